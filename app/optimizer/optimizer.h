@@ -1,0 +1,45 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+#include "io/core/registry.h"
+
+namespace stoker {
+
+// Updates parameters from their gradients. One thread at a time. The parameters are shared with the
+// model; their .grad() may be undefined (such a parameter is left alone, as torch::optim does).
+class Optimizer {
+ public:
+  static constexpr const char* kKind = "optimizer";
+  struct Inputs {
+    std::vector<torch::Tensor> parameters;
+  };
+  virtual ~Optimizer() = default;
+  // One update with learning rate `lr` (the schedule's value for this step).
+  virtual void step(double lr) = 0;
+  // The learning rate of the configuration, which the schedule scales.
+  virtual double base_lr() const = 0;
+};
+
+template <>
+Registry<Optimizer>& Registry<Optimizer>::global();
+
+// The learning rate over the run as a factor of base_lr. Immutable; any thread.
+class Schedule {
+ public:
+  static constexpr const char* kKind = "schedule";
+  struct Inputs {
+    int64_t total_steps;
+    int64_t steps_per_epoch;
+  };
+  virtual ~Schedule() = default;
+  virtual double factor(int64_t step) const = 0;  // step counts from 0
+};
+
+template <>
+Registry<Schedule>& Registry<Schedule>::global();
+
+}  // namespace stoker

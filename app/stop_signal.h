@@ -1,0 +1,27 @@
+#pragma once
+
+#include <csignal>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+// While it lives, SIGINT and SIGTERM ask the run to stop instead of ending the process; a second
+// one ends it at once. One instance at a time; the trainer's thread.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  bool requested() const;
+  // sigint or sigterm after a request, else ok.
+  ExitCode exit_code() const;
+
+ private:
+  struct sigaction old_int_;
+  struct sigaction old_term_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,246 @@
+#include "io/core/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string join(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool octal_surprise(const std::string& text) {
+  const size_t digit = text[0] == '-' || text[0] == '+' ? 1 : 0;
+  return text.size() > digit + 1 && text[digit] == '0' && text[digit + 1] >= '0' &&
+         text[digit + 1] <= '9';
+}
+
+template <class T>
+bool parse_number(const std::string& text, T& out) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && stop == end;
+}
+
+template <class T>
+void read_number(const Section& at, T& out, Limits limits, const char* expected) {
+  const std::string& text = config_detail::scalar_text(at, expected);
+  if (!text.empty() && octal_surprise(text)) {
+    at.fail(
+        fmt::format("must be {}, got '{}' (a leading zero is ambiguous: drop it)", expected, text));
+  }
+  T value{};
+  if (at.node().quoted || !parse_number(text, value)) {
+    at.fail(fmt::format("must be {}, got '{}'", expected, text));
+  }
+  const double number = static_cast<double>(value);
+  if (!(number >= limits.min && number <= limits.max)) {
+    at.fail(
+        fmt::format("must be {}{}, got {}", expected, config_detail::limits_text(limits), text));
+  }
+  out = value;
+}
+
+struct Unit {
+  const char* suffix;
+  uint64_t factor;
+};
+constexpr Unit kUnits[] = {
+    {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40},
+    {"k", 1000},         {"m", 1000000},      {"g", 1000000000},   {"", 1}};
+
+}  // namespace
+
+std::string Section::path() const {
+  if (path_.empty()) return key_;
+  return key_.empty() ? path_ : path_ + "." + key_;
+}
+
+Section Section::child(const std::string& key, const Node& node) const {
+  return Section(node, path(), key, context_);
+}
+
+void Section::fail_at(const Position& at, const std::string& what) const {
+  const std::string here = path();
+  throw Error(ExitCode::config, at.text() + ": " + (here.empty() ? "" : here + ": ") + what);
+}
+
+void Section::fail(const std::string& what) const {
+  const std::string parent = path_.empty() ? "" : path_ + ": ";
+  throw Error(ExitCode::config, node_->at.text() + ": " + parent + "'" + key_ + "' " + what);
+}
+
+void Section::fail(const std::string& key, const std::string& what) const {
+  const Node* value = node_->find(key);
+  fail_at(value != nullptr ? value->at : node_->at, "'" + key + "' " + what);
+}
+
+std::string suggestion(const std::string& given, const std::vector<std::string>& known) {
+  const std::string* best = nullptr;
+  size_t least = std::max<size_t>(1, given.size() / 3) + 1;
+  for (const std::string& name : known) {
+    const size_t distance = edit_distance(given, name);
+    if (distance < least) {
+      least = distance;
+      best = &name;
+    }
+  }
+  if (best != nullptr) return " (did you mean '" + *best + "'?)";
+  return known.empty() ? "" : " (known: " + join(known) + ")";
+}
+
+bool Scalar<ByteSize>::parse(const std::string& text, ByteSize& out) {
+  for (const Unit& unit : kUnits) {
+    const std::string suffix = unit.suffix;
+    if (!text.ends_with(suffix)) continue;
+    const std::string digits = text.substr(0, text.size() - suffix.size());
+    uint64_t value = 0;
+    if (digits.empty() || octal_surprise(digits) || !parse_number(digits, value)) return false;
+    if (value > UINT64_MAX / unit.factor) return false;
+    out.bytes = value * unit.factor;
+    return true;
+  }
+  return false;
+}
+
+std::string Scalar<ByteSize>::format(const ByteSize& value) {
+  for (int i = 3; i >= 0; --i) {
+    const Unit& unit = kUnits[i];
+    if (value.bytes != 0 && value.bytes % unit.factor == 0) {
+      return std::to_string(value.bytes / unit.factor) + unit.suffix;
+    }
+  }
+  return std::to_string(value.bytes);
+}
+
+bool Scalar<Path>::parse(const std::string& text, Path& out) {
+  std::string result;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t dollar = text.find("${", at);
+    result += text.substr(at, dollar - at);
+    if (dollar == std::string::npos) break;
+    const size_t close = text.find('}', dollar);
+    if (close == std::string::npos) return false;
+    std::string name = text.substr(dollar + 2, close - dollar - 2);
+    const size_t colon = name.find(":-");
+    const std::string fallback = colon == std::string::npos ? "" : name.substr(colon + 2);
+    name = name.substr(0, colon);
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr && colon == std::string::npos) return false;
+    result += value != nullptr ? value : fallback;
+    at = close + 1;
+  }
+  out.value = result;
+  return !result.empty();
+}
+
+FieldReader::FieldReader(const Section& section) : section_(section) {
+  if (section.node().kind == Node::Kind::mapping || section.node().kind == Node::Kind::null) return;
+  section.fail("must be a mapping, e.g. {key: value}");
+}
+
+const Node* FieldReader::take(const char* key) {
+  seen_.push_back(key);
+  return section_.node().find(key);
+}
+
+void FieldReader::finish() const {
+  for (const Node::Entry& entry : section_.node().entries) {
+    if (std::find(seen_.begin(), seen_.end(), entry.key) != seen_.end()) continue;
+    section_.fail_at(entry.at, "unknown key '" + entry.key + "'" + suggestion(entry.key, seen_));
+  }
+}
+
+namespace config_detail {
+
+const std::string& scalar_text(const Section& at, const std::string& expected) {
+  const Node& node = at.node();
+  if (node.kind == Node::Kind::scalar) return node.scalar;
+  const char* got = node.kind == Node::Kind::null       ? "nothing"
+                    : node.kind == Node::Kind::sequence ? "a list"
+                                                        : "a mapping";
+  at.fail(fmt::format("must be {}, got {}", expected, got));
+}
+
+std::string enum_expected(const std::vector<std::string>& names) { return "one of " + join(names); }
+
+std::string limits_text(Limits limits) {
+  const bool low = std::isfinite(limits.min), high = std::isfinite(limits.max);
+  if (low && high) return fmt::format(" from {} to {}", limits.min, limits.max);
+  if (low) return fmt::format(" of at least {}", limits.min);
+  if (high) return fmt::format(" of at most {}", limits.max);
+  return "";
+}
+
+void read(const Section& at, bool& out, Limits) {
+  const std::string& text = scalar_text(at, "true or false");
+  if (at.node().quoted || (text != "true" && text != "false")) {
+    at.fail("must be true or false, got '" + text + "'");
+  }
+  out = text == "true";
+}
+
+void read(const Section& at, int64_t& out, Limits limits) {
+  read_number(at, out, limits, "an integer");
+}
+
+void read(const Section& at, uint64_t& out, Limits limits) {
+  read_number(at, out, limits, "an integer");
+}
+
+void read(const Section& at, double& out, Limits limits) {
+  read_number(at, out, limits, "a number");
+}
+
+void read(const Section& at, std::string& out, Limits) { out = scalar_text(at, "text"); }
+
+void read(const Section& at, TierName& out, Limits) {
+  const std::string& name = scalar_text(at, "the name of a tier under storage:");
+  if (at.context() != nullptr) {
+    const std::vector<std::string>& tiers = at.context()->tiers;
+    if (std::find(tiers.begin(), tiers.end(), name) == tiers.end()) {
+      at.fail("names no tier under storage:, got '" + name + "'" + suggestion(name, tiers));
+    }
+  }
+  out.name = name;
+}
+
+Node dump(bool value) { return Node::text(value ? "true" : "false"); }
+Node dump(int64_t value) { return Node::text(std::to_string(value)); }
+Node dump(uint64_t value) { return Node::text(std::to_string(value)); }
+Node dump(double value) { return Node::text(fmt::format("{}", value)); }
+Node dump(const std::string& value) {
+  Node node = Node::text(value);
+  // Text that YAML would read as something else keeps its quotes.
+  node.quoted = value.empty() || value == "null" || value == "~" || value == "true" ||
+                value == "false" || value.find_first_not_of("0123456789.+-eE") == std::string::npos;
+  return node;
+}
+Node dump(const TierName& value) { return dump(value.name); }
+
+}  // namespace config_detail
+}  // namespace stoker

@@ -1,0 +1,247 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "io/core/node.h"
+
+// How a struct of options becomes YAML and back.
+//
+// A component has a struct `Options` with defaults and one template member `visit`:
+//
+//   struct Options {
+//     std::string root;
+//     int64_t queue_depth = 1;
+//     template <class V> void visit(V& v) {
+//       v.required("root", root, "directory that holds the data");
+//       v("queue_depth", queue_depth, "reads in flight", Limits{1, 1024});
+//     }
+//     void check(const Section& section) const;   // optional: relations between fields
+//   };
+//
+// Three visitors use it: FieldReader (YAML -> struct), FieldDumper (struct -> YAML, the resolved
+// configuration) and FieldDescriber (`stoker describe`). Fields may be bool, int64_t, uint64_t,
+// double, std::string, an enum with enum_names(), a type with Scalar<T>, std::optional,
+// std::vector, std::map<std::string, T>, a struct with visit(), or a Component<T> (see registry.h).
+// Everything here throws Error(ExitCode::config): "file:line:column: path.in.config: what is
+// wrong".
+
+namespace stoker {
+
+// Inclusive bounds of a number.
+struct Limits {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+};
+
+// Facts that a value may need while it is read.
+struct ConfigContext {
+  std::vector<std::string> tiers;  // names under storage:
+};
+
+// A value in a configuration with its place. Refers to the Node and the context: use it while both
+// live.
+class Section {
+ public:
+  Section(const Node& node, std::string path, std::string key, const ConfigContext* context)
+      : node_(&node), path_(std::move(path)), key_(std::move(key)), context_(context) {}
+
+  const Node& node() const { return *node_; }
+  const ConfigContext* context() const { return context_; }
+  // "loader.inner": where this value's children live.
+  std::string path() const;
+  Section child(const std::string& key, const Node& node) const;
+
+  // "<here>: <path of the parent>: <what>"
+  [[noreturn]] void fail(const std::string& what) const;
+  // The same at the value of `key` in this mapping, or at the mapping where it is absent.
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  [[noreturn]] void fail_at(const Position& at, const std::string& what) const;
+
+ private:
+  const Node* node_;
+  std::string path_;  // of the parent
+  std::string key_;
+  const ConfigContext* context_;
+};
+
+// The name in `known` that the user may have meant, else what is known:
+// " (did you mean 'x'?)" or " (known: a, b)".
+std::string suggestion(const std::string& given, const std::vector<std::string>& known);
+
+// Specialised for types that are written as one YAML scalar:
+//   static bool parse(const std::string&, T&);   static std::string format(const T&);
+//   static constexpr const char* expected = "a size such as 64KiB";
+template <class T>
+struct Scalar {
+  static constexpr bool none = true;
+};
+
+template <class E>
+using EnumNames = std::vector<std::pair<const char*, E>>;
+
+// A number of bytes: 4096, 64KiB, 2MiB, 1GiB, 5k, 3m, 1g (k = 1000).
+struct ByteSize {
+  uint64_t bytes = 0;
+};
+template <>
+struct Scalar<ByteSize> {
+  static bool parse(const std::string& text, ByteSize& out);
+  static std::string format(const ByteSize& value);
+  static constexpr const char* expected = "a size such as 4096, 64KiB, 2MiB or 1GiB";
+};
+
+// A path of the file system. ${NAME} and ${NAME:-default} are replaced from the environment when it
+// is read: the only place where the environment reaches a configuration.
+struct Path {
+  std::string value;
+};
+template <>
+struct Scalar<Path> {
+  static bool parse(const std::string& text, Path& out);
+  static std::string format(const Path& value) { return value.value; }
+  static constexpr const char* expected = "a path (is the ${VARIABLE} in it set?)";
+};
+
+// The name of a tier under storage:; checked while it is read.
+struct TierName {
+  std::string name;
+};
+
+template <class T>
+class Component;
+
+namespace config_detail {
+
+void read(const Section& at, bool& out, Limits);
+void read(const Section& at, int64_t& out, Limits);
+void read(const Section& at, uint64_t& out, Limits);
+void read(const Section& at, double& out, Limits);
+void read(const Section& at, std::string& out, Limits);
+void read(const Section& at, TierName& out, Limits);
+
+Node dump(bool value);
+Node dump(int64_t value);
+Node dump(uint64_t value);
+Node dump(double value);
+Node dump(const std::string& value);
+Node dump(const TierName& value);
+
+const std::string& scalar_text(const Section& at, const std::string& expected);
+std::string enum_expected(const std::vector<std::string>& names);
+
+template <class T, class = void>
+struct HasVisit : std::false_type {};
+struct AnyVisitor {
+  template <class... A>
+  void operator()(A&&...) {}
+  template <class... A>
+  void required(A&&...) {}
+};
+template <class T>
+struct HasVisit<T, std::void_t<decltype(std::declval<T&>().visit(std::declval<AnyVisitor&>()))>>
+    : std::true_type {};
+
+template <class T, class = void>
+struct HasCheck : std::false_type {};
+template <class T>
+struct HasCheck<
+    T, std::void_t<decltype(std::declval<const T&>().check(std::declval<const Section&>()))>>
+    : std::true_type {};
+
+template <class T, class = void>
+struct HasScalar : std::true_type {};
+template <class T>
+struct HasScalar<T, std::void_t<decltype(Scalar<T>::none)>> : std::false_type {};
+
+}  // namespace config_detail
+
+template <class T>
+struct Field;  // defined in fields.h: read, dump and describe of one field type
+
+// YAML -> struct. One thread at a time.
+class FieldReader {
+ public:
+  explicit FieldReader(const Section& section);
+
+  template <class T>
+  void required(const char* key, T& value, const char* help, Limits limits = {});
+  template <class T>
+  void operator()(const char* key, T& value, const char* help, Limits limits = {});
+  // Names a key that somebody else reads ("type").
+  void accept(const char* key) { seen_.push_back(key); }
+  // Every key of the mapping must have been asked for.
+  void finish() const;
+
+ private:
+  const Node* take(const char* key);
+  Section section_;
+  std::vector<std::string> seen_;
+};
+
+// Struct -> YAML with every default written out.
+class FieldDumper {
+ public:
+  template <class T>
+  void required(const char* key, T& value, const char*, Limits = {}) {
+    put(key, value);
+  }
+  template <class T>
+  void operator()(const char* key, T& value, const char*, Limits = {}) {
+    put(key, value);
+  }
+  Node take() { return std::move(node_); }
+
+ private:
+  template <class T>
+  void put(const char* key, const T& value);
+  Node node_ = Node::map();
+};
+
+// One line of `stoker describe`.
+struct FieldHelp {
+  std::string key;
+  std::string type;
+  std::string fallback;  // YAML of the default; empty where required
+  bool required = false;
+  std::string help;
+};
+
+// Struct -> documentation; nested structs appear as "augment.flip".
+class FieldDescriber {
+ public:
+  explicit FieldDescriber(std::string prefix = "") : prefix_(std::move(prefix)) {}
+  template <class T>
+  void required(const char* key, T& value, const char* help, Limits limits = {}) {
+    put(key, value, help, limits, true);
+  }
+  template <class T>
+  void operator()(const char* key, T& value, const char* help, Limits limits = {}) {
+    put(key, value, help, limits, false);
+  }
+  std::vector<FieldHelp> take() { return std::move(rows_); }
+
+ private:
+  template <class T>
+  void put(const char* key, T& value, const char* help, Limits limits, bool required);
+  std::string prefix_;
+  std::vector<FieldHelp> rows_;
+};
+
+// Reads a whole struct from a mapping, then its check(). keys: those that somebody else reads.
+template <class T>
+void read_struct(const Section& at, T& out, const std::vector<const char*>& keys = {});
+
+template <class T>
+Node dump_struct(const T& value);
+
+}  // namespace stoker
+
+#include "io/core/fields.h"  // IWYU pragma: export

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace stoker {
+
+// The process exit codes. They are an API: scripts, Slurm and Kubernetes act on them.
+enum class ExitCode : int {
+  ok = 0,
+  config = 2,       // usage or configuration: the user's file or command line
+  environment = 3,  // the user's system: missing file, permission, space
+  data = 4,         // more bad samples than the failure budget allows
+  storage = 5,      // a tier or a checkpoint failed
+  device = 6,       // the accelerator failed or is absent
+  threshold = 7,    // a threshold that the user stated was not met
+  bug = 70,         // ours
+  sigterm = 75,     // stopped by SIGTERM: requeue
+  sigint = 130,     // stopped by SIGINT
+};
+
+// Something the user can mend: what() names the thing, what was expected and the next action, and
+// is printed as it is. Any other exception that reaches main is a bug of ours (ExitCode::bug).
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+// A failed operation on a file or an object. errno_value() is 0 where no system call failed (a
+// short read). what(): "read train/a.jpg: No such file or directory".
+class IoError final : public Error {
+ public:
+  IoError(const std::string& what, int errno_value);
+  int errno_value() const { return errno_; }
+
+ private:
+  int errno_;
+};
+
+// Throws IoError for `operation` on `path`, worded from errno_value. The only place where errno
+// becomes text.
+[[noreturn]] void throw_errno(const std::string& operation, const std::string& path,
+                              int errno_value);
+
+// Why one sample could not be used. Counted by reason, so the set is closed.
+enum class BadReason {
+  missing,
+  io,
+  empty,
+  not_an_image,
+  truncated,
+  corrupt,
+  too_large,
+  unsupported
+};
+
+const char* to_string(BadReason reason);
+
+// One sample is unusable; the others are not concerned. Loaders apply dataset.on_error to it.
+class BadSample final : public std::runtime_error {
+ public:
+  BadSample(BadReason reason, const std::string& what)
+      : std::runtime_error(what), reason_(reason) {}
+  BadReason reason() const { return reason_; }
+
+ private:
+  BadReason reason_;
+};
+
+}  // namespace stoker

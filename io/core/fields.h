@@ -1,0 +1,206 @@
+#pragma once
+
+#include <type_traits>
+
+#include "io/core/config.h"
+
+// The templates behind config.h: one Field<T> for each family of field types. Include config.h
+// instead.
+
+namespace stoker {
+namespace config_detail {
+
+std::string limits_text(Limits limits);
+
+template <class T>
+struct Builtin {
+  static void read(const Section& at, T& out, Limits limits) {
+    config_detail::read(at, out, limits);
+  }
+  static Node dump(const T& value) { return config_detail::dump(value); }
+  static std::string type() {
+    if constexpr (std::is_same_v<T, bool>) return "true|false";
+    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) return "integer";
+    if constexpr (std::is_same_v<T, double>) return "number";
+    if constexpr (std::is_same_v<T, TierName>) return "name of a tier";
+    return "text";
+  }
+};
+
+template <class T>
+struct Enum {
+  static std::vector<std::string> names() {
+    std::vector<std::string> result;
+    for (const auto& [name, value] : enum_names(T{})) result.emplace_back(name);
+    return result;
+  }
+  static void read(const Section& at, T& out, Limits) {
+    const std::string& text = scalar_text(at, enum_expected(names()));
+    for (const auto& [name, value] : enum_names(T{})) {
+      if (text == name) {
+        out = value;
+        return;
+      }
+    }
+    at.fail("must be " + enum_expected(names()) + ", got '" + text + "'");
+  }
+  static Node dump(const T& value) {
+    for (const auto& [name, candidate] : enum_names(T{})) {
+      if (candidate == value) return Node::text(name);
+    }
+    return {};
+  }
+  static std::string type() {
+    std::string text;
+    for (const std::string& name : names()) text += (text.empty() ? "" : "|") + name;
+    return text;
+  }
+};
+
+template <class T>
+struct OneScalar {
+  static void read(const Section& at, T& out, Limits) {
+    const std::string expected = Scalar<T>::expected;
+    const std::string& text = scalar_text(at, expected);
+    if (!Scalar<T>::parse(text, out)) at.fail("must be " + expected + ", got '" + text + "'");
+  }
+  static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
+  static std::string type() { return Scalar<T>::expected; }
+};
+
+template <class T>
+struct Struct {
+  static void read(const Section& at, T& out, Limits) { read_struct(at, out); }
+  static Node dump(const T& value) { return dump_struct(value); }
+  static std::string type() { return "mapping"; }
+};
+
+template <class T>
+constexpr auto choose_field() {
+  if constexpr (HasScalar<T>::value) {
+    return std::type_identity<OneScalar<T>>{};
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::type_identity<Enum<T>>{};
+  } else if constexpr (HasVisit<T>::value) {
+    return std::type_identity<Struct<T>>{};
+  } else {
+    return std::type_identity<Builtin<T>>{};
+  }
+}
+
+}  // namespace config_detail
+
+template <class T>
+struct Field : decltype(config_detail::choose_field<T>())::type {};
+
+template <class T>
+struct Field<std::optional<T>> {
+  static void read(const Section& at, std::optional<T>& out, Limits limits) {
+    if (at.node().kind == Node::Kind::null) {
+      out.reset();
+      return;
+    }
+    T value{};
+    Field<T>::read(at, value, limits);
+    out = std::move(value);
+  }
+  static Node dump(const std::optional<T>& value) {
+    return value ? Field<T>::dump(*value) : Node{};
+  }
+  static std::string type() { return Field<T>::type() + ", or absent"; }
+};
+
+template <class T>
+struct Field<std::vector<T>> {
+  static void read(const Section& at, std::vector<T>& out, Limits limits) {
+    if (at.node().kind != Node::Kind::sequence) at.fail("must be a list, e.g. [a, b]");
+    out.clear();
+    for (size_t i = 0; i < at.node().items.size(); ++i) {
+      T value{};
+      Field<T>::read(at.child(std::to_string(i), at.node().items[i]), value, limits);
+      out.push_back(std::move(value));
+    }
+  }
+  static Node dump(const std::vector<T>& values) {
+    Node node;
+    node.kind = Node::Kind::sequence;
+    for (const T& value : values) node.items.push_back(Field<T>::dump(value));
+    return node;
+  }
+  static std::string type() { return "list of " + Field<T>::type(); }
+};
+
+template <class T>
+struct Field<std::map<std::string, T>> {
+  static void read(const Section& at, std::map<std::string, T>& out, Limits limits) {
+    if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping of names");
+    out.clear();
+    for (const Node::Entry& entry : at.node().entries) {
+      T value{};
+      Field<T>::read(at.child(entry.key, entry.value), value, limits);
+      out.emplace(entry.key, std::move(value));
+    }
+  }
+  static Node dump(const std::map<std::string, T>& values) {
+    Node node = Node::map();
+    for (const auto& [key, value] : values) {
+      node.entries.push_back({key, {}, Field<T>::dump(value)});
+    }
+    return node;
+  }
+  static std::string type() { return "names, each " + Field<T>::type(); }
+};
+
+template <class T>
+void FieldReader::required(const char* key, T& value, const char*, Limits limits) {
+  const Node* node = take(key);
+  if (node == nullptr)
+    section_.fail_at(section_.node().at, std::string("missing key '") + key + "'");
+  Field<T>::read(section_.child(key, *node), value, limits);
+}
+
+template <class T>
+void FieldReader::operator()(const char* key, T& value, const char*, Limits limits) {
+  const Node* node = take(key);
+  if (node != nullptr) Field<T>::read(section_.child(key, *node), value, limits);
+}
+
+template <class T>
+void FieldDumper::put(const char* key, const T& value) {
+  Node node = Field<T>::dump(value);
+  if (node.kind != Node::Kind::null) node_.entries.push_back({key, {}, std::move(node)});
+}
+
+template <class T>
+void FieldDescriber::put(const char* key, T& value, const char* help, Limits limits,
+                         bool required) {
+  if constexpr (config_detail::HasVisit<T>::value) {
+    FieldDescriber nested(prefix_ + key + ".");
+    value.visit(nested);
+    for (FieldHelp& row : nested.take()) rows_.push_back(std::move(row));
+  } else {
+    FieldHelp row{prefix_ + key, Field<T>::type() + config_detail::limits_text(limits), "",
+                  required, help};
+    if (!required) row.fallback = to_yaml(Field<T>::dump(value));
+    rows_.push_back(std::move(row));
+  }
+}
+
+template <class T>
+void read_struct(const Section& at, T& out, const std::vector<const char*>& keys) {
+  FieldReader reader(at);
+  for (const char* key : keys) reader.accept(key);
+  out.visit(reader);
+  reader.finish();
+  if constexpr (config_detail::HasCheck<T>::value) out.check(at);
+}
+
+template <class T>
+Node dump_struct(const T& value) {
+  FieldDumper dumper;
+  T copy = value;  // visit() serves readers too and is therefore not const
+  copy.visit(dumper);
+  return dumper.take();
+}
+
+}  // namespace stoker

@@ -1,0 +1,115 @@
+#include "io/core/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kTemporary = ".tmp-";
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void sync_file(const FileDescriptor& file, const std::string& path) {
+  if (::fsync(file.get()) != 0) throw_errno("sync", path, errno);
+}
+
+void sync_directory(const std::string& path) {
+  sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
+}
+
+std::string temporary_name() {
+  std::random_device random;
+  char text[32];
+  std::snprintf(text, sizeof text, "%s%08x%08x", kTemporary, random(), random());
+  return text;
+}
+
+}  // namespace
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+FileDescriptor open_file(const std::string& operation, const std::string& path, int flags) {
+  constexpr mode_t kMode = 0666;  // narrowed by the umask
+  for (;;) {
+    FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, kMode));
+    if (file) return file;
+    if (errno != EINTR) throw_errno(operation, path, errno);
+  }
+}
+
+void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) throw_errno("write", path, errno);
+    if (count > 0) bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void make_directories(const std::string& path) {
+  if (is_directory(path)) return;
+  const std::string parent = parent_of(path);
+  if (parent != path) make_directories(parent);
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    const int error = errno;
+    if (error == EEXIST && is_directory(path)) return;  // somebody else was quicker
+    throw_errno("make directory", path, error);
+  }
+  sync_directory(parent);
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  std::string directory = parent_of(path_);
+  while (::access(directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+    directory = parent_of(directory);
+  }
+  temporary_ = directory + "/" + temporary_name();
+  file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::append(Bytes bytes) { write_all(file_, bytes, path_); }
+
+void AtomicFile::commit() {
+  sync_file(file_, path_);
+  const std::string directory = parent_of(path_);
+  // A directory that is empty may be removed by another thread between our two calls.
+  for (int attempt = 0;; ++attempt) {
+    make_directories(directory);
+    if (::rename(temporary_.c_str(), path_.c_str()) == 0) break;
+    if (errno != ENOENT || attempt == 16) throw_errno("write", path_, errno);
+  }
+  temporary_.clear();
+  sync_directory(directory);
+}
+
+void atomic_write_file(const std::string& path, Bytes bytes) {
+  AtomicFile file(path);
+  file.append(bytes);
+  file.commit();
+}
+
+bool is_temporary(const std::string& name) { return name.starts_with(kTemporary); }
+
+}  // namespace stoker

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "io/core/memory.h"
+
+// Files that are either whole and durable under their name, or not there. One thread at a time per
+// object. Everything throws IoError that names the operation and the path.
+
+namespace stoker {
+
+// Owns a file descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// open(2) with O_CLOEXEC; `operation` is the first word of the message ("read", "write").
+FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
+
+// Writes all of `bytes`; `path` is for the message.
+void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path);
+
+// mkdir -p whose new entries are durable.
+void make_directories(const std::string& path);
+
+// A file that appears under `path` by commit(), or never:
+//   1. the constructor opens ".tmp-<random>" in the nearest directory of `path` that exists, so
+//      that nothing else is left behind when there is no commit;
+//   2. append() writes; after a failed write the file is dead and only the destructor remains;
+//   3. commit() makes the missing directories, then fsync(file), rename, fsync(directory). An older
+//      file of that name is replaced in one step. When it returns, the file is durable.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  void append(Bytes bytes);
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  FileDescriptor file_;
+};
+
+// The same in one call.
+void atomic_write_file(const std::string& path, Bytes bytes);
+
+// Whether a file name (no directory) is that of an AtomicFile before its commit.
+bool is_temporary(const std::string& name);
+
+}  // namespace stoker

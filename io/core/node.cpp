@@ -1,0 +1,274 @@
+#include "io/core/node.h"
+
+#include <yaml-cpp/emitter.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxDepth = 32;
+constexpr size_t kMaxNodes = 10000;
+
+[[noreturn]] void fail(const Position& at, const std::string& what) {
+  throw Error(ExitCode::config, at.text() + ": " + what);
+}
+
+// yaml-cpp's own tree resolves aliases, accepts duplicate keys and forgets both, so the tree is
+// built from its events.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(const std::string& source)
+      : source_(std::make_shared<const std::string>(source)) {}
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    reject_anchor(mark, anchor);
+    Node node;
+    node.at = position(mark);
+    put(std::move(node));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    fail(position(mark), "aliases (*name) are not accepted: write the value out");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    reject_anchor(mark, anchor);
+    reject_tag(mark, tag);
+    Node node;
+    node.at = position(mark);
+    node.quoted = tag == "!";
+    const bool null = !node.quoted && (value == "null" || value == "~" || value.empty());
+    node.kind = null ? Node::Kind::null : Node::Kind::scalar;
+    node.scalar = value;
+    put(std::move(node));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Node::Kind::sequence, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Node::Kind::mapping, mark, tag, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+  Node take() { return std::move(root_); }
+  Position position(const YAML::Mark& mark) const {
+    return {source_, mark.line + 1, mark.column + 1};
+  }
+
+ private:
+  struct Level {
+    Node node;
+    bool has_key = false;
+    Node key;
+  };
+
+  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
+            YAML::anchor_t anchor) {
+    reject_anchor(mark, anchor);
+    reject_tag(mark, tag);
+    if (levels_.size() >= kMaxDepth) fail(position(mark), "nested deeper than 32 levels");
+    Level level;
+    level.node.kind = kind;
+    level.node.at = position(mark);
+    levels_.push_back(std::move(level));
+  }
+
+  void close() {
+    Node node = std::move(levels_.back().node);
+    levels_.pop_back();
+    put(std::move(node));
+  }
+
+  void put(Node node) {
+    if (++nodes_ > kMaxNodes) fail(node.at, "more than 10000 values");
+    if (levels_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Level& level = levels_.back();
+    if (level.node.kind == Node::Kind::sequence) {
+      level.node.items.push_back(std::move(node));
+    } else if (!level.has_key) {
+      if (node.kind != Node::Kind::scalar) fail(node.at, "a key must be plain text");
+      if (level.node.find(node.scalar) != nullptr) {
+        fail(node.at, "key '" + node.scalar + "' is given twice");
+      }
+      level.key = std::move(node);
+      level.has_key = true;
+    } else {
+      level.node.entries.push_back({level.key.scalar, level.key.at, std::move(node)});
+      level.has_key = false;
+    }
+  }
+
+  void reject_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+    if (anchor != 0) fail(position(mark), "anchors (&name) are not accepted: write the value out");
+  }
+  void reject_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      fail(position(mark), "tags (" + tag + ") are not accepted");
+    }
+  }
+
+  std::shared_ptr<const std::string> source_;
+  std::vector<Level> levels_;
+  Node root_;
+  size_t nodes_ = 0;
+};
+
+bool is_flow(const Node& node) {
+  for (const Node& item : node.items) {
+    if (item.kind == Node::Kind::mapping && item.entries.size() > 4) return false;
+  }
+  return node.kind == Node::Kind::sequence;
+}
+
+void emit(YAML::Emitter& out, const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::null:
+      out << YAML::Null;
+      break;
+    case Node::Kind::scalar:
+      if (node.quoted) out << YAML::DoubleQuoted;
+      out << node.scalar;
+      break;
+    case Node::Kind::sequence:
+      if (is_flow(node)) out << YAML::Flow;
+      out << YAML::BeginSeq;
+      for (const Node& item : node.items) emit(out, item);
+      out << YAML::EndSeq;
+      break;
+    case Node::Kind::mapping:
+      if (node.entries.empty()) out << YAML::Flow;
+      out << YAML::BeginMap;
+      for (const Node::Entry& entry : node.entries) {
+        out << YAML::Key << entry.key << YAML::Value;
+        emit(out, entry.value);
+      }
+      out << YAML::EndMap;
+      break;
+  }
+}
+
+std::vector<std::string> split_path(const std::string& path) {
+  std::vector<std::string> parts;
+  std::stringstream stream(path);
+  for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
+  return parts;
+}
+
+}  // namespace
+
+std::string Position::text() const {
+  if (source == nullptr) return "configuration";
+  if (line == 0) return *source;
+  return *source + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+const Node* Node::find(const std::string& key) const {
+  for (const Entry& entry : entries) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+Node Node::text(const std::string& value) {
+  Node node;
+  node.kind = Kind::scalar;
+  node.scalar = value;
+  return node;
+}
+
+Node Node::map() {
+  Node node;
+  node.kind = Kind::mapping;
+  return node;
+}
+
+Node parse_yaml(const std::string& text, const std::string& source) {
+  TreeBuilder builder(source);
+  const Position start = builder.position(YAML::Mark());
+  if (text.size() > kMaxBytes) fail(start, "larger than 1 MiB");
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(builder)) return Node::map();
+    TreeBuilder second(source);
+    if (parser.HandleNextDocument(second)) {
+      fail(second.take().at, "a second document: write one configuration per file");
+    }
+  } catch (const YAML::ParserException& error) {
+    fail(builder.position(error.mark), "this is no YAML: " + error.msg);
+  }
+  Node root = builder.take();
+  if (root.kind == Node::Kind::null) {
+    root = Node::map();
+    root.at = start;
+  }
+  return root;
+}
+
+Node load_yaml(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ExitCode::environment, path + ": cannot be read (does the file exist?)");
+  std::string text(kMaxBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) throw Error(ExitCode::environment, path + ": cannot be read (is it a file?)");
+  text.resize(static_cast<size_t>(file.gcount()));
+  return parse_yaml(text, path);
+}
+
+void apply_override(Node& root, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  const std::string source = "override '" + assignment + "'";
+  const Position at{std::make_shared<const std::string>(source), 0, 0};
+  if (equals == std::string::npos || equals == 0) fail(at, "must look like a.b=value");
+  Node value = parse_yaml(assignment.substr(equals + 1), source);
+  if (equals + 1 == assignment.size()) value = Node{};
+  Node* node = &root;
+  for (const std::string& part : split_path(assignment.substr(0, equals))) {
+    if (part.empty()) fail(at, "must look like a.b=value");
+    if (node->kind == Node::Kind::sequence) {
+      const bool number = part.find_first_not_of("0123456789") == std::string::npos;
+      const size_t index = number && part.size() < 6 ? std::stoul(part) : node->items.size();
+      if (index >= node->items.size()) {
+        fail(at, "'" + part + "' is no place in a list of " + std::to_string(node->items.size()));
+      }
+      node = &node->items[index];
+      continue;
+    }
+    if (node->kind == Node::Kind::null) node->kind = Node::Kind::mapping;
+    if (node->kind != Node::Kind::mapping) {
+      fail(at, "'" + part + "' lies under a value that is no mapping");
+    }
+    if (node->find(part) == nullptr) {
+      Node empty;
+      empty.at = at;
+      node->entries.push_back({part, at, empty});
+    }
+    for (Node::Entry& entry : node->entries) {
+      if (entry.key == part) node = &entry.value;
+    }
+  }
+  *node = std::move(value);
+}
+
+std::string to_yaml(const Node& node) {
+  YAML::Emitter out;
+  emit(out, node);
+  return out.c_str();
+}
+
+}  // namespace stoker

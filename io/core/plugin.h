@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace stoker {
+
+// Raise it when one of the interface headers changes (tests/style_test.py keeps their hash).
+#define STOKER_ABI 1
+
+// Loads a plug-in, whose registrars then add its components. `path` must be absolute. The stamp
+// that stoker_add_plugin() puts into the file is read from the file and compared before any of its
+// code runs. Never unloaded; loading the same file again does nothing. Not thread-safe: call it
+// before anything is built. Error(ExitCode::config): no stamp or another release's;
+// ExitCode::environment: the file cannot be read or loaded.
+void load_plugin(const std::string& path);
+
+// "abi=1;gxx=12.2.0;torch=2.11.0;cxx11abi=1;" of this program.
+std::string plugin_stamp();
+
+}  // namespace stoker

@@ -1,0 +1,32 @@
+#include "io/core/registry.h"
+
+#include "io/core/error.h"
+
+namespace stoker::registry_detail {
+
+std::string describe_clash(const char* kind, const Name& first, const std::string& second_file) {
+  return std::string(kind) + " '" + first.name + "' is registered by both " + first.file + " and " +
+         second_file + ": rename one, or take one from plugins:";
+}
+
+std::string read_type(const Section& section, const char* kind,
+                      const std::vector<std::string>& known) {
+  if (section.node().kind != Node::Kind::mapping) {
+    section.fail(std::string("must be a mapping with a type, e.g. {type: ") +
+                 (known.empty() ? "..." : known.front()) + "}");
+  }
+  const Node* type = section.node().find("type");
+  if (type == nullptr) {
+    section.fail_at(section.node().at, "missing key 'type'" + suggestion("", known));
+  }
+  const std::string& name = config_detail::scalar_text(section.child("type", *type), "text");
+  for (const std::string& candidate : known) {
+    if (candidate == name) return name;
+  }
+  section.fail_at(type->at,
+                  std::string("unknown ") + kind + " '" + name + "'" + suggestion(name, known));
+}
+
+void fail_clash(const std::string& clash) { throw Error(ExitCode::config, clash); }
+
+}  // namespace stoker::registry_detail

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/core/config.h"
+#include "io/core/notify.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+enum class Split { train, test };
+
+// What is known of a sample without reading it.
+struct SampleInfo {
+  std::string key;  // names the sample in messages: its path, or "synthetic/17"
+  int64_t label = 0;
+  uint64_t bytes = 0;  // encoded size
+};
+
+// How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%").
+struct Budget {
+  double value = 0;
+  bool percent = false;
+  int64_t of(int64_t samples) const;
+};
+
+template <>
+struct Scalar<Budget> {
+  static bool parse(const std::string& text, Budget& out);
+  static std::string format(const Budget& value);
+  static constexpr const char* expected = "a count or a percentage such as 0.1%";
+};
+
+enum class ErrorPolicy { fail, skip };
+EnumNames<ErrorPolicy> enum_names(ErrorPolicy);
+
+// dataset.on_error: what a loader does with a BadSample.
+struct OnError {
+  ErrorPolicy policy = ErrorPolicy::fail;
+  Budget budget{10, false};
+  template <class V>
+  void visit(V& v) {
+    v("policy", policy, "fail: stop at the first bad sample; skip: replace it by another one");
+    v("budget", budget, "bad samples borne before the run ends with exit code 4 (policy: skip)");
+  }
+};
+
+// A format: (split, index) -> one encoded sample with its label. Immutable after construction;
+// any thread. The constructor lists the tier and throws Error where there is nothing to train on.
+class Dataset {
+ public:
+  static constexpr const char* kKind = "dataset";
+  struct Inputs {
+    const Tiers& tiers;
+    uint64_t seed;  // of the run: splits are functions of it
+    Notify notify;  // remarks for the user's log
+  };
+  explicit Dataset(OnError on_error) : on_error_(on_error) {}
+  virtual ~Dataset() = default;
+
+  virtual const std::vector<std::string>& classes() const = 0;  // label -> name
+  virtual int64_t size(Split split) const = 0;
+  virtual SampleInfo info(Split split, int64_t index) const = 0;
+  // Reads the encoded bytes into `out`. Throws IoError, or BadSample for damage that the format sees.
+  virtual void read(Split split, int64_t index, Buffer& out) const = 0;
+  // Files that are no samples, by name (Caltech's BACKGROUND_Google/tmp).
+  virtual std::vector<std::string> ignored() const { return {}; }
+
+  const OnError& on_error() const { return on_error_; }
+
+ private:
+  OnError on_error_;
+};
+
+template <>
+Registry<Dataset>& Registry<Dataset>::global();
+
+}  // namespace stoker

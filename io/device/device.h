@@ -1,0 +1,63 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/core/batch.h"
+#include "io/core/memory.h"
+#include "io/core/notify.h"
+#include "io/core/registry.h"
+#include "io/decoder/decoder.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+struct DeviceInfo {
+  std::string name;                             // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
+  torch::Device torch_device = torch::kCPU;     // where parameters and batches live
+  bool emulated = false;                        // no arithmetic is done; no loss, no accuracy
+  bool own_memory = false;                      // copies to the device exist (device_prefetched)
+  std::string timing_method;                    // "host", "events" or "emulated": how busy is known
+};
+
+// A batch on the device. Owned by whoever runs the step; holds its host slot until then.
+struct DeviceBatch {
+  torch::Tensor images;         // uint8 NHWC on info().torch_device
+  torch::Tensor labels;         // int64 [N]
+  Batch host;                   // without on_device
+  std::shared_ptr<void> ready;  // the device's own: when the copy is complete
+};
+
+// Where compute runs, and how its busy time is known. copy() may be called from one other thread than
+// the rest, which belongs to the trainer's thread. Failures are Error(ExitCode::device).
+class Device {
+ public:
+  static constexpr const char* kKind = "device";
+  struct Inputs {
+    uint64_t seed;
+    Notify notify;
+  };
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const = 0;
+  // Host memory that copy() reads at full speed.
+  virtual HostMemory allocate(size_t bytes) = 0;
+  // Starts the copy of a batch on the copy queue and returns at once. `spec` gives the pixels' shape.
+  virtual DeviceBatch copy(const Batch& batch, const SampleSpec& spec) = 0;
+  // Submits one step in order behind those before it and behind the batch's copy. `work` launches it
+  // (it is not called on an emulated device). Returns when it is queued; blocks only while more
+  // steps are outstanding than the device's queue holds. `batch` may be null (work without data).
+  virtual void run(const DeviceBatch* batch, const std::function<void()>& work) = 0;
+  // The busy intervals of finished steps, in order, each handed out once. wait: until all are.
+  virtual std::vector<BusyInterval> collect(bool wait) = 0;
+};
+
+template <>
+Registry<Device>& Registry<Device>::global();
+
+}  // namespace stoker

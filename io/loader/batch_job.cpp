@@ -1,0 +1,87 @@
+#include "io/loader/batch_job.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stoker {
+
+BatchJob::BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
+                   size_t sample_bytes, bool digest)
+    : batch_(std::move(batch)),
+      order_(std::move(order)),
+      first_(first),
+      sample_bytes_(sample_bytes),
+      digest_(digest),
+      remaining_(batch_.size) {}
+
+bool BatchJob::work(SampleLoader& loader) {
+  LoadCost cost;
+  int64_t filled = 0;
+  for (int64_t place; (place = next_.fetch_add(1)) < batch_.size; ++filled) {
+    fill(place, loader, cost);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    batch_.cost.read_ns += cost.read_ns;
+    batch_.cost.decode_ns += cost.decode_ns;
+    batch_.cost.bytes_read += cost.bytes_read;
+  }
+  const bool last = filled > 0 && remaining_.fetch_sub(filled) == filled;
+  if (last) finish();
+  return last;
+}
+
+void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
+  try {
+    uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * sample_bytes_;
+    const int64_t index = order_->samples[static_cast<size_t>(first_ + place)];
+    LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
+    (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
+    if (sample.skipped) {
+      sample.skipped->batch = batch_.index;
+      std::lock_guard lock(mutex_);
+      skipped_.emplace_back(place, std::move(*sample.skipped));
+    }
+  } catch (...) {
+    // The error of the first bad place is the batch's, whichever worker was quicker.
+    std::lock_guard lock(mutex_);
+    if (error_ == nullptr || place < error_place_) {
+      error_ = std::current_exception();
+      error_place_ = place;
+    }
+  }
+}
+
+void BatchJob::finish() {
+  std::sort(skipped_.begin(), skipped_.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
+  if (digest_ && error_ == nullptr) batch_.digest = batch_digest(batch_, sample_bytes_);
+}
+
+bool BatchJob::cancel() {
+  const int64_t claimed = std::min(next_.exchange(batch_.size), batch_.size);
+  const int64_t unclaimed = batch_.size - claimed;
+  return remaining_.fetch_sub(unclaimed) == unclaimed;
+}
+
+Batch BatchJob::take() {
+  if (error_) std::rethrow_exception(error_);
+  return std::move(batch_);
+}
+
+std::string batch_digest(const Batch& batch, size_t sample_bytes) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  XXH3_128bits_update(state.get(), batch.pixels.get(),
+                      static_cast<size_t>(batch.size) * sample_bytes);
+  XXH3_128bits_update(state.get(), batch.labels->data(), batch.labels->size() * sizeof(int64_t));
+  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace stoker

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "io/core/batch.h"
+#include "io/loader/sample_loader.h"
+#include "io/loader/sampler.h"
+
+namespace stoker {
+
+// One batch being filled by any number of workers: each claims the next place, fills it, and the
+// one that fills the last place finishes the batch. Claiming takes no lock.
+class BatchJob {
+ public:
+  // `first`: the batch's first place in `order`. batch.size places are filled.
+  BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first, size_t sample_bytes,
+           bool digest);
+
+  // Fills places until none is left to claim. True: this call finished the batch.
+  bool work(SampleLoader& loader);
+  // Nobody claims a place any more. True: no worker is at it, the job is over with this call.
+  bool cancel();
+  // After the job is finished: the batch, or the error of its first bad place.
+  Batch take();
+
+ private:
+  void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
+  void finish();
+
+  Batch batch_;
+  const std::shared_ptr<const EpochOrder> order_;
+  const int64_t first_;
+  const size_t sample_bytes_;
+  const bool digest_;
+  std::atomic<int64_t> next_{0};
+  std::atomic<int64_t> remaining_;
+  std::mutex mutex_;  // guards what follows, and batch_.skipped and batch_.cost while being filled
+  std::exception_ptr error_;
+  int64_t error_place_ = 0;
+  std::vector<std::pair<int64_t, SkippedSample>> skipped_;
+};
+
+// XXH3-128 of a batch's pixels and labels in hex.
+std::string batch_digest(const Batch& batch, size_t sample_bytes);
+
+}  // namespace stoker

@@ -1,0 +1,104 @@
+#include <pthread.h>
+
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "io/core/bounded_queue.h"
+#include "io/device/device.h"
+#include "io/loader/pipeline.h"
+
+namespace stoker {
+namespace {
+
+// The 2018 study's prefetch_to_device(N): as `prefetched`, and a thread copies batches to the
+// device ahead of the trainer. An empty item in the queue marks the end of an epoch.
+class DevicePrefetched final : public Loader {
+ public:
+  using Options = LoaderOptions;
+  DevicePrefetched(Options options, const Inputs& inputs)
+      : device_(inputs.device),
+        spec_(inputs.decoder.spec()),
+        device_batches_(static_cast<size_t>(options.device_batches)),
+        pipeline_(options, inputs, options.prefetch_batches) {
+    if (!device_.info().own_memory) {
+      inputs.notify("device_prefetched: " + device_.info().name +
+                    " has no memory of its own, so batches stay in host memory as with prefetched");
+    }
+  }
+  ~DevicePrefetched() override { stop(); }
+
+  int64_t batches() const override { return pipeline_.batches(); }
+
+  void start(int64_t epoch, int64_t first_batch) override {
+    if (!device_.info().own_memory) {
+      pipeline_.start(epoch, first_batch);
+      return;
+    }
+    if (queue_ && epoch == epoch_ && first_batch == batch_) return;
+    stop();
+    epoch_ = epoch;
+    batch_ = first_batch;
+    pipeline_.start(epoch, first_batch);
+    queue_.emplace(device_batches_);
+    thread_ = std::jthread([this, epoch] { copy_ahead(epoch); });
+  }
+
+  std::optional<Batch> next() override {
+    if (!device_.info().own_memory) return pipeline_.next();
+    if (!queue_) return std::nullopt;
+    try {
+      std::optional<std::optional<Batch>> item = queue_->pop();
+      if (item && *item) {
+        ++batch_;
+        return std::move(*item);
+      }
+    } catch (...) {
+      stop();
+      throw;
+    }
+    ++epoch_;
+    batch_ = 0;
+    return std::nullopt;
+  }
+
+ private:
+  void copy_ahead(int64_t epoch) {
+    pthread_setname_np(pthread_self(), "copy-ahead");
+    try {
+      while (true) {
+        std::optional<Batch> batch = pipeline_.next();
+        if (batch) {
+          auto copy = std::make_shared<DeviceBatch>(device_.copy(*batch, spec_));
+          batch->pixels.reset();  // the copy holds the slot for as long as it needs it
+          batch->on_device = std::move(copy);
+        } else {
+          pipeline_.start(++epoch, 0);
+        }
+        if (!queue_->push(std::move(batch))) return;
+      }
+    } catch (...) {
+      queue_->close(std::current_exception());
+    }
+  }
+
+  void stop() {
+    if (queue_) queue_->close();
+    if (thread_.joinable()) thread_.join();
+    queue_.reset();
+  }
+
+  Device& device_;
+  const SampleSpec spec_;
+  const size_t device_batches_;
+  Pipeline pipeline_;
+  int64_t epoch_ = 0;  // of the next batch to hand out
+  int64_t batch_ = 0;
+  std::optional<BoundedQueue<std::optional<Batch>>> queue_;
+  std::jthread thread_;
+};
+
+STOKER_REGISTER(Loader, "device_prefetched", DevicePrefetched);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,43 @@
+#include "io/loader/loader.h"
+
+#include <sched.h>
+
+#include <charconv>
+
+namespace stoker {
+
+template <>
+Registry<Loader>& Registry<Loader>::global() {
+  static Registry registry;
+  return registry;
+}
+
+int64_t Workers::resolve() const {
+  if (count > 0) return count;
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return CPU_COUNT(&cores);
+}
+
+bool Scalar<Workers>::parse(const std::string& text, Workers& out) {
+  if (text == "auto") {
+    out.count = 0;
+    return true;
+  }
+  int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || stop != end || count < 1 || count > 1024) return false;
+  out.count = count;
+  return true;
+}
+
+std::string Scalar<Workers>::format(const Workers& value) {
+  return value.count == 0 ? "auto" : std::to_string(value.count);
+}
+
+void LoaderOptions::check(const Section& section) const {
+  if (rank >= world_size) section.fail("rank", "must be below world_size");
+}
+
+}  // namespace stoker

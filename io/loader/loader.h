@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "io/core/batch.h"
+#include "io/core/config.h"
+#include "io/core/notify.h"
+#include "io/dataset/dataset.h"
+#include "io/decoder/decoder.h"
+
+namespace stoker {
+
+class Device;
+
+// A number of threads, or `auto`: the cores this process may use.
+struct Workers {
+  int64_t count = 0;  // 0: auto
+  int64_t resolve() const;
+};
+
+template <>
+struct Scalar<Workers> {
+  static bool parse(const std::string& text, Workers& out);
+  static std::string format(const Workers& value);
+  static constexpr const char* expected = "auto or a number from 1 to 1024";
+};
+
+// One struct for all loaders, so that a sweep changes nothing but loader.type.
+struct LoaderOptions {
+  int64_t batch_size = 64;
+  Workers workers;
+  int64_t prefetch_batches = 2;
+  int64_t device_batches = 2;
+  bool shuffle = true;
+  bool drop_last = true;
+  bool digest = false;
+  int64_t rank = 0;
+  int64_t world_size = 1;
+  template <class V>
+  void visit(V& v) {
+    v("batch_size", batch_size, "samples per batch and rank", Limits{1, 1 << 20});
+    v("workers", workers, "threads that read and decode (sync uses none)");
+    v("prefetch_batches", prefetch_batches, "complete batches ahead in host memory",
+      Limits{1, 4096});
+    v("device_batches", device_batches, "batches ahead on the device (device_prefetched)",
+      Limits{1, 4096});
+    v("shuffle", shuffle, "a new order every epoch; evaluation is never shuffled");
+    v("drop_last", drop_last, "leave out the last, smaller batch; evaluation never does");
+    v("digest", digest, "write an XXH3-128 digest of every batch into digests.csv");
+    v("rank", rank, "this process's share of the data", Limits{0, 1 << 20});
+    v("world_size", world_size, "number of shares", Limits{1, 1 << 20});
+  }
+  void check(const Section& section) const;
+};
+
+// Batches in the order of the sampler: for one seed the same bytes from every type and any number
+// of workers. One consumer thread. After an exception start() makes it usable again.
+class Loader {
+ public:
+  static constexpr const char* kKind = "loader";
+  struct Inputs {
+    const Dataset& dataset;
+    const Decoder& decoder;
+    Device& device;
+    Split split;
+    uint64_t seed;
+    Notify notify;
+  };
+  virtual ~Loader() = default;
+
+  // Number of batches in an epoch.
+  virtual int64_t batches() const = 0;
+  // The next next() gives batch `first_batch` of `epoch`.
+  virtual void start(int64_t epoch, int64_t first_batch) = 0;
+  // Empty: the epoch is over. Throws Error(ExitCode::data) for a bad sample that dataset.on_error
+  // does not bear, after all batches before it were handed out.
+  virtual std::optional<Batch> next() = 0;
+};
+
+template <>
+Registry<Loader>& Registry<Loader>::global();
+
+}  // namespace stoker

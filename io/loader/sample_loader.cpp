@@ -1,0 +1,74 @@
+#include "io/loader/sample_loader.h"
+
+#include <cerrno>
+
+#include "io/core/error.h"
+#include "io/core/random.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+// So many bad samples in a row mean that the data set is broken, not a few of its files.
+constexpr uint64_t kMaxReplacements = 100;
+
+int64_t nanoseconds(Clock::duration d) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+}
+
+}  // namespace
+
+SampleLoader::SampleLoader(const Loader::Inputs& inputs)
+    : dataset_(inputs.dataset),
+      split_(inputs.split),
+      seed_(inputs.seed),
+      session_(inputs.decoder.open()) {}
+
+void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
+  const TimePoint begin = Clock::now();
+  try {
+    dataset_.read(split_, index, encoded_);
+  } catch (const IoError& error) {
+    const bool missing = error.errno_value() == ENOENT;
+    throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
+  }
+  const TimePoint read = Clock::now();
+  const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
+  session_->decode(encoded_.bytes(), {split_ == Split::train, seed}, out);
+  cost.read_ns += nanoseconds(read - begin);
+  cost.decode_ns += nanoseconds(Clock::now() - read);
+  cost.bytes_read += static_cast<int64_t>(encoded_.size());
+}
+
+LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
+  LoadedSample result;
+  int64_t candidate = index;
+  for (uint64_t attempt = 1; attempt <= kMaxReplacements; ++attempt) {
+    try {
+      decode(epoch, candidate, out, cost);
+      const SampleInfo info = dataset_.info(split_, candidate);
+      if (result.skipped) result.skipped->replaced_by = info.key;
+      result.label = info.label;
+      return result;
+    } catch (const BadSample& bad) {
+      const std::string key = dataset_.info(split_, candidate).key;
+      if (dataset_.on_error().policy == ErrorPolicy::fail) {
+        throw Error(ExitCode::data, "dataset: " + key + ": " + to_string(bad.reason()) + ": " +
+                                        bad.what() +
+                                        " (repair or remove the file, or set "
+                                        "dataset.on_error={policy: skip})");
+      }
+      if (!result.skipped) {
+        result.skipped = SkippedSample{epoch, 0, key, bad.reason(), bad.what(), ""};
+      }
+      Random random(
+          mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index), attempt));
+      candidate = static_cast<int64_t>(random.below(static_cast<uint64_t>(dataset_.size(split_))));
+    }
+  }
+  throw Error(ExitCode::data, "dataset: " + result.skipped->key +
+                                  " and 99 samples drawn in its place are all bad: check the data "
+                                  "with `stoker dataset inspect`");
+}
+
+}  // namespace stoker

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "io/core/batch.h"
+#include "io/loader/loader.h"
+
+namespace stoker {
+
+// What filling one place of a batch gave.
+struct LoadedSample {
+  int64_t label = 0;
+  std::optional<SkippedSample> skipped;  // the sample meant for this place was bad
+};
+
+// Reads and decodes single samples, with scratch memory that is reused. One thread at a time: every
+// worker owns one. The result is a pure function of (seed, epoch, index).
+class SampleLoader {
+ public:
+  explicit SampleLoader(const Loader::Inputs& inputs);
+
+  // Fills `out` (SampleSpec::bytes()) with sample `index` of the split. A bad sample is treated as
+  // dataset.on_error says: Error(ExitCode::data) naming it, or another sample of the split takes
+  // its place, chosen by (seed, epoch, index) alone. Adds to `cost`.
+  LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+
+ private:
+  void decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+
+  const Dataset& dataset_;
+  const Split split_;
+  const uint64_t seed_;
+  std::unique_ptr<DecoderSession> session_;
+  Buffer encoded_;
+};
+
+}  // namespace stoker

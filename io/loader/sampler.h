@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "io/dataset/dataset.h"
+#include "io/loader/loader.h"
+
+namespace stoker {
+
+// The dataset indices of one epoch in the order in which this rank trains on them.
+struct EpochOrder {
+  int64_t epoch = 0;
+  std::vector<int64_t> samples;
+};
+
+// Which samples make up which batch: a pure function of (seed, epoch), the same for every loader
+// and any number of workers. Immutable; any thread.
+//
+// Training: a permutation of all samples (Fisher-Yates), dealt out to the ranks in turn, so that
+// every rank has the same number: with drop_last the surplus is left out, else the first samples of
+// the epoch fill the gap. Evaluation: the order of the dataset, every sample exactly once over all
+// ranks.
+class Sampler {
+ public:
+  // Throws Error(ExitCode::config) where a rank has not one batch.
+  Sampler(const LoaderOptions& options, int64_t samples, Split split, uint64_t seed);
+
+  int64_t batches() const { return batches_; }
+  int64_t batch_size(int64_t batch) const;
+  std::shared_ptr<const EpochOrder> order(int64_t epoch) const;
+
+ private:
+  LoaderOptions options_;
+  int64_t samples_;
+  bool train_;
+  uint64_t seed_;
+  int64_t share_ = 0;  // samples of this rank
+  int64_t batches_ = 0;
+};
+
+}  // namespace stoker

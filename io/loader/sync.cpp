@@ -1,0 +1,46 @@
+#include "io/loader/pipeline.h"
+
+namespace stoker {
+namespace {
+
+// The trainer's own thread reads, decodes and collates, one sample after another.
+class Sync final : public Loader {
+ public:
+  using Options = LoaderOptions;
+  Sync(Options options, const Inputs& inputs)
+      : options_(options),
+        sampler_(options, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
+        spec_(inputs.decoder.spec()),
+        slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(), 1),
+        samples_(inputs) {}
+
+  int64_t batches() const override { return sampler_.batches(); }
+
+  void start(int64_t epoch, int64_t first_batch) override {
+    order_ = sampler_.order(epoch);
+    batch_ = first_batch;
+  }
+
+  std::optional<Batch> next() override {
+    if (order_ == nullptr || batch_ >= batches()) return std::nullopt;
+    BatchJob job(empty_batch(sampler_, slots_, order_->epoch, batch_), order_,
+                 batch_ * options_.batch_size, spec_.bytes(), options_.digest);
+    ++batch_;
+    job.work(samples_);
+    return job.take();
+  }
+
+ private:
+  const Options options_;
+  const Sampler sampler_;
+  const SampleSpec spec_;
+  SlotPool slots_;
+  SampleLoader samples_;
+  std::shared_ptr<const EpochOrder> order_;
+  int64_t batch_ = 0;
+};
+
+STOKER_REGISTER(Loader, "sync", Sync);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,69 @@
+#include "io/loader/worker_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace stoker {
+
+WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers) {
+  loaders_.reserve(static_cast<size_t>(workers));
+  for (int64_t i = 0; i < workers; ++i) loaders_.emplace_back(inputs);
+  for (int64_t i = 0; i < workers; ++i) {
+    threads_.emplace_back([this, i] { run(loaders_[static_cast<size_t>(i)], i); });
+  }
+}
+
+WorkerPool::~WorkerPool() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+    for (const auto& job : jobs_) job->cancel();
+  }
+  work_.notify_all();
+}
+
+void WorkerPool::submit(std::shared_ptr<BatchJob> job) {
+  {
+    std::lock_guard lock(mutex_);
+    unfinished_.insert(job.get());
+    jobs_.push_back(std::move(job));
+  }
+  work_.notify_all();
+}
+
+void WorkerPool::wait(const std::shared_ptr<BatchJob>& job) {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return !unfinished_.contains(job.get()); });
+}
+
+void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
+  {
+    std::lock_guard lock(mutex_);
+    std::erase(jobs_, job);
+    if (job->cancel()) unfinished_.erase(job.get());
+  }
+  wait(job);
+}
+
+void WorkerPool::run(SampleLoader& loader, int64_t number) {
+  pthread_setname_np(pthread_self(), ("load-" + std::to_string(number)).c_str());
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    const std::shared_ptr<BatchJob> job = jobs_.front();
+    lock.unlock();
+    const bool finished = job->work(loader);
+    lock.lock();
+    std::erase(jobs_, job);  // nothing is left to claim, whoever sees it first
+    if (finished) {
+      unfinished_.erase(job.get());
+      done_.notify_all();
+    }
+  }
+}
+
+}  // namespace stoker

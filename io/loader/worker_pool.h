@@ -1,0 +1,44 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "io/loader/batch_job.h"
+
+namespace stoker {
+
+// The loader's threads. They live as long as the loader, not an epoch, and work on the oldest batch
+// that has places left, so that the batch the trainer needs next is always done first. One consumer
+// thread. Errors of a sample belong to its batch (BatchJob::take); none ends a worker.
+class WorkerPool {
+ public:
+  WorkerPool(const Loader::Inputs& inputs, int64_t workers);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  void submit(std::shared_ptr<BatchJob> job);
+  // Until the batch is finished.
+  void wait(const std::shared_ptr<BatchJob>& job);
+  // Ends the job without filling the rest; returns when no worker is at it.
+  void cancel(const std::shared_ptr<BatchJob>& job);
+
+ private:
+  void run(SampleLoader& loader, int64_t number);
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable done_;
+  std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
+  std::unordered_set<const BatchJob*> unfinished_;
+  bool stop_ = false;
+  std::vector<SampleLoader> loaders_;
+  std::vector<std::jthread> threads_;  // last: joined before anything they use goes
+};
+
+}  // namespace stoker

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/core/notify.h"
+#include "io/core/registry.h"
+
+namespace stoker {
+
+// What the trainer says every metrics.every_steps steps. Times are seconds. `window` is the time
+// since the report before. What was not measured is absent, never 0.
+struct StepReport {
+  int64_t step = 0;  // finished steps
+  int64_t steps_planned = 0;
+  int64_t epoch = 0;
+  int64_t images = 0;                                    // since the start
+  double wall_s = 0;                                     // since the start of the loop
+  double window_s = 0;                                   // length of the window
+  double images_per_s = 0;                               // in the window
+  std::vector<std::pair<std::string, double>> segments;  // trainer-thread seconds in the window
+  double io_share = 0;                                   // data_wait / all segments of the window
+  std::optional<double> device_idle;  // share of the device time observed in the window
+  std::optional<double> loss;
+  double learning_rate = 0;
+  double eta_s = 0;
+};
+
+// Where reports go. The trainer's thread. Throws IoError where it cannot write.
+class MetricsSink {
+ public:
+  static constexpr const char* kKind = "sink";
+  struct Inputs {
+    std::string run_dir;
+    Notify log;         // a line of the run's log
+    bool live = false;  // standard error is a terminal that the user wants to watch
+    bool emulated = false;
+  };
+  virtual ~MetricsSink() = default;
+  virtual void write(const StepReport& report) = 0;
+  // All reports are with their reader; called at the end of the run, also of a failed one.
+  virtual void flush() {}
+};
+
+template <>
+Registry<MetricsSink>& Registry<MetricsSink>::global();
+
+}  // namespace stoker

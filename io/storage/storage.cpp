@@ -1,0 +1,42 @@
+#include "io/storage/storage.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+
+namespace stoker {
+
+template <>
+Registry<Storage>& Registry<Storage>::global() {
+  static Registry registry;
+  return registry;
+}
+
+void check_key(const std::string& key) {
+  for (size_t begin = 0; begin <= key.size();) {
+    const size_t end = std::min(key.find('/', begin), key.size());
+    const std::string part = key.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == ".." || is_temporary(part) ||
+        part.find('\0') != std::string::npos) {
+      throw IoError("key '" + key + "' must be a relative path inside its tier such as a/b.jpg",
+                    EINVAL);
+    }
+    begin = end + 1;
+  }
+}
+
+void Tiers::add(const std::string& name, std::unique_ptr<Storage> tier) {
+  tiers_[name] = std::move(tier);
+}
+
+Storage& Tiers::at(const std::string& name) const {
+  const auto found = tiers_.find(name);
+  if (found != tiers_.end()) return *found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, tier] : tiers_) names.push_back(known);
+  throw Error(ExitCode::config, "unknown storage tier '" + name + "'" + suggestion(name, names));
+}
+
+}  // namespace stoker

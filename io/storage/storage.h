@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/core/memory.h"
+#include "io/core/registry.h"
+
+namespace stoker {
+
+struct ObjectInfo {
+  std::string key;
+  uint64_t bytes = 0;
+};
+
+struct Range {
+  uint64_t offset = 0;
+  uint64_t length = UINT64_MAX;  // to the end of the object
+};
+
+// One object being written; one thread at a time. Nobody sees it before commit() returns; then it
+// is complete and durable, and an older object of that key is replaced in one step. Destroyed
+// without commit() it leaves no trace. Throws IoError.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+  virtual void append(Bytes bytes) = 0;
+  virtual void commit() = 0;
+};
+
+// One tier: named, immutable objects; a key is a relative path ("accordion/image_0001.jpg").
+// Any thread. Four methods are all that a tier needs: there is no mkdir, stat, rename or append,
+// and there will not be. Failures are IoError.
+class Storage {
+ public:
+  static constexpr const char* kKind = "storage";
+  struct Inputs {};
+  virtual ~Storage() = default;
+
+  // All objects whose key starts with `prefix`, sorted by key (bytewise). A tier that has
+  // directories lists an empty one as "name/" with 0 bytes, so that an empty class can be told from
+  // none.
+  virtual std::vector<ObjectInfo> list(const std::string& prefix) const = 0;
+  // Fills `out` with all of `range`; a range that ends behind the object's end is cut there.
+  virtual void read(const std::string& key, Buffer& out, Range range = {}) const = 0;
+  virtual std::unique_ptr<ObjectWriter> create(const std::string& key) = 0;
+  virtual void remove(const std::string& key) = 0;  // absent is fine
+};
+
+// IoError unless `key` is a relative path that stays inside its tier: no "..", ".", empty or
+// temporary component. Every tier's read, create and remove begin with it.
+void check_key(const std::string& key);
+
+// The tiers of one experiment by name. Any thread once built.
+class Tiers {
+ public:
+  void add(const std::string& name, std::unique_ptr<Storage> tier);
+  // The names were checked when the configuration was read; an unknown one is an Error all the
+  // same.
+  Storage& at(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::unique_ptr<Storage>> tiers_;
+};
+
+template <>
+Registry<Storage>& Registry<Storage>::global();
+
+}  // namespace stoker

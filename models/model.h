@@ -1,0 +1,30 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <cstdint>
+
+#include "io/core/registry.h"
+
+namespace stoker {
+
+// A network for image classification. One thread at a time. Hold it as shared_ptr (torch::nn::Module
+// uses shared_from_this): std::shared_ptr<Model> m = component.create(inputs).
+class Model : public torch::nn::Module {
+ public:
+  static constexpr const char* kKind = "model";
+  struct Inputs {
+    int64_t channels;
+    int64_t height;
+    int64_t width;
+    int64_t classes;
+  };
+  // x: float32 or bfloat16 [N, channels, height, width]; returns logits [N, classes].
+  virtual torch::Tensor forward(torch::Tensor x) = 0;
+};
+
+template <>
+Registry<Model>& Registry<Model>::global();
+
+}  // namespace stoker

@@ -1,0 +1,177 @@
+#include "io/core/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "io/core/error.h"
+#include "tests/support/errors.h"
+
+namespace stoker {
+namespace {
+
+enum class Fit { stretch, center_crop };
+EnumNames<Fit> enum_names(Fit) {
+  return {{"stretch", Fit::stretch}, {"center_crop", Fit::center_crop}};
+}
+
+struct Inner {
+  bool flip = false;
+  template <class V>
+  void visit(V& v) {
+    v("flip", flip, "mirror half of the images");
+  }
+};
+
+struct Sample {
+  std::string root;
+  int64_t queue_depth = 1;
+  double rate = 0.5;
+  Fit fit = Fit::stretch;
+  ByteSize limit{64 << 10};
+  std::optional<int64_t> steps;
+  std::vector<std::string> exclude;
+  Inner augment;
+  template <class V>
+  void visit(V& v) {
+    v.required("root", root, "directory that holds the data");
+    v("queue_depth", queue_depth, "reads in flight", Limits{1, 1024});
+    v("rate", rate, "a rate");
+    v("fit", fit, "how");
+    v("limit", limit, "how much");
+    v("steps", steps, "how many");
+    v("exclude", exclude, "names");
+    v("augment", augment, "inner");
+  }
+  void check(const Section& section) const {
+    if (steps && *steps > queue_depth) section.fail("steps", "must not exceed 'queue_depth'");
+  }
+};
+
+struct UsesTier {
+  TierName tier;
+  template <class V>
+  void visit(V& v) {
+    v.required("storage", tier, "where");
+  }
+};
+
+Sample read(const std::string& text) {
+  const Node node = parse_yaml(text, "t.yaml");
+  Sample sample;
+  read_struct(Section(node, "", "storage", nullptr), sample);
+  return sample;
+}
+
+std::string read_error(const std::string& text) {
+  return error_of([&] { read(text); });
+}
+
+TEST(Config, reads_every_kind_of_field) {
+  const Sample s = read(
+      "root: /data\nqueue_depth: 8\nrate: 1e-3\nfit: center_crop\nlimit: 2MiB\nsteps: 3\n"
+      "exclude: [a, b]\naugment: {flip: true}\n");
+  EXPECT_EQ(s.root, "/data");
+  EXPECT_EQ(s.queue_depth, 8);
+  EXPECT_DOUBLE_EQ(s.rate, 1e-3);
+  EXPECT_EQ(s.fit, Fit::center_crop);
+  EXPECT_EQ(s.limit.bytes, 2u << 20);
+  EXPECT_EQ(s.steps, 3);
+  EXPECT_EQ(s.exclude, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(s.augment.flip);
+}
+
+TEST(Config, messages_name_place_thing_and_way_out) {
+  EXPECT_EQ(read_error("root: x\nqueue_dept: 8\n"),
+            "t.yaml:2:1: storage: unknown key 'queue_dept' (did you mean 'queue_depth'?)");
+  EXPECT_EQ(read_error("root: x\nzzz: 8\n"),
+            "t.yaml:2:1: storage: unknown key 'zzz' (known: root, queue_depth, rate, fit, limit, "
+            "steps, exclude, augment)");
+  EXPECT_EQ(read_error("rate: 1\n"), "t.yaml:1:1: storage: missing key 'root'");
+  EXPECT_EQ(read_error("root: x\nqueue_depth: eight\n"),
+            "t.yaml:2:14: storage: 'queue_depth' must be an integer, got 'eight'");
+  EXPECT_EQ(read_error("root: x\nqueue_depth: \"8\"\n"),
+            "t.yaml:2:14: storage: 'queue_depth' must be an integer, got '8'");
+  EXPECT_EQ(read_error("root: x\nqueue_depth: 010\n"),
+            "t.yaml:2:14: storage: 'queue_depth' must be an integer, got '010' (a leading zero is "
+            "ambiguous: drop it)");
+  EXPECT_EQ(read_error("root: x\nqueue_depth: 0\n"),
+            "t.yaml:2:14: storage: 'queue_depth' must be an integer from 1 to 1024, got 0");
+  EXPECT_EQ(read_error("root: x\nqueue_depth: [1]\n"),
+            "t.yaml:2:14: storage: 'queue_depth' must be an integer, got a list");
+  EXPECT_EQ(read_error("root: x\nrate: nan\n"),
+            "t.yaml:2:7: storage: 'rate' must be a number, got nan");
+  EXPECT_EQ(read_error("root: x\nfit: squash\n"),
+            "t.yaml:2:6: storage: 'fit' must be one of stretch, center_crop, got 'squash'");
+  EXPECT_EQ(read_error("root: x\nlimit: 5 apples\n"),
+            "t.yaml:2:8: storage: 'limit' must be a size such as 4096, 64KiB, 2MiB or 1GiB, got "
+            "'5 apples'");
+  EXPECT_EQ(read_error("root: x\nexclude: a\n"),
+            "t.yaml:2:10: storage: 'exclude' must be a list, e.g. [a, b]");
+  EXPECT_EQ(read_error("root: x\naugment: {flip: yes}\n"),
+            "t.yaml:2:17: storage.augment: 'flip' must be true or false, got 'yes'");
+  EXPECT_EQ(read_error("root: x\naugment: 3\n"),
+            "t.yaml:2:10: storage: 'augment' must be a mapping, e.g. {key: value}");
+  EXPECT_EQ(read_error("root: x\nsteps: 5\n"),
+            "t.yaml:2:8: storage: 'steps' must not exceed 'queue_depth'");
+}
+
+TEST(Config, resolved_options_read_back_as_the_same_options) {
+  const Node once = dump_struct(read("root: \"17\"\nsteps: 1\nexclude: [a, \"true\"]\n"));
+  const std::string text = to_yaml(once);
+  const Node again = dump_struct(read(text));
+  EXPECT_EQ(to_yaml(again), text);
+  EXPECT_EQ(read(text).root, "17");
+}
+
+TEST(Config, descriptions_have_type_default_and_nested_names) {
+  Sample sample;
+  FieldDescriber describer;
+  sample.visit(describer);
+  const std::vector<FieldHelp> rows = describer.take();
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_TRUE(rows[0].required);
+  EXPECT_EQ(rows[1].type, "integer from 1 to 1024");
+  EXPECT_EQ(rows[1].fallback, "1");
+  EXPECT_EQ(rows[3].type, "stretch|center_crop");
+  EXPECT_EQ(rows[4].fallback, "64KiB");
+  EXPECT_EQ(rows[7].key, "augment.flip");
+}
+
+TEST(Config, sizes_take_binary_and_decimal_units) {
+  ByteSize size;
+  const auto bytes = [&](const char* text) {
+    EXPECT_TRUE(Scalar<ByteSize>::parse(text, size)) << text;
+    return size.bytes;
+  };
+  EXPECT_EQ(bytes("0"), 0u);
+  EXPECT_EQ(bytes("5k"), 5000u);
+  EXPECT_EQ(bytes("3KiB"), 3072u);
+  EXPECT_EQ(bytes("1g"), 1000000000u);
+  for (const char* bad : {"", "k", "-1", "1.5MiB", "1 MiB", "010", "99999999999GiB"}) {
+    EXPECT_FALSE(Scalar<ByteSize>::parse(bad, size)) << bad;
+  }
+}
+
+TEST(Config, paths_take_environment_variables) {
+  setenv("STOKER_TEST_ROOT", "/mnt/x", 1);
+  Path path;
+  EXPECT_TRUE(Scalar<Path>::parse("${STOKER_TEST_ROOT}/a", path));
+  EXPECT_EQ(path.value, "/mnt/x/a");
+  EXPECT_TRUE(Scalar<Path>::parse("${STOKER_TEST_UNSET:-data}/a", path));
+  EXPECT_EQ(path.value, "data/a");
+  EXPECT_FALSE(Scalar<Path>::parse("${STOKER_TEST_UNSET}/a", path));
+  EXPECT_FALSE(Scalar<Path>::parse("${STOKER", path));
+}
+
+TEST(Config, a_tier_name_must_be_one_of_storage) {
+  UsesTier options;
+  const ConfigContext context{{"data", "fast"}};
+  const Node node = parse_yaml("storage: dta\n", "t.yaml");
+  EXPECT_EQ(error_of([&] { read_struct(Section(node, "", "dataset", &context), options); }),
+            "t.yaml:1:10: dataset: 'storage' names no tier under storage:, got 'dta' (did you mean "
+            "'data'?)");
+}
+
+}  // namespace
+}  // namespace stoker

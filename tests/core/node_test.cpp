@@ -1,0 +1,106 @@
+#include "io/core/node.h"
+
+#include <gtest/gtest.h>
+
+#include "io/core/error.h"
+#include "tests/support/errors.h"
+
+namespace stoker {
+namespace {
+
+std::string parse_error(const std::string& text) {
+  return error_of([&] { parse_yaml(text, "t.yaml"); });
+}
+
+TEST(Node, keeps_order_and_positions) {
+  const Node root = parse_yaml("b: 1\na:\n  - x\n  - {y: 2}\n", "t.yaml");
+  ASSERT_EQ(root.entries.size(), 2u);
+  EXPECT_EQ(root.entries[0].key, "b");
+  EXPECT_EQ(root.entries[1].at.text(), "t.yaml:2:1");
+  EXPECT_EQ(root.find("a")->items[1].find("y")->at.text(), "t.yaml:4:9");
+}
+
+TEST(Node, an_empty_document_is_an_empty_mapping) {
+  EXPECT_EQ(parse_yaml("", "t.yaml").kind, Node::Kind::mapping);
+  EXPECT_EQ(parse_yaml("# only a comment\n", "t.yaml").kind, Node::Kind::mapping);
+}
+
+TEST(Node, a_quoted_number_is_text) {
+  const Node root = parse_yaml("a: \"8\"\nb: 8\n", "t.yaml");
+  EXPECT_TRUE(root.find("a")->quoted);
+  EXPECT_FALSE(root.find("b")->quoted);
+}
+
+TEST(Node, duplicate_keys_are_an_error) {
+  EXPECT_EQ(parse_error("a: 1\nb: 2\na: 3\n"), "t.yaml:3:1: key 'a' is given twice");
+}
+
+TEST(Node, anchors_aliases_and_tags_are_errors) {
+  EXPECT_EQ(parse_error("a: &x 1\n"),
+            "t.yaml:1:4: anchors (&name) are not accepted: write the value out");
+  EXPECT_EQ(parse_error("a: &x {b: 1}\nc: *x\n"),
+            "t.yaml:1:4: anchors (&name) are not accepted: write the value out");
+  EXPECT_EQ(parse_error("a: !!python/object x\n"),
+            "t.yaml:1:4: tags (tag:yaml.org,2002:python/object) are not accepted");
+}
+
+TEST(Node, broken_yaml_names_the_place) {
+  EXPECT_EQ(parse_error("a: [1, 2\nb: 3\n"),
+            "t.yaml:2:2: this is no YAML: end of sequence flow not found");
+}
+
+TEST(Node, a_second_document_is_an_error) {
+  EXPECT_EQ(parse_error("a: 1\n---\nb: 2\n"),
+            "t.yaml:3:1: a second document: write one configuration per file");
+}
+
+TEST(Node, size_depth_and_number_of_values_are_limited) {
+  EXPECT_EQ(parse_error(std::string((1 << 20) + 1, ' ')), "t.yaml:1:1: larger than 1 MiB");
+  EXPECT_EQ(parse_error(std::string(40, '[') + std::string(40, ']')),
+            "t.yaml:1:33: nested deeper than 32 levels");
+  std::string many = "[";
+  for (int i = 0; i < 10001; ++i) many += "1,";
+  EXPECT_EQ(parse_error(many + "1]"), "t.yaml:1:20002: more than 10000 values");
+}
+
+TEST(Node, a_missing_file_is_an_error_of_the_environment) {
+  try {
+    load_yaml("no/such.yaml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::environment);
+    EXPECT_STREQ(error.what(), "no/such.yaml: cannot be read (does the file exist?)");
+  }
+}
+
+TEST(Node, overrides_set_nested_values_and_make_mappings) {
+  Node root = parse_yaml("loader: {workers: 1}\nsinks: [{type: csv}]\n", "t.yaml");
+  apply_override(root, "loader.workers=4");
+  apply_override(root, "new.deep.key={type: adam}");
+  apply_override(root, "sinks.0.type=console");
+  EXPECT_EQ(root.find("loader")->find("workers")->scalar, "4");
+  EXPECT_EQ(root.find("new")->find("deep")->find("key")->find("type")->scalar, "adam");
+  EXPECT_EQ(root.find("sinks")->items[0].find("type")->scalar, "console");
+  EXPECT_EQ(root.find("loader")->find("workers")->at.text(), "override 'loader.workers=4':1:1");
+}
+
+TEST(Node, bad_overrides_are_errors) {
+  Node root = parse_yaml("loader: {workers: 1}\nsinks: [1]\n", "t.yaml");
+  const auto error = [&](const char* text) {
+    return error_of([&] { apply_override(root, text); });
+  };
+  EXPECT_EQ(error("loader"), "override 'loader': must look like a.b=value");
+  EXPECT_EQ(error("=1"), "override '=1': must look like a.b=value");
+  EXPECT_EQ(error("loader.workers.x=1"),
+            "override 'loader.workers.x=1': 'x' lies under a value that is no mapping");
+  EXPECT_EQ(error("sinks.1=2"), "override 'sinks.1=2': '1' is no place in a list of 1");
+}
+
+TEST(Node, yaml_text_reads_back_as_the_same_tree) {
+  const std::string text = "a: \"8\"\nb: [1, x, {c: d}]\ne:\n  f: \"\"\n  g: ~\n";
+  const std::string once = to_yaml(parse_yaml(text, "t.yaml"));
+  EXPECT_EQ(to_yaml(parse_yaml(once, "u.yaml")), once);
+}
+
+}  // namespace
+}  // namespace stoker

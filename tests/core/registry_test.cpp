@@ -1,0 +1,112 @@
+#include "io/core/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+
+namespace stoker {
+
+struct Animal {
+  static constexpr const char* kKind = "animal";
+  struct Inputs {
+    std::string suffix;
+  };
+  virtual ~Animal() = default;
+  virtual std::string sound() const = 0;
+};
+template <>
+Registry<Animal>& Registry<Animal>::global() {
+  static Registry registry;
+  return registry;
+}
+
+namespace {
+
+struct Dog final : Animal {
+  struct Options {
+    int64_t barks = 1;
+    template <class V>
+    void visit(V& v) {
+      v("barks", barks, "how often");
+    }
+  };
+  Dog(Options options, const Inputs& inputs) : options(options), inputs(inputs) {}
+  std::string sound() const override {
+    return std::string(static_cast<size_t>(options.barks), 'w') + inputs.suffix;
+  }
+  Options options;
+  Inputs inputs;
+};
+
+struct Loud final : Animal {
+  struct Options {
+    Component<Animal> inner;
+    template <class V>
+    void visit(V& v) {
+      v.required("inner", inner, "what is louder");
+    }
+  };
+  Loud(Options options, const Inputs& inputs) : inner(options.inner.create(inputs)) {}
+  std::string sound() const override { return inner->sound() + "!"; }
+  std::unique_ptr<Animal> inner;
+};
+
+STOKER_REGISTER(Animal, "dog", Dog);
+STOKER_REGISTER(Animal, "loud", Loud);
+
+Component<Animal> parse(const std::string& text) {
+  const Node node = parse_yaml(text, "t.yaml");
+  return Registry<Animal>::global().parse(Section(node, "", "animal", nullptr));
+}
+
+std::string parse_error(const std::string& text) {
+  return error_of([&] { parse(text); });
+}
+
+TEST(Registry, builds_what_the_type_names) {
+  EXPECT_EQ(parse("{type: dog, barks: 3}").create({"?"})->sound(), "www?");
+}
+
+TEST(Registry, components_nest) {
+  const Component<Animal> both =
+      parse("{type: loud, inner: {type: loud, inner: {type: dog, barks: 2}}}");
+  EXPECT_EQ(both.create({""})->sound(), "ww!!");
+}
+
+TEST(Registry, errors_inside_a_nested_component_have_its_path) {
+  EXPECT_EQ(parse_error("{type: loud, inner: {type: dog, bark: 2}}"),
+            "t.yaml:1:33: animal.inner: unknown key 'bark' (did you mean 'barks'?)");
+}
+
+TEST(Registry, unknown_and_missing_types_suggest) {
+  EXPECT_EQ(parse_error("{type: dgo}"),
+            "t.yaml:1:8: animal: unknown animal 'dgo' (known: dog, loud)");
+  EXPECT_EQ(parse_error("{type: dogg}"),
+            "t.yaml:1:8: animal: unknown animal 'dogg' (did you mean 'dog'?)");
+  EXPECT_EQ(parse_error("{barks: 1}"), "t.yaml:1:1: animal: missing key 'type' (known: dog, loud)");
+  EXPECT_EQ(parse_error("dog"),
+            "t.yaml:1:1: 'animal' must be a mapping with a type, e.g. {type: dog}");
+}
+
+TEST(Registry, a_dump_reads_back_and_has_all_defaults) {
+  const std::string text = to_yaml(parse("{type: loud, inner: {type: dog}}").dump());
+  EXPECT_EQ(text, "type: loud\ninner:\n  type: dog\n  barks: 1");
+  EXPECT_EQ(to_yaml(parse(text).dump()), text);
+}
+
+TEST(Registry, a_default_component_has_all_defaults) {
+  EXPECT_EQ(default_component<Animal>("dog").create({"."})->sound(), "w.");
+}
+
+TEST(Registry, a_second_registration_is_reported_with_both_files) {
+  Registry<Animal> registry;
+  registry.add({{"dog", "a.cpp"}, nullptr, nullptr});
+  registry.add({{"dog", "b.cpp"}, nullptr, nullptr});
+  const Node node = parse_yaml("{type: dog}", "t.yaml");
+  EXPECT_EQ(error_of([&] { registry.parse(Section(node, "", "animal", nullptr)); }),
+            "animal 'dog' is registered by both a.cpp and b.cpp: rename one, or take one from "
+            "plugins:");
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "io/core/error.h"
+#include "tests/support/errors.h"
+#include "tests/support/storages.h"
+#include "tests/support/temporary_directory.h"
+
+// What every registered tier promises. A new tier needs one line in this table: the YAML of a
+// small, empty instance. {} stands for a new directory.
+namespace stoker {
+namespace {
+
+const std::map<std::string, std::string> kInstances = {
+    {"memory", "{type: memory}"},
+    {"posix", "{type: posix, root: {}}"},
+};
+
+class StorageContract : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto instance = kInstances.find(GetParam());
+    ASSERT_NE(instance, kInstances.end())
+        << "add a line for storage '" << GetParam() << "' to the table in " << __FILE__;
+    std::string yaml = instance->second;
+    if (const size_t at = yaml.find("{}"); at != std::string::npos) {
+      yaml.replace(at, 2, directory_.path());
+    }
+    storage_ = make_storage(yaml);
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<Storage> storage_;
+};
+
+INSTANTIATE_TEST_SUITE_P(all, StorageContract,
+                         testing::ValuesIn(Registry<Storage>::global().names()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(StorageContract, a_new_tier_is_empty) { EXPECT_EQ(listing(*storage_), ""); }
+
+TEST_P(StorageContract, what_was_committed_is_read_back) {
+  put(*storage_, "a/b/c.bin", std::string("\0\xff text", 7));
+  EXPECT_EQ(get(*storage_, "a/b/c.bin"), std::string("\0\xff text", 7));
+  put(*storage_, "empty", "");
+  EXPECT_EQ(get(*storage_, "empty"), "");
+}
+
+TEST_P(StorageContract, a_listing_is_sorted_bytewise) {
+  for (const char* key : {"b", "a/b", "a.c", "a/\xc3\xa4", "B", "a0"}) put(*storage_, key, key);
+  EXPECT_EQ(listing(*storage_), "B=1 a.c=3 a/b=3 a/\xc3\xa4=4 a0=2 b=1");
+}
+
+TEST_P(StorageContract, a_listing_has_the_keys_that_start_with_the_prefix) {
+  for (const char* key : {"train/cat/1", "train/cat/2", "train/cow/1", "train2/x", "test/cat/1"}) {
+    put(*storage_, key, "");
+  }
+  EXPECT_EQ(listing(*storage_, "train/"), "train/cat/1=0 train/cat/2=0 train/cow/1=0");
+  EXPECT_EQ(listing(*storage_, "train/ca"), "train/cat/1=0 train/cat/2=0");
+  EXPECT_EQ(listing(*storage_, "train/cat/2"), "train/cat/2=0");
+  EXPECT_EQ(listing(*storage_, "tr"), "train/cat/1=0 train/cat/2=0 train/cow/1=0 train2/x=0");
+  EXPECT_EQ(listing(*storage_, "none"), "");
+  EXPECT_EQ(listing(*storage_, "none/none/"), "");
+  EXPECT_EQ(listing(*storage_, "train/cat/1/none"), "");
+}
+
+TEST_P(StorageContract, a_range_is_cut_at_the_end_of_the_object) {
+  put(*storage_, "digits", "0123456789");
+  EXPECT_EQ(get(*storage_, "digits", {2, 3}), "234");
+  EXPECT_EQ(get(*storage_, "digits", {0, 10}), "0123456789");
+  EXPECT_EQ(get(*storage_, "digits", {8, 100}), "89");
+  EXPECT_EQ(get(*storage_, "digits", {8}), "89");
+  EXPECT_EQ(get(*storage_, "digits", {10, 1}), "");
+  EXPECT_EQ(get(*storage_, "digits", {11}), "");
+  EXPECT_EQ(get(*storage_, "digits", {UINT64_MAX, UINT64_MAX}), "");
+  EXPECT_EQ(get(*storage_, "digits", {3, 0}), "");
+}
+
+TEST_P(StorageContract, a_buffer_is_reused) {
+  put(*storage_, "long", "0123456789");
+  put(*storage_, "short", "abc");
+  Buffer buffer;
+  storage_->read("long", buffer);
+  const uint8_t* memory = buffer.data();
+  storage_->read("short", buffer);
+  EXPECT_EQ(buffer.data(), memory);
+  EXPECT_EQ(std::string(buffer.bytes().begin(), buffer.bytes().end()), "abc");
+}
+
+TEST_P(StorageContract, a_missing_object_is_named) {
+  put(*storage_, "a/b", "file");
+  for (const std::string key : {"a/none.jpg", "none/none.jpg"}) {
+    try {
+      get(*storage_, key);
+      FAIL() << "read " << key;
+    } catch (const IoError& error) {
+      EXPECT_EQ(error.errno_value(), ENOENT);
+      EXPECT_EQ(error.code(), ExitCode::environment);
+      const std::string message = error.what();
+      EXPECT_TRUE(message.starts_with("read ")) << message;
+      EXPECT_TRUE(message.ends_with(key + ": No such file or directory")) << message;
+    }
+  }
+}
+
+TEST_P(StorageContract, nothing_is_visible_before_commit) {
+  const std::unique_ptr<ObjectWriter> writer = storage_->create("a/b/c");
+  const std::string half = "half";
+  writer->append({reinterpret_cast<const uint8_t*>(half.data()), half.size()});
+  EXPECT_EQ(listing(*storage_), "");
+  EXPECT_THROW(get(*storage_, "a/b/c"), IoError);
+  writer->append({reinterpret_cast<const uint8_t*>(half.data()), half.size()});
+  writer->commit();
+  EXPECT_EQ(listing(*storage_), "a/b/c=8");
+  EXPECT_EQ(get(*storage_, "a/b/c"), "halfhalf");
+}
+
+TEST_P(StorageContract, a_writer_without_commit_leaves_no_trace) {
+  {
+    const std::unique_ptr<ObjectWriter> writer = storage_->create("a/b/c");
+    writer->append(std::vector<uint8_t>(100'000));
+  }
+  EXPECT_EQ(listing(*storage_), "");
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_P(StorageContract, a_commit_replaces_an_older_object) {
+  put(*storage_, "a/latest", "the older one");
+  put(*storage_, "a/latest", "new");
+  EXPECT_EQ(get(*storage_, "a/latest"), "new");
+  EXPECT_EQ(listing(*storage_), "a/latest=3");
+}
+
+TEST_P(StorageContract, a_removed_object_is_gone_and_removing_an_absent_one_is_fine) {
+  put(*storage_, "a/b/c", "1");
+  put(*storage_, "a/d", "2");
+  storage_->remove("a/b/c");
+  storage_->remove("a/b/c");
+  storage_->remove("none/none");
+  storage_->remove("a/d/below-an-object");
+  EXPECT_EQ(listing(*storage_), "a/d=1");
+  storage_->remove("a/d");
+  EXPECT_EQ(listing(*storage_), "");
+}
+
+TEST_P(StorageContract, a_key_stays_inside_its_tier) {
+  put(*storage_, "a/b", "file");
+  for (const std::string key : {"", "/etc/passwd", "../x", "a/../../x", "a/..", "./a", "a//b", "a/",
+                                "a/.tmp-1", "..", "."}) {
+    const std::string message =
+        "key '" + key + "' must be a relative path inside its tier such as a/b.jpg";
+    EXPECT_EQ(error_of([&] { get(*storage_, key); }), message);
+    EXPECT_EQ(error_of([&] { storage_->create(key); }), message);
+    EXPECT_EQ(error_of([&] { storage_->remove(key); }), message);
+  }
+  EXPECT_THROW(get(*storage_, std::string("a\0b", 3)), IoError);
+  put(*storage_, "a/..b", "two dots in a name are no way out");
+  EXPECT_EQ(listing(*storage_), "a/..b=33 a/b=4");
+}
+
+TEST_P(StorageContract, readers_see_whole_objects_while_writers_replace_them) {
+  const std::string one(50'000, '1');
+  const std::string two(70'000, '2');
+  put(*storage_, "x/shared", one);
+  std::atomic<bool> stop = false;
+  std::atomic<int> torn = 0;
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const std::string seen = get(*storage_, "x/shared");
+        if (seen != one && seen != two) ++torn;
+        if (listing(*storage_, "x/sh").empty()) ++torn;
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) put(*storage_, "x/shared", i % 2 == 0 ? two : one);
+  stop = true;
+  readers.clear();
+  EXPECT_EQ(torn, 0);
+}
+
+TEST_P(StorageContract, writers_and_removers_of_one_directory_do_not_disturb_each_other) {
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, key = "same/place/" + std::to_string(i)] {
+      for (int round = 0; round < 25; ++round) {
+        put(*storage_, key, "x");
+        EXPECT_EQ(get(*storage_, key), "x");
+        storage_->remove(key);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(listing(*storage_), "");
+}
+
+}  // namespace
+}  // namespace stoker

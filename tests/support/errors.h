@@ -1,0 +1,22 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <string>
+
+namespace stoker {
+
+// The message of the exception that `f` throws; a failure of the test where it throws none.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no exception was thrown";
+  return {};
+}
+
+}  // namespace stoker
