@@ -7,10 +7,6 @@
 
 namespace stoker {
 
-EnumNames<Precision> enum_names(Precision) {
-  return {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}};
-}
-
 void RunOptions::check(const Section& section) const {
   const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
                      name.find('/') == std::string::npos;

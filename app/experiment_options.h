@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/optimizer/optimizer.h"
+#include "app/precision.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
@@ -28,9 +29,6 @@ struct RunOptions {
   }
   void check(const Section& section) const;
 };
-
-enum class Precision { fp32, bf16 };
-EnumNames<Precision> enum_names(Precision);
 
 struct TrainingOptions {
   int64_t epochs = 1;

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// A network for image classification. One thread at a time. Hold it as shared_ptr (torch::nn::Module
-// uses shared_from_this): std::shared_ptr<Model> m = component.create(inputs).
+// A network for image classification. One thread at a time. Hold it as shared_ptr
+// (torch::nn::Module uses shared_from_this): std::shared_ptr<Model> m = component.create(inputs).
 class Model : public torch::nn::Module {
  public:
   static constexpr const char* kKind = "model";
@@ -26,5 +26,8 @@ class Model : public torch::nn::Module {
 
 template <>
 Registry<Model>& Registry<Model>::global();
+
+// For constructors of models: Error(ExitCode::config) where a side is less than `smallest` pixels.
+void require_image_size(const char* model, const Model::Inputs& inputs, int64_t smallest);
 
 }  // namespace stoker

@@ -28,6 +28,14 @@ class BoundedQueue {
     return true;
   }
 
+  // Blocks while the queue is full; with one producer the next push() then does not block. False:
+  // it was closed.
+  bool wait_for_room() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
+    return !closed_;
+  }
+
   // Blocks while the queue is empty. Empty: closed and drained. Rethrows the error of close().
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);

@@ -34,11 +34,28 @@ void sync_directory(const std::string& path) {
   sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
 }
 
+std::string existing_directory(std::string path) {
+  while (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) path = parent_of(path);
+  return path;
+}
+
 std::string temporary_name() {
   std::random_device random;
   char text[32];
   std::snprintf(text, sizeof text, "%s%08x%08x", kTemporary, random(), random());
   return text;
+}
+
+// Another thread may remove a directory that is empty between two of our calls.
+template <class F>
+void despite_removals(F&& f) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return f();
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOENT || attempt == 100) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -70,19 +87,21 @@ void make_directories(const std::string& path) {
   if (parent != path) make_directories(parent);
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int error = errno;
-    if (error == EEXIST && is_directory(path)) return;  // somebody else was quicker
-    throw_errno("make directory", path, error);
+    if (is_directory(path)) return;  // somebody else was quicker
+    throw_errno("make directory", path, error == EEXIST ? ENOTDIR : error);
   }
   sync_directory(parent);
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  std::string directory = parent_of(path_);
-  while (::access(directory.c_str(), F_OK) != 0 && errno == ENOENT) {
-    directory = parent_of(directory);
-  }
-  temporary_ = directory + "/" + temporary_name();
-  file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
+  despite_removals([&] {
+    temporary_ = existing_directory(parent_of(path_)) + "/" + temporary_name();
+    try {
+      file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
+    } catch (const IoError& error) {
+      throw_errno("write", path_, error.errno_value());  // the name that the caller knows
+    }
+  });
 }
 
 AtomicFile::~AtomicFile() {
@@ -94,12 +113,10 @@ void AtomicFile::append(Bytes bytes) { write_all(file_, bytes, path_); }
 void AtomicFile::commit() {
   sync_file(file_, path_);
   const std::string directory = parent_of(path_);
-  // A directory that is empty may be removed by another thread between our two calls.
-  for (int attempt = 0;; ++attempt) {
+  despite_removals([&] {
     make_directories(directory);
-    if (::rename(temporary_.c_str(), path_.c_str()) == 0) break;
-    if (errno != ENOENT || attempt == 16) throw_errno("write", path_, errno);
-  }
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_errno("write", path_, errno);
+  });
   temporary_.clear();
   sync_directory(directory);
 }

@@ -22,8 +22,8 @@ struct DecodeMode {
   uint64_t seed = 0;   // of this sample in this epoch
 };
 
-// The part of a decoder that is not shared: handles and scratch memory, reused from sample to sample.
-// One thread at a time. Every worker of a loader has its own.
+// The part of a decoder that is not shared: handles and scratch memory, reused from sample to
+// sample. One thread at a time. Every worker of a loader has its own.
 class DecoderSession {
  public:
   virtual ~DecoderSession() = default;

@@ -18,11 +18,11 @@
 namespace stoker {
 
 struct DeviceInfo {
-  std::string name;                             // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
-  torch::Device torch_device = torch::kCPU;     // where parameters and batches live
-  bool emulated = false;                        // no arithmetic is done; no loss, no accuracy
-  bool own_memory = false;                      // copies to the device exist (device_prefetched)
-  std::string timing_method;                    // "host", "events" or "emulated": how busy is known
+  std::string name;                          // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
+  torch::Device torch_device = torch::kCPU;  // where parameters and batches live
+  bool emulated = false;                     // no arithmetic is done; no loss, no accuracy
+  bool own_memory = false;                   // copies to the device exist (device_prefetched)
+  std::string timing_method;                 // "host", "events" or "emulated": how busy is known
 };
 
 // A batch on the device. Owned by whoever runs the step; holds its host slot until then.
@@ -33,8 +33,8 @@ struct DeviceBatch {
   std::shared_ptr<void> ready;  // the device's own: when the copy is complete
 };
 
-// Where compute runs, and how its busy time is known. copy() may be called from one other thread than
-// the rest, which belongs to the trainer's thread. Failures are Error(ExitCode::device).
+// Where compute runs, and how its busy time is known. copy() may be called from one other thread
+// than the rest, which belongs to the trainer's thread. Failures are Error(ExitCode::device).
 class Device {
  public:
   static constexpr const char* kKind = "device";
@@ -47,10 +47,11 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   // Host memory that copy() reads at full speed.
   virtual HostMemory allocate(size_t bytes) = 0;
-  // Starts the copy of a batch on the copy queue and returns at once. `spec` gives the pixels' shape.
+  // Starts the copy of a batch on the copy queue and returns at once. `spec` gives the pixels'
+  // shape.
   virtual DeviceBatch copy(const Batch& batch, const SampleSpec& spec) = 0;
-  // Submits one step in order behind those before it and behind the batch's copy. `work` launches it
-  // (it is not called on an emulated device). Returns when it is queued; blocks only while more
+  // Submits one step in order behind those before it and behind the batch's copy. `work` launches
+  // it (it is not called on an emulated device). Returns when it is queued; blocks only while more
   // steps are outstanding than the device's queue holds. `batch` may be null (work without data).
   virtual void run(const DeviceBatch* batch, const std::function<void()>& work) = 0;
   // The busy intervals of finished steps, in order, each handed out once. wait: until all are.

@@ -66,7 +66,8 @@ class DevicePrefetched final : public Loader {
   void copy_ahead(int64_t epoch) {
     pthread_setname_np(pthread_self(), "copy-ahead");
     try {
-      while (true) {
+      // Room first: a batch that waits for its place would already lie on the device.
+      while (queue_->wait_for_room()) {
         std::optional<Batch> batch = pipeline_.next();
         if (batch) {
           auto copy = std::make_shared<DeviceBatch>(device_.copy(*batch, spec_));
@@ -75,7 +76,7 @@ class DevicePrefetched final : public Loader {
         } else {
           pipeline_.start(++epoch, 0);
         }
-        if (!queue_->push(std::move(batch))) return;
+        queue_->push(std::move(batch));
       }
     } catch (...) {
       queue_->close(std::current_exception());

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/core/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace stoker {
+
+// Each adds one sub-command, whose callback does the work and sets `result`. Errors leave it as
+// exceptions. The reference must outlive the parsing of the command line.
+void add_train(CLI::App& app, ExitCode& result);
+void add_check(CLI::App& app, ExitCode& result);
+void add_list(CLI::App& app, ExitCode& result);
+void add_describe(CLI::App& app, ExitCode& result);
+void add_dataset(CLI::App& app, ExitCode& result);
+void add_bench(CLI::App& app, ExitCode& result);
+
+// CONFIG [a.b=c ...], as `train`, `check` and the benchmarks take it.
+struct ConfigArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+};
+void add_config_arguments(CLI::App& command, ConfigArguments& arguments);
+
+}  // namespace stoker

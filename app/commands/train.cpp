@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/commands.h"
+#include "app/experiment.h"
+#include "app/report.h"
+#include "app/run_directory.h"
+#include "app/run_log.h"
+#include "app/stop_signal.h"
+#include "app/trainer.h"
+
+namespace stoker {
+namespace {
+
+struct Arguments : ConfigArguments {
+  bool json = false;
+  bool quiet = false;
+};
+
+ExitCode train(const Arguments& arguments) {
+  const StopSignal stop;
+  RunLog log(arguments.quiet);
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const RunDirectory directory(options, arguments.overrides);
+  log.also_to(directory.path() + "/log.txt");
+  Experiment experiment(options, log.notify());
+  const TrainingResult result = Trainer(experiment, directory, log, stop).run();
+  if (arguments.json) {
+    fmt::print("{}\n", summary_json(experiment, directory, result).dump());
+  } else if (!arguments.quiet) {
+    fmt::print("{}", summary_text(experiment, directory, result));
+  }
+  if (!result.error.empty()) throw Error(result.exit_code, result.error);
+  return result.exit_code;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, ExitCode& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("train", "Run an experiment; leaves a run directory");
+  add_config_arguments(*command, *arguments);
+  command->add_flag("--json", arguments->json, "print the summary as one line of JSON");
+  command->add_flag("-q,--quiet", arguments->quiet, "print warnings and errors only");
+  command->callback([arguments, &result] { result = train(*arguments); });
+}
+
+}  // namespace stoker

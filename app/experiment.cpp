@@ -1,0 +1,37 @@
+#include "app/experiment.h"
+
+#include <utility>
+
+namespace stoker {
+
+Experiment::Experiment(ExperimentOptions options, Notify notify)
+    : options_(std::move(options)), notify_(std::move(notify)) {
+  device_ = options_.device.create({options_.run.seed, notify_});
+  for (const auto& [name, tier] : options_.storage) tiers_.add(name, tier.create({}));
+  dataset_ = options_.dataset.create({tiers_, options_.run.seed, notify_});
+  decoder_ = options_.decoder.create({});
+}
+
+std::unique_ptr<Loader> Experiment::make_loader(Split split) {
+  return options_.loader.create(
+      {*dataset_, *decoder_, *device_, split, options_.run.seed, notify_});
+}
+
+std::shared_ptr<Model> Experiment::make_model() {
+  const SampleSpec spec = decoder_->spec();
+  std::shared_ptr<Model> model = options_.model.create(
+      {spec.channels, spec.height, spec.width, static_cast<int64_t>(dataset_->classes().size())});
+  model->to(device_->info().torch_device);
+  if (options_.training.channels_last) {
+    for (torch::Tensor& p : model->parameters()) {
+      if (p.dim() == 4) p.set_data(p.contiguous(torch::MemoryFormat::ChannelsLast));
+    }
+  }
+  return model;
+}
+
+std::unique_ptr<Optimizer> Experiment::make_optimizer(const Model& model) {
+  return options_.optimizer.create({model.parameters()});
+}
+
+}  // namespace stoker

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include "app/experiment_options.h"
+
+namespace stoker {
+
+// The pieces of one experiment, built from its options: the only file that knows how they fit. One
+// thread at a time. The constructor opens the device and the data set; loaders, model and optimizer
+// are made on request.
+class Experiment {
+ public:
+  Experiment(ExperimentOptions options, Notify notify);
+
+  const ExperimentOptions& options() const { return options_; }
+  Device& device() { return *device_; }
+  const Dataset& dataset() const { return *dataset_; }
+  const Decoder& decoder() const { return *decoder_; }
+
+  std::unique_ptr<Loader> make_loader(Split split);
+  // The model on the device, in the memory format of training.channels_last.
+  std::shared_ptr<Model> make_model();
+  std::unique_ptr<Optimizer> make_optimizer(const Model& model);
+
+ private:
+  ExperimentOptions options_;
+  Notify notify_;
+  std::unique_ptr<Device> device_;
+  Tiers tiers_;
+  std::unique_ptr<Dataset> dataset_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "io/core/node.h"
+
+namespace stoker {
+
+// A configuration as JSON: plain scalars become booleans and numbers where they are such.
+nlohmann::json to_json(const Node& node);
+
+}  // namespace stoker

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <c10/core/DeviceType.h>
+
+#include "io/core/config.h"
+
+namespace stoker {
+
+enum class Precision { fp32, bf16 };
+EnumNames<Precision> enum_names(Precision);
+
+// While it lives, this thread's operations on `device` run as `precision` says: bf16 is LibTorch's
+// autocast, which keeps weights and sensitive operations in fp32. One thread.
+class PrecisionScope {
+ public:
+  PrecisionScope(Precision precision, c10::DeviceType device);
+  ~PrecisionScope();
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  const bool active_;
+  const c10::DeviceType device_;
+};
+
+}  // namespace stoker

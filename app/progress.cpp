@@ -1,0 +1,78 @@
+#include "app/progress.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stoker {
+namespace {
+
+double idle_sum(const DeviceTime& time) {
+  double sum = 0;
+  for (const double idle : time.idle) sum += idle;
+  return sum;
+}
+
+}  // namespace
+
+Progress::Progress(Device& device, StepLedger& ledger,
+                   std::vector<std::unique_ptr<MetricsSink>> sinks, int64_t steps_planned)
+    : device_(device),
+      ledger_(ledger),
+      idle_(ledger.begun()),
+      sinks_(std::move(sinks)),
+      steps_planned_(steps_planned) {}
+
+void Progress::collect(bool wait) {
+  const std::vector<BusyInterval> steps = device_.collect(wait);
+  for (const SegmentInterval& interval : ledger_.take_intervals()) idle_.add_segment(interval);
+  for (const BusyInterval& step : steps) idle_.add_step(step);
+}
+
+void Progress::report(int64_t step, int64_t epoch, int64_t images, std::optional<double> loss,
+                      double learning_rate) {
+  StepReport report;
+  report.step = step;
+  report.steps_planned = steps_planned_;
+  report.epoch = epoch;
+  report.images = images;
+  report.loss = loss;
+  report.learning_rate = learning_rate;
+  report.wall_s = ledger_.wall();
+  report.window_s = report.wall_s - window_.wall_s;
+  report.images_per_s = static_cast<double>(images - window_.images) / report.window_s;
+  double sum = 0;
+  for (size_t i = 0; i < kSegments; ++i) {
+    const double time = ledger_.totals()[i] - window_.segments[i];
+    report.segments.emplace_back(segment_name(static_cast<Segment>(i)), time);
+    sum += time;
+  }
+  if (sum > 0) report.io_share = report.segments[0].second / sum;
+  const DeviceTime& device = idle_.total();
+  const double observed = device.observed - window_.device.observed;
+  if (observed > 0) report.device_idle = (idle_sum(device) - idle_sum(window_.device)) / observed;
+  report.eta_s = report.window_s * static_cast<double>(steps_planned_ - step) /
+                 static_cast<double>(std::max<int64_t>(1, step - window_.step));
+  for (const auto& sink : sinks_) sink->write(report);
+  rates_.push_back(report.images_per_s);
+  window_ = {report.wall_s, step, images, ledger_.totals(), device};
+}
+
+void Progress::finish(TrainingResult& result) {
+  result.wall_s = ledger_.wall();
+  result.closure_error = ledger_.closure_error();
+  for (size_t i = 0; i < kSegments; ++i) {
+    result.segments.emplace_back(segment_name(static_cast<Segment>(i)), ledger_.totals()[i]);
+  }
+  if (result.wall_s > 0) result.io_share = ledger_.totals()[0] / result.wall_s;
+  const DeviceTime& device = idle_.total();
+  result.device_observed_s = device.observed;
+  result.device_busy_s = device.busy;
+  for (size_t i = 0; i < kIdleCauses; ++i) {
+    result.device_idle.emplace_back(idle_cause_name(static_cast<IdleCause>(i)), device.idle[i]);
+  }
+  result.au = idle_.au();
+  result.window_rates = std::move(rates_);
+  for (const auto& sink : sinks_) sink->flush();
+}
+
+}  // namespace stoker

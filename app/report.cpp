@@ -1,0 +1,158 @@
+#include "app/report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/statistics.h"
+
+namespace stoker {
+namespace {
+
+nlohmann::json to_object(const std::vector<std::pair<std::string, double>>& pairs) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const auto& [name, value] : pairs) object[name] = value;
+  return object;
+}
+
+nlohmann::json device_json(const DeviceInfo& device, const TrainingResult& result) {
+  nlohmann::json json = {{"name", device.name},
+                         {"emulated", device.emulated},
+                         {"timing_method", device.timing_method}};
+  if (result.device_observed_s > 0) {
+    json["observed_s"] = result.device_observed_s;
+    json["busy_s"] = result.device_busy_s;
+    json["idle_s_by_cause"] = to_object(result.device_idle);
+    json["idle_ratio"] = 1 - result.device_busy_s / result.device_observed_s;
+  }
+  if (result.au) json["au"] = *result.au;
+  return json;
+}
+
+nlohmann::json evaluation_json(const Evaluation& evaluation) {
+  const Accuracy& accuracy = evaluation.accuracy;
+  return {{"epoch", evaluation.epoch},     {"step", evaluation.step},
+          {"samples", accuracy.samples()}, {"top1", accuracy.top1()},
+          {"top5", accuracy.top5()},       {"mean_per_class", accuracy.mean_per_class()},
+          {"chance", accuracy.chance()},   {"largest_class", accuracy.largest_class()},
+          {"seconds", evaluation.seconds}};
+}
+
+// Who is to blame, by the thresholds of TensorFlow's profiler (5 % and 20 %).
+std::string verdict(double io_share) {
+  if (io_share < 0.05) return "not input-bound";
+  return io_share < 0.20 ? "moderately input-bound" : "input-bound";
+}
+
+double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+std::string device_text(const DeviceInfo& device, const TrainingResult& result) {
+  if (result.device_observed_s <= 0) return "";
+  std::string text = fmt::format("  device idle {:.1f} %",
+                                 100 - percent(result.device_busy_s, result.device_observed_s));
+  for (const auto& [cause, time] : result.device_idle) {
+    text += fmt::format(", {} {:.1f} %", cause, percent(time, result.device_observed_s));
+  }
+  if (result.au) text += fmt::format("; AU {:.1f} %", 100 * *result.au);
+  return text + fmt::format("  ({}, timing: {})\n", device.name, device.timing_method);
+}
+
+std::string accuracy_text(const TrainingResult& result) {
+  if (result.evaluations.empty()) return "";
+  const Evaluation& last = result.evaluations.back();
+  const Accuracy& accuracy = last.accuracy;
+  return fmt::format(
+      "  accuracy on {} held-out images: top-1 {:.1f} %, top-5 {:.1f} %, mean per class {:.1f} %\n"
+      "    (chance {:.1f} %, always guessing the largest class {:.1f} %)\n",
+      accuracy.samples(), 100 * accuracy.top1(), 100 * accuracy.top5(),
+      100 * accuracy.mean_per_class(), 100 * accuracy.chance(), 100 * accuracy.largest_class());
+}
+
+std::string segments_text(const TrainingResult& result) {
+  std::string text = "  time of the trainer:";
+  for (const auto& [segment, time] : result.segments) {
+    text += fmt::format(" {} {:.1f} %", segment, percent(time, result.wall_s));
+  }
+  return text + fmt::format("; closure error {:.4f} %\n", 100 * result.closure_error);
+}
+
+}  // namespace
+
+nlohmann::json summary_json(Experiment& experiment, const RunDirectory& directory,
+                            const TrainingResult& result) {
+  const ExperimentOptions& options = experiment.options();
+  nlohmann::json json = {
+      {"schema_version", 1},
+      {"status", result.status},
+      {"exit_code", static_cast<int>(result.exit_code)},
+      {"run_directory", directory.path()},
+      {"config_hash", config_hash(options)},
+      {"loader", options.loader.type()},
+      {"model", options.model.type()},
+      {"steps", result.steps},
+      {"steps_planned", result.steps_planned},
+      {"epochs_completed", result.epochs},
+      {"images", result.images},
+      {"wall_s", result.wall_s},
+      {"segments_s", to_object(result.segments)},
+      {"closure_error", result.closure_error},
+      {"io_share", result.io_share},
+      {"device", device_json(experiment.device().info(), result)},
+      {"loader_cost",
+       {{"read_s", 1e-9 * static_cast<double>(result.load_cost.read_ns)},
+        {"decode_s", 1e-9 * static_cast<double>(result.load_cost.decode_ns)},
+        {"bytes_read", result.load_cost.bytes_read},
+        {"note", "summed over workers"}}},
+      {"skipped", result.skipped_by_reason},
+      {"conditions", {{"page_cache", "as it was"}, {"storage", nlohmann::json::object()}}}};
+  for (const auto& [name, tier] : options.storage) {
+    json["conditions"]["storage"][name] = tier.type();
+  }
+  if (!result.error.empty()) json["error"] = result.error;
+  if (result.first_batch_s) json["first_batch_s"] = *result.first_batch_s;
+  if (result.final_loss) json["final_loss"] = *result.final_loss;
+  if (result.wall_s > 0) json["images_per_s"] = static_cast<double>(result.images) / result.wall_s;
+  if (!result.window_rates.empty()) json["images_per_s_windows"] = spread(result.window_rates);
+  json["evaluations"] = nlohmann::json::array();
+  for (const Evaluation& evaluation : result.evaluations) {
+    json["evaluations"].push_back(evaluation_json(evaluation));
+  }
+  return json;
+}
+
+std::string summary_text(Experiment& experiment, const RunDirectory& directory,
+                         const TrainingResult& result) {
+  const DeviceInfo& device = experiment.device().info();
+  std::string text =
+      fmt::format("{}: {} of {} steps, {} images in {:.1f} s ({:.0f} images/s){}\n", result.status,
+                  result.steps, result.steps_planned, result.images, result.wall_s,
+                  result.wall_s > 0 ? static_cast<double>(result.images) / result.wall_s : 0,
+                  device.emulated ? ", on an EMULATED device: no arithmetic, no accuracy" : "");
+  text += fmt::format("  {}: I/O share {:.1f} % with loader {}\n", verdict(result.io_share),
+                      100 * result.io_share, experiment.options().loader.type());
+  text += device_text(device, result) + segments_text(result);
+  if (result.first_batch_s)
+    text += fmt::format("  first batch after {:.3f} s\n", *result.first_batch_s);
+  for (const auto& [reason, count] : result.skipped_by_reason) {
+    text += fmt::format("  {} samples replaced ({}), see skipped.csv\n", count, reason);
+  }
+  text += accuracy_text(result);
+  return text + "run directory: " + directory.path() + "\n";
+}
+
+std::string skipped_csv(const TrainingResult& result) {
+  const auto quoted = [](std::string text) {
+    for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
+      text.insert(at, "\"");
+    return "\"" + text + "\"";
+  };
+  std::string text = "epoch,batch,sample,reason,message,replaced_by\n";
+  for (const SkippedSample& sample : result.skipped) {
+    text +=
+        fmt::format("{},{},{},{},{},{}\n", sample.epoch, sample.batch, quoted(sample.key),
+                    to_string(sample.reason), quoted(sample.message), quoted(sample.replaced_by));
+  }
+  return text;
+}
+
+}  // namespace stoker

@@ -1,0 +1,20 @@
+#include "app/statistics.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace stoker {
+
+Spread spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  const bool odd = values.size() % 2 == 1;
+  const double median = odd ? values[half] : (values[half - 1] + values[half]) / 2;
+  return {values.front(), median, values.back()};
+}
+
+void to_json(nlohmann::json& json, const Spread& spread) {
+  json = {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
+}
+
+}  // namespace stoker

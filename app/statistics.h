@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+namespace stoker {
+
+// Minimum, median and maximum of repeated measurements.
+struct Spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+};
+
+// `values` must not be empty. The median of an even number is the mean of the middle two.
+Spread spread(std::vector<double> values);
+
+void to_json(nlohmann::json& json, const Spread& spread);
+
+}  // namespace stoker

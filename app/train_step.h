@@ -1,0 +1,38 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+
+#include "app/experiment.h"
+
+namespace stoker {
+
+// uint8 NHWC pixels -> float32 NCHW, (x / 255 - mean) / std per channel with ImageNet's constants,
+// as torchvision's weights expect. channels_last: in that memory format.
+torch::Tensor normalise(const torch::Tensor& pixels, bool channels_last);
+
+// What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
+class TrainStep {
+ public:
+  TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch);
+
+  void run(const DeviceBatch& batch, int64_t step);
+  // Logits of a batch, in evaluation mode and without gradients.
+  torch::Tensor predict(const DeviceBatch& batch);
+  // The loss of the last step; reading it waits for the device.
+  double loss() const;
+  double learning_rate(int64_t step) const;
+
+ private:
+  torch::Tensor forward(const torch::Tensor& images);
+
+  const TrainingOptions options_;
+  const Normalise normalise_;
+  std::shared_ptr<Model> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Schedule> schedule_;
+  torch::Tensor loss_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,59 @@
+# Everything the project links to. stoker_dependencies serves our own sources and tests; what is
+# part of the public interface (LibTorch and nothing else) is linked by the library itself.
+include(FeatureSummary)
+set(STOKER_DEPS_DIR ${PROJECT_SOURCE_DIR}/build/_deps CACHE PATH
+  "Where the pinned LibTorch is unpacked; shared by all build folders")
+set(StokerTorch_WHEEL_DIR ${STOKER_DEPS_DIR}/libtorch-2.11.0)
+
+find_package(StokerTorch QUIET)
+if(NOT StokerTorch_FOUND OR StokerTorch_ORIGIN STREQUAL "the pinned wheel")
+  # Also when it is there: a GPU driver that came later needs the CUDA half's wheels.
+  execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/get_torch.sh ${StokerTorch_WHEEL_DIR}
+    RESULT_VARIABLE failure)
+  if(failure)
+    message(FATAL_ERROR "LibTorch: the pinned wheel could not be fetched (see above). Name another "
+      "LibTorch by -DTorch_DIR=<libtorch>/share/cmake/Torch, or run cmake/get_torch.sh "
+      "${StokerTorch_WHEEL_DIR} where there is a network.")
+  endif()
+  find_package(StokerTorch REQUIRED QUIET)
+endif()
+message(STATUS
+  "LibTorch ${StokerTorch_VERSION} from ${StokerTorch_ORIGIN}: ${StokerTorch_LOCATION}")
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CURL REQUIRED)
+find_package(LibArchive REQUIRED)
+
+# Libraries whose Debian packages bring no CMake files (OpenCV's only with the full development set).
+function(stoker_find_library name header library)
+  find_path(${name}_INCLUDE_DIR ${header} PATH_SUFFIXES opencv4 REQUIRED)
+  find_library(${name}_LIBRARY ${library} REQUIRED)
+  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  add_library(stoker_${name} UNKNOWN IMPORTED)
+  set_target_properties(stoker_${name} PROPERTIES IMPORTED_LOCATION ${${name}_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${${name}_INCLUDE_DIR})
+endfunction()
+stoker_find_library(turbojpeg turbojpeg.h turbojpeg)
+stoker_find_library(xxhash xxhash.h xxhash)
+stoker_find_library(opencv_core opencv2/core.hpp opencv_core)
+stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc)
+stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs)  # the plug-in only
+
+add_library(stoker_dependencies INTERFACE)
+target_link_libraries(stoker_dependencies INTERFACE
+  stoker_opencv_imgproc stoker_opencv_core stoker_turbojpeg stoker_xxhash
+  $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>
+  spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11
+  CURL::libcurl LibArchive::LibArchive Threads::Threads ${CMAKE_DL_LIBS})
+
+if(STOKER_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(STOKER_BUILD_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,24 @@
+# The installed tree: bin/stoker, lib/libstoker.so, include/stoker, and the CMake package with which
+# others build plug-ins. It keeps using the LibTorch that it was built with, where that lies.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stoker)
+
+file(RELATIVE_PATH lib_from_bin /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+set_target_properties(stoker PROPERTIES INSTALL_RPATH "$ORIGIN;${StokerTorch_RUNTIME_DIRS}")
+set_target_properties(stoker_program PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${lib_from_bin};${StokerTorch_RUNTIME_DIRS}")
+
+install(TARGETS stoker EXPORT stokerTargets)
+install(TARGETS stoker_program)
+install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT stokerTargets NAMESPACE stoker:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/stokerConfig.cmake.in stokerConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(stokerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+    ${PROJECT_BINARY_DIR}/stokerConfig.cmake ${PROJECT_BINARY_DIR}/stokerConfigVersion.cmake
+    cmake/FindStokerTorch.cmake cmake/StokerPlugin.cmake cmake/plugin_stamp.cpp
+  DESTINATION ${package_dir})
+install(FILES cmake/completion.bash RENAME stoker
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -1,0 +1,45 @@
+# Options and flags of this build. Nothing here reaches a project that uses the installed package.
+option(STOKER_BUILD_TESTS "Build the tests" ON)
+option(STOKER_BUILD_BENCHMARKS "Build the benchmarks of tests/bench (needs Google Benchmark)" OFF)
+set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
+set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+# Every target of the project links it, privately.
+add_library(stoker_warnings INTERFACE)
+target_compile_options(stoker_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarms about inlined std::string operations (GCC bugs 105329 and 105651).
+  target_compile_options(stoker_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow)
+endif()
+
+if(STOKER_SANITIZE STREQUAL "address")
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+elseif(STOKER_SANITIZE STREQUAL "thread")
+  set(sanitize -fsanitize=thread)
+elseif(STOKER_SANITIZE)
+  message(FATAL_ERROR "STOKER_SANITIZE=${STOKER_SANITIZE}: expected address, thread or nothing")
+endif()
+if(STOKER_SANITIZE)
+  add_compile_options(${sanitize} -fno-omit-frame-pointer -g1)
+  add_link_options(${sanitize})
+  # GCC 12 warns falsely about the code that -fsanitize inserts.
+  target_compile_options(stoker_warnings INTERFACE -Wno-maybe-uninitialized)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+mark_as_advanced(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # What ccache needs to be told before it caches sources that use a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()

@@ -1,0 +1,2 @@
+_stoker() { :; }
+complete -o default -F _stoker stoker

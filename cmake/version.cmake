@@ -1,0 +1,8 @@
+# Writes OUTPUT from version.h.in; run at each build, touches the file only if something changed.
+set(STOKER_REVISION unknown)
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*
+  OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failure)
+if(NOT failure)
+  set(STOKER_REVISION ${revision})
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${OUTPUT} @ONLY)

@@ -1,0 +1,41 @@
+#include "io/dataset/dataset.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace stoker {
+
+template <>
+Registry<Dataset>& Registry<Dataset>::global() {
+  static Registry registry;
+  return registry;
+}
+
+EnumNames<ErrorPolicy> enum_names(ErrorPolicy) {
+  return {{"fail", ErrorPolicy::fail}, {"skip", ErrorPolicy::skip}};
+}
+
+int64_t Budget::of(int64_t samples) const {
+  if (!percent) return static_cast<int64_t>(value);
+  // 0.1 % of 3,000 is 3, not 2, although 0.1 has no exact binary form.
+  return static_cast<int64_t>(std::floor(value * static_cast<double>(samples) / 100 + 1e-9));
+}
+
+bool Scalar<Budget>::parse(const std::string& text, Budget& out) {
+  const bool percent = text.ends_with('%');
+  const char* end = text.data() + text.size() - (percent ? 1 : 0);
+  double value = 0;
+  const auto [last, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc() || last != end || !(value >= 0)) return false;
+  if (percent ? value > 100 : (value != std::floor(value) || value > 1e15)) return false;
+  out = {value, percent};
+  return true;
+}
+
+std::string Scalar<Budget>::format(const Budget& value) {
+  return fmt::format("{}{}", value.value, value.percent ? "%" : "");
+}
+
+}  // namespace stoker

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace stoker {
+
+struct DownloadOptions {
+  std::string md5;  // in hex; empty: not checked
+  int64_t attempts = 5;
+  double retry_s = 1;  // before the second attempt, then twice as long each time
+  // ("download" or "verify", done, total; 0 = not known) in bytes of the whole file, by the calling
+  // thread. May throw to stop.
+  std::function<void(const char*, uint64_t, uint64_t)> progress;
+};
+
+// Downloads `url` (http, https) into `file`, whose directory is made. The bytes so far are in
+// "<file>.part", beside "<file>.part.tag" with the server's ETag or date; a later call continues
+// there (Range with If-Range, so never with the rest of another version) unless the server cannot.
+// `file` itself appears complete and with the right checksum, or not at all.
+// Error(ExitCode::environment) with the cause where all attempts failed, where it cannot help to
+// try again (404, an unknown host), where the checksum differs (the bytes are then dropped), or
+// where another process downloads the same file.
+void download(const std::string& url, const std::string& file, const DownloadOptions& options);
+
+}  // namespace stoker

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/core/notify.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// How a public data set is obtained: a zip that holds a tar.gz that holds
+// "<top folder>/<class>/<file>".
+struct Recipe {
+  std::string name;
+  std::string url;
+  std::string md5;       // of the file behind the url, in hex
+  std::string archive;   // file name of the download
+  std::string inner;     // file name of the tar.gz inside it
+  std::string variable;  // environment variable that may name an archive that is already there
+  int64_t files = 0;     // in the data set
+};
+
+std::vector<std::string> recipe_names();
+// Error(ExitCode::config) for an unknown name.
+const Recipe& find_recipe(const std::string& name);
+
+struct FetchProgress {
+  std::string stage;   // "download", "verify" or "unpack"
+  uint64_t done = 0;   // bytes, or files for "unpack"
+  uint64_t total = 0;  // 0: not known
+};
+
+struct FetchOptions {
+  std::string folder;             // prefix of the objects: "" or "name/"
+  std::string archive;            // use this one, whatever the environment says
+  std::string url;                // instead of the recipe's; the checksum holds all the same
+  std::string data_dir = "data";  // where archives are looked for and the download is kept
+  int64_t writers = 8;            // threads that write objects
+  int64_t attempts = 5;           // of the download
+  double retry_s = 1;             // before the second attempt, then twice as long each time
+  // Called by the calling thread, some times a second. May throw to stop; the next call goes on
+  // where this one stopped.
+  std::function<void(const FetchProgress&)> progress;
+  Notify notify;
+};
+
+struct FetchResult {
+  bool was_there = false;  // nothing was done
+  std::string source;      // the archive that was unpacked
+  int64_t files = 0;
+  uint64_t bytes = 0;
+};
+
+// Present in the folder while objects are missing.
+inline constexpr const char* kFetchMarker = ".fetching";
+
+// Obtains a data set where it is absent: the folder holds no objects, or the marker of a fetch that
+// was interrupted, which then continues. Sources, in this order: options.archive; the archive that
+// the recipe's variable names; <data_dir>/<inner>, <data_dir>/<archive>; the download, kept as
+// <data_dir>/<archive> (resumed if it was interrupted, verified before use). Archives may be the
+// published zip or the tar.gz inside it.
+// One thread at a time for a folder. Error(ExitCode::environment), which says what to do, where no
+// source works or an archive is not the data set.
+FetchResult fetch(const Recipe& recipe, Storage& target, const FetchOptions& options = {});
+
+}  // namespace stoker

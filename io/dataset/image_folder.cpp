@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/dataset/dataset.h"
+#include "io/dataset/fetch.h"
+#include "io/dataset/split.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kExtensions = ".jpg, .jpeg, .png, .bmp, .webp";
+constexpr const char* kHint =
+    "put one folder of images per class there; Caltech-101 is obtained by dataset.fetch=caltech101 "
+    "or `stoker dataset fetch`";
+constexpr size_t kNamed = 5;
+
+bool is_image(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0) return false;
+  std::string extension = name.substr(dot + 1);
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  constexpr std::array kKnown{"jpg", "jpeg", "png", "bmp", "webp"};
+  return name[0] != '.' && std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
+}
+
+// The objects below a prefix, sorted into classes: "<class>/<anything>/<name>.<extension>".
+struct Folders {
+  std::map<std::string, std::vector<SampleInfo>> classes;
+  std::vector<std::string> ignored;
+
+  void add(const std::string& prefix, const ObjectInfo& object) {
+    const std::string path = object.key.substr(prefix.size());
+    const size_t slash = path.find('/');
+    if (slash == std::string::npos || path[0] == '.') {
+      ignored.push_back(object.key);
+      return;
+    }
+    std::vector<SampleInfo>& samples = classes[path.substr(0, slash)];
+    if (is_image(path.substr(path.rfind('/') + 1))) {
+      samples.push_back({object.key, 0, object.bytes});
+    } else if (!path.ends_with('/')) {
+      ignored.push_back(object.key);
+    }
+  }
+
+  void exclude(const std::string& name, const std::string& prefix) {
+    std::vector<std::string> known;
+    for (const auto& [class_name, samples] : classes) known.push_back(class_name);
+    if (classes.erase(name) == 0) {
+      throw Error(ExitCode::config,
+                  "dataset: exclude: there is no class '" + name + "'" + suggestion(name, known));
+    }
+    std::erase_if(ignored,
+                  [&](const std::string& key) { return key.starts_with(prefix + name + "/"); });
+  }
+};
+
+// A folder of images for each class; labels are the places of the folders' names in bytewise order.
+class ImageFolder final : public Dataset {
+ public:
+  struct Options {
+    TierName storage;
+    std::string folder;
+    std::vector<std::string> exclude;
+    SplitOptions split;
+    std::string fetch;
+    ByteSize max_file_bytes{uint64_t{64} << 20};
+    OnError on_error;
+    template <class V>
+    void visit(V& v) {
+      v.required("storage", storage, "tier that holds the class folders");
+      v("folder", folder, "folder of that tier which holds them; empty: its root");
+      v("exclude", exclude, "classes to leave out");
+      v("split", split, "which images train and which test");
+      v("fetch", fetch, "data set to obtain where it is absent (caltech101)");
+      v("max_file_bytes", max_file_bytes, "a larger file is a bad sample");
+      v("on_error", on_error, "what to do with bad samples");
+    }
+    void check(const Section& section) const {
+      const std::vector<std::string> known = recipe_names();
+      if (fetch.empty() || std::count(known.begin(), known.end(), fetch) > 0) return;
+      section.fail("fetch",
+                   "names no known data set, got '" + fetch + "'" + suggestion(fetch, known));
+    }
+  };
+
+  ImageFolder(Options options, const Inputs& inputs)
+      : Dataset(options.on_error),
+        tier_(inputs.tiers.at(options.storage.name)),
+        max_bytes_(std::min(options.max_file_bytes.bytes, UINT64_MAX - 1)) {
+    std::string prefix = options.folder;
+    if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+    if (!options.fetch.empty()) obtain(options.fetch, prefix, inputs);
+    Folders folders = list(prefix, options.storage.name);
+    for (const std::string& name : options.exclude) folders.exclude(name, prefix);
+    if (folders.classes.empty()) fail_empty(prefix, options.storage.name);
+    for (auto& [name, samples] : folders.classes) add_class(name, samples, options, inputs.seed);
+    ignored_ = std::move(folders.ignored);
+    report_ignored(inputs.notify);
+  }
+
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t size(Split split) const override { return static_cast<int64_t>(of(split).size()); }
+  SampleInfo info(Split split, int64_t index) const override {
+    return of(split).at(static_cast<size_t>(index));
+  }
+  void read(Split split, int64_t index, Buffer& out) const override {
+    // One byte more than allowed tells a file that is too large, also when it grew since.
+    tier_.read(of(split).at(static_cast<size_t>(index)).key, out, {0, max_bytes_ + 1});
+    if (out.size() <= max_bytes_) return;
+    throw BadSample(BadReason::too_large, fmt::format("the file has more than {} bytes "
+                                                      "(dataset.max_file_bytes)",
+                                                      max_bytes_));
+  }
+  std::vector<std::string> ignored() const override { return ignored_; }
+
+ private:
+  const std::vector<SampleInfo>& of(Split split) const {
+    return split == Split::train ? train_ : test_;
+  }
+
+  void obtain(const std::string& name, const std::string& prefix, const Inputs& inputs) {
+    FetchOptions options;
+    options.folder = prefix;
+    options.notify = inputs.notify;
+    fetch(find_recipe(name), tier_, options);
+  }
+
+  [[noreturn]] static void fail_empty(const std::string& prefix, const std::string& tier) {
+    const std::string place = prefix.empty() ? "" : "folder '" + prefix + "' of ";
+    throw Error(ExitCode::environment,
+                "dataset: " + place + "tier '" + tier + "' holds no class folders (" + kHint + ")");
+  }
+
+  Folders list(const std::string& prefix, const std::string& tier) const {
+    std::vector<ObjectInfo> objects;
+    try {
+      objects = tier_.list(prefix);
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOENT) throw;
+      throw Error(ExitCode::environment,
+                  std::string("dataset: ") + error.what() + " (" + kHint + ")");
+    }
+    Folders folders;
+    for (const ObjectInfo& object : objects) {
+      if (object.key == prefix + kFetchMarker) {
+        throw Error(ExitCode::environment,
+                    "dataset: the data in tier '" + tier +
+                        "' are incomplete, for fetching them was interrupted: continue with "
+                        "dataset.fetch=caltech101 or `stoker dataset fetch`");
+      }
+      folders.add(prefix, object);
+    }
+    return folders;
+  }
+
+  void add_class(const std::string& name, std::vector<SampleInfo>& samples, const Options& options,
+                 uint64_t seed) {
+    if (samples.empty()) {
+      throw Error(ExitCode::environment,
+                  "dataset: class '" + name + "' has no images (" + kExtensions +
+                      "): add some, remove the folder, or leave it out with dataset.exclude=[" +
+                      name + "]");
+    }
+    const auto label = static_cast<int64_t>(classes_.size());
+    classes_.push_back(name);
+    for (SampleInfo& sample : samples) sample.label = label;
+    const ClassSplit split = split_class(options.split, samples.size(), name, seed);
+    for (const size_t i : split.train) train_.push_back(samples[i]);
+    for (const size_t i : split.test) test_.push_back(samples[i]);
+  }
+
+  void report_ignored(const Notify& notify) const {
+    if (ignored_.empty() || !notify) return;
+    std::string names;
+    for (size_t i = 0; i < std::min(kNamed, ignored_.size()); ++i) {
+      names += (i == 0 ? "" : ", ") + ignored_[i];
+    }
+    if (ignored_.size() > kNamed) names += fmt::format(" and {} more", ignored_.size() - kNamed);
+    notify(fmt::format("dataset: ignored {} that {}: {}",
+                       ignored_.size() == 1 ? "1 file" : fmt::format("{} files", ignored_.size()),
+                       ignored_.size() == 1 ? "is no image of a class" : "are no images of a class",
+                       names));
+  }
+
+  Storage& tier_;
+  uint64_t max_bytes_;
+  std::vector<std::string> classes_;
+  std::vector<SampleInfo> train_;
+  std::vector<SampleInfo> test_;
+  std::vector<std::string> ignored_;
+};
+
+STOKER_REGISTER(Dataset, "image_folder", ImageFolder);
+
+}  // namespace
+}  // namespace stoker

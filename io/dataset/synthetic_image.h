@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/core/config.h"
+
+namespace stoker {
+
+// What generated images look like. The encoded size is either that of width x height pixels, or
+// log-normal: median_bytes * exp(sigma * N(0,1)) within 5 %, limited to 1/16 and 16 times the
+// median; width and height then give the shape only.
+struct SyntheticImageOptions {
+  int64_t width = 256;
+  int64_t height = 256;
+  int64_t quality = 90;
+  std::optional<ByteSize> median_bytes;
+  double sigma = 0.5;
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "pixels (with median_bytes: of the shape only)", Limits{16, 8192});
+    v("height", height, "pixels (with median_bytes: of the shape only)", Limits{16, 8192});
+    v("quality", quality, "JPEG quality", Limits{1, 100});
+    v("median_bytes", median_bytes, "log-normal encoded sizes with this median");
+    v("sigma", sigma, "of the logarithm of the encoded size", Limits{0, 2});
+  }
+  void check(const Section& section) const;
+};
+
+// One baseline JPEG (4:2:0). Hue and direction of its stripes tell its class, so that a model can
+// learn it; phase, contrast and noise are the image's own. A pure function of its arguments (and of
+// the libjpeg-turbo release). Any thread.
+std::vector<uint8_t> synthetic_jpeg(const SyntheticImageOptions& options, int64_t classes,
+                                    int64_t label, uint64_t seed);
+
+// "class_007"
+std::string synthetic_class_name(int64_t label);
+
+}  // namespace stoker

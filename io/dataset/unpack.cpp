@@ -1,0 +1,141 @@
+#include "io/dataset/unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kMaxFileBytes = int64_t{64} << 20;
+constexpr size_t kBlock = 64 * 1024;
+
+// An archive being read.
+class Reader {
+ public:
+  explicit Reader(std::string name) : name_(std::move(name)), archive_(::archive_read_new()) {
+    ::archive_read_support_filter_gzip(archive_.get());
+    ::archive_read_support_format_tar(archive_.get());
+    ::archive_read_support_format_zip(archive_.get());
+  }
+
+  void open() { check(::archive_read_open_filename(archive_.get(), name_.c_str(), kBlock)); }
+  // Reads the archive that is the current file of `outer`.
+  void open(const Reader& outer) {
+    outer_ = outer.archive_.get();
+    check(::archive_read_open(archive_.get(), this, nullptr, pull, nullptr));
+  }
+
+  // Null: the end.
+  archive_entry* next() {
+    archive_entry* entry = nullptr;
+    const int result = ::archive_read_next_header(archive_.get(), &entry);
+    if (result == ARCHIVE_EOF) return nullptr;
+    check(result);
+    return entry;
+  }
+
+  bool is_zip() const {
+    return (::archive_format(archive_.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
+  }
+
+  std::vector<uint8_t> contents(int64_t size) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(size));
+    for (size_t done = 0; done < bytes.size();) {
+      const la_ssize_t count =
+          ::archive_read_data(archive_.get(), bytes.data() + done, bytes.size() - done);
+      if (count < 0) check(static_cast<int>(count));
+      if (count <= 0) fail("it ends in the middle of a file");
+      done += static_cast<size_t>(count);
+    }
+    return bytes;
+  }
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error(ExitCode::environment, "unpack " + name_ + ": " + why);
+  }
+
+ private:
+  // libarchive's warnings (an odd file name) are none of ours.
+  void check(int result) const {
+    if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;
+    const char* text = ::archive_error_string(archive_.get());
+    fail(text != nullptr ? text : "it cannot be read");
+  }
+
+  static la_ssize_t pull(archive* inner, void* self, const void** block) {
+    Reader& reader = *static_cast<Reader*>(self);
+    *block = reader.block_.data();
+    const la_ssize_t count =
+        ::archive_read_data(reader.outer_, reader.block_.data(), reader.block_.size());
+    if (count < 0) ::archive_set_error(inner, -1, "%s", ::archive_error_string(reader.outer_));
+    return count;
+  }
+
+  std::string name_;
+  archive* outer_ = nullptr;
+  std::array<uint8_t, kBlock> block_{};
+  std::unique_ptr<archive, decltype([](archive* a) { ::archive_read_free(a); })> archive_;
+};
+
+// "./a//b" -> "a/b".
+std::string clean(const Reader& reader, const std::string& path) {
+  std::string result;
+  bool leads_out = path.starts_with('/');
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part == "..") leads_out = true;
+    if (!part.empty() && part != ".") result += (result.empty() ? "" : "/") + part;
+    begin = end + 1;
+  }
+  if (leads_out) reader.fail("the path '" + path + "' in it leads out of the target folder");
+  return result;
+}
+
+void unpack_tar(Reader& reader, const std::function<void(UnpackedFile)>& sink) {
+  while (archive_entry* entry = reader.next()) {
+    if (::archive_entry_filetype(entry) != AE_IFREG) continue;
+    const char* name = ::archive_entry_pathname(entry);
+    const std::string path = clean(reader, name == nullptr ? "" : name);
+    if (path.empty()) reader.fail("it has a file without a name");
+    const int64_t size = ::archive_entry_size(entry);
+    if (size < 0 || size > kMaxFileBytes) reader.fail("'" + path + "' in it is above 64 MiB");
+    sink({path, reader.contents(size)});
+  }
+}
+
+bool is_named(archive_entry* entry, const std::string& name) {
+  const char* pathname = ::archive_entry_pathname(entry);
+  const std::string path = pathname == nullptr ? "" : pathname;
+  return path == name || path.ends_with("/" + name);
+}
+
+}  // namespace
+
+void unpack(const std::string& archive, const std::string& inner,
+            const std::function<void(UnpackedFile)>& sink) {
+  Reader probe(archive);
+  probe.open();
+  archive_entry* entry = probe.next();
+  if (!probe.is_zip()) {
+    Reader tar(archive);
+    tar.open();
+    return unpack_tar(tar, sink);
+  }
+  for (; entry != nullptr; entry = probe.next()) {
+    if (!is_named(entry, inner)) continue;
+    Reader tar(archive + " (" + inner + ")");
+    tar.open(probe);
+    return unpack_tar(tar, sink);
+  }
+  probe.fail("there is no " + inner + " in it");
+}
+
+}  // namespace stoker

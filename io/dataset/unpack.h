@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace stoker {
+
+// One file of an archive. `path` is relative, cleaned ("a/b.jpg") and never leads out.
+struct UnpackedFile {
+  std::string path;
+  std::vector<uint8_t> bytes;
+};
+
+// Streams the regular files of an archive, in its order, to `sink`: of a tar.gz itself, or of the
+// tar.gz named `inner` (in any folder) inside a zip; nothing is written to disk on the way.
+// Error(ExitCode::environment): the file cannot be read, is damaged or is no such archive; a path
+// that is absolute or has ".."; a file above 64 MiB. What `sink` throws passes through.
+void unpack(const std::string& archive, const std::string& inner,
+            const std::function<void(UnpackedFile)>& sink);
+
+}  // namespace stoker

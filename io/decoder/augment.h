@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "io/decoder/options.h"
+
+namespace stoker {
+
+// Whole pixels of an image.
+struct Rect {
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t width = 0;
+  int64_t height = 0;
+  bool operator==(const Rect&) const = default;
+};
+
+enum class JitterStep { brightness, contrast, saturation, hue };
+
+// The colour changes of one sample.
+struct Jitter {
+  std::array<JitterStep, 4> order{};
+  double brightness = 1;  // factors
+  double contrast = 1;
+  double saturation = 1;
+  double hue = 0;  // turn of the colour circle, -0.5 to 0.5
+};
+
+// What is done to one sample, in this order.
+struct AugmentPlan {
+  Rect crop;  // of the upright image
+  bool flip = false;
+  std::optional<Jitter> jitter;
+};
+
+// A pure function of its arguments; any thread. Every part draws from its own stream of
+// random numbers, so that turning one on leaves the others as they were. The algorithms are those
+// of torchvision 0.26, transforms/transforms.py:
+//   crop:   RandomResizedCrop.get_params: ten tries of an area from `scale` and an aspect ratio
+//   whose
+//           logarithm is uniform in `ratio`, else the largest middle part of an allowed ratio;
+//   jitter: ColorJitter.get_params: a random order of the four steps, uniform factors.
+// Without training (or without a random crop) the crop is what `fit` says.
+AugmentPlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
+                        int64_t height);
+
+}  // namespace stoker

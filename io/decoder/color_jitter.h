@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include "io/core/memory.h"
+#include "io/decoder/augment.h"
+
+namespace stoker {
+
+// Changes the colours of `height` rows of `width` RGB pixels in place, as torchvision's ColorJitter
+// does on Pillow images (blends of PIL.ImageEnhance; hue in 8-bit HSV). Any thread; `scratch` is
+// memory of the caller that is used again from sample to sample.
+void apply_jitter(const Jitter& jitter, int64_t width, int64_t height, uint8_t* pixels,
+                  Buffer& scratch);
+
+}  // namespace stoker

@@ -1,0 +1,225 @@
+#include "io/decoder/jpeg_header.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "io/core/error.h"
+#include "io/decoder/exif.h"
+
+namespace stoker {
+namespace {
+
+enum Marker : uint8_t {
+  kTem = 0x01,
+  kSof0 = 0xc0,
+  kDht = 0xc4,
+  kJpg = 0xc8,
+  kDac = 0xcc,
+  kSof15 = 0xcf,
+  kRst0 = 0xd0,
+  kRst7 = 0xd7,
+  kSoi = 0xd8,
+  kEoi = 0xd9,
+  kSos = 0xda,
+  kDnl = 0xdc,
+  kDri = 0xdd,
+  kApp0 = 0xe0,
+  kApp1 = 0xe1,
+  kApp14 = 0xee,
+  kApp15 = 0xef,
+  kCom = 0xfe,
+};
+
+bool is_frame(uint8_t marker) {
+  return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
+}
+
+bool stands_alone(uint8_t marker) { return marker == kTem || (marker >= kRst0 && marker <= kRst7); }
+
+bool has_segment(uint8_t marker) {
+  return is_frame(marker) || marker == kDht || marker == kDac ||
+         (marker >= kSos && marker <= kDri) || (marker >= kApp0 && marker <= kApp15) ||
+         marker == kCom;
+}
+
+JpegProcess process_of(uint8_t frame_marker) {
+  switch (frame_marker - kSof0) {
+    case 0:
+      return JpegProcess::baseline;
+    case 1:
+      return JpegProcess::extended;
+    case 2:
+      return JpegProcess::progressive;
+    case 3:
+      return JpegProcess::lossless;
+    case 9:
+    case 10:
+    case 11:
+      return JpegProcess::arithmetic;
+    default:
+      return JpegProcess::hierarchical;
+  }
+}
+
+[[noreturn]] void fail(BadReason reason, const std::string& what) { throw BadSample(reason, what); }
+
+// Goes from marker to marker.
+class Reader {
+ public:
+  explicit Reader(Bytes file, size_t at) : file_(file), at_(at) {}
+
+  size_t at() const { return at_; }
+  uint8_t marker() {
+    if (byte(at_) != 0xff) {
+      fail(BadReason::corrupt, fmt::format("JPEG header: no marker at byte {}", at_));
+    }
+    while (byte(at_) == 0xff) ++at_;
+    return byte(at_++);
+  }
+  Bytes segment() {
+    const size_t length = size_t{byte(at_)} << 8 | byte(at_ + 1);
+    if (length < 2) {
+      fail(BadReason::corrupt,
+           fmt::format("JPEG header: segment of length {} at byte {}", length, at_));
+    }
+    if (length > file_.size() - at_) ends_early();
+    const Bytes payload = file_.subspan(at_ + 2, length - 2);
+    at_ += length;
+    return payload;
+  }
+
+ private:
+  [[noreturn]] void ends_early() const {
+    fail(BadReason::truncated,
+         fmt::format("the file ends inside its JPEG header, after {} bytes", file_.size()));
+  }
+  uint8_t byte(size_t at) const {
+    if (at >= file_.size()) ends_early();
+    return file_[at];
+  }
+
+  Bytes file_;
+  size_t at_;
+};
+
+bool starts_with(Bytes bytes, std::string_view prefix) {
+  return bytes.size() >= prefix.size() &&
+         std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
+}
+
+void check_magic(Bytes file) {
+  if (file.empty()) fail(BadReason::empty, "the file is empty");
+  if (file.size() >= 2 && file[0] == 0xff && file[1] == kSoi) return;
+  std::string start;
+  for (uint8_t byte : file.first(std::min<size_t>(file.size(), 4)))
+    start += fmt::format(" {:02x}", byte);
+  fail(BadReason::not_an_image, "not a JPEG file: it starts with" + start);
+}
+
+void read_frame(uint8_t marker, Bytes segment, JpegHeader& header) {
+  if (header.components != 0) fail(BadReason::corrupt, "JPEG header: two frame headers");
+  if (segment.size() < 6 || segment.size() != 6 + 3u * segment[5]) {
+    fail(BadReason::corrupt, fmt::format("JPEG header: frame header of {} bytes", segment.size()));
+  }
+  header.process = process_of(marker);
+  header.precision = segment[0];
+  header.height = segment[1] << 8 | segment[2];
+  header.width = segment[3] << 8 | segment[4];
+  header.components = segment[5];
+  if (header.width == 0 || header.height == 0 || header.components == 0) {
+    fail(BadReason::corrupt, fmt::format("JPEG header: {}x{} pixels of {} components", header.width,
+                                         header.height, header.components));
+  }
+}
+
+void read_application(uint8_t marker, Bytes segment, bool& has_exif, JpegHeader& header) {
+  using namespace std::string_view_literals;
+  if (marker == kApp1 && !has_exif && starts_with(segment, "Exif\0\0"sv)) {
+    has_exif = true;
+    header.orientation = exif_orientation(segment.subspan(6));
+  }
+  if (marker == kApp14 && segment.size() >= 12 && starts_with(segment, "Adobe"sv)) {
+    header.adobe = true;
+  }
+}
+
+}  // namespace
+
+const char* to_string(JpegProcess process) {
+  switch (process) {
+    case JpegProcess::baseline:
+      return "baseline";
+    case JpegProcess::extended:
+      return "extended";
+    case JpegProcess::progressive:
+      return "progressive";
+    case JpegProcess::lossless:
+      return "lossless";
+    case JpegProcess::hierarchical:
+      return "hierarchical";
+    case JpegProcess::arithmetic:
+      return "arithmetic";
+  }
+  return "unknown";
+}
+
+JpegHeader read_jpeg_header(Bytes file) {
+  check_magic(file);
+  JpegHeader header;
+  bool has_exif = false;
+  Reader reader(file, 2);
+  for (;;) {
+    const size_t at = reader.at();
+    const uint8_t marker = reader.marker();
+    if (stands_alone(marker)) continue;
+    if (marker == kEoi)
+      fail(BadReason::corrupt, "JPEG header: the image ends before its first scan");
+    if (!has_segment(marker)) {
+      fail(BadReason::corrupt, fmt::format("JPEG header: marker ff{:02x} at byte {}", marker, at));
+    }
+    const Bytes segment = reader.segment();
+    if (is_frame(marker)) read_frame(marker, segment, header);
+    read_application(marker, segment, has_exif, header);
+    if (marker != kSos) continue;
+    if (header.components == 0) fail(BadReason::corrupt, "JPEG header: a scan without a frame");
+    if (segment.empty()) fail(BadReason::corrupt, "JPEG header: empty scan header");
+    header.one_scan = header.process != JpegProcess::progressive &&
+                      header.process != JpegProcess::arithmetic && segment[0] == header.components;
+    header.first_scan = reader.at();
+    return header;
+  }
+}
+
+void check_decodable(const JpegHeader& header) {
+  const bool process =
+      header.process != JpegProcess::lossless && header.process != JpegProcess::hierarchical;
+  const bool components =
+      header.components == 1 || header.components == 3 || header.components == 4;
+  if (process && components && header.precision == 8) return;
+  fail(BadReason::unsupported,
+       fmt::format("{} JPEG of {} bits and {} components: only baseline, extended, progressive and "
+                   "arithmetic ones of 8 bits and 1, 3 or 4 components can be decoded",
+                   to_string(header.process), header.precision, header.components));
+}
+
+JpegScans count_jpeg_scans(Bytes file, const JpegHeader& header) {
+  JpegScans scans{1, false};
+  size_t at = header.first_scan;
+  while (at < file.size()) {
+    const void* found = std::memchr(file.data() + at, 0xff, file.size() - at);
+    if (found == nullptr) break;
+    at = static_cast<size_t>(static_cast<const uint8_t*>(found) - file.data()) + 1;
+    if (at == file.size()) break;
+    const uint8_t marker = file[at];
+    if (marker == kEoi) return {scans.count, true};
+    if (!has_segment(marker)) continue;
+    if (at + 2 >= file.size()) break;
+    if (marker == kSos) ++scans.count;
+    at += 1u + (size_t{file[at + 1]} << 8 | file[at + 2]);
+  }
+  return scans;
+}
+
+}  // namespace stoker

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "io/core/memory.h"
+
+// The facts about a JPEG file that must be known before it is decoded, read without decoding
+// anything: ITU-T T.81, Annex B (markers), Adobe Technical Note 5116 (APP14), EXIF (orientation).
+
+namespace stoker {
+
+// The coding process that the frame header names (T.81, table B.1).
+enum class JpegProcess { baseline, extended, progressive, lossless, hierarchical, arithmetic };
+
+const char* to_string(JpegProcess process);
+
+struct JpegHeader {
+  JpegProcess process = JpegProcess::baseline;
+  int precision = 8;  // bits per component
+  int64_t width = 0;
+  int64_t height = 0;
+  int components = 0;     // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK
+  int orientation = 1;    // EXIF, 1 to 8
+  bool adobe = false;     // has an Adobe segment; four components are stored inverted then
+  bool one_scan = true;   // the first scan holds all components completely
+  size_t first_scan = 0;  // where its entropy-coded data starts
+};
+
+// Reads the segments up to the first scan. Any thread. As strict as libjpeg with warnings taken for
+// errors, so that both see the same image. Throws BadSample: empty, not_an_image, truncated (ends
+// inside the header), corrupt.
+JpegHeader read_jpeg_header(Bytes file);
+
+// Throws BadSample(unsupported) for what libjpeg cannot decode to 8-bit RGB.
+void check_decodable(const JpegHeader& header);
+
+struct JpegScans {
+  int64_t count = 0;
+  bool complete = false;  // the end-of-image marker is there
+};
+
+// Walks over the entropy-coded data: what is to come for a decoder. Any thread. Never throws.
+JpegScans count_jpeg_scans(Bytes file, const JpegHeader& header);
+
+}  // namespace stoker

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "io/core/config.h"
+#include "io/decoder/decoder.h"
+#include "io/decoder/resize.h"
+
+// The options that all decoders share, so that a sweep changes nothing but decoder.type.
+
+namespace stoker {
+
+// What an image may be, checked against its header before any memory is allocated for it.
+struct ImageLimits {
+  int64_t max_pixels = 50'000'000;
+  int64_t max_side = 16384;
+  ByteSize max_bytes{64u << 20};
+  int64_t max_scans = 100;
+  template <class V>
+  void visit(V& v) {
+    v("max_pixels", max_pixels, "pixels of one image", Limits{1, 1e9});
+    v("max_side", max_side, "width or height of one image", Limits{1, 65535});
+    v("max_bytes", max_bytes, "encoded size of one image");
+    v("max_scans", max_scans, "scans of one progressive JPEG", Limits{1, 100'000});
+  }
+  // Throw BadSample(too_large).
+  void check_bytes(size_t bytes) const;
+  void check_size(int64_t width, int64_t height) const;
+  void check_scans(int64_t scans) const;
+};
+
+struct RandomResizedCrop {
+  std::vector<double> scale{0.08, 1.0};
+  std::vector<double> ratio{0.75, 4.0 / 3.0};
+  template <class V>
+  void visit(V& v) {
+    v("scale", scale, "[low, high]: area of the crop as a share of the image's");
+    v("ratio", ratio, "[low, high]: width / height of the crop");
+  }
+  void check(const Section& section) const;
+};
+
+struct ColorJitter {
+  double brightness = 0;
+  double contrast = 0;
+  double saturation = 0;
+  double hue = 0;
+  template <class V>
+  void visit(V& v) {
+    v("brightness", brightness, "factor from [max(0, 1 - x), 1 + x]", Limits{0, 10});
+    v("contrast", contrast, "factor from [max(0, 1 - x), 1 + x]", Limits{0, 10});
+    v("saturation", saturation, "factor from [max(0, 1 - x), 1 + x]", Limits{0, 10});
+    v("hue", hue, "turn of the colour circle from [-x, x]", Limits{0, 0.5});
+  }
+};
+
+struct Augment {
+  std::optional<RandomResizedCrop> random_resized_crop;
+  bool flip = false;
+  std::optional<ColorJitter> color_jitter;
+  template <class V>
+  void visit(V& v) {
+    v("random_resized_crop", random_resized_crop, "{scale, ratio}: train on a random part");
+    v("flip", flip, "mirror every second training image");
+    v("color_jitter", color_jitter, "{brightness, contrast, saturation, hue}");
+  }
+};
+
+// What becomes of the image's shape where no random crop is taken.
+enum class Fit { stretch, center_crop };
+EnumNames<Fit> enum_names(Fit);
+EnumNames<ResizeMethod> enum_names(ResizeMethod);
+
+struct ImageOptions {
+  int64_t size = 224;
+  Fit fit = Fit::stretch;
+  double crop_ratio = 0.875;
+  ResizeMethod resize = ResizeMethod::bilinear;
+  ImageLimits limits;
+  Augment augment;
+  template <class V>
+  void visit(V& v) {
+    v("size", size, "width and height of a decoded sample", Limits{1, 4096});
+    v("fit", fit, "stretch: the whole image; center_crop: the square in its middle");
+    v("crop_ratio", crop_ratio, "side of that square / the image's shorter side", Limits{0.01, 1});
+    v("resize", resize, "bilinear: 2 taps, as OpenCV; antialias: as Pillow and torchvision");
+    v("limits", limits, "larger images are bad samples (too_large)");
+    v("augment", augment, "random changes to training images");
+  }
+  SampleSpec spec() const { return {size, size, 3}; }
+};
+
+}  // namespace stoker

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+
+#include "io/core/error.h"
+#include "io/decoder/decoder.h"
+#include "io/decoder/options.h"
+#include "io/decoder/transform.h"
+
+namespace stoker {
+namespace {
+
+struct RawOptions : ImageOptions {
+  int64_t height = 224;
+  int64_t width = 224;
+  template <class V>
+  void visit(V& v) {
+    v("height", height, "rows of a stored image", Limits{1, 65535});
+    v("width", width, "columns of a stored image", Limits{1, 65535});
+    ImageOptions::visit(v);
+  }
+};
+
+class RawSession final : public DecoderSession {
+ public:
+  explicit RawSession(const RawOptions& options) : options_(options), transform_(options) {}
+
+  void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
+    options_.limits.check_bytes(encoded.size());
+    check_length(encoded.size());
+    const SamplePlan plan = transform_.plan(mode, options_.width, options_.height, 1);
+    if (transform_.is_copy(plan, options_.width, options_.height)) {
+      std::memcpy(out, encoded.data(), encoded.size());
+      return transform_.finish(plan, out);
+    }
+    // A copy, because the resizer reads some bytes behind the image.
+    uint8_t* pixels = pixels_.resize(encoded.size() + PixelView::kSlack);
+    std::memcpy(pixels, encoded.data(), encoded.size());
+    transform_.apply(plan, {pixels, options_.width, options_.height}, 1, out);
+  }
+
+ private:
+  void check_length(size_t bytes) const {
+    const auto expected = static_cast<size_t>(options_.width * options_.height * 3);
+    if (bytes == expected) return;
+    const BadReason reason = bytes == 0         ? BadReason::empty
+                             : bytes < expected ? BadReason::truncated
+                                                : BadReason::corrupt;
+    throw BadSample(reason, fmt::format("{} bytes where {}x{} RGB pixels are {} bytes", bytes,
+                                        options_.width, options_.height, expected));
+  }
+
+  const RawOptions& options_;
+  Transform transform_;
+  Buffer pixels_;
+};
+
+// Pixels as stored: uint8, rows of interleaved RGB. What remains of loading when decoding is free.
+class Raw final : public Decoder {
+ public:
+  using Options = RawOptions;
+  Raw(Options options, const Inputs&) : options_(std::move(options)) {}
+  SampleSpec spec() const override { return options_.spec(); }
+  std::unique_ptr<DecoderSession> open() const override {
+    return std::make_unique<RawSession>(options_);
+  }
+
+ private:
+  const Options options_;
+};
+
+STOKER_REGISTER(Decoder, "raw", Raw);
+
+}  // namespace
+}  // namespace stoker

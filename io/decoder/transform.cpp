@@ -1,0 +1,88 @@
+#include "io/decoder/transform.h"
+
+#include <cstring>
+#include <utility>
+
+#include "io/decoder/color_jitter.h"
+
+namespace stoker {
+namespace {
+
+struct Axes {
+  bool transpose;
+  bool flip_x;
+  bool flip_y;
+};
+
+// The upright pixel (x, y) is the stored pixel that one gets by swapping the axes, then mirroring
+// (CIPA DC-008, tag 0x0112).
+constexpr Axes kOrientation[9] = {
+    {},
+    {false, false, false},
+    {false, true, false},
+    {false, true, true},
+    {false, false, true},
+    {true, false, false},
+    {true, false, true},
+    {true, true, true},
+    {true, true, false},
+};
+
+void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out) {
+  for (int64_t y = 0; y < size; ++y) {
+    for (int64_t x = 0; x < size; ++x) {
+      std::memcpy(out + (y * size + x) * 3, in + (x * size + y) * 3, 3);
+    }
+  }
+}
+
+}  // namespace
+
+SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, int64_t height) {
+  const Axes axes = kOrientation[orientation];
+  SamplePlan plan{upright.crop, axes.flip_x, axes.flip_y, axes.transpose, upright.jitter};
+  Rect& crop = plan.crop;
+  if (axes.transpose) {
+    std::swap(crop.x, crop.y);
+    std::swap(crop.width, crop.height);
+  }
+  if (axes.flip_x) crop.x = width - crop.x - crop.width;
+  if (axes.flip_y) crop.y = height - crop.y - crop.height;
+  if (upright.flip) (axes.transpose ? plan.flip_y : plan.flip_x) ^= true;
+  return plan;
+}
+
+Transform::Transform(const ImageOptions& options) : options_(options), resizer_(options.resize) {}
+
+SamplePlan Transform::plan(const DecodeMode& mode, int64_t width, int64_t height,
+                           int orientation) const {
+  options_.limits.check_size(width, height);
+  const bool turned = kOrientation[orientation].transpose;
+  const AugmentPlan upright =
+      plan_sample(options_, mode, turned ? height : width, turned ? width : height);
+  return orient(upright, orientation, width, height);
+}
+
+bool Transform::is_copy(const SamplePlan& plan, int64_t width, int64_t height) const {
+  const bool straight = !plan.flip_x && !plan.flip_y && !plan.transpose;
+  return straight && width == options_.size && height == options_.size &&
+         plan.crop == Rect{0, 0, width, height};
+}
+
+void Transform::apply(const SamplePlan& plan, const PixelView& image, int64_t reduction,
+                      uint8_t* out) {
+  const double scale = 1.0 / static_cast<double>(reduction);
+  const Box crop{static_cast<double>(plan.crop.x) * scale, static_cast<double>(plan.crop.y) * scale,
+                 static_cast<double>(plan.crop.width) * scale,
+                 static_cast<double>(plan.crop.height) * scale};
+  uint8_t* resized = plan.transpose ? scratch_.resize(options_.spec().bytes()) : out;
+  resizer_.resize(image, crop, plan.flip_x, plan.flip_y, options_.size, options_.size, resized);
+  if (plan.transpose) transpose_pixels(resized, options_.size, out);
+  finish(plan, out);
+}
+
+void Transform::finish(const SamplePlan& plan, uint8_t* out) {
+  if (plan.jitter) apply_jitter(*plan.jitter, options_.size, options_.size, out, scratch_);
+}
+
+}  // namespace stoker

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "io/core/memory.h"
+#include "io/decoder/augment.h"
+#include "io/decoder/options.h"
+#include "io/decoder/resize.h"
+
+namespace stoker {
+
+// How an image as stored becomes a sample: crop, then mirror, then swap the axes, then colours.
+struct SamplePlan {
+  Rect crop;  // of the stored image, before EXIF's orientation
+  bool flip_x = false;
+  bool flip_y = false;
+  bool transpose = false;
+  std::optional<Jitter> jitter;
+};
+
+// Turns a plan for the upright image into one for the stored image of `width` x `height` pixels
+// with this EXIF orientation (1 to 8). Nothing is rotated at full size: mirroring is free in the
+// resizer.
+SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, int64_t height);
+
+// What all decoders have in common behind the decoding: stored pixels -> sample in the slot.
+// One thread at a time; part of a DecoderSession, which keeps its memory.
+class Transform {
+ public:
+  explicit Transform(const ImageOptions& options);
+
+  // Checks the limits (BadSample) and plans; to be called before memory is taken for the image.
+  SamplePlan plan(const DecodeMode& mode, int64_t width, int64_t height, int orientation) const;
+  // The image is the sample: it may be decoded into the slot, and finish() is all that is left.
+  bool is_copy(const SamplePlan& plan, int64_t width, int64_t height) const;
+  // The plan for an image of `width` x `height` pixels that was decoded at 1/reduction.
+  void apply(const SamplePlan& plan, const PixelView& image, int64_t reduction, uint8_t* out);
+  void finish(const SamplePlan& plan, uint8_t* out);
+
+ private:
+  const ImageOptions options_;
+  Resizer resizer_;
+  Buffer scratch_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,42 @@
+#include <utility>
+
+#include "io/device/host_memory.h"
+
+namespace stoker {
+namespace {
+
+// The trainer's own thread is the device: batches are used where they lie, and work runs at once.
+class Cpu final : public Device {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  Cpu(Options, const Inputs&) {
+    info_.name = cpu_name();
+    info_.timing_method = "host";
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  HostMemory allocate(size_t bytes) override { return allocate_host(bytes); }
+  DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
+    return view_batch(batch, spec);
+  }
+
+  void run(const DeviceBatch*, const std::function<void()>& work) override {
+    const TimePoint start = Clock::now();
+    work();
+    finished_.push_back({start, start, Clock::now(), {}});
+  }
+
+  std::vector<BusyInterval> collect(bool) override { return std::exchange(finished_, {}); }
+
+ private:
+  DeviceInfo info_;
+  std::vector<BusyInterval> finished_;
+};
+
+STOKER_REGISTER(Device, "cpu", Cpu);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,73 @@
+#include "io/core/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "io/core/error.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+Bytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+struct File : testing::Test {
+  TemporaryDirectory directory;
+  bool empty() const { return std::filesystem::is_empty(directory.path()); }
+};
+
+TEST_F(File, appears_whole_with_its_directories) {
+  atomic_write_file(directory / "a/b/c.txt", bytes_of("text"));
+  EXPECT_EQ(directory.read("a/b/c.txt"), "text");
+  atomic_write_file(directory / "a/b/c.txt", bytes_of("new"));
+  EXPECT_EQ(directory.read("a/b/c.txt"), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory / "a/b"), {}), 1);
+}
+
+TEST_F(File, respects_the_umask) {
+  const mode_t before = ::umask(027);
+  atomic_write_file(directory / "file", bytes_of("x"));
+  ::umask(before);
+  struct stat status {};
+  ASSERT_EQ(::stat((directory / "file").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+TEST_F(File, without_commit_leaves_nothing) {
+  {
+    AtomicFile file(directory / "a/b/c");
+    file.append(bytes_of("half"));
+    EXPECT_FALSE(std::filesystem::exists(directory / "a"));
+  }
+  EXPECT_TRUE(empty());
+}
+
+TEST_F(File, errors_name_the_operation_and_the_path) {
+  directory.write("file", "x");
+  EXPECT_EQ(error_of([&] { open_file("read", directory / "none", 0); }),
+            "read " + directory / "none" + ": No such file or directory");
+  EXPECT_EQ(error_of([&] { make_directories(directory / "file/below"); }),
+            "make directory " + directory / "file" + ": Not a directory");
+  std::filesystem::create_directory(directory / "folder");
+  EXPECT_EQ(error_of([&] { atomic_write_file(directory / "folder", bytes_of("x")); }),
+            "write " + directory / "folder" + ": Is a directory");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 2);
+}
+
+TEST_F(File, a_full_device_is_an_error) {
+  const FileDescriptor full = open_file("write", "/dev/full", 1);
+  EXPECT_EQ(error_of([&] { write_all(full, bytes_of("x"), "/dev/full"); }),
+            "write /dev/full: No space left on device");
+}
+
+TEST(FileName, temporary_ones_are_known) {
+  EXPECT_TRUE(is_temporary(".tmp-0123"));
+  EXPECT_FALSE(is_temporary("tmp"));
+  EXPECT_FALSE(is_temporary(".tmpfile"));
+}
+
+}  // namespace
+}  // namespace stoker

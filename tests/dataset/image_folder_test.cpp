@@ -1,0 +1,208 @@
+#include <gtest/gtest.h>
+
+#include "io/core/error.h"
+#include "tests/support/datasets.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr const char* kHint =
+    " (put one folder of images per class there; Caltech-101 is obtained by "
+    "dataset.fetch=caltech101 or `stoker dataset fetch`)";
+
+// A tier in memory with the named objects; the contents of each is its key.
+struct Folder : TestDataset {
+  explicit Folder(const Strings& keys = {}) : TestDataset(make_storage("{type: memory}")) {
+    for (const std::string& key : keys) put(tier(), key, key);
+  }
+  std::string refused(const std::string& yaml) {
+    return error_of([&] { build(yaml); });
+  }
+};
+
+Strings numbered(const std::string& folder, int count) {
+  Strings keys;
+  for (int i = 0; i < count; ++i) keys.push_back(folder + "/" + std::to_string(100 + i) + ".jpg");
+  return keys;
+}
+
+TEST(ImageFolder, classes_are_the_sorted_folder_names) {
+  Folder folder({"b/2.jpg", "b/1.JPG", "a/x.jpeg", "c/y.png", "B/z.webp", "b/deep/er/3.bmp"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data}");
+  EXPECT_EQ(data.classes(), (Strings{"B", "a", "b", "c"}));
+  EXPECT_EQ(keys(data, Split::train),
+            (Strings{"B/z.webp", "a/x.jpeg", "b/1.JPG", "b/2.jpg", "b/deep/er/3.bmp", "c/y.png"}));
+  EXPECT_EQ(data.size(Split::test), 0);
+  const SampleInfo sample = data.info(Split::train, 2);
+  EXPECT_EQ(sample.label, 2);
+  EXPECT_EQ(sample.bytes, 7u);
+  EXPECT_EQ(read_sample(data, Split::train, 2), "b/1.JPG");
+  EXPECT_TRUE(folder.remarks.empty());
+}
+
+TEST(ImageFolder, other_files_are_ignored_and_named) {
+  Folder folder({"a/1.jpg", "a/tmp", "a/.hidden.jpg", "a/._1.jpg", "README.md", ".git/x.jpg",
+                 "stray.jpg", "a/2.jpg.txt", "b/1.jpg", "b/jpg"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data}");
+  EXPECT_EQ(keys(data, Split::train), (Strings{"a/1.jpg", "b/1.jpg"}));
+  EXPECT_EQ(data.ignored(), (Strings{".git/x.jpg", "README.md", "a/._1.jpg", "a/.hidden.jpg",
+                                     "a/2.jpg.txt", "a/tmp", "b/jpg", "stray.jpg"}));
+  EXPECT_EQ(folder.remarks,
+            Strings{"dataset: ignored 8 files that are no images of a class: .git/x.jpg, "
+                    "README.md, a/._1.jpg, a/.hidden.jpg, a/2.jpg.txt and 3 more"});
+  folder.build("{type: image_folder, storage: data, exclude: [a]}");
+  EXPECT_EQ(folder.remarks.at(0),
+            "dataset: ignored 4 files that are no images of a class: .git/x.jpg, README.md, b/jpg, "
+            "stray.jpg");
+}
+
+TEST(ImageFolder, a_folder_of_the_tier_can_be_chosen) {
+  Folder folder({"one/a/1.jpg", "one/b/1.jpg", "one2/c/1.jpg"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data, folder: one}");
+  EXPECT_EQ(data.classes(), (Strings{"a", "b"}));
+  EXPECT_EQ(keys(data, Split::train), (Strings{"one/a/1.jpg", "one/b/1.jpg"}));
+}
+
+TEST(ImageFolder, excluded_classes_are_left_out_and_unknown_ones_refused) {
+  Folder folder({"BACKGROUND_Google/1.jpg", "ant/1.jpg", "bass/1.jpg"});
+  const std::string yaml = "{type: image_folder, storage: data, exclude: ";
+  EXPECT_EQ(folder.build(yaml + "[BACKGROUND_Google]}").classes(), (Strings{"ant", "bass"}));
+  EXPECT_EQ(folder.refused(yaml + "[BACKGROUND_Goggle]}"),
+            "dataset: exclude: there is no class 'BACKGROUND_Goggle' (did you mean "
+            "'BACKGROUND_Google'?)");
+  EXPECT_EQ(folder.refused(yaml + "[ant, bass, BACKGROUND_Google]}"),
+            std::string("dataset: tier 'data' holds no class folders") + kHint);
+}
+
+TEST(ImageFolder, the_order_does_not_depend_on_the_file_system) {
+  // ext4 lists a directory in the order of hashes, tmpfs in that of creation.
+  TemporaryDirectory forwards;
+  TemporaryDirectory backwards;
+  for (int i = 0; i < 100; ++i) {
+    const auto name = [](int n) {
+      return "class_" + std::to_string(n % 7) + "/" + std::to_string(n) + ".jpg";
+    };
+    forwards.write(name(i), "x");
+    backwards.write(name(99 - i), "x");
+  }
+  const std::string yaml = "{type: image_folder, storage: data, split: {train_per_class: 5}}";
+  TestDataset a(posix_storage(forwards.path()));
+  TestDataset b(posix_storage(backwards.path()));
+  for (const Split split : {Split::train, Split::test}) {
+    EXPECT_EQ(keys(a.build(yaml), split), keys(b.build(yaml), split));
+  }
+}
+
+TEST(ImageFolder, splits_are_disjoint_seeded_and_keep_the_other_classes) {
+  Strings all = numbered("cat", 20);
+  for (const std::string& key : numbered("dog", 40)) all.push_back(key);
+  Folder folder(all);
+  const std::string yaml =
+      "{type: image_folder, storage: data, split: {train_per_class: 10, "
+      "test_per_class: 15}";
+  Dataset* data = &folder.build(yaml + "}");
+  const Strings train = keys(*data, Split::train);
+  const Strings test = keys(*data, Split::test);
+  EXPECT_EQ(train.size(), 20u);
+  EXPECT_EQ(test.size(), 10u + 15u);
+  for (const std::string& key : test) EXPECT_EQ(std::count(train.begin(), train.end(), key), 0);
+  EXPECT_EQ(keys(folder.build(yaml + "}"), Split::train), train);
+  EXPECT_NE(keys(folder.build(yaml + "}", 2), Split::train), train);
+  data = &folder.build(yaml + ", exclude: [cat]}");
+  EXPECT_EQ(keys(*data, Split::train), Strings(train.begin() + 10, train.end()));
+  EXPECT_EQ(data->info(Split::train, 0).label, 0);
+}
+
+TEST(ImageFolder, a_missing_folder_says_what_to_do) {
+  TemporaryDirectory root;
+  TestDataset data(posix_storage(root / "absent"));
+  try {
+    data.build("{type: image_folder, storage: data}");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::environment);
+    EXPECT_EQ(error.what(),
+              "dataset: list " + root / "absent" + ": No such file or directory" + kHint);
+  }
+}
+
+TEST(ImageFolder, a_tier_without_classes_says_what_to_do) {
+  Folder folder({"README.md", "a.jpg"});
+  EXPECT_EQ(folder.refused("{type: image_folder, storage: data}"),
+            std::string("dataset: tier 'data' holds no class folders") + kHint);
+  EXPECT_EQ(folder.refused("{type: image_folder, storage: data, folder: x/y/}"),
+            std::string("dataset: folder 'x/y/' of tier 'data' holds no class folders") + kHint);
+}
+
+TEST(ImageFolder, an_empty_class_is_an_error) {
+  const std::string yaml = "{type: image_folder, storage: data}";
+  const auto message = [](const std::string& name) {
+    return "dataset: class '" + name +
+           "' has no images (.jpg, .jpeg, .png, .bmp, .webp): add some, remove the folder, or "
+           "leave "
+           "it out with dataset.exclude=[" +
+           name + "]";
+  };
+  Folder folder({"a/1.jpg", "b/notes.txt"});
+  EXPECT_EQ(folder.refused(yaml), message("b"));
+  TemporaryDirectory root;
+  root.write("cats/1.jpg", "x");
+  std::filesystem::create_directory(root / "dogs");
+  TestDataset data(posix_storage(root.path()));
+  EXPECT_EQ(error_of([&] { data.build(yaml); }), message("dogs"));
+  EXPECT_EQ(data.build("{type: image_folder, storage: data, exclude: [dogs]}").classes(),
+            Strings{"cats"});
+}
+
+TEST(ImageFolder, data_of_an_interrupted_fetch_are_refused) {
+  Folder folder({".fetching", "a/1.jpg"});
+  EXPECT_EQ(folder.refused("{type: image_folder, storage: data}"),
+            "dataset: the data in tier 'data' are incomplete, for fetching them was interrupted: "
+            "continue with dataset.fetch=caltech101 or `stoker dataset fetch`");
+}
+
+TEST(ImageFolder, a_file_that_is_too_large_is_a_bad_sample_and_is_not_read_whole) {
+  Folder folder({"a/1.jpg"});
+  put(folder.tier(), "a/2.jpg", std::string(1025, 'x'));
+  put(folder.tier(), "a/3.jpg", std::string(1024, 'x'));
+  const Dataset& data = folder.build("{type: image_folder, storage: data, max_file_bytes: 1KiB}");
+  EXPECT_EQ(read_sample(data, Split::train, 2).size(), 1024u);
+  try {
+    read_sample(data, Split::train, 1);
+    FAIL() << "no error";
+  } catch (const BadSample& error) {
+    EXPECT_EQ(error.reason(), BadReason::too_large);
+    EXPECT_STREQ(error.what(), "the file has more than 1024 bytes (dataset.max_file_bytes)");
+  }
+}
+
+TEST(ImageFolder, a_file_that_vanished_is_an_io_error) {
+  Folder folder({"a/1.jpg", "a/2.jpg"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data}");
+  folder.tier().remove("a/1.jpg");
+  EXPECT_EQ(error_of([&] { read_sample(data, Split::train, 0); }),
+            "read a/1.jpg: No such file or directory");
+  EXPECT_EQ(read_sample(data, Split::train, 1), "a/2.jpg");
+}
+
+TEST(ImageFolder, wrong_options_are_refused_with_their_place) {
+  const auto refused = [](const std::string& yaml) {
+    return error_of([&] { TestDataset::parse(yaml); });
+  };
+  EXPECT_EQ(refused("{type: image_folder}"), "test.yaml:1:1: dataset: missing key 'storage'");
+  EXPECT_EQ(refused("{type: image_folder, storage: dada}"),
+            "test.yaml:1:31: dataset: 'storage' names no tier under storage:, got 'dada' (did you "
+            "mean 'data'?)");
+  EXPECT_EQ(refused("{type: image_folder, storage: data, fetch: caltech11}"),
+            "test.yaml:1:44: dataset: 'fetch' names no known data set, got 'caltech11' (did you "
+            "mean 'caltech101'?)");
+  EXPECT_EQ(refused("{type: image_folder, storage: data, exclud: [a]}"),
+            "test.yaml:1:37: dataset: unknown key 'exclud' (did you mean 'exclude'?)");
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,215 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "io/loader/batch_job.h"
+#include "io/loader/loader.h"
+#include "tests/support/errors.h"
+#include "tests/support/fakes.h"
+
+// What every registered loader must do, whatever its threads.
+
+namespace stoker {
+namespace {
+
+struct Rig {
+  explicit Rig(FakeDataset data = FakeDataset(50)) : dataset(std::move(data)) {}
+  std::unique_ptr<Loader> make(const std::string& type, const std::string& options,
+                               Split split = Split::train) {
+    const Node node =
+        parse_yaml("{type: " + type + ", batch_size: 8, digest: true, " + options + "}", "t.yaml");
+    return Registry<Loader>::global()
+        .parse(Section(node, "", "loader", nullptr))
+        .create({dataset, decoder, device, split, 7, [](const std::string&) {}});
+  }
+  FakeDataset dataset;
+  FakeDecoder decoder;
+  FakeDevice device;
+};
+
+struct Seen {
+  std::vector<std::string> digests;
+  std::vector<int64_t> samples;
+  std::vector<std::string> skipped;
+};
+
+const uint8_t* pixels(const Batch& batch) {
+  return batch.on_device ? batch.on_device->host.pixels.get() : batch.pixels.get();
+}
+
+void collect(const Batch& batch, Seen& seen) {
+  seen.digests.push_back(batch.digest);
+  for (int64_t i = 0; i < batch.size; ++i) {
+    int64_t index = 0;
+    std::memcpy(&index, pixels(batch) + i * 16, sizeof index);
+    EXPECT_EQ((*batch.labels)[static_cast<size_t>(i)], index % 3);
+    seen.samples.push_back(index);
+  }
+  for (const SkippedSample& sample : batch.skipped) {
+    seen.skipped.push_back(std::to_string(sample.batch) + " " + sample.key + " " +
+                           to_string(sample.reason) + " -> " + sample.replaced_by);
+  }
+}
+
+Seen epochs(Loader& loader, int64_t first, int64_t count) {
+  Seen seen;
+  for (int64_t epoch = first; epoch < first + count; ++epoch) {
+    loader.start(epoch, 0);
+    int64_t index = 0;
+    while (const auto batch = loader.next()) {
+      EXPECT_EQ(batch->epoch, epoch);
+      EXPECT_EQ(batch->index, index++);
+      collect(*batch, seen);
+    }
+    EXPECT_EQ(index, loader.batches());
+  }
+  return seen;
+}
+
+using Case = std::tuple<std::string, int>;
+
+class LoaderContract : public ::testing::TestWithParam<Case> {
+ protected:
+  std::string type() const { return std::get<0>(GetParam()); }
+  std::string options(const std::string& more = "") const {
+    return "workers: " + std::to_string(std::get<1>(GetParam())) + (more.empty() ? "" : ", ") +
+           more;
+  }
+};
+
+TEST_P(LoaderContract, gives_the_bytes_of_sync_in_its_order) {
+  Rig rig, reference;
+  const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 3);
+  const Seen seen = epochs(*rig.make(type(), options()), 0, 3);
+  EXPECT_EQ(seen.digests, expected.digests);
+  EXPECT_EQ(std::set<std::string>(seen.digests.begin(), seen.digests.end()).size(), 18u);
+}
+
+TEST_P(LoaderContract, an_epoch_is_a_permutation_and_epochs_differ) {
+  Rig rig;
+  const auto loader = rig.make(type(), options("drop_last: false"));
+  const Seen first = epochs(*loader, 0, 1), second = epochs(*loader, 1, 1);
+  EXPECT_NE(first.samples, second.samples);
+  for (Seen seen : {first, second}) {
+    std::sort(seen.samples.begin(), seen.samples.end());
+    ASSERT_EQ(seen.samples.size(), 50u);
+    for (int64_t i = 0; i < 50; ++i) EXPECT_EQ(seen.samples[static_cast<size_t>(i)], i);
+  }
+}
+
+TEST_P(LoaderContract, starts_anywhere) {
+  Rig rig;
+  const auto loader = rig.make(type(), options());
+  const Seen all = epochs(*loader, 2, 1);
+  loader->start(2, 4);
+  Seen tail;
+  while (const auto batch = loader->next()) collect(*batch, tail);
+  EXPECT_EQ(tail.digests, std::vector<std::string>(all.digests.begin() + 4, all.digests.end()));
+}
+
+TEST_P(LoaderContract, next_goes_on_with_the_following_epoch_without_a_new_start) {
+  Rig rig, reference;
+  const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 2);
+  const auto loader = rig.make(type(), options());
+  const Seen first = epochs(*loader, 0, 1);
+  loader->start(1, 0);
+  Seen second;
+  while (const auto batch = loader->next()) collect(*batch, second);
+  EXPECT_EQ(second.digests,
+            std::vector<std::string>(expected.digests.begin() + 6, expected.digests.end()));
+}
+
+TEST_P(LoaderContract, can_be_destroyed_in_the_middle_of_an_epoch) {
+  Rig rig;
+  std::optional<Batch> held;
+  {
+    const auto loader = rig.make(type(), options());
+    loader->start(0, 0);
+    held = loader->next();
+  }
+  // A batch may outlive its loader.
+  Seen seen;
+  collect(*held, seen);
+  EXPECT_EQ(seen.samples.size(), 8u);
+}
+
+TEST_P(LoaderContract, a_bad_sample_ends_the_epoch_after_the_batches_before_it) {
+  Rig probe;
+  const int64_t victim = epochs(*probe.make("sync", "workers: 1"), 0, 1).samples[3 * 8 + 2];
+  Rig rig(FakeDataset(50, {victim}));
+  const auto loader = rig.make(type(), options());
+  for (int round = 0; round < 2; ++round) {
+    loader->start(0, 0);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(loader->next());
+    EXPECT_EQ(error_of([&] { loader->next(); }),
+              "dataset: sample/" + std::to_string(victim) +
+                  ": corrupt: broken on purpose (repair or remove the file, or set "
+                  "dataset.on_error={policy: skip})");
+  }
+}
+
+TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader) {
+  const FakeDataset data(50, {3, 4, 17}, OnError{ErrorPolicy::skip, {}});
+  Rig rig(data), reference(data);
+  const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 2);
+  const Seen seen = epochs(*rig.make(type(), options()), 0, 2);
+  EXPECT_EQ(seen.digests, expected.digests);
+  EXPECT_EQ(seen.skipped, expected.skipped);
+  EXPECT_GE(seen.skipped.size(), 4u);
+  for (const int64_t sample : seen.samples) EXPECT_TRUE(sample != 3 && sample != 4 && sample != 17);
+}
+
+TEST_P(LoaderContract, ranks_share_the_samples_without_overlap) {
+  std::vector<int64_t> all;
+  for (int rank = 0; rank < 3; ++rank) {
+    Rig rig;
+    const auto loader =
+        rig.make(type(), options("world_size: 3, drop_last: false, rank: " + std::to_string(rank)));
+    const Seen seen = epochs(*loader, 0, 1);
+    EXPECT_EQ(seen.samples.size(), 17u);  // equal shares: one sample twice
+    all.insert(all.end(), seen.samples.begin(), seen.samples.end());
+  }
+  EXPECT_EQ(std::set<int64_t>(all.begin(), all.end()).size(), 50u);
+}
+
+TEST_P(LoaderContract, evaluation_gives_every_sample_once_in_order) {
+  std::vector<int64_t> all;
+  for (int rank = 0; rank < 3; ++rank) {
+    Rig rig;
+    const auto loader =
+        rig.make(type(), options("world_size: 3, rank: " + std::to_string(rank)), Split::test);
+    const Seen seen = epochs(*loader, 0, 1);
+    EXPECT_TRUE(std::is_sorted(seen.samples.begin(), seen.samples.end()));
+    all.insert(all.end(), seen.samples.begin(), seen.samples.end());
+  }
+  EXPECT_EQ(all.size(), 50u);
+  EXPECT_EQ(std::set<int64_t>(all.begin(), all.end()).size(), 50u);
+}
+
+TEST_P(LoaderContract, uses_its_slots_again) {
+  Rig rig;
+  epochs(*rig.make(type(), options("prefetch_batches: 3, device_batches: 2")), 0, 5);
+  // 3 ahead in host memory, 2 on the device, one in the copier's and one in the trainer's hands.
+  EXPECT_LE(rig.device.slots(), 8);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  for (const std::string& type : Registry<Loader>::global().names()) {
+    for (int workers : {1, 4}) result.emplace_back(type, workers);
+  }
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LoaderContract, ::testing::ValuesIn(cases()), [](const auto& info) {
+  return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param)) + "_workers";
+});
+
+TEST(Loader, all_four_are_registered) {
+  EXPECT_EQ(Registry<Loader>::global().names(),
+            (std::vector<std::string>{"device_prefetched", "prefetched", "sync", "threaded"}));
+}
+
+}  // namespace
+}  // namespace stoker

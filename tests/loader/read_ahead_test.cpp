@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "io/loader/failure_budget.h"
+#include "io/loader/loader.h"
+#include "tests/support/errors.h"
+#include "tests/support/fakes.h"
+
+// How far each loader reads ahead: the one thing in which they differ.
+
+namespace stoker {
+namespace {
+
+struct Rig {
+  explicit Rig(bool own_memory = true) : device(own_memory) {}
+  std::unique_ptr<Loader> make(const std::string& options) {
+    const Node node = parse_yaml("{batch_size: 5, workers: 3, " + options + "}", "t.yaml");
+    return Registry<Loader>::global()
+        .parse(Section(node, "", "loader", nullptr))
+        .create({dataset, decoder, device, Split::train, 7,
+                 [this](const std::string& text) { remark = text; }});
+  }
+  // Waits until nothing moves any more.
+  int64_t settled() {
+    int64_t before = -1;
+    while (before != decoder.decoded() + device.copies()) {
+      before = decoder.decoded() + device.copies();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return decoder.decoded();
+  }
+  FakeDataset dataset{40};
+  FakeDecoder decoder;
+  FakeDevice device;
+  std::string remark;
+};
+
+TEST(ReadAhead, sync_and_threaded_decode_only_what_is_asked_for) {
+  for (const char* type : {"sync", "threaded"}) {
+    Rig rig;
+    const auto loader = rig.make(std::string("type: ") + type);
+    loader->start(0, 0);
+    EXPECT_EQ(rig.settled(), 0) << type;
+    loader->next();
+    EXPECT_EQ(rig.settled(), 5) << type;
+  }
+}
+
+TEST(ReadAhead, prefetched_holds_prefetch_batches_ready) {
+  Rig rig;
+  const auto loader = rig.make("type: prefetched, prefetch_batches: 3");
+  loader->start(0, 0);
+  EXPECT_EQ(rig.settled(), 15);
+  loader->next();
+  EXPECT_EQ(rig.settled(), 20);
+}
+
+TEST(ReadAhead, prefetched_reads_over_the_end_of_the_epoch) {
+  Rig rig;
+  const auto loader = rig.make("type: prefetched, prefetch_batches: 3");
+  loader->start(0, 0);
+  while (loader->next()) {
+  }
+  EXPECT_EQ(rig.settled(), 40 + 15);
+  loader->start(1, 0);
+  EXPECT_EQ(rig.settled(), 40 + 15);
+}
+
+TEST(ReadAhead, device_prefetched_also_holds_device_batches_on_the_device) {
+  Rig rig;
+  const auto loader = rig.make("type: device_prefetched, prefetch_batches: 3, device_batches: 2");
+  loader->start(0, 0);
+  EXPECT_EQ(rig.settled(), 25);
+  EXPECT_EQ(rig.device.copies(), 2);
+  EXPECT_NE(loader->next()->on_device, nullptr);
+}
+
+TEST(ReadAhead, device_prefetched_on_a_device_without_memory_says_so_and_is_prefetched) {
+  Rig rig(false);
+  const auto loader = rig.make("type: device_prefetched, prefetch_batches: 3");
+  EXPECT_EQ(rig.remark,
+            "device_prefetched: fake has no memory of its own, so batches stay in host memory as "
+            "with prefetched");
+  loader->start(0, 0);
+  EXPECT_EQ(rig.settled(), 15);
+  EXPECT_EQ(loader->next()->on_device, nullptr);
+  EXPECT_EQ(rig.device.copies(), 0);
+}
+
+TEST(Loader, a_batch_larger_than_the_data_set_is_an_error) {
+  Rig rig;
+  EXPECT_EQ(error_of([&] { rig.make("type: sync, batch_size: 41"); }),
+            "t.yaml:1:40: key 'batch_size' is given twice");
+  const Node node = parse_yaml("{type: sync, batch_size: 41}", "t.yaml");
+  const auto component = Registry<Loader>::global().parse(Section(node, "", "loader", nullptr));
+  EXPECT_EQ(error_of([&] {
+              component.create({rig.dataset, rig.decoder, rig.device, Split::train, 7, {}});
+            }),
+            "loader: batch_size 41 is larger than this rank's 40 training samples: use a smaller "
+            "batch_size, or drop_last: false");
+}
+
+TEST(Loader, a_rank_outside_the_world_is_an_error) {
+  Rig rig;
+  EXPECT_EQ(error_of([&] { rig.make("type: sync, rank: 2, world_size: 2"); }),
+            "t.yaml:1:46: loader: 'rank' must be below world_size");
+}
+
+Batch with_bad(std::vector<std::string> keys) {
+  Batch batch;
+  for (const std::string& key : keys) {
+    batch.skipped.push_back({0, 0, key, BadReason::truncated, "", "x"});
+  }
+  return batch;
+}
+
+TEST(FailureBudget, counts_different_samples_and_names_them) {
+  FailureBudget budget(2);
+  budget.account(with_bad({"a.jpg", "b.jpg"}));
+  budget.account(with_bad({"a.jpg"}));
+  EXPECT_EQ(budget.by_reason().at("truncated"), 3);
+  EXPECT_EQ(
+      error_of([&] { budget.account(with_bad({"c.jpg"})); }),
+      "dataset: 3 bad samples, more than dataset.on_error.budget allows (2): repair or remove "
+      "them, or raise the budget\n  a.jpg: truncated\n  b.jpg: truncated\n  c.jpg: "
+      "truncated");
+  EXPECT_EQ(budget.skipped().size(), 4u);
+}
+
+}  // namespace
+}  // namespace stoker

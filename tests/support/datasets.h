@@ -1,0 +1,48 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/dataset/dataset.h"
+#include "tests/support/storages.h"
+
+namespace stoker {
+
+// A data set from its YAML, beside one tier named "data". The remarks it makes are kept.
+class TestDataset {
+ public:
+  explicit TestDataset(std::unique_ptr<Storage> tier) { tiers.add("data", std::move(tier)); }
+
+  static Component<Dataset> parse(const std::string& yaml) {
+    const Node node = parse_yaml(yaml, "test.yaml");
+    const ConfigContext context{{"data"}};
+    return Registry<Dataset>::global().parse(Section(node, "", "dataset", &context));
+  }
+  Dataset& build(const std::string& yaml, uint64_t seed = 1) {
+    remarks.clear();
+    dataset = parse(yaml).create(
+        {tiers, seed, [this](const std::string& remark) { remarks.push_back(remark); }});
+    return *dataset;
+  }
+  Storage& tier() { return tiers.at("data"); }
+
+  Tiers tiers;
+  std::unique_ptr<Dataset> dataset;
+  std::vector<std::string> remarks;
+};
+
+inline std::vector<std::string> keys(const Dataset& dataset, Split split) {
+  std::vector<std::string> result;
+  for (int64_t i = 0; i < dataset.size(split); ++i) result.push_back(dataset.info(split, i).key);
+  return result;
+}
+
+inline std::string read_sample(const Dataset& dataset, Split split, int64_t index) {
+  Buffer buffer;
+  dataset.read(split, index, buffer);
+  return {buffer.bytes().begin(), buffer.bytes().end()};
+}
+
+}  // namespace stoker

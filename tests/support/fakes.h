@@ -1,0 +1,97 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/dataset/dataset.h"
+#include "io/decoder/decoder.h"
+#include "io/device/device.h"
+
+// Doubles for what surrounds a loader: they run no LibTorch kernel, so that sanitizers see only us.
+
+namespace stoker {
+
+// `samples` training samples of eight bytes: their index. Reading one of `bad` is a BadSample.
+class FakeDataset final : public Dataset {
+ public:
+  FakeDataset(int64_t samples, std::set<int64_t> bad = {}, OnError on_error = {})
+      : Dataset(on_error), samples_(samples), bad_(std::move(bad)) {}
+  const std::vector<std::string>& classes() const override { return classes_; }
+  int64_t size(Split) const override { return samples_; }
+  SampleInfo info(Split, int64_t index) const override {
+    return {"sample/" + std::to_string(index), index % 3, sizeof index};
+  }
+  void read(Split, int64_t index, Buffer& out) const override {
+    if (bad_.contains(index)) throw BadSample(BadReason::corrupt, "broken on purpose");
+    std::memcpy(out.resize(sizeof index), &index, sizeof index);
+  }
+
+ private:
+  std::vector<std::string> classes_{"a", "b", "c"};
+  int64_t samples_;
+  std::set<int64_t> bad_;
+};
+
+// 2x2 pixels: index and seed. Counts what it decoded; odd samples take longer, so that workers
+// overtake one another.
+class FakeDecoder final : public Decoder {
+ public:
+  SampleSpec spec() const override { return {2, 2, 4}; }
+  std::unique_ptr<DecoderSession> open() const override {
+    struct Session final : DecoderSession {
+      explicit Session(std::atomic<int64_t>& count) : decoded(count) {}
+      void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
+        int64_t index = 0;
+        std::memcpy(&index, encoded.data(), sizeof index);
+        if (index % 2 == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        std::memcpy(out, &index, sizeof index);
+        std::memcpy(out + sizeof index, &mode.seed, sizeof mode.seed);
+        ++decoded;
+      }
+      std::atomic<int64_t>& decoded;
+    };
+    return std::make_unique<Session>(decoded_);
+  }
+  int64_t decoded() const { return decoded_; }
+
+ private:
+  mutable std::atomic<int64_t> decoded_{0};
+};
+
+// Ordinary memory; counts slots and copies.
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(bool own_memory = true) {
+    info_.name = "fake", info_.own_memory = own_memory;
+  }
+  const DeviceInfo& info() const override { return info_; }
+  HostMemory allocate(size_t bytes) override {
+    ++slots_;
+    return {std::shared_ptr<uint8_t>(new uint8_t[bytes], std::default_delete<uint8_t[]>()), bytes,
+            false};
+  }
+  DeviceBatch copy(const Batch& batch, const SampleSpec&) override {
+    ++copies_;
+    DeviceBatch result;
+    result.host = batch;
+    return result;
+  }
+  void run(const DeviceBatch*, const std::function<void()>& work) override { work(); }
+  std::vector<BusyInterval> collect(bool) override { return {}; }
+  int64_t slots() const { return slots_; }
+  int64_t copies() const { return copies_; }
+
+ private:
+  DeviceInfo info_;
+  std::atomic<int64_t> slots_{0};
+  std::atomic<int64_t> copies_{0};
+};
+
+}  // namespace stoker
