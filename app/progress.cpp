@@ -6,6 +6,8 @@
 namespace stoker {
 namespace {
 
+constexpr auto kRateWindow = std::chrono::seconds(1);
+
 double idle_sum(const DeviceTime& time) {
   double sum = 0;
   for (const double idle : time.idle) sum += idle;
@@ -20,7 +22,8 @@ Progress::Progress(Device& device, StepLedger& ledger,
       ledger_(ledger),
       idle_(ledger.begun()),
       sinks_(std::move(sinks)),
-      steps_planned_(steps_planned) {}
+      steps_planned_(steps_planned),
+      rates_(ledger.begun(), kRateWindow) {}
 
 void Progress::collect(bool wait) {
   const std::vector<BusyInterval> steps = device_.collect(wait);
@@ -28,18 +31,24 @@ void Progress::collect(bool wait) {
   for (const BusyInterval& step : steps) idle_.add_step(step);
 }
 
-void Progress::report(int64_t step, int64_t epoch, int64_t images, std::optional<double> loss,
-                      double learning_rate) {
+void Progress::add_step(int64_t images) {
+  ++steps_;
+  images_ += images;
+  rates_.add(Clock::now(), images);
+  collect(false);
+}
+
+void Progress::report(int64_t epoch, std::optional<double> loss, double learning_rate) {
   StepReport report;
-  report.step = step;
+  report.step = steps_;
   report.steps_planned = steps_planned_;
   report.epoch = epoch;
-  report.images = images;
+  report.images = images_;
   report.loss = loss;
   report.learning_rate = learning_rate;
   report.wall_s = ledger_.wall();
   report.window_s = report.wall_s - window_.wall_s;
-  report.images_per_s = static_cast<double>(images - window_.images) / report.window_s;
+  report.images_per_s = static_cast<double>(images_ - window_.images) / report.window_s;
   double sum = 0;
   for (size_t i = 0; i < kSegments; ++i) {
     const double time = ledger_.totals()[i] - window_.segments[i];
@@ -50,11 +59,10 @@ void Progress::report(int64_t step, int64_t epoch, int64_t images, std::optional
   const DeviceTime& device = idle_.total();
   const double observed = device.observed - window_.device.observed;
   if (observed > 0) report.device_idle = (idle_sum(device) - idle_sum(window_.device)) / observed;
-  report.eta_s = report.window_s * static_cast<double>(steps_planned_ - step) /
-                 static_cast<double>(std::max<int64_t>(1, step - window_.step));
+  report.eta_s = report.window_s * static_cast<double>(steps_planned_ - steps_) /
+                 static_cast<double>(std::max<int64_t>(1, steps_ - window_.step));
   for (const auto& sink : sinks_) sink->write(report);
-  rates_.push_back(report.images_per_s);
-  window_ = {report.wall_s, step, images, ledger_.totals(), device};
+  window_ = {report.wall_s, steps_, images_, ledger_.totals(), device};
 }
 
 void Progress::finish(TrainingResult& result) {
@@ -71,7 +79,8 @@ void Progress::finish(TrainingResult& result) {
     result.device_idle.emplace_back(idle_cause_name(static_cast<IdleCause>(i)), device.idle[i]);
   }
   result.au = idle_.au();
-  result.window_rates = std::move(rates_);
+  result.images = images_;
+  result.window_rates = rates_.rates();
   for (const auto& sink : sinks_) sink->flush();
 }
 

@@ -10,6 +10,7 @@
 #include "io/device/device.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
+#include "io/metrics/rate.h"
 #include "io/metrics/sink.h"
 
 namespace stoker {
@@ -22,11 +23,12 @@ class Progress {
   Progress(Device& device, StepLedger& ledger, std::vector<std::unique_ptr<MetricsSink>> sinks,
            int64_t steps_planned);
 
+  // One more step of `images` samples was submitted.
+  void add_step(int64_t images);
   // Takes over what the device has finished. wait: until it has finished everything.
   void collect(bool wait);
   // Reports the window since the last call. `loss` is empty where none is computed.
-  void report(int64_t step, int64_t epoch, int64_t images, std::optional<double> loss,
-              double learning_rate);
+  void report(int64_t epoch, std::optional<double> loss, double learning_rate);
   // Everything measured so far, into the result; the sinks are flushed.
   void finish(TrainingResult& result);
 
@@ -43,7 +45,9 @@ class Progress {
     std::array<double, kSegments> segments{};
     DeviceTime device;
   } window_;
-  std::vector<double> rates_;  // images/s of each window
+  int64_t steps_ = 0;
+  int64_t images_ = 0;
+  RateWindows rates_;
 };
 
 }  // namespace stoker

@@ -141,10 +141,10 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
 }
 
 std::string skipped_csv(const TrainingResult& result) {
-  const auto quoted = [](std::string text) {
-    for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
-      text.insert(at, "\"");
-    return "\"" + text + "\"";
+  const auto quoted = [](const std::string& field) {
+    std::string out = "\"";
+    for (const char c : field) out.append(c == '"' ? 2 : 1, c);
+    return out + '"';
   };
   std::string text = "epoch,batch,sample,reason,message,replaced_by\n";
   for (const SkippedSample& sample : result.skipped) {

@@ -36,7 +36,7 @@ torch::Tensor TrainStep::forward(const torch::Tensor& images) {
 
 void TrainStep::run(const DeviceBatch& batch, int64_t step) {
   model_->train();
-  for (torch::Tensor& parameter : model_->parameters()) parameter.mutable_grad() = {};
+  for (torch::Tensor& parameter : model_->parameters()) parameter.mutable_grad() = torch::Tensor();
   loss_ = at::cross_entropy_loss(forward(batch.images).to(torch::kFloat32), batch.labels);
   loss_.backward();
   loss_ = loss_.detach();

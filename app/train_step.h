@@ -8,9 +8,18 @@
 
 namespace stoker {
 
-// uint8 NHWC pixels -> float32 NCHW, (x / 255 - mean) / std per channel with ImageNet's constants,
-// as torchvision's weights expect. channels_last: in that memory format.
-torch::Tensor normalise(const torch::Tensor& pixels, bool channels_last);
+// uint8 NHWC pixels -> float32 NCHW on their device: (x / 255 - mean) / std per channel with
+// ImageNet's constants, as torchvision's weights expect. Immutable; any thread.
+class Normalise {
+ public:
+  Normalise(torch::Device device, bool channels_last);
+  torch::Tensor operator()(const torch::Tensor& pixels) const;
+
+ private:
+  torch::Tensor mean_;
+  torch::Tensor scale_;
+  torch::MemoryFormat format_;
+};
 
 // What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
 class TrainStep {

@@ -74,9 +74,7 @@ void Trainer::train() {
   if (!experiment_.device().info().emulated) {
     step_ = std::make_unique<TrainStep>(experiment_, result_.steps_planned, per_epoch);
   }
-  progress_ =
-      std::make_unique<Progress>(experiment_.device(), ledger_,
-                                 make_sinks(experiment_, directory_, log_), result_.steps_planned);
+  auto sinks = make_sinks(experiment_, directory_, log_);
   log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
                         options.model.type(), experiment_.device().info().name,
                         experiment_.dataset().size(Split::train),
@@ -131,7 +129,6 @@ void Trainer::train_batch(Batch batch) {
   result_.load_cost.read_ns += batch.cost.read_ns;
   result_.load_cost.decode_ns += batch.cost.decode_ns;
   result_.load_cost.bytes_read += batch.cost.bytes_read;
-  result_.images += batch.size;
   Device& device = experiment_.device();
   ledger_.switch_to(Segment::h2d);
   std::shared_ptr<DeviceBatch> on_device = std::move(batch.on_device);
@@ -141,7 +138,7 @@ void Trainer::train_batch(Batch batch) {
   device.run(on_device.get(), [&] { step_->run(*on_device, result_.steps); });
   ++result_.steps;
   ledger_.switch_to(Segment::other);
-  progress_->collect(false);
+  progress_->add_step(batch.size);
 }
 
 void Trainer::report(int64_t epoch) {
@@ -152,7 +149,7 @@ void Trainer::report(int64_t epoch) {
   }
   ledger_.switch_to(Segment::log);
   const double rate = step_ ? step_->learning_rate(result_.steps - 1) : 0;
-  progress_->report(result_.steps, epoch, result_.images, loss, rate);
+  progress_->report(epoch, loss, rate);
   if (loss && !std::isfinite(*loss)) {
     log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, result_.steps));
   }

@@ -10,6 +10,8 @@ set_target_properties(stoker_program PROPERTIES
 
 install(TARGETS stoker EXPORT stokerTargets)
 install(TARGETS stoker_program)
+set_target_properties(stoker_opencv PROPERTIES INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
+install(TARGETS stoker_opencv DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
   FILES_MATCHING PATTERN "*.h")
 install(EXPORT stokerTargets NAMESPACE stoker:: DESTINATION ${package_dir})

@@ -1,6 +1,5 @@
 # Options and flags of this build. Nothing here reaches a project that uses the installed package.
 option(STOKER_BUILD_TESTS "Build the tests" ON)
-option(STOKER_BUILD_BENCHMARKS "Build the benchmarks of tests/bench (needs Google Benchmark)" OFF)
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 
@@ -15,10 +14,12 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 # Every target of the project links it, privately.
 add_library(stoker_warnings INTERFACE)
-target_compile_options(stoker_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror)
+target_compile_options(stoker_warnings INTERFACE -Wall -Wextra -Wpedantic)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms about inlined std::string operations (GCC bugs 105329 and 105651).
-  target_compile_options(stoker_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow)
+  # Errors with the compiler of .ci/run only: a newer one's new warnings must not stop a newcomer.
+  # The last three give false alarms on inlined std::string operations (GCC bugs 105329, 105651).
+  target_compile_options(stoker_warnings INTERFACE
+    -Werror -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 
 if(STOKER_SANITIZE STREQUAL "address")
@@ -29,7 +30,7 @@ elseif(STOKER_SANITIZE)
   message(FATAL_ERROR "STOKER_SANITIZE=${STOKER_SANITIZE}: expected address, thread or nothing")
 endif()
 if(STOKER_SANITIZE)
-  add_compile_options(${sanitize} -fno-omit-frame-pointer -g1)
+  add_compile_options(${sanitize} -fno-omit-frame-pointer -O1 -g1)
   add_link_options(${sanitize})
   # GCC 12 warns falsely about the code that -fsanitize inserts.
   target_compile_options(stoker_warnings INTERFACE -Wno-maybe-uninitialized)

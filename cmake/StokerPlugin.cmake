@@ -10,4 +10,7 @@ function(stoker_add_plugin name)
     COMPILE_DEFINITIONS "STOKER_PLUGIN_STAMP=\"${STOKER_PLUGIN_STAMP}\"")
   set_target_properties(${name} PROPERTIES PREFIX "" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/stoker)
+  if(TARGET stoker_all)
+    add_dependencies(stoker_all ${name})
+  endif()
 endfunction()

@@ -21,10 +21,10 @@ download() {
     esac
   done
   local quiet=(--quiet)
-  [ -t 1 ] && quiet=()  # pip's progress bar
+  [ -t 2 ] && quiet=()  # pip's progress bar
   python3 -m pip download "${quiet[@]}" --disable-pip-version-check --no-deps --require-hashes \
     --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
-    "${platforms[@]}" --dest "$work/wheels" --requirement "$1"
+    "${platforms[@]}" --dest "$work/wheels" --requirement "$1" >&2
 }
 
 # Headers and shared libraries of every downloaded wheel; not the Python half of torch.
@@ -46,7 +46,7 @@ PYTHON
 add() {
   local mark=$target/.$1-$(sha256sum "$here/$1" | cut -c1-16)
   [ -e "$mark" ] && return
-  echo "-- LibTorch: downloading $1 ($2) into $target"
+  echo "LibTorch: downloading the wheels of $1 ($2) into $target" >&2
   rm -rf "$work"
   mkdir -p "$work/tree"
   download "$here/$1"

@@ -1,36 +1,45 @@
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "app/optimizer/gradients.h"
 #include "app/optimizer/optimizer.h"
 
 namespace stoker {
 namespace {
 
-struct AdamOptions {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-  template <class V>
-  void visit(V& v) {
-    v("lr", lr, "learning rate", Limits{0, 1e6});
-    v("beta1", beta1, "decay of the mean of the gradients", Limits{0, 1});
-    v("beta2", beta2, "decay of the mean of their squares", Limits{0, 1});
-    v("eps", eps, "added to the denominator", Limits{0, 1});
-    v("weight_decay", weight_decay, "adam: L2 penalty; adamw: decoupled decay", Limits{0, 1e6});
-  }
-};
-
-// Adam (D. Kingma, J. Ba, ICLR 2015) and AdamW (I. Loshchilov, F. Hutter, ICLR 2019) as
+// Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1; the weight decay is an L2 penalty) and, with
+// decoupled weight decay, AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2), as
 // torch::optim computes them, in one fused kernel over all parameters.
-class AdamBase : public Optimizer {
+template <bool kDecoupled>
+class FusedAdam final : public Optimizer {
  public:
-  using Options = AdamOptions;
-  AdamBase(Options options, const Inputs& inputs, bool decoupled)
-      : options_(options), decoupled_(decoupled), parameters_(inputs.parameters) {
+  struct Options {
+    double lr = 1e-3;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double eps = 1e-8;
+    double weight_decay = kDecoupled ? 1e-2 : 0;
+    template <class V>
+    void visit(V& v) {
+      v("lr", lr, "learning rate", Limits{0, 1e6});
+      v("beta1", beta1, "decay of the mean of the gradients, below 1", Limits{0, 1});
+      v("beta2", beta2, "decay of the mean of their squares, below 1", Limits{0, 1});
+      v("eps", eps, "added to the denominator", Limits{0, 1});
+      v("weight_decay", weight_decay, kDecoupled ? "decoupled weight decay" : "L2 penalty",
+        Limits{0, 1e6});
+    }
+    void check(const Section& section) const {
+      if (beta1 == 1) section.fail("beta1", "must be below 1");
+      if (beta2 == 1) section.fail("beta2", "must be below 1");
+    }
+  };
+
+  FusedAdam(Options options, const Inputs& inputs)
+      : options_(options), parameters_(inputs.parameters) {
     for (const torch::Tensor& p : parameters_) {
       means_.push_back(at::zeros_like(p));
       squares_.push_back(at::zeros_like(p));
@@ -39,22 +48,24 @@ class AdamBase : public Optimizer {
   }
 
   void step(double lr) override {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     std::vector<torch::Tensor> parameters, gradients, means, squares, steps;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].grad().defined()) continue;
       parameters.push_back(parameters_[i]);
-      gradients.push_back(parameters_[i].grad());
+      gradients.push_back(aligned_gradient(parameters_[i]));
       means.push_back(means_[i]);
       squares.push_back(squares_[i]);
-      steps.push_back(steps_[i].add_(1));
+      steps.push_back(steps_[i]);
     }
     if (parameters.empty()) return;
-    const auto update = [&](auto&& fused) {
-      fused(parameters, gradients, means, squares, at::TensorList(), steps, lr, options_.beta1,
-            options_.beta2, options_.weight_decay, options_.eps, false, false);
+    at::_foreach_add_(steps, 1);  // the kernel reads the number of this step
+    const auto update = [&](auto&& kernel) {
+      kernel(parameters, gradients, means, squares, at::TensorList(), steps, lr, options_.beta1,
+             options_.beta2, options_.weight_decay, options_.eps, /*amsgrad=*/false,
+             /*maximize=*/false);
     };
-    if (decoupled_) {
+    if constexpr (kDecoupled) {
       update([](auto&&... a) { at::_fused_adamw_(a...); });
     } else {
       update([](auto&&... a) { at::_fused_adam_(a...); });
@@ -64,20 +75,14 @@ class AdamBase : public Optimizer {
 
  private:
   const Options options_;
-  const bool decoupled_;
-  std::vector<torch::Tensor> parameters_, means_, squares_, steps_;
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> means_;
+  std::vector<torch::Tensor> squares_;
+  std::vector<torch::Tensor> steps_;  // one float each, beside its parameter
 };
 
-class Adam final : public AdamBase {
- public:
-  Adam(Options options, const Inputs& inputs) : AdamBase(options, inputs, false) {}
-};
-
-class AdamW final : public AdamBase {
- public:
-  AdamW(Options options, const Inputs& inputs) : AdamBase(options, inputs, true) {}
-};
-
+using Adam = FusedAdam<false>;
+using AdamW = FusedAdam<true>;
 STOKER_REGISTER(Optimizer, "adam", Adam);
 STOKER_REGISTER(Optimizer, "adamw", AdamW);
 

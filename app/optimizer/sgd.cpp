@@ -1,13 +1,16 @@
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "app/optimizer/gradients.h"
 #include "app/optimizer/optimizer.h"
 
 namespace stoker {
 namespace {
 
 // Stochastic gradient descent as torch::optim::SGD computes it, in one fused kernel over all
-// parameters: a plain loop over tensors takes several times as long for AlexNet.
+// parameters: a plain loop over tensors takes several times as long for AlexNet. Nesterov's
+// momentum is Sutskever's form (ICML 2013) as torch applies it, to the gradient.
 class Sgd final : public Optimizer {
  public:
   struct Options {
@@ -38,14 +41,14 @@ class Sgd final : public Optimizer {
   }
 
   void step(double lr) override {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     Group first, later;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].grad().defined()) continue;
       const bool fresh = !buffers_.empty() && !started_[i];
       Group& group = fresh ? first : later;
       group.parameters.push_back(parameters_[i]);
-      group.gradients.push_back(parameters_[i].grad());
+      group.gradients.push_back(aligned_gradient(parameters_[i]));
       if (!buffers_.empty()) group.buffers.push_back(buffers_[i]);
       if (fresh) started_[i] = true;
     }
@@ -64,7 +67,8 @@ class Sgd final : public Optimizer {
   void update(Group& group, double lr, bool first) {
     if (group.parameters.empty()) return;
     at::_fused_sgd_(group.parameters, group.gradients, group.buffers, options_.weight_decay,
-                    options_.momentum, lr, options_.dampening, options_.nesterov, false, first);
+                    options_.momentum, lr, options_.dampening, options_.nesterov,
+                    /*maximize=*/false, first);
   }
 
   const Options options_;

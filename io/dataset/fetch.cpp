@@ -126,7 +126,7 @@ std::string advice(const Recipe& recipe, const FetchOptions& options) {
 std::string obtain_archive(const Recipe& recipe, const FetchOptions& options, Reporter& report) {
   const char* variable = std::getenv(recipe.variable.c_str());
   const bool by_variable = options.archive.empty() && variable != nullptr && *variable != '\0';
-  const std::string named = by_variable ? variable : options.archive;
+  std::string named = by_variable ? variable : options.archive;
   if (!named.empty()) {
     if (std::filesystem::is_regular_file(named)) return named;
     throw Error(ExitCode::environment,
@@ -134,11 +134,11 @@ std::string obtain_archive(const Recipe& recipe, const FetchOptions& options, Re
                             by_variable ? recipe.variable + ": " : "", named));
   }
   for (const std::string& name : {recipe.inner, recipe.archive}) {
-    const std::string path = options.data_dir + "/" + name;
+    std::string path = options.data_dir + "/" + name;
     if (std::filesystem::is_regular_file(path)) return path;
   }
   const std::string url = options.url.empty() ? recipe.url : options.url;
-  const std::string path = options.data_dir + "/" + recipe.archive;
+  std::string path = options.data_dir + "/" + recipe.archive;
   report.remark("downloading " + url);
   try {
     download(url, path, {recipe.md5, options.attempts, options.retry_s, std::ref(report)});

@@ -92,7 +92,7 @@ class ImageFolder final : public Dataset {
     }
   };
 
-  ImageFolder(Options options, const Inputs& inputs)
+  ImageFolder(const Options& options, const Inputs& inputs)
       : Dataset(options.on_error),
         tier_(inputs.tiers.at(options.storage.name)),
         max_bytes_(std::min(options.max_file_bytes.bytes, UINT64_MAX - 1)) {

@@ -92,7 +92,10 @@ std::string clean(const Reader& reader, const std::string& path) {
     const size_t end = std::min(path.find('/', begin), path.size());
     const std::string part = path.substr(begin, end - begin);
     if (part == "..") leads_out = true;
-    if (!part.empty() && part != ".") result += (result.empty() ? "" : "/") + part;
+    if (!part.empty() && part != ".") {
+      if (!result.empty()) result += '/';
+      result += part;
+    }
     begin = end + 1;
   }
   if (leads_out) reader.fail("the path '" + path + "' in it leads out of the target folder");
@@ -129,13 +132,11 @@ void unpack(const std::string& archive, const std::string& inner,
     tar.open();
     return unpack_tar(tar, sink);
   }
-  for (; entry != nullptr; entry = probe.next()) {
-    if (!is_named(entry, inner)) continue;
-    Reader tar(archive + " (" + inner + ")");
-    tar.open(probe);
-    return unpack_tar(tar, sink);
-  }
-  probe.fail("there is no " + inner + " in it");
+  while (entry != nullptr && !is_named(entry, inner)) entry = probe.next();
+  if (entry == nullptr) probe.fail("there is no " + inner + " in it");
+  Reader tar(archive + " (" + inner + ")");
+  tar.open(probe);
+  unpack_tar(tar, sink);
 }
 
 }  // namespace stoker

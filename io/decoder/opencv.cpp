@@ -1,6 +1,5 @@
 #include <memory>
 #include <opencv2/imgcodecs.hpp>
-#include <opencv2/imgproc.hpp>
 #include <utility>
 
 #include "io/core/error.h"
@@ -49,12 +48,12 @@ class OpenCvSession final : public DecoderSession {
     // What a decoder leaves out of a damaged image is black, never a part of the last one.
     bgr_.create(height, width, CV_8UC3);
     bgr_.setTo(0);
-    // Takes a mutable pointer, and does not write.
+    // cv::Mat takes a mutable pointer; imdecode does not write.
     const cv::Mat bytes(1, static_cast<int>(encoded.size()), CV_8U,
                         const_cast<uint8_t*>(encoded.data()));
     try {
       cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION, &bgr_);
-    } catch (const cv::Exception& error) {
+    } catch (const cv::Exception&) {
       bgr_.release();
     }
     if (bgr_.cols == width && bgr_.rows == height && bgr_.type() == CV_8UC3) return;
@@ -62,7 +61,7 @@ class OpenCvSession final : public DecoderSession {
                     std::string("OpenCV cannot decode this ") + to_string(header.format) + " file");
   }
 
-  // Row by row: OpenCV would use threads of its own for a whole image.
+  // Not cv::cvtColor, which would use threads of its own.
   void to_rgb(uint8_t* out) const {
     for (int y = 0; y < bgr_.rows; ++y) {
       const uint8_t* in = bgr_.ptr(y);

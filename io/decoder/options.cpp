@@ -17,8 +17,8 @@ void check_interval(const Section& section, const char* key, const std::vector<d
   if (interval.size() == 2 && 0 < interval[0] && interval[0] <= interval[1] && interval[1] <= max) {
     return;
   }
-  section.fail(key, std::string("'") + key + "' must be [low, high] with 0 < low <= high" +
-                        (max == 1 ? " <= 1" : ""));
+  section.fail(key,
+               std::string("must be [low, high] with 0 < low <= high") + (max == 1 ? " <= 1" : ""));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "io/core/config.h"
 #include "io/decoder/decoder.h"
-#include "io/decoder/resize.h"
+#include "io/decoder/resample.h"
 
 // The options that all decoders share, so that a sweep changes nothing but decoder.type.
 

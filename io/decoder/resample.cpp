@@ -13,11 +13,12 @@ struct Window {
   int64_t count = 0;
 };
 
-// The inputs that have any weight in the output around `center`.
-Window window_at(double center, double support, int64_t low, int64_t high) {
+// The inputs that have any weight in the output around `center`: never more than `taps`, although
+// the rounding of the sums could make one more of them, with a weight of nearly nothing.
+Window window_at(double center, double support, int64_t low, int64_t high, int64_t taps) {
   const auto first = std::max(low, static_cast<int64_t>(center - support + 0.5));
   const auto last = std::min(high, static_cast<int64_t>(center + support + 0.5));
-  return {first, last - first};
+  return {first, std::min(last - first, taps)};
 }
 
 // Fixed-point weights that sum to one: what rounding leaves over goes to the largest.
@@ -36,26 +37,30 @@ void quantise(const double* exact, int64_t count, double sum, uint16_t* weights)
 
 void portable_horizontal(const uint8_t* row, const Columns& columns, uint16_t* line) {
   const int taps = columns.filter.taps;
+  const int per_tap = taps <= kFewTaps ? 8 : 0, per_sum = 8 - per_tap;
+  const uint32_t start = uint32_t{columns.bias} << per_sum;
   for (int64_t x = 0; x < columns.filter.axis.size; ++x) {
     const uint8_t* in = row + 3 * columns.filter.first[static_cast<size_t>(x)];
     const uint16_t* weights = columns.filter.weights_of(x);
-    uint32_t sum[3] = {columns.bias, columns.bias, columns.bias};
+    uint32_t sum[3] = {start, start, start};
     for (int t = 0; t < taps; ++t, in += 3) {
-      for (int c = 0; c < 3; ++c) sum[c] += static_cast<uint32_t>(in[c]) * weights[t] >> 8;
+      for (int c = 0; c < 3; ++c) sum[c] += uint32_t{in[c]} * weights[t] >> per_tap;
     }
     uint16_t* out = line + line_offset(x);
-    for (int c = 0; c < 3; ++c) out[c] = static_cast<uint16_t>(sum[c] & columns.mask);
+    for (int c = 0; c < 3; ++c) out[c] = static_cast<uint16_t>(sum[c] >> per_sum & columns.mask);
   }
 }
 
 void portable_vertical(const uint16_t* const* lines, const uint16_t* weights, int taps,
                        int64_t width, uint8_t* out) {
+  const int per_tap = taps <= kFewTaps ? 16 : 0, per_sum = 16 - per_tap;
+  const uint32_t start = (128u + tap_bias(taps)) << per_sum;
   for (int64_t x = 0; x < width; ++x) {
     const size_t at = line_offset(x);
     for (size_t c = 0; c < 3; ++c) {
-      uint32_t sum = 128u + tap_bias(taps);
-      for (int t = 0; t < taps; ++t) sum += uint32_t{lines[t][at + c]} * weights[t] >> 16;
-      out[3 * x + static_cast<int64_t>(c)] = static_cast<uint8_t>(sum >> 8);
+      uint32_t sum = start;
+      for (int t = 0; t < taps; ++t) sum += uint32_t{lines[t][at + c]} * weights[t] >> per_tap;
+      *out++ = static_cast<uint8_t>(sum >> (per_sum + 8));
     }
   }
 }
@@ -80,7 +85,7 @@ bool Filter::assign(const Axis& wanted) {
     const double center =
         std::clamp(axis.begin + (static_cast<double>(i) + 0.5) * scale,
                    static_cast<double>(low) + 0.5, static_cast<double>(high) - 0.5);
-    const Window window = window_at(center, support, low, high);
+    const Window window = window_at(center, support, low, high, taps);
     double sum = 0;
     for (int64_t t = 0; t < window.count; ++t) {
       const double distance = static_cast<double>(window.first + t) + 0.5 - center;
@@ -118,7 +123,7 @@ void Columns::pack() {
   offsets.resize(count * 4);
   shuffles.resize(count * 64);
   weights.resize(count * kLineGroup * static_cast<size_t>(filter.taps));
-  taps_per_load = 4;
+  taps_per_load = filter.taps <= kFewTaps ? 4 : 0;
   for (size_t group = 0; group < count && taps_per_load > 0; ++group) {
     constexpr int64_t kPair[] = {0, 4, 2, 6};
     for (int lane = 0; lane < 4; ++lane) {

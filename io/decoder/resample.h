@@ -11,6 +11,8 @@
 //    point. What rounding down loses on average (half a unit per tap) is added again.
 // 3. Vertical pass: the same from 8.8 values, then rounded to 8 bits. An image that is not scaled
 //    comes out as it was.
+// 4. Above kFewTaps (antialias, scale above 4: rare, as JPEGs are decoded at a smaller scale then)
+//    these losses would add up: such sums are made in 32 bits and rounded once.
 // All variants for different processors do exactly this, so their results are equal.
 
 namespace stoker {
@@ -63,7 +65,7 @@ struct Columns {
   uint16_t bias = 0;  // is added before `mask` is applied
   uint16_t mask = 0;  // 0xff00 rounds to 8 bits
   // Two neighbours are made from one load of 16 bytes, five pixels: so many of their taps lie in it
-  // for every pair. 0: the first taps of some pair are too far apart (scale above 4).
+  // for every pair. 0: too many taps, or the first taps of some pair are too far apart.
   int taps_per_load = 0;
   std::vector<int32_t> offsets;   // per group: byte offset of pixels 0-1, 4-5, 2-3, 6-7
   std::vector<uint8_t> shuffles;  // per group: 64 indices that spread the bytes of such a load
@@ -94,7 +96,11 @@ Resampling portable_resampling();
 Resampling avx2_resampling();  // only where the processor has AVX2
 Resampling best_resampling();
 
-// Half of what rounding down at every tap loses, at most half a grey level.
-constexpr uint16_t tap_bias(int taps) { return static_cast<uint16_t>(taps < 256 ? taps / 2 : 127); }
+constexpr int kFewTaps = 8;
+
+// What rounding down at every tap loses on average.
+constexpr uint16_t tap_bias(int taps) {
+  return static_cast<uint16_t>(taps <= kFewTaps ? taps / 2 : 0);
+}
 
 }  // namespace stoker

@@ -111,6 +111,7 @@ STOKER_AVX2_INLINE void vertical_taps(const uint16_t* const* lines, const uint16
 
 STOKER_AVX2 void vertical(const uint16_t* const* lines, const uint16_t* weights, int taps,
                           int64_t width, uint8_t* out) {
+  if (taps > kFewTaps) return portable_resampling().vertical(lines, weights, taps, width, out);
   if (taps == 2) return vertical_taps(lines, weights, 2, width, out);
   if (taps == 3) return vertical_taps(lines, weights, 3, width, out);
   vertical_taps(lines, weights, taps, width, out);

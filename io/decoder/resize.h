@@ -26,6 +26,15 @@ struct Box {
   double height = 0;
 };
 
+// What part of the image fills the output, mirrored how.
+struct Geometry {
+  Box crop;
+  int64_t width = 0;  // of the output
+  int64_t height = 0;
+  bool flip_x = false;
+  bool flip_y = false;
+};
+
 // Crop, mirror and resize in one pass over the rows, with filters of resample.h. One thread at a
 // time; the memory of the last call is used again. The result is a pure function of the arguments,
 // the same on every processor. Nothing outside of the crop is read: the image ends there.
@@ -33,9 +42,8 @@ class Resizer {
  public:
   explicit Resizer(ResizeMethod method, Resampling resampling = best_resampling());
 
-  // Writes out_height rows of out_width pixels without padding.
-  void resize(const PixelView& image, const Box& crop, bool flip_x, bool flip_y, int64_t out_width,
-              int64_t out_height, uint8_t* out);
+  // Writes geometry.height rows of geometry.width pixels without padding.
+  void resize(const PixelView& image, const Geometry& geometry, uint8_t* out);
 
  private:
   const uint16_t* line(const PixelView& image, int64_t row);

@@ -72,11 +72,11 @@ bool Transform::is_copy(const SamplePlan& plan, int64_t width, int64_t height) c
 void Transform::apply(const SamplePlan& plan, const PixelView& image, int64_t reduction,
                       uint8_t* out) {
   const double scale = 1.0 / static_cast<double>(reduction);
-  const Box crop{static_cast<double>(plan.crop.x) * scale, static_cast<double>(plan.crop.y) * scale,
-                 static_cast<double>(plan.crop.width) * scale,
-                 static_cast<double>(plan.crop.height) * scale};
+  const auto scaled = [&](int64_t pixels) { return static_cast<double>(pixels) * scale; };
+  const Box crop{scaled(plan.crop.x), scaled(plan.crop.y), scaled(plan.crop.width),
+                 scaled(plan.crop.height)};
   uint8_t* resized = plan.transpose ? scratch_.resize(options_.spec().bytes()) : out;
-  resizer_.resize(image, crop, plan.flip_x, plan.flip_y, options_.size, options_.size, resized);
+  resizer_.resize(image, {crop, options_.size, options_.size, plan.flip_x, plan.flip_y}, resized);
   if (plan.transpose) transpose_pixels(resized, options_.size, out);
   finish(plan, out);
 }

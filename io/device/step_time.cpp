@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 
 #include "io/core/random.h"
 
 namespace stoker {
 namespace {
 
-constexpr Preset kPresets[] = {
-    {"k4000", 87, 6,
-     "Quadro K4000: calculated from 1.25 TFLOP/s fp32 peak at 30 % and 4.3 GFLOP an image; PCIe 2 "
-     "x16"},
-    {"k80", 195, 11,
-     "one GPU of a Tesla K80: calculated from 2.8 TFLOP/s fp32 base peak at 30 % and 4.3 GFLOP an "
-     "image; PCIe 3 x16"},
-    {"h200", 69000, 55,
-     "H200: calculated from 989 TFLOP/s bf16 peak at 30 % and 4.3 GFLOP an image; PCIe 5 x16"},
+// 4.3 GFLOP an image at 30 % of the peak.
+constexpr double images_per_s(double peak_tflops) { return 1e12 * peak_tflops * 0.30 / 4.3e9; }
+
+constexpr AcceleratorPreset kPresets[] = {
+    {images_per_s(1.24), 6,
+     "Quadro K4000 (the 2018 study's workstation): 768 cores x 0.81 GHz x 2 = 1.24 TFLOP/s fp32; "
+     "6 of PCIe 2 x16's 8 GB/s"},
+    {images_per_s(2.80), 12,
+     "one GPU of a Tesla K80 (the 2018 study's cluster): 2496 cores x 0.56 GHz x 2 = 2.80 TFLOP/s "
+     "fp32; 12 of PCIe 3 x16's 15.8 GB/s"},
+    {images_per_s(989), 55, "H200: 989 TFLOP/s bf16, dense; 55 of PCIe 5 x16's 63 GB/s"},
 };
 
 double standard_normal(Random& random) {
@@ -26,16 +29,18 @@ double standard_normal(Random& random) {
   return radius * std::cos(2 * std::numbers::pi * random.uniform());
 }
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000); shapes
-// below 1 by their boost with a uniform power.
+// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000),
+// section 2; shapes below 1 by the uniform power of section 6.
 double standard_gamma(Random& random, double shape) {
   if (shape < 1) {
     const double boost = std::pow(1 - random.uniform(), 1 / shape);
     return standard_gamma(random, shape + 1) * boost;
   }
-  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  const double d = shape - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
   while (true) {
-    const double x = standard_normal(random), v = std::pow(1 + c * x, 3);
+    const double x = standard_normal(random);
+    const double v = std::pow(1 + c * x, 3);
     if (v > 0 && std::log(1 - random.uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) {
       return d * v;
     }
@@ -44,46 +49,57 @@ double standard_gamma(Random& random, double shape) {
 
 }  // namespace
 
-EnumNames<Distribution> enum_names(Distribution) {
-  return {{"constant", Distribution::constant},
-          {"normal", Distribution::normal},
-          {"lognormal", Distribution::lognormal},
-          {"gamma", Distribution::gamma}};
+EnumNames<StepTime::Type> enum_names(StepTime::Type) {
+  return {{"constant", StepTime::Type::constant},
+          {"normal", StepTime::Type::normal},
+          {"lognormal", StepTime::Type::lognormal},
+          {"gamma", StepTime::Type::gamma}};
 }
 
-double StepTime::sample_ms(uint64_t seed, int64_t step) const {
-  if (stdev_ms == 0 || mean_ms == 0) return mean_ms;
+EnumNames<Accelerator> enum_names(Accelerator) {
+  return {{"k4000", Accelerator::k4000}, {"k80", Accelerator::k80}, {"h200", Accelerator::h200}};
+}
+
+void StepTime::check(const Section& section) const {
+  if (type == Type::constant && relative_stdev > 0) {
+    section.fail_at(section.node().at, "'relative_stdev' needs a type: normal, lognormal or gamma");
+  }
+}
+
+double StepTime::sample(double mean, uint64_t seed, int64_t step) const {
+  if (relative_stdev == 0) return mean;
   Random random(mix(seed, static_cast<uint64_t>(step)));
-  const double relative = stdev_ms / mean_ms;
-  switch (distribution) {
-    case Distribution::constant:
-      return mean_ms;
-    case Distribution::normal:
-      return std::max(0.0, mean_ms + stdev_ms * standard_normal(random));
-    case Distribution::lognormal: {
-      const double variance = std::log(1 + relative * relative);
-      return mean_ms * std::exp(std::sqrt(variance) * standard_normal(random) - variance / 2);
+  const double variance = relative_stdev * relative_stdev;
+  switch (type) {
+    case Type::constant:
+      return mean;
+    case Type::normal:
+      return std::max(0.0, mean * (1 + relative_stdev * standard_normal(random)));
+    case Type::lognormal: {
+      const double sigma2 = std::log(1 + variance);
+      return mean * std::exp(std::sqrt(sigma2) * standard_normal(random) - sigma2 / 2);
     }
-    case Distribution::gamma: {
-      const double shape = 1 / (relative * relative);
-      return mean_ms / shape * standard_gamma(random, shape);
-    }
+    case Type::gamma:
+      return mean * variance * standard_gamma(random, 1 / variance);
   }
-  return mean_ms;
+  return mean;
 }
 
-const Preset* find_preset(const std::string& name) {
-  for (const Preset& preset : kPresets) {
-    if (name == preset.name) return &preset;
-  }
-  return nullptr;
+const AcceleratorPreset& preset(Accelerator accelerator) {
+  return kPresets[static_cast<size_t>(accelerator)];
 }
 
-std::string preset_names() {
-  std::string names;
-  for (const Preset& preset : kPresets)
-    names += (names.empty() ? "" : ", ") + std::string(preset.name);
-  return names;
+const char* preset_help() {
+  static const std::string text = [] {
+    std::string help =
+        "rate and bandwidth of a real accelerator, calculated (not measured) for AlexNet at 224 "
+        "pixels: peak FLOP/s x 30 % / 4.3 GFLOP an image.";
+    for (const auto& [name, accelerator] : enum_names(Accelerator{})) {
+      help += std::string(" ") + name + ": " + preset(accelerator).source + ".";
+    }
+    return help;
+  }();
+  return text.c_str();
 }
 
 }  // namespace stoker

@@ -1,35 +1,45 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "io/core/config.h"
 
+// How long the steps and copies of an emulated device take. Values; any thread.
+
 namespace stoker {
 
-enum class Distribution { constant, normal, lognormal, gamma };
-EnumNames<Distribution> enum_names(Distribution);
-
-// How long the steps of an emulated device take: a pure function of (seed, step). Never negative.
+// A step's time around its mean: a pure function of (seed, step), never negative.
 struct StepTime {
-  Distribution distribution = Distribution::constant;
-  double mean_ms = 0;
-  double stdev_ms = 0;
-  double sample_ms(uint64_t seed, int64_t step) const;
-};
+  enum class Type { constant, normal, lognormal, gamma };
 
-// What an accelerator of the past or present would do, by calculation, not measurement: AlexNet
-// needs about 4.3 GFLOP per training image; rate = peak * utilisation / that. `source` says which
-// figures.
-struct Preset {
-  const char* name;
+  Type type = Type::constant;
+  double relative_stdev = 0;
+
+  template <class V>
+  void visit(V& v) {
+    v("type", type, "of the step times, seeded by run.seed; normal: what is below 0 counts as 0");
+    v("relative_stdev", relative_stdev, "standard deviation / mean", Limits{0, 10});
+  }
+  void check(const Section& section) const;
+
+  // In the unit of `mean`.
+  double sample(double mean, uint64_t seed, int64_t step) const;
+};
+EnumNames<StepTime::Type> enum_names(StepTime::Type);
+
+enum class Accelerator { k4000, k80, h200 };
+EnumNames<Accelerator> enum_names(Accelerator);
+
+// What an accelerator would do, by calculation and not by measurement: torchvision's AlexNet at 224
+// pixels needs 0.714 GMAC forward, so 4.3 GFLOP per training image (forward and backward, 2 FLOP a
+// MAC); images/s = peak FLOP/s * 30 % / that. The 30 % and the share of the bus are assumptions.
+struct AcceleratorPreset {
   double images_per_s;
   double h2d_gb_per_s;
-  const char* source;
+  const char* source;  // the figures it was calculated from
 };
-// Null: unknown.
-const Preset* find_preset(const std::string& name);
-std::string preset_names();
+const AcceleratorPreset& preset(Accelerator accelerator);
+// All sources, for `stoker describe`.
+const char* preset_help();
 
 }  // namespace stoker

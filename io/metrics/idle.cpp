@@ -7,7 +7,8 @@ namespace {
 
 IdleCause cause_of(Segment segment) {
   if (segment == Segment::data_wait) return IdleCause::data;
-  return segment == Segment::h2d ? IdleCause::h2d : IdleCause::host;
+  if (segment == Segment::h2d) return IdleCause::h2d;
+  return IdleCause::host;
 }
 
 }  // namespace
@@ -25,35 +26,44 @@ const char* idle_cause_name(IdleCause cause) {
 }
 
 void IdleAttribution::add_step(const BusyInterval& step) {
+  // A step that began before observation, or before the step ahead of it ended, counts from there.
   const TimePoint start = std::max(step.start, last_end_);
   const TimePoint end = std::max(step.end, start);
   const TimePoint submitted = std::clamp(step.submitted, last_end_, start);
   attribute(last_end_, submitted);
-  total_.idle[static_cast<size_t>(IdleCause::h2d)] += seconds(start - submitted);
-  total_.busy += seconds(end - start);
-  total_.copy += seconds(step.copy);
-  total_.observed = seconds(end - begin_);
+  idle(IdleCause::h2d) += start - submitted;
+  busy_ += end - start;
+  copy_ += step.copy;
   last_end_ = end;
   while (!segments_.empty() && segments_.front().end <= last_end_) segments_.pop_front();
-  if (++steps_ == 1) first_ = total_;
+  if (++steps_ == 1) {
+    first_end_ = end;
+    first_busy_ = busy_;
+  }
 }
 
 void IdleAttribution::attribute(TimePoint from, TimePoint to) {
-  double left = seconds(to - from);
+  Duration left = to - from;
   for (const SegmentInterval& interval : segments_) {
-    const TimePoint begin = std::max(from, interval.begin), end = std::min(to, interval.end);
+    if (interval.begin >= to) break;
+    const TimePoint begin = std::max(from, interval.begin);
+    const TimePoint end = std::min(to, interval.end);
     if (begin >= end) continue;
-    total_.idle[static_cast<size_t>(cause_of(interval.segment))] += seconds(end - begin);
-    left -= seconds(end - begin);
+    idle(cause_of(interval.segment)) += end - begin;
+    left -= end - begin;
   }
-  // What no segment covers is the host's, so that busy and idle add up.
-  total_.idle[static_cast<size_t>(IdleCause::host)] += left;
+  idle(IdleCause::host) += left;
+}
+
+DeviceTime IdleAttribution::total() const {
+  DeviceTime total{seconds(last_end_ - begin_), seconds(busy_), seconds(copy_), {}};
+  for (size_t i = 0; i < kIdleCauses; ++i) total.idle[i] = seconds(idle_[i]);
+  return total;
 }
 
 std::optional<double> IdleAttribution::au() const {
-  const double observed = total_.observed - first_.observed;
-  if (steps_ < 2 || observed <= 0) return std::nullopt;
-  return (total_.busy - first_.busy) / observed;
+  if (steps_ < 2 || last_end_ == first_end_) return std::nullopt;
+  return seconds(busy_ - first_busy_) / seconds(last_end_ - first_end_);
 }
 
 }  // namespace stoker

@@ -32,17 +32,22 @@ void StepLedger::begin() {
   since_ = Clock::now();
 }
 
+void StepLedger::close() {
+  const TimePoint now = Clock::now();
+  totals_[static_cast<size_t>(segment_)] += now - since_;
+  intervals_.push_back({segment_, since_, now});
+}
+
 void StepLedger::switch_to(Segment segment) {
   if (!running_) return;
-  const TimePoint now = Clock::now();
-  totals_[static_cast<size_t>(segment_)] += seconds(now - since_);
-  intervals_.push_back({segment_, since_, now});
+  close();
   segment_ = segment;
-  since_ = now;
+  since_ = Clock::now();
 }
 
 void StepLedger::end() {
-  switch_to(Segment::other);
+  if (!running_) return;
+  close();
   wall_end_ = Clock::now();
   running_ = false;
 }
@@ -51,9 +56,17 @@ double StepLedger::wall() const {
   return seconds((running_ ? Clock::now() : wall_end_) - wall_begin_);
 }
 
+std::array<double, kSegments> StepLedger::totals() const {
+  std::array<double, kSegments> result{};
+  for (size_t i = 0; i < kSegments; ++i) result[i] = seconds(totals_[i]);
+  return result;
+}
+
 double StepLedger::closure_error() const {
-  const double sum = std::accumulate(totals_.begin(), totals_.end(), 0.0);
-  return wall() > 0 ? std::abs(sum - wall()) / wall() : 0;
+  const double sum =
+      seconds(std::accumulate(totals_.begin(), totals_.end(), Clock::duration::zero()));
+  const double wall = this->wall();
+  return wall > 0 ? std::abs(sum - wall) / wall : 0;
 }
 
 }  // namespace stoker

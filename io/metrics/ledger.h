@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,7 +8,7 @@
 
 namespace stoker {
 
-// What the trainer's thread is doing. Exclusive and exhaustive: a later segment is one more line
+// What the trainer's thread is doing. Exclusive and exhaustive: a further segment is one more line
 // here and in segment_name().
 enum class Segment { data_wait, h2d, compute, eval, log, other };
 inline constexpr size_t kSegments = 6;
@@ -21,8 +20,12 @@ struct SegmentInterval {
   TimePoint end;
 };
 
-// Splits the wall time of the training loop into segments. The trainer's thread. One clock reading
-// per switch; the wall time is measured by readings of its own, so that closure_error() can fail.
+// Splits the wall time of the training loop into segments. The trainer's thread.
+//
+// Every interval has a reading of the clock at its begin and another at its end, and the loop's
+// wall time has two of its own. What lies between the end of one interval and the begin of the next
+// (the ledger's own work, or a preemption there) is in no segment, so closure_error() is measured
+// and not zero by construction. A switch costs two readings, some 50 ns.
 class StepLedger {
  public:
   void begin();  // the loop starts, in `other`
@@ -33,20 +36,24 @@ class StepLedger {
   TimePoint begun() const { return wall_begin_; }
   // Seconds since begin(), or of the whole loop after end().
   double wall() const;
-  // Seconds by segment since begin(); the current one counts up to its last switch.
-  const std::array<double, kSegments>& totals() const { return totals_; }
-  // |sum of the segments - wall| / wall after end().
+  // Seconds by segment since begin(), up to the last switch. A step or a window is the difference
+  // of two calls.
+  std::array<double, kSegments> totals() const;
+  // |sum of the segments - wall| / wall, after end().
   double closure_error() const;
-  // The intervals since the last call, in order.
+  // The intervals that ended since the last call, in order. Take them every few steps: they are
+  // kept until then.
   std::vector<SegmentInterval> take_intervals() { return std::exchange(intervals_, {}); }
 
  private:
+  void close();
+
   bool running_ = false;
   TimePoint wall_begin_;
   TimePoint wall_end_;
   Segment segment_ = Segment::other;
   TimePoint since_;
-  std::array<double, kSegments> totals_{};
+  std::array<Clock::duration, kSegments> totals_{};
   std::vector<SegmentInterval> intervals_;
 };
 

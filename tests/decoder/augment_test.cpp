@@ -119,13 +119,13 @@ TEST(Augment, crops_are_drawn_on_the_upright_image) {
 TEST(Augment, impossible_options_are_refused) {
   const auto error = [](const std::string& yaml) { return error_of([&] { options(yaml); }); };
   EXPECT_EQ(error("{augment: {random_resized_crop: {scale: [0.5, 0.1]}}}"),
-            "test.yaml:1:42: decoder.augment.random_resized_crop: 'scale' must be [low, high] with "
+            "test.yaml:1:41: decoder.augment.random_resized_crop: 'scale' must be [low, high] with "
             "0 < low <= high <= 1");
   EXPECT_EQ(error("{augment: {random_resized_crop: {ratio: [2]}}}"),
             "test.yaml:1:41: decoder.augment.random_resized_crop: 'ratio' must be [low, high] with "
             "0 < low <= high");
   EXPECT_EQ(error("{resize: cubic}"),
-            "test.yaml:1:10: decoder: 'resize' must be bilinear or antialias, got 'cubic'");
+            "test.yaml:1:10: decoder: 'resize' must be one of bilinear, antialias, got 'cubic'");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(JpegHeader, a_file_without_its_end_marker_is_not_complete) {
   File file = real_file();
   const JpegHeader header = read_jpeg_header(file);
   EXPECT_TRUE(count_jpeg_scans(file, header).complete);
-  file.resize(file.size() - 2);
+  file.erase(file.end() - 2, file.end());
   EXPECT_FALSE(count_jpeg_scans(file, header).complete);
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "io/decoder/jpeg_header.h"
 #include "tests/decoder/images.h"
 
@@ -96,6 +98,25 @@ TEST(Turbojpeg, a_session_keeps_nothing_of_the_last_sample) {
     EXPECT_EQ(decode(*session, *decoder, a, {true, seed}, 0xaa), first);
     EXPECT_EQ(decode(*decoder->open(), *decoder, a, {true, seed}), first);
   }
+}
+
+TEST(Turbojpeg, sessions_of_one_decoder_work_in_parallel) {
+  const auto decoder =
+      make_decoder("{type: turbojpeg, augment: {random_resized_crop: {}, flip: true}}");
+  const std::vector<std::string> paths = mini_files();
+  const auto work = [&](int64_t begin, int64_t step, std::vector<Pixels>& results) {
+    const auto session = decoder->open();
+    for (int64_t i = begin; i < 50; i += step) {
+      const auto at = static_cast<size_t>(i);
+      results[at] = decode(*session, *decoder, read_file(paths[at * 10]), {true, at});
+    }
+  };
+  std::vector<Pixels> alone(50), together(50);
+  work(0, 1, alone);
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t) threads.emplace_back([&, t] { work(t, 4, together); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(alone == together);
 }
 
 // Upright pixel (x, y) of a square image that is stored with this orientation.

@@ -1,0 +1,27 @@
+#include "app/optimizer/warmup.h"
+
+namespace stoker {
+namespace {
+
+// The configured rate throughout.
+class Constant final : public Schedule {
+ public:
+  struct Options {
+    Warmup warmup;
+    template <class V>
+    void visit(V& v) {
+      warmup.visit(v);
+    }
+    void check(const Section& section) const { warmup.check(section); }
+  };
+  Constant(Options options, const Inputs& inputs) : warmup_(options.warmup.length(inputs)) {}
+  double factor(int64_t step) const override { return warmup_factor(step, warmup_); }
+
+ private:
+  const int64_t warmup_;
+};
+
+STOKER_REGISTER(Schedule, "constant", Constant);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,13 @@
+#include "app/optimizer/gradients.h"
+
+#include <ATen/ops/empty_like.h>
+
+namespace stoker {
+
+torch::Tensor aligned_gradient(const torch::Tensor& parameter) {
+  const torch::Tensor& gradient = parameter.grad();
+  if (gradient.strides() == parameter.strides()) return gradient;
+  return at::empty_like(parameter).copy_(gradient);
+}
+
+}  // namespace stoker

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace stoker {
+
+// The gradient of `parameter` with the parameter's strides: the fused kernels walk memory, not
+// indices. Autograd already makes it so; anything else is copied.
+torch::Tensor aligned_gradient(const torch::Tensor& parameter);
+
+}  // namespace stoker

@@ -1,0 +1,94 @@
+#include <ATen/Context.h>
+#include <ATen/core/CachingHostAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+
+#include <string>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/device/cuda_library.h"
+#include "io/device/stream_device.h"
+
+namespace stoker {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ExitCode::device, "device: cuda: " + what);
+}
+
+std::string first_line(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find('\n'));
+}
+
+// LibTorch's errors that are the device's; all others pass, for they are bugs.
+template <class F>
+auto guarded(F&& f) {
+  try {
+    return f();
+  } catch (const c10::OutOfMemoryError& error) {
+    fail("out of memory; lower loader.batch_size or loader.device_batches (" + first_line(error) +
+         ")");
+  } catch (const c10::AcceleratorError& error) {
+    fail(first_line(error));
+  }
+}
+
+// Pinned, from LibTorch's caching allocator.
+HostMemory allocate_pinned(size_t bytes) {
+  auto memory = std::make_shared<at::DataPtr>(
+      at::getHostAllocator(c10::DeviceType::CUDA)->allocate(bytes == 0 ? 1 : bytes));
+  auto* const data = static_cast<uint8_t*>(memory->get());
+  return {std::shared_ptr<uint8_t>(std::move(memory), data), bytes, true};
+}
+
+class Cuda final : public Device {
+ public:
+  struct Options {
+    int64_t index = 0;
+    int64_t queue_depth = 2;
+    template <class V>
+    void visit(V& v) {
+      v("index", index, "which GPU of those CUDA_VISIBLE_DEVICES leaves", Limits{0, 127});
+      v("queue_depth", queue_depth, "steps outstanding before the host blocks", Limits{1, 1024});
+    }
+  };
+
+  Cuda(Options options, const Inputs&) {
+    if (const auto problem = load_cuda()) fail(*problem + "; use device.type=cpu or emulated");
+    const int64_t count = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
+    if (options.index >= count) {
+      fail("there is no GPU " + std::to_string(options.index) + "; device.index must be below " +
+           std::to_string(count));
+    }
+    const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(options.index));
+    device_ = guarded([&] {
+      at::globalContext().lazyInitDevice(torch::kCUDA);
+      return make_stream_device({cuda_device_name(options.index), device, false, true, "events"},
+                                options.queue_depth, allocate_pinned);
+    });
+  }
+
+  const DeviceInfo& info() const override { return device_->info(); }
+  HostMemory allocate(size_t bytes) override {
+    return guarded([&] { return device_->allocate(bytes); });
+  }
+  DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
+    return guarded([&] { return device_->copy(batch, spec); });
+  }
+  void run(const DeviceBatch* batch, const std::function<void()>& work) override {
+    guarded([&] { device_->run(batch, work); });
+  }
+  std::vector<BusyInterval> collect(bool wait) override {
+    return guarded([&] { return device_->collect(wait); });
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+};
+
+STOKER_REGISTER(Device, "cuda", Cuda);
+
+}  // namespace
+}  // namespace stoker

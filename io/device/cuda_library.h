@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace stoker {
+
+// Loads the driver and LibTorch's CUDA half, which the program is not linked to, and says why CUDA
+// cannot be used; empty: it can. Call it before anything asks LibTorch about CUDA, because LibTorch
+// remembers the answer: devices are built first. Not thread-safe; calling it again is cheap.
+std::optional<std::string> load_cuda();
+
+// The driver's name of a GPU, "NVIDIA H200". After load_cuda().
+std::string cuda_device_name(int64_t index);
+
+}  // namespace stoker

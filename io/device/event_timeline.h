@@ -1,0 +1,40 @@
+#pragma once
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+// What the events of one step say (cuda.cpp says where each is recorded). All but the first are
+// differences on the device's clock.
+struct EventTimes {
+  TimePoint recorded;      // the host's clock, just before it recorded `submitted`
+  Clock::duration gap{};   // end of the step before -> submitted
+  Clock::duration wait{};  // submitted -> start: what the step waited for its batch's copy
+  Clock::duration work{};  // start -> end
+  Clock::duration copy{};  // of the batch, on the copy stream
+};
+
+// Puts steps that were timed by the device's clock on the host's, without synchronising the two.
+// One thread at a time.
+//
+// 1. A gap of more than kEmptyQueue means that the queue was empty, so `submitted` completed when
+//    the host recorded it: the step is anchored at `recorded`.
+// 2. Else the host was ahead and `submitted` waited in the queue: it completed `gap` after the end
+//    of the step before. But not before it was recorded, which corrects a clock that runs slow.
+// 3. start, end = submitted + wait, + work, in the device's own precision (CUDA: 0.5 us).
+// 4. Where an anchor lies before the end that was already reported (the clocks drift by some ppm
+//    between two anchors), the report is cut, so that intervals never overlap; the anchor stays.
+class EventTimeline {
+ public:
+  static constexpr Clock::duration kEmptyQueue = std::chrono::microseconds(50);
+
+  // `anchor`: when the event from which the first gap counts had completed, on the host's clock.
+  explicit EventTimeline(TimePoint anchor) : end_(anchor), reported_(anchor) {}
+  BusyInterval add(const EventTimes& step);
+
+ private:
+  TimePoint end_;       // of the last step, as anchored
+  TimePoint reported_;  // of the last step, as handed out
+};
+
+}  // namespace stoker

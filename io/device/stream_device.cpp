@@ -1,0 +1,198 @@
+// How a step is timed without waiting for it:
+//
+// 1. copy(), on a stream of its own:    [begin] images, labels [end]
+// 2. run(), on the trainer's stream:    [submitted] wait for the copy's end [start] work [end]
+//    The host's clock is read just before [submitted] is recorded.
+// 3. Later calls ask with query(), in order, whether a step's [end] has completed. Then all of its
+//    events have, and their differences are read: gap = end of the step before -> submitted,
+//    wait = submitted -> start, work = start -> end.
+// 4. If the host was late, the stream was empty and gap is idle time; if it was ahead, gap is the
+//    microseconds between two queued events. EventTimeline puts both on the host's clock.
+// 5. The host blocks only where `queue_depth` steps are outstanding (which bounds memory, too),
+// once
+//    before the first step (the anchor of the first gap), and in collect(true).
+//
+// Who keeps what until when:
+//
+// 6. Pinned host memory (pixels, labels): copying_, until the copy's [end] has completed; the next
+//    call then lets go of it. A batch on the device holds no host slot.
+// 7. Device memory is allocated on the copy stream and used on the trainer's. The caching allocator
+//    is told, so that it is not reused before the work queued when it was let go has completed.
+//
+// Limits: one compute stream. Idle time inside a step is not seen, so idle is a lower bound; what
+// is launched outside run() counts as idle.
+
+#include "io/device/stream_device.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "io/device/event_timeline.h"
+
+namespace stoker {
+namespace {
+
+Clock::duration between(const c10::Event& begin, const c10::Event& end) {
+  return std::chrono::nanoseconds(std::llround(1e6 * begin.elapsedTime(end)));
+}
+
+// DeviceBatch::ready.
+struct Copy {
+  c10::Event begin;
+  c10::Event end;
+};
+
+struct Copying {
+  std::shared_ptr<uint8_t> pixels;
+  HostMemory labels;
+  std::shared_ptr<Copy> copy;
+};
+
+struct Step {
+  TimePoint recorded;
+  c10::Event submitted;
+  c10::Event start;
+  c10::Event end;
+  std::shared_ptr<Copy> copy;  // null: a step without data
+};
+
+class StreamDevice final : public Device {
+ public:
+  StreamDevice(DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate)
+      : info_(std::move(info)),
+        device_(info_.torch_device),
+        queue_depth_(static_cast<size_t>(queue_depth)),
+        allocate_(std::move(allocate)),
+        guard_(device_.type()),
+        copy_stream_(guard_.getStreamFromGlobalPool(device_)) {}
+
+  ~StreamDevice() override {
+    try {
+      if (!copying_.empty()) copying_.back().copy->end.synchronize();
+    } catch (...) {
+      // A failed device reads no host memory any more.
+    }
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  HostMemory allocate(size_t bytes) override { return allocate_(bytes); }
+
+  DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
+    const c10::StreamGuard on_copy_stream(copy_stream_);
+    const std::array<int64_t, 4> shape{batch.size, spec.height, spec.width, spec.channels};
+    const HostMemory labels = allocate_(batch.labels->size() * sizeof(int64_t));
+    std::memcpy(labels.data.get(), batch.labels->data(), labels.bytes);
+    const torch::TensorOptions pixels_type(torch::kUInt8), labels_type(torch::kInt64);
+    auto copy = std::make_shared<Copy>(Copy{make_event(), make_event()});
+    DeviceBatch result;
+    result.images = at::empty(shape, pixels_type.device(device_));
+    result.labels = at::empty({batch.size}, labels_type.device(device_));
+    copy->begin.record(copy_stream_);
+    result.images.copy_(at::from_blob(batch.pixels.get(), shape, pixels_type), true);
+    result.labels.copy_(at::from_blob(labels.data.get(), {batch.size}, labels_type), true);
+    copy->end.record(copy_stream_);
+    result.host = batch;
+    result.host.on_device = nullptr;
+    result.host.pixels = nullptr;
+    result.ready = copy;
+    const std::lock_guard lock(copying_mutex_);
+    release_slots();
+    copying_.push_back({batch.pixels, labels, std::move(copy)});
+    return result;
+  }
+
+  void run(const DeviceBatch* batch, const std::function<void()>& work) override {
+    const c10::DeviceGuard on_device(device_);
+    const c10::Stream stream = guard_.getStream(device_);
+    if (outstanding_.size() >= queue_depth_) {
+      outstanding_[outstanding_.size() - queue_depth_].end.synchronize();
+    }
+    if (!timeline_) anchor(stream);
+    Step step{Clock::now(), make_event(), make_event(), make_event(), nullptr};
+    step.submitted.record(stream);
+    if (batch != nullptr) {
+      step.copy = std::static_pointer_cast<Copy>(batch->ready);
+      step.copy->end.block(stream);
+      guard_.recordDataPtrOnStream(batch->images.storage().data_ptr(), stream);
+      guard_.recordDataPtrOnStream(batch->labels.storage().data_ptr(), stream);
+    }
+    step.start.record(stream);
+    work();
+    step.end.record(stream);
+    outstanding_.push_back(std::move(step));
+    resolve();
+  }
+
+  std::vector<BusyInterval> collect(bool wait) override {
+    if (wait && !outstanding_.empty()) outstanding_.back().end.synchronize();
+    resolve();
+    const std::lock_guard lock(copying_mutex_);
+    release_slots();
+    return std::exchange(finished_, {});
+  }
+
+ private:
+  c10::Event make_event() const { return {device_.type(), c10::EventFlag::BACKEND_DEFAULT}; }
+
+  // The event from which the first gap counts, completed at a known time.
+  void anchor(const c10::Stream& stream) {
+    last_end_ = make_event();
+    last_end_->record(stream);
+    last_end_->synchronize();
+    timeline_.emplace(Clock::now());
+  }
+
+  void resolve() {
+    while (!outstanding_.empty() && outstanding_.front().end.query()) {
+      Step& step = outstanding_.front();
+      EventTimes times;
+      times.recorded = step.recorded;
+      times.gap = between(*last_end_, step.submitted);
+      times.wait = between(step.submitted, step.start);
+      times.work = between(step.start, step.end);
+      if (step.copy) times.copy = between(step.copy->begin, step.copy->end);
+      finished_.push_back(timeline_->add(times));
+      last_end_ = std::move(step.end);
+      outstanding_.pop_front();
+    }
+  }
+
+  void release_slots() {
+    while (!copying_.empty() && copying_.front().copy->end.query()) copying_.pop_front();
+  }
+
+  const DeviceInfo info_;
+  const torch::Device device_;
+  const size_t queue_depth_;
+  const std::function<HostMemory(size_t)> allocate_;
+  const c10::impl::VirtualGuardImpl guard_;
+  const c10::Stream copy_stream_;
+
+  std::mutex copying_mutex_;  // copy() may be called by another thread
+  std::deque<Copying> copying_;
+
+  std::optional<c10::Event> last_end_;
+  std::optional<EventTimeline> timeline_;
+  std::deque<Step> outstanding_;
+  std::vector<BusyInterval> finished_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_stream_device(DeviceInfo info, int64_t queue_depth,
+                                           std::function<HostMemory(size_t)> allocate) {
+  return std::make_unique<StreamDevice>(std::move(info), queue_depth, std::move(allocate));
+}
+
+}  // namespace stoker

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "io/device/device.h"
+
+namespace stoker {
+
+// A device with streams and events of its own, through c10's device-generic classes, so that no
+// CUDA header is needed. info.torch_device names it, with an index, and its guard is registered
+// with LibTorch. `allocate` gives pinned host memory. See stream_device.cpp for the timing.
+std::unique_ptr<Device> make_stream_device(DeviceInfo info, int64_t queue_depth,
+                                           std::function<HostMemory(size_t)> allocate);
+
+}  // namespace stoker

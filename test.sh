@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests.
+# SANITIZE=address|thread ./test.sh: in a build folder of its own, those tests that do not run
+# LibTorch's kernels (LibTorch is not instrumented).
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
+
+wrapper=()
+case ${SANITIZE:-} in
+  "") folder=build ;;
+  address) folder=build-asan ;;
+  thread)
+    folder=build-tsan
+    # GCC 12's ThreadSanitizer does not start where addresses are randomised over 32 bits.
+    if setarch -R true 2>/dev/null; then wrapper=(setarch -R); fi
+    ;;
+  *) stop "SANITIZE=$SANITIZE: expected address or thread" ;;
+esac
+options=(-DSTOKER_SANITIZE="${SANITIZE:-}")
+[ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug)
+
+build "$folder" all "${options[@]}"
+exec "${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j "$(nproc)" "$@"

@@ -1,0 +1,127 @@
+#include "io/metrics/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <thread>
+
+namespace stoker {
+namespace {
+
+double total(const StepLedger& ledger, Segment segment) {
+  return ledger.totals()[static_cast<size_t>(segment)];
+}
+
+double sum(const StepLedger& ledger) {
+  const auto totals = ledger.totals();
+  return std::accumulate(totals.begin(), totals.end(), 0.0);
+}
+
+void work() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+TEST(Ledger, every_segment_has_the_name_that_reports_print) {
+  std::string names;
+  for (size_t i = 0; i < kSegments; ++i)
+    names += std::string(segment_name(static_cast<Segment>(i))) + " ";
+  EXPECT_EQ(names, "data_wait h2d compute eval log other ");
+}
+
+TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
+  StepLedger ledger;
+  ledger.begin();
+  ledger.switch_to(Segment::data_wait);
+  work();
+  ledger.switch_to(Segment::compute);
+  work();
+  ledger.switch_to(Segment::data_wait);
+  work();
+  ledger.end();
+  EXPECT_GE(total(ledger, Segment::data_wait), 0.004);
+  EXPECT_GE(total(ledger, Segment::compute), 0.002);
+  EXPECT_EQ(total(ledger, Segment::eval), 0);
+  EXPECT_LE(sum(ledger), ledger.wall());
+}
+
+TEST(Ledger, the_closure_error_is_what_no_segment_holds) {
+  StepLedger ledger;
+  ledger.begin();
+  for (int step = 0; step < 100; ++step) {
+    ledger.switch_to(Segment::compute);
+    ledger.switch_to(Segment::other);
+  }
+  ledger.end();
+  EXPECT_GT(ledger.closure_error(), 0);
+  EXPECT_DOUBLE_EQ(ledger.closure_error(), (ledger.wall() - sum(ledger)) / ledger.wall());
+}
+
+TEST(Ledger, time_before_the_first_switch_is_other) {
+  StepLedger ledger;
+  ledger.begin();
+  work();
+  ledger.switch_to(Segment::data_wait);
+  EXPECT_GE(total(ledger, Segment::other), 0.002);
+}
+
+TEST(Ledger, hands_out_its_intervals_once_and_in_order) {
+  StepLedger ledger;
+  ledger.begin();
+  ledger.switch_to(Segment::data_wait);
+  ledger.switch_to(Segment::compute);
+  const auto first = ledger.take_intervals();
+  ledger.end();
+  const auto second = ledger.take_intervals();
+  ASSERT_EQ(first.size(), 2u);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(first[0].segment, Segment::other);
+  EXPECT_EQ(first[1].segment, Segment::data_wait);
+  EXPECT_EQ(second[0].segment, Segment::compute);
+  EXPECT_LE(ledger.begun(), first[0].begin);
+  EXPECT_LE(first[0].end, first[1].begin);
+  EXPECT_LE(first[1].end, second[0].begin);
+  EXPECT_TRUE(ledger.take_intervals().empty());
+}
+
+TEST(Ledger, the_intervals_add_up_to_the_totals) {
+  StepLedger ledger;
+  ledger.begin();
+  ledger.switch_to(Segment::log);
+  work();
+  ledger.switch_to(Segment::h2d);
+  ledger.end();
+  double taken = 0;
+  for (const SegmentInterval& interval : ledger.take_intervals()) {
+    taken += seconds(interval.end - interval.begin);
+  }
+  EXPECT_DOUBLE_EQ(taken, sum(ledger));
+}
+
+TEST(Ledger, stands_still_outside_the_loop) {
+  StepLedger ledger;
+  ledger.switch_to(Segment::compute);
+  EXPECT_FALSE(ledger.running());
+  ledger.begin();
+  EXPECT_TRUE(ledger.running());
+  ledger.end();
+  const double wall = ledger.wall();
+  const double segments = sum(ledger);
+  work();
+  ledger.switch_to(Segment::compute);
+  ledger.end();
+  EXPECT_EQ(ledger.wall(), wall);
+  EXPECT_EQ(sum(ledger), segments);
+}
+
+TEST(Ledger, begins_anew) {
+  StepLedger ledger;
+  ledger.begin();
+  ledger.switch_to(Segment::compute);
+  work();
+  ledger.end();
+  ledger.begin();
+  EXPECT_EQ(total(ledger, Segment::compute), 0);
+  EXPECT_TRUE(ledger.take_intervals().empty());
+}
+
+}  // namespace
+}  // namespace stoker

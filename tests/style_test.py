@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Measures the house rules that a compiler does not: sizes, include direction, interfaces, the ABI.
+
+style_test.py               checks; prints every violation as file:line: rule
+style_test.py --update-abi  records the interface headers of the ABI number in io/core/plugin.h
+"""
+import hashlib
+import pathlib
+import re
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ABI_FILE = ROOT / "tests/abi.txt"
+
+MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
+
+# Each folder includes itself and what stands before it.
+LAYERS = ["io/core", "io/metrics", "io/storage", "io/dataset", "io/decoder", "io/device",
+          "io/loader", "models", "app"]
+TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
+WITHOUT_TORCH = ["io/core", "io/metrics", "io/storage", "io/dataset", "io/decoder"]
+# Headers are included everywhere, and LibTorch's cost seconds each. c10/core is part of types.h.
+TORCH_IN_HEADERS = re.compile(r"torch/types\.h|c10/core/\w+\.h")
+TORCH_EXCEPTIONS = {
+    "models/model.h": "torch/nn/module.h",  # Model is a torch::nn::Module
+}
+INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decoder.h",
+              "io/loader/loader.h", "io/device/device.h", "io/metrics/sink.h", "models/model.h",
+              "app/optimizer/optimizer.h"]
+
+
+def files(folders, *suffixes):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in suffixes or path.name in suffixes:
+                yield path
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+LITERAL_OR_COMMENT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'',
+    re.DOTALL)
+
+
+def code_only(text):
+    """The text with comments, literals and directives emptied; every line stays where it is."""
+    text = LITERAL_OR_COMMENT.sub(lambda m: '""' + "\n" * m.group().count("\n"), text)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
+                  lambda m: "\n" * m.group().count("\n"), text, flags=re.MULTILINE)
+
+
+def functions(code):
+    """(name, first line, lines) of each function; a lambda is part of the function around it."""
+    start = 0      # where the text before the next brace begins
+    inside = None  # [brace depth, first line, name] of the function we are in
+    depth, line = 0, 1
+    for at, char in enumerate(code):
+        if char == "\n":
+            line += 1
+        elif char == "{":
+            head = code[start:at]
+            named = re.search(r"([~\w:]+|operator\W+)\s*\(", head)
+            scope = re.match(r"\s*(inline\s+)?(namespace|class|struct|enum|union|extern)\b", head)
+            if inside is None and named and not scope:
+                inside = [depth, line - head.lstrip().count("\n"), named.group(1)]
+            depth += 1
+            start = at + 1 if inside is None else start
+        elif char == "}":
+            depth -= 1
+            following = code[at + 1:at + 40].lstrip()[:1]
+            if inside and depth == inside[0]:
+                if following and following in ",{":  # a member initialised with braces
+                    inside = None
+                    continue
+                yield inside[2], inside[1], line - inside[1] + 1
+                inside = None
+            if inside is None:
+                start = at + 1
+        elif char == ";" and inside is None:
+            start = at + 1
+
+
+def check_sizes(problem):
+    lengths = []
+    for path in files(["app", "io", "models", "tests", "cmake"],
+                      ".h", ".cpp", ".py", ".cmake", ".sh", "CMakeLists.txt"):
+        text = path.read_text()
+        length = text.count("\n")
+        if length > MAX_FILE:
+            problem(path, 1, f"{length} lines; at most {MAX_FILE}: is this one concept?")
+        if path.suffix in (".h", ".cpp"):
+            lengths.append(length)
+            for function, first, lines in functions(code_only(text)):
+                limit = MAX_MAIN if function == "main" else MAX_FUNCTION
+                if lines > limit:
+                    problem(path, first, f"{function} has {lines} lines; at most {limit}")
+    median = statistics.median(lengths)
+    if median > MAX_MEDIAN:
+        problem(ROOT, 1, f"the median source has {median:g} lines; at most {MAX_MEDIAN}")
+    return median, len(lengths)
+
+
+def layer(path):
+    return next((f for f in reversed(LAYERS) if name(path).startswith(f + "/")), None)
+
+
+def check_includes(problem):
+    for path in files(["app", "io", "models"], ".h", ".cpp"):
+        own = layer(path)
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            if match := re.match(r'#include "([^"]+)"', text):
+                other = layer(ROOT / match.group(1))
+                if other is None or not (ROOT / match.group(1)).exists():
+                    problem(path, number, f"{match.group(1)}: includes start at the project's root")
+                elif LAYERS.index(other) > LAYERS.index(own):
+                    problem(path, number, f"{own} must not include {other}")
+            elif match := TORCH.match(text):
+                check_torch_include(problem, path, number, match.group(1))
+
+
+def check_torch_include(problem, path, number, header):
+    own = layer(path)
+    if own in WITHOUT_TORCH:
+        problem(path, number, f"{own} must not include LibTorch")
+    elif path.suffix == ".h" and not TORCH_IN_HEADERS.fullmatch(header):
+        if TORCH_EXCEPTIONS.get(name(path)) != header:
+            problem(path, number, f"headers include at most <torch/types.h>, not <{header}>")
+
+
+def check_interfaces(problem):
+    for path in files(["app", "io", "models"], ".h"):
+        code = code_only(path.read_text())
+        for match in re.finditer(r"\bclass (\w+)[^;{]*\{", code):
+            body = code[match.end():code.find("\n};", match.end())]
+            count = len(re.findall(r"^  virtual (?!~)", body, re.MULTILINE))
+            if count > MAX_METHODS:
+                line = code.count("\n", 0, match.start()) + 1
+                problem(path, line, f"{match.group(1)} has {count} virtual methods; "
+                                    f"at most {MAX_METHODS}")
+
+
+def check_registrations(problem):
+    """type: tar_shards is found in tar_shards.cpp (a file may register a variant beside it)."""
+    for path in files(["app", "io", "models"], ".cpp"):
+        types = re.findall(r'^STOKER_REGISTER\(\w+, "(\w+)"', path.read_text(), re.MULTILINE)
+        if types and path.stem not in types:
+            problem(path, 1, f"registers {', '.join(types)}: name the file after its type")
+
+
+def check_promises(problem):
+    word = re.compile(r"\b(TO" + "DO|FIX" + "ME)\\b")
+    for path in files(["app", "io", "models", "tests", "cmake", "configs", "docker"],
+                      ".h", ".cpp", ".py", ".sh", ".cmake", ".yaml", ".md", "CMakeLists.txt"):
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            if word.search(text):
+                problem(path, number, "a promise in place of work")
+
+
+def abi_number():
+    text = (ROOT / "io/core/plugin.h").read_text()
+    return int(re.search(r"#define STOKER_ABI (\d+)", text).group(1))
+
+
+def abi_hash():
+    """Of the interface headers and all that they include, without comments and white space."""
+    waiting, seen = list(INTERFACES), {}
+    while waiting:
+        header = waiting.pop()
+        if header not in seen:
+            seen[header] = (ROOT / header).read_text()
+            waiting += re.findall(r'#include "([^"]+)"', seen[header])
+    digest = hashlib.sha256()
+    for header in sorted(seen):
+        code = re.sub(r"//[^\n]*|/\*.*?\*/", "", seen[header], flags=re.DOTALL)
+        digest.update("".join(code.split()).encode())
+    return digest.hexdigest()
+
+
+def check_abi(problem):
+    recorded_number, recorded_hash = ABI_FILE.read_text().split()
+    if (abi_number(), abi_hash()) == (int(recorded_number), recorded_hash):
+        return
+    step = "" if abi_number() > int(recorded_number) else "raise STOKER_ABI in io/core/plugin.h and "
+    problem(ABI_FILE, 1, f"the interfaces are not those of ABI {recorded_number}: {step}run "
+                         "tests/style_test.py --update-abi")
+
+
+def main():
+    if sys.argv[1:] == ["--update-abi"]:
+        ABI_FILE.write_text(f"{abi_number()} {abi_hash()}\n")
+        return 0
+    problems = []
+
+    def problem(path, line, text):
+        problems.append(f"{name(path)}:{line}: {text}")
+
+    median, count = check_sizes(problem)
+    for check in (check_includes, check_interfaces, check_registrations, check_promises, check_abi):
+        check(problem)
+    print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
+                                f"{len(problems)} violations"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
