@@ -44,7 +44,8 @@ PYTHON
 
 # Adds the set of wheels called $1, of about $2, unless its mark says that it is there.
 add() {
-  local mark=$target/.$1-$(sha256sum "$here/$1" | cut -c1-16)
+  local mark
+  mark=$target/.$1-$(sha256sum "$here/$1" | cut -c1-16)
   [ -e "$mark" ] && return
   echo "LibTorch: downloading the wheels of $1 ($2) into $target" >&2
   rm -rf "$work"

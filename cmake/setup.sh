@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared set-up of run.sh, test.sh and .ci/run, to be sourced: packages, then the build. Says what it
 # does when there is something to do, and nothing otherwise.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -9,33 +10,32 @@ packages=(
   libarchive-dev libxxhash-dev libturbojpeg0-dev libopencv-core-dev libopencv-imgproc-dev
   libopencv-imgcodecs-dev libgtest-dev libgmock-dev)
 
-say() { echo "$(basename "$0"): $*"; }
+say() { echo "$(basename "$0"): $*" >&2; }
 
 stop() {
-  say "$@" >&2
+  say "$@"
   exit 3
 }
 
 # Installs those of the named packages that are missing.
 install_packages() {
-  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
-    stop "apt is not here. Install what these Debian packages hold, then build with cmake:" "$@"
-  local missing
-  missing=$(comm -23 <(printf '%s\n' "$@" | sort) \
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    stop "apt is not here. Install what these Debian packages hold, then build with cmake: $*"
+  fi
+  local missing log as_root=(env DEBIAN_FRONTEND=noninteractive)
+  mapfile -t missing < <(comm -23 <(printf '%s\n' "$@" | sort) \
     <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
       sed -n 's/^installed //p' | sort))
-  [ -n "$missing" ] || return 0
-  missing=$(echo $missing)
-  local as_root=(env DEBIAN_FRONTEND=noninteractive)
+  [ ${#missing[@]} != 0 ] || return 0
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || stop "packages are missing; as root: apt-get install $missing"
+    command -v sudo >/dev/null ||
+      stop "packages are missing; as root: apt-get install ${missing[*]}"
     as_root=(sudo "${as_root[@]}")
   fi
-  say "installing with apt-get: $missing"
-  local log
+  say "installing with apt-get: ${missing[*]}"
   log=$(mktemp)
   if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" \
-    apt-get install -qq --yes --no-install-recommends $missing; } >"$log" 2>&1; then
+    apt-get install -qq --yes --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     cat "$log" >&2
     stop "apt-get failed (see above)"
   fi
@@ -50,5 +50,5 @@ build() {
   cmake -S "$root" -B "$folder" -G Ninja "$@" >/dev/null || stop "cmake failed (see above)"
   if ninja -C "$folder" -n "$target" | grep -q 'no work to do'; then return; fi
   say "building into $folder (the first time takes minutes)"
-  cmake --build "$folder" --target "$target" || stop "the build failed (see above)"
+  cmake --build "$folder" --target "$target" >&2 || stop "the build failed (see above)"
 }

@@ -27,7 +27,8 @@ std::optional<std::string> load_cuda() {
   }
   // Its static constructors register the CUDA kernels, allocators and streams with LibTorch.
   if (dlopen((torch_folder() + "libtorch_cuda.so").c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    return std::string("LibTorch's CUDA half could not be loaded (") + dlerror() + ")";
+    return std::string("LibTorch's CUDA half could not be loaded (") + dlerror() +
+           "; ./run.sh fetches its libraries)";
   }
   if (!at::hasCUDA()) {
     return "LibTorch finds no GPU (CUDA_VISIBLE_DEVICES hides it, or the driver is too old)";

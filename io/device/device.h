@@ -19,17 +19,19 @@ namespace stoker {
 
 struct DeviceInfo {
   std::string name;                          // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
-  torch::Device torch_device = torch::kCPU;  // where parameters and batches live
+  torch::Device torch_device = torch::kCPU;  // where parameters and batches live; emulated: meta
   bool emulated = false;                     // no arithmetic is done; no loss, no accuracy
   bool own_memory = false;                   // copies to the device exist (device_prefetched)
   std::string timing_method;                 // "host", "events" or "emulated": how busy is known
 };
 
-// A batch on the device. Owned by whoever runs the step; holds its host slot until then.
+// A batch on the device. Owned by whoever runs the step. On a device without memory of its own its
+// tensors are views of the host slot and keep it; else the device keeps the slot, by itself, until
+// the copy has ended.
 struct DeviceBatch {
   torch::Tensor images;         // uint8 NHWC on info().torch_device
   torch::Tensor labels;         // int64 [N]
-  Batch host;                   // without on_device
+  Batch host;                   // without on_device; without pixels where own_memory
   std::shared_ptr<void> ready;  // the device's own: when the copy is complete
 };
 

@@ -28,7 +28,7 @@ class FakeGpu final : public c10::impl::DeviceGuardImplInterface {
     TimePoint at;
   };
 
-  void reset() const { *this->state() = {}; }
+  void reset() const { state_ = {}; }
   // Work on the compute stream, as a kernel launched now.
   void launch(Clock::duration time) const { enqueue(kCompute, time); }
   void copy_takes(Clock::duration time) const { state_.copy_time = time; }
@@ -91,10 +91,9 @@ class FakeGpu final : public c10::impl::DeviceGuardImplInterface {
     int uses = 0;
   };
 
-  State* state() const { return &state_; }
   static const Mark& mark(void* event) { return *static_cast<Mark*>(event); }
   static c10::Stream stream(c10::Device d, c10::StreamId id) {
-    return {c10::Stream::UNSAFE, c10::Device(d.type(), 0), id};
+    return c10::Stream(c10::Stream::UNSAFE, c10::Device(d.type(), 0), id);
   }
   void enqueue(c10::StreamId id, Clock::duration time) const {
     state_.free[id] = std::max(state_.free[id], Clock::now()) + time;
@@ -117,9 +116,11 @@ class StreamDevice : public ::testing::Test {
             true};
   }
   static Batch batch() {
-    return {.size = 4,
-            .pixels = allocate(4 * kSpec.bytes()).data,
-            .labels = std::make_shared<std::vector<int64_t>>(4)};
+    Batch result;
+    result.size = 4;
+    result.pixels = allocate(4 * kSpec.bytes()).data;
+    result.labels = std::make_shared<std::vector<int64_t>>(4);
+    return result;
   }
   void run(Clock::duration work) {
     const DeviceBatch on_device = device_->copy(batch(), kSpec);

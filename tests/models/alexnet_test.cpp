@@ -68,15 +68,15 @@ TEST(AlexNet, has_no_state_beyond_torchvisions) {
 
 TEST(AlexNet, weights_and_biases_are_uniform_within_one_over_root_fan_in) {
   const auto state = state_of(*make_model("{type: alexnet}", {3, 64, 64, 2}));
-  const auto expect_uniform = [&](const std::string& layer, double fan_in) {
-    const double bound = 1 / std::sqrt(fan_in);
+  const auto expect_uniform = [&](const std::string& layer, float fan_in) {
+    const float bound = 1 / std::sqrt(fan_in);
     for (const char* kind : {".weight", ".bias"}) {
-      const torch::Tensor value = state.at(layer + kind);
-      EXPECT_LE(value.abs().max().item<double>(), bound) << layer << kind;
-      EXPECT_GT(value.abs().max().item<double>(), 0.9 * bound) << layer << kind;
+      const float largest = state.at(layer + kind).abs().max().item<float>();
+      EXPECT_LE(largest, bound) << layer << kind;
+      EXPECT_GT(largest, 0.9F * bound) << layer << kind;
     }
-    EXPECT_NEAR(state.at(layer + ".weight").std().item<double>(), bound / std::sqrt(3.0),
-                0.02 * bound);
+    const float deviation = state.at(layer + ".weight").std().item<float>();
+    EXPECT_NEAR(deviation, bound / std::sqrt(3.0F), 0.02F * bound) << layer;
   };
   expect_uniform("features.0", 3 * 11 * 11);
   expect_uniform("features.3", 64 * 5 * 5);

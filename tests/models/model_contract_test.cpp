@@ -108,7 +108,7 @@ TEST(Models, dropout_is_a_probability) {
   EXPECT_EQ(error_of([] {
               make_model("{type: alexnet, dropout: 2}", {3, 63, 63, 2});
             }),
-            "test.yaml:1:27: model.dropout: must be a number from 0 to 1, got 2");
+            "test.yaml:1:26: model: 'dropout' must be a number from 0 to 1, got 2");
 }
 
 }  // namespace

@@ -68,9 +68,8 @@ TEST(Adam, betas_are_below_one) {
   const auto error = [](const std::string& yaml) {
     return error_of([&] { make<Optimizer>(yaml, {}); });
   };
-  EXPECT_EQ(error("{type: adam, beta1: 1}"), "test.yaml:1:21: optimizer: 'beta\1' must be below 1");
-  EXPECT_EQ(error("{type: adamw, beta2: 1}"),
-            "test.yaml:1:22: optimizer: 'beta\1' must be below 1");
+  EXPECT_EQ(error("{type: adam, beta1: 1}"), "test.yaml:1:21: optimizer: 'beta1' must be below 1");
+  EXPECT_EQ(error("{type: adamw, beta2: 1}"), "test.yaml:1:22: optimizer: 'beta2' must be below 1");
 }
 
 }  // namespace

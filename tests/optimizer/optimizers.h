@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -55,6 +56,7 @@ inline double rate(double base, int step) { return base / (1 + 0.1 * step); }
 template <class Make, class SetRate>
 double difference(const std::string& yaml, torch::ScalarType type, const Make& reference,
                   const SetRate& set_rate) {
+  at::set_num_threads(1);  // the tensors are small; waking threads would cost more than the work
   Parameters ours(type);
   Parameters theirs(type);
   const auto optimizer = make<Optimizer>(yaml, {ours.list()});
