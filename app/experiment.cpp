@@ -24,7 +24,7 @@ std::shared_ptr<Model> Experiment::make_model() {
   model->to(device_->info().torch_device);
   if (options_.training.channels_last) {
     for (torch::Tensor& p : model->parameters()) {
-      if (p.dim() == 4) p.set_data(p.contiguous(torch::MemoryFormat::ChannelsLast));
+      if (p.dim() == 4) p.set_data(p.detach().contiguous(torch::MemoryFormat::ChannelsLast));
     }
   }
   return model;

@@ -38,10 +38,17 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
           {"seconds", evaluation.seconds}};
 }
 
+// The device's time lost because data were late; where the device was not observed, the trainer's.
+double data_share(const TrainingResult& result) {
+  if (result.device_observed_s <= 0 || result.device_idle.empty()) return result.io_share;
+  return result.device_idle.front().second / result.device_observed_s;
+}
+
 // Who is to blame, by the thresholds of TensorFlow's profiler (5 % and 20 %).
-std::string verdict(double io_share) {
-  if (io_share < 0.05) return "not input-bound";
-  return io_share < 0.20 ? "moderately input-bound" : "input-bound";
+std::string verdict(const TrainingResult& result) {
+  const double share = data_share(result);
+  if (share < 0.05) return "not input-bound";
+  return share < 0.20 ? "moderately input-bound" : "input-bound";
 }
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -97,6 +104,7 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
       {"segments_s", to_object(result.segments)},
       {"closure_error", result.closure_error},
       {"io_share", result.io_share},
+      {"verdict", verdict(result)},
       {"device", device_json(experiment.device().info(), result)},
       {"loader_cost",
        {{"read_s", 1e-9 * static_cast<double>(result.load_cost.read_ns)},
@@ -128,8 +136,11 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
                   result.steps, result.steps_planned, result.images, result.wall_s,
                   result.wall_s > 0 ? static_cast<double>(result.images) / result.wall_s : 0,
                   device.emulated ? ", on an EMULATED device: no arithmetic, no accuracy" : "");
-  text += fmt::format("  {}: I/O share {:.1f} % with loader {}\n", verdict(result.io_share),
-                      100 * result.io_share, experiment.options().loader.type());
+  text += fmt::format(
+      "  {}: the device lost {:.1f} % of its time to late data, the trainer waited {:.1f} % of its "
+      "own (I/O share); loader {}\n",
+      verdict(result), 100 * data_share(result), 100 * result.io_share,
+      experiment.options().loader.type());
   text += device_text(device, result) + segments_text(result);
   if (result.first_batch_s)
     text += fmt::format("  first batch after {:.3f} s\n", *result.first_batch_s);

@@ -32,24 +32,26 @@ void StepLedger::begin() {
   since_ = Clock::now();
 }
 
-void StepLedger::close() {
-  const TimePoint now = Clock::now();
-  totals_[static_cast<size_t>(segment_)] += now - since_;
-  intervals_.push_back({segment_, since_, now});
-}
-
+// Its own bookkeeping counts in the segment that begins.
 void StepLedger::switch_to(Segment segment) {
   if (!running_) return;
-  close();
-  segment_ = segment;
+  const SegmentInterval ended{segment_, since_, Clock::now()};
   since_ = Clock::now();
+  segment_ = segment;
+  keep(ended);
 }
 
 void StepLedger::end() {
   if (!running_) return;
-  close();
+  const SegmentInterval ended{segment_, since_, Clock::now()};
   wall_end_ = Clock::now();
   running_ = false;
+  keep(ended);
+}
+
+void StepLedger::keep(const SegmentInterval& interval) {
+  totals_[static_cast<size_t>(interval.segment)] += interval.end - interval.begin;
+  intervals_.push_back(interval);
 }
 
 double StepLedger::wall() const {

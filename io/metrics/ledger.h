@@ -24,8 +24,8 @@ struct SegmentInterval {
 //
 // Every interval has a reading of the clock at its begin and another at its end, and the loop's
 // wall time has two of its own. What lies between the end of one interval and the begin of the next
-// (the ledger's own work, or a preemption there) is in no segment, so closure_error() is measured
-// and not zero by construction. A switch costs two readings, some 50 ns.
+// (where the thread may lose its core, too) is in no segment, so closure_error() is measured and
+// not zero by construction.
 class StepLedger {
  public:
   void begin();  // the loop starts, in `other`
@@ -46,7 +46,7 @@ class StepLedger {
   std::vector<SegmentInterval> take_intervals() { return std::exchange(intervals_, {}); }
 
  private:
-  void close();
+  void keep(const SegmentInterval& interval);
 
   bool running_ = false;
   TimePoint wall_begin_;

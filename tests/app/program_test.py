@@ -250,7 +250,7 @@ class Commands(Program):
         result = json.loads(self.stoker("dataset", "inspect", self.config,
                                         f"storage.data.root={made}", "dataset.split={}",
                                         "--json").stdout)
-        self.assertEqual(result["samples"], 21)
+        self.assertEqual(sum(c["train"] + c["test"] for c in result["classes"]), 21)
         self.assertEqual(len(result["unreadable"]), 1)
 
 

@@ -3,11 +3,15 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <map>
-#include <numeric>
+#include <memory>
+#include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 // The stream and event logic of the cuda device, run without a GPU: LibTorch is given a guard for
 // its meta device whose streams keep time as CUDA's do.
@@ -103,12 +107,21 @@ class FakeGpu final : public c10::impl::DeviceGuardImplInterface {
 };
 
 const FakeGpu gpu;
-const c10::impl::DeviceGuardImplRegistrar register_gpu(c10::DeviceType::Meta, &gpu);
+
+void set_meta_guard(const c10::impl::DeviceGuardImplInterface* guard) {
+  const c10::impl::DeviceGuardImplRegistrar set(c10::DeviceType::Meta, guard);
+}
 
 const SampleSpec kSpec{2, 3, 3};
 
 class StreamDevice : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    original_ = c10::impl::getDeviceGuardImpl(c10::DeviceType::Meta);
+    set_meta_guard(&gpu);
+  }
+  static void TearDownTestSuite() { set_meta_guard(original_); }
+
   StreamDevice() { gpu.reset(); }
 
   static HostMemory allocate(size_t bytes) {
@@ -127,6 +140,7 @@ class StreamDevice : public ::testing::Test {
     device_->run(&on_device, [&] { gpu.launch(work); });
   }
 
+  static inline const c10::impl::DeviceGuardImplInterface* original_ = nullptr;
   const std::unique_ptr<Device> device_ = make_stream_device(
       {"fake", torch::Device(torch::kMeta, 0), false, true, "events"}, 2, allocate);
 };
