@@ -68,8 +68,8 @@ TEST(Configs, messages_are_whole) {
             ":1:31: loader: 'workers' must be auto or a number from 1 to 1024, got '0'");
   EXPECT_EQ(error("run: {name: a/b}\n" + std::string(kMinimal)),
             ":1:13: run: 'name' must be usable as the name of a directory, got 'a/b'");
-  EXPECT_EQ(error("metrics: {sinks: [{type: cvs}]}\n" + std::string(kMinimal)),
-            ":1:26: metrics.sinks.0: unknown sink 'cvs' (did you mean 'csv'?)");
+  EXPECT_EQ(error("metrics: {sinks: [{type: consol}]}\n" + std::string(kMinimal)),
+            ":1:26: metrics.sinks.0: unknown sink 'consol' (did you mean 'console'?)");
   EXPECT_EQ(error("storage: {data: {type: memory}}\n"), ":1:1: missing key 'dataset'");
   EXPECT_EQ(error("plugins: [relative.so]\n" + std::string(kMinimal)),
             "relative.so: a plug-in is named by its absolute path");
