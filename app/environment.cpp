@@ -10,18 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "io/device/host_memory.h"
 #include "io/loader/loader.h"
 
 namespace stoker {
 namespace {
-
-std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(": ") + 2);
-  }
-  return "unknown";
-}
 
 // The mount with the longest path that `path` lies under.
 std::string file_system(const std::string& path) {
@@ -61,7 +54,7 @@ nlohmann::json describe_environment(const DeviceInfo& device, const std::string&
       {"libtorch", STOKER_TORCH_VERSION},
       {"host", kernel.nodename},
       {"kernel", fmt::format("{} {}", kernel.sysname, kernel.release)},
-      {"cpu", {{"model", cpu_model()}, {"cores", Workers{}.resolve()}}},
+      {"cpu", {{"model", cpu_name()}, {"cores", Workers{}.resolve()}}},
       {"memory_bytes", static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)},
       {"device",
        {{"name", device.name},

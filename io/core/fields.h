@@ -107,7 +107,7 @@ struct Field<std::optional<T>> {
   static Node dump(const std::optional<T>& value) {
     return value ? Field<T>::dump(*value) : Node{};
   }
-  static std::string type() { return Field<T>::type() + ", or absent"; }
+  static std::string type() { return Field<T>::type(); }
 };
 
 template <class T>
@@ -181,7 +181,8 @@ void FieldDescriber::put(const char* key, T& value, const char* help, Limits lim
   } else {
     FieldHelp row{prefix_ + key, Field<T>::type() + config_detail::limits_text(limits), "",
                   required, help};
-    if (!required) row.fallback = to_yaml(Field<T>::dump(value));
+    const Node fallback = Field<T>::dump(value);
+    if (!required) row.fallback = fallback.kind == Node::Kind::null ? "absent" : to_yaml(fallback);
     rows_.push_back(std::move(row));
   }
 }

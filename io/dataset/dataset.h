@@ -63,9 +63,9 @@ class Dataset {
   virtual const std::vector<std::string>& classes() const = 0;  // label -> name
   virtual int64_t size(Split split) const = 0;
   virtual SampleInfo info(Split split, int64_t index) const = 0;
-  // Reads the encoded bytes into `out`. Throws IoError, or BadSample for damage that the format
-  // sees.
-  virtual void read(Split split, int64_t index, Buffer& out) const = 0;
+  // Reads the encoded bytes into `out` and returns the label. Throws IoError, or BadSample for
+  // damage that the format sees.
+  virtual int64_t read(Split split, int64_t index, Buffer& out) const = 0;
   // Files that are no samples, by name (Caltech's BACKGROUND_Google/tmp).
   virtual std::vector<std::string> ignored() const { return {}; }
 

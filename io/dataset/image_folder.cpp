@@ -112,10 +112,11 @@ class ImageFolder final : public Dataset {
   SampleInfo info(Split split, int64_t index) const override {
     return of(split).at(static_cast<size_t>(index));
   }
-  void read(Split split, int64_t index, Buffer& out) const override {
+  int64_t read(Split split, int64_t index, Buffer& out) const override {
+    const SampleInfo& sample = of(split).at(static_cast<size_t>(index));
     // One byte more than allowed tells a file that is too large, also when it grew since.
-    tier_.read(of(split).at(static_cast<size_t>(index)).key, out, {0, max_bytes_ + 1});
-    if (out.size() <= max_bytes_) return;
+    tier_.read(sample.key, out, {0, max_bytes_ + 1});
+    if (out.size() <= max_bytes_) return sample.label;
     throw BadSample(BadReason::too_large, fmt::format("the file has more than {} bytes "
                                                       "(dataset.max_file_bytes)",
                                                       max_bytes_));

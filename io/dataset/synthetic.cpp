@@ -52,9 +52,10 @@ class Synthetic final : public Dataset {
     return {folder + std::to_string(index), index % static_cast<int64_t>(classes_.size()),
             of(split).at(index).size()};
   }
-  void read(Split split, int64_t index, Buffer& out) const override {
+  int64_t read(Split split, int64_t index, Buffer& out) const override {
     const std::vector<uint8_t>& image = of(split).at(index);
     std::memcpy(out.resize(image.size()), image.data(), image.size());
+    return index % static_cast<int64_t>(classes_.size());
   }
 
  private:

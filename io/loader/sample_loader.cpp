@@ -24,10 +24,11 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
       seed_(inputs.seed),
       session_(inputs.decoder.open()) {}
 
-void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
+int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
   const TimePoint begin = Clock::now();
+  int64_t label = 0;
   try {
-    dataset_.read(split_, index, encoded_);
+    label = dataset_.read(split_, index, encoded_);
   } catch (const IoError& error) {
     const bool missing = error.errno_value() == ENOENT;
     throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
@@ -38,6 +39,7 @@ void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& 
   cost.read_ns += nanoseconds(read - begin);
   cost.decode_ns += nanoseconds(Clock::now() - read);
   cost.bytes_read += static_cast<int64_t>(encoded_.size());
+  return label;
 }
 
 LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
@@ -45,10 +47,8 @@ LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, Load
   int64_t candidate = index;
   for (uint64_t attempt = 1; attempt <= kMaxReplacements; ++attempt) {
     try {
-      decode(epoch, candidate, out, cost);
-      const SampleInfo info = dataset_.info(split_, candidate);
-      if (result.skipped) result.skipped->replaced_by = info.key;
-      result.label = info.label;
+      result.label = decode(epoch, candidate, out, cost);
+      if (result.skipped) result.skipped->replaced_by = dataset_.info(split_, candidate).key;
       return result;
     } catch (const BadSample& bad) {
       const std::string key = dataset_.info(split_, candidate).key;

@@ -26,7 +26,7 @@ class SampleLoader {
   LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
 
  private:
-  void decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+  int64_t decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
 
   const Dataset& dataset_;
   const Split split_;

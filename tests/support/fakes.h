@@ -28,9 +28,10 @@ class FakeDataset final : public Dataset {
   SampleInfo info(Split, int64_t index) const override {
     return {"sample/" + std::to_string(index), index % 3, sizeof index};
   }
-  void read(Split, int64_t index, Buffer& out) const override {
+  int64_t read(Split, int64_t index, Buffer& out) const override {
     if (bad_.contains(index)) throw BadSample(BadReason::corrupt, "broken on purpose");
     std::memcpy(out.resize(sizeof index), &index, sizeof index);
+    return index % 3;
   }
 
  private:
