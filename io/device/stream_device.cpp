@@ -9,8 +9,7 @@
 // 4. If the host was late, the stream was empty and gap is idle time; if it was ahead, gap is the
 //    microseconds between two queued events. EventTimeline puts both on the host's clock.
 // 5. The host blocks only where `queue_depth` steps are outstanding (which bounds memory, too),
-// once
-//    before the first step (the anchor of the first gap), and in collect(true).
+//    once before the first step (the anchor of the first gap), and in collect(true).
 //
 // Who keeps what until when:
 //
