@@ -50,6 +50,10 @@ void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
 
 void WorkerPool::run(SampleLoader& loader, int64_t number) {
   pthread_setname_np(pthread_self(), ("load-" + std::to_string(number)).c_str());
+  // A batch worker that is woken does not preempt the trainer, who wakes it in the middle of
+  // next().
+  const sched_param priority{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
