@@ -54,3 +54,6 @@ target_link_libraries(stoker_dependencies INTERFACE
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
+if(STOKER_BUILD_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()

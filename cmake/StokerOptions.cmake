@@ -1,5 +1,6 @@
 # Options and flags of this build. Nothing here reaches a project that uses the installed package.
 option(STOKER_BUILD_TESTS "Build the tests" ON)
+option(STOKER_BUILD_BENCHMARKS "Build tests/bench (needs Google Benchmark)" OFF)
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 

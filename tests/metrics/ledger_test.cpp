@@ -52,7 +52,7 @@ TEST(Ledger, the_closure_error_is_what_no_segment_holds) {
   }
   ledger.end();
   EXPECT_GT(ledger.closure_error(), 0);
-  EXPECT_DOUBLE_EQ(ledger.closure_error(), (ledger.wall() - sum(ledger)) / ledger.wall());
+  EXPECT_NEAR(ledger.closure_error(), (ledger.wall() - sum(ledger)) / ledger.wall(), 1e-12);
 }
 
 TEST(Ledger, time_before_the_first_switch_is_other) {
