@@ -14,7 +14,10 @@ case ${SANITIZE:-} in
     # GCC 12's ThreadSanitizer does not start where addresses are randomised over 32 bits.
     if setarch -R true 2>/dev/null; then wrapper=(setarch -R); fi
     ;;
-  *) stop "SANITIZE=$SANITIZE: expected address or thread" ;;
+  *)
+    say "SANITIZE=$SANITIZE: expected address or thread"
+    exit 2
+    ;;
 esac
 options=(-DSTOKER_SANITIZE="${SANITIZE:-}")
 [ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug)
