@@ -22,7 +22,8 @@ std::string file_system(const std::string& path) {
   if (realpath(path.c_str(), resolved) == nullptr) return "unknown";
   const std::string real = resolved;
   std::ifstream mounts("/proc/mounts");
-  std::string best, type, device, point, kind, rest;
+  // In a chroot no mount may be listed that holds the path.
+  std::string best, type = "unknown", device, point, kind, rest;
   while (mounts >> device >> point >> kind && std::getline(mounts, rest)) {
     const bool under = real == point || point == "/" || real.starts_with(point + "/");
     if (under && point.size() >= best.size()) {

@@ -13,7 +13,7 @@ fail() {
 }
 
 "$cmake" --install "$build" --prefix "$work/tree" >"$work/log" || fail "install" "$(cat "$work/log")"
-"$cmake" -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/tree" \
+"$cmake" -G Ninja -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/tree" \
   -DTUTORIAL="$here/../plugins" -DCMAKE_BUILD_TYPE=Release
 "$cmake" --build "$work/consumer"
 
