@@ -23,13 +23,15 @@ bool BatchJob::work(SampleLoader& loader) {
   for (int64_t place; (place = next_.fetch_add(1)) < batch_.size; ++filled) {
     fill(place, loader, cost);
   }
+  // Who filled nothing must not touch the batch: it may be finished and taken by now.
+  if (filled == 0) return false;
   {
     std::lock_guard lock(mutex_);
     batch_.cost.read_ns += cost.read_ns;
     batch_.cost.decode_ns += cost.decode_ns;
     batch_.cost.bytes_read += cost.bytes_read;
   }
-  const bool last = filled > 0 && remaining_.fetch_sub(filled) == filled;
+  const bool last = remaining_.fetch_sub(filled) == filled;
   if (last) finish();
   return last;
 }
