@@ -6,19 +6,23 @@
 #include "io/core/plugin.h"
 
 namespace stoker {
+namespace {
 
-void RunOptions::check(const Section& section) const {
-  const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
-                     name.find('/') == std::string::npos;
-  if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
-}
-
+// Before the rest is read: the rest may name their types.
 void load_plugins(const Node& root) {
   const Node* list = root.find("plugins");
   if (list == nullptr) return;
   std::vector<Path> plugins;
   Field<std::vector<Path>>::read(Section(*list, "", "plugins", nullptr), plugins, {});
   for (const Path& plugin : plugins) load_plugin(plugin.value);
+}
+
+}  // namespace
+
+void RunOptions::check(const Section& section) const {
+  const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
+                     name.find('/') == std::string::npos;
+  if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
 }
 
 ExperimentOptions read_experiment(const std::string& path,

@@ -113,8 +113,4 @@ std::string resolved_yaml(const ExperimentOptions& options);
 // XXH3-64 of the resolved configuration in hex: equal for runs of the same experiment.
 std::string config_hash(const ExperimentOptions& options);
 
-// Loads the plug-ins that the file and the overrides name and nothing else (for `list`,
-// `describe`).
-void load_plugins(const Node& root);
-
 }  // namespace stoker

@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// A queue between one producer and one consumer that holds at most `capacity` items. Any thread.
+// A queue between producers and consumers that holds at most `capacity` items. Any thread.
 // close() ends it from either side; with an error, the consumer gets the items that are in it and
 // then the error.
 template <class T>

@@ -73,8 +73,9 @@ class Loader {
   virtual int64_t batches() const = 0;
   // The next next() gives batch `first_batch` of `epoch`.
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
-  // Empty: the epoch is over. Throws Error(ExitCode::data) for a bad sample that dataset.on_error
-  // does not bear, after all batches before it were handed out.
+  // Empty: the epoch is over. Throws Error(ExitCode::data) for a bad sample where
+  // dataset.on_error.policy is fail, after all batches before it were handed out. Under skip the
+  // batch lists its replacements, and the caller accounts for them (FailureBudget).
   virtual std::optional<Batch> next() = 0;
 };
 
