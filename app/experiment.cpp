@@ -21,7 +21,8 @@ std::shared_ptr<Model> Experiment::make_model() {
   const SampleSpec spec = decoder_->spec();
   std::shared_ptr<Model> model = options_.model.create(
       {spec.channels, spec.height, spec.width, static_cast<int64_t>(dataset_->classes().size())});
-  model->to(device_->info().torch_device);
+  const DeviceInfo& device = device_->info();
+  model->to(device.emulated ? torch::Device(torch::kCPU) : device.torch_device);
   if (options_.training.channels_last) {
     for (torch::Tensor& p : model->parameters()) {
       if (p.dim() == 4) p.set_data(p.detach().contiguous(torch::MemoryFormat::ChannelsLast));
@@ -32,6 +33,14 @@ std::shared_ptr<Model> Experiment::make_model() {
 
 std::unique_ptr<Optimizer> Experiment::make_optimizer(const Model& model) {
   return options_.optimizer.create({model.parameters()});
+}
+
+std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
+    std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
+    Notify warn) {
+  return options_.checkpoint.create({tiers_, options_.run.name, std::move(tensors),
+                                     [this](size_t bytes) { return device_->allocate(bytes); },
+                                     std::move(stop_requested), notify_, std::move(warn)});
 }
 
 }  // namespace stoker

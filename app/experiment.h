@@ -19,9 +19,14 @@ class Experiment {
   const Decoder& decoder() const { return *decoder_; }
 
   std::unique_ptr<Loader> make_loader(Split split);
-  // The model on the device, in the memory format of training.channels_last.
+  // The model on the device (of an emulated one: on the host, as if), in the memory format of
+  // training.channels_last.
   std::shared_ptr<Model> make_model();
   std::unique_ptr<Optimizer> make_optimizer(const Model& model);
+  // For states of these tensors.
+  std::unique_ptr<Checkpointer> make_checkpointer(
+      std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
+      Notify warn);
 
  private:
   ExperimentOptions options_;

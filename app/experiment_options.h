@@ -7,6 +7,7 @@
 
 #include "app/optimizer/optimizer.h"
 #include "app/precision.h"
+#include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
@@ -83,6 +84,7 @@ struct ExperimentOptions {
   Component<Schedule> schedule = default_component<Schedule>("constant");
   TrainingOptions training;
   EvaluationOptions evaluation;
+  Component<Checkpointer> checkpoint = default_component<Checkpointer>("none");
   MetricsOptions metrics;
   template <class V>
   void visit(V& v) {
@@ -98,6 +100,7 @@ struct ExperimentOptions {
     v("schedule", schedule, "the learning rate over the run");
     v("training", training, "how long and how precisely");
     v("evaluation", evaluation, "accuracy on the test split");
+    v("checkpoint", checkpoint, "how the state is saved, and where to");
     v("metrics", metrics, "what is reported, and where to");
   }
 };

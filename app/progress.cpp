@@ -17,13 +17,17 @@ double idle_sum(const DeviceTime& time) {
 }  // namespace
 
 Progress::Progress(Device& device, StepLedger& ledger,
-                   std::vector<std::unique_ptr<MetricsSink>> sinks, int64_t steps_planned)
+                   std::vector<std::unique_ptr<MetricsSink>> sinks, int64_t first_step,
+                   int64_t steps_planned)
     : device_(device),
       ledger_(ledger),
       idle_(ledger.begun()),
       sinks_(std::move(sinks)),
       steps_planned_(steps_planned),
-      rates_(ledger.begun(), kRateWindow) {}
+      steps_(first_step),
+      rates_(ledger.begun(), kRateWindow) {
+  window_.step = first_step;
+}
 
 void Progress::collect(bool wait) {
   const std::vector<BusyInterval> steps = device_.collect(wait);

@@ -19,9 +19,9 @@ namespace stoker {
 // trainer's thread.
 class Progress {
  public:
-  // After StepLedger::begin().
+  // After StepLedger::begin(). first_step: those done before.
   Progress(Device& device, StepLedger& ledger, std::vector<std::unique_ptr<MetricsSink>> sinks,
-           int64_t steps_planned);
+           int64_t first_step, int64_t steps_planned);
 
   // One more step of `images` samples was submitted.
   void add_step(int64_t images);
@@ -29,6 +29,7 @@ class Progress {
   void collect(bool wait);
   // Reports the window since the last call. `loss` is empty where none is computed.
   void report(int64_t epoch, std::optional<double> loss, double learning_rate);
+  int64_t images() const { return images_; }
   // Everything measured so far, into the result; the sinks are flushed.
   void finish(TrainingResult& result);
 
@@ -45,7 +46,7 @@ class Progress {
     std::array<double, kSegments> segments{};
     DeviceTime device;
   } window_;
-  int64_t steps_ = 0;
+  int64_t steps_;
   int64_t images_ = 0;
   RateWindows rates_;
 };

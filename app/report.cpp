@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/statistics.h"
+#include "io/metrics/ledger.h"
 
 namespace stoker {
 namespace {
@@ -27,15 +28,6 @@ nlohmann::json device_json(const DeviceInfo& device, const TrainingResult& resul
   }
   if (result.au) json["au"] = *result.au;
   return json;
-}
-
-nlohmann::json evaluation_json(const Evaluation& evaluation) {
-  const Accuracy& accuracy = evaluation.accuracy;
-  return {{"epoch", evaluation.epoch},     {"step", evaluation.step},
-          {"samples", accuracy.samples()}, {"top1", accuracy.top1()},
-          {"top5", accuracy.top5()},       {"mean_per_class", accuracy.mean_per_class()},
-          {"chance", accuracy.chance()},   {"largest_class", accuracy.largest_class()},
-          {"seconds", evaluation.seconds}};
 }
 
 // The device's time lost because data were late; where the device was not observed, the trainer's.
@@ -83,7 +75,73 @@ std::string segments_text(const TrainingResult& result) {
   return text + fmt::format("; closure error {:.4f} %\n", 100 * result.closure_error);
 }
 
+nlohmann::json total_json(const TrainingResult& result) {
+  const TrainingRecord& total = result.total;
+  nlohmann::json json = {{"processes", total.processes},   {"steps", result.steps},
+                         {"images", total.images},         {"wall_s", total.wall_s},
+                         {"segments_s", total.segments_s}, {"bytes_read", total.bytes_read}};
+  if (!total.digest_chain.empty()) json["digest_chain"] = total.digest_chain;
+  return json;
+}
+
+nlohmann::json checkpoints_json(const TrainingResult& result) {
+  const CheckpointStatus& status = *result.checkpoints;
+  nlohmann::json json = {{"saved", status.saved},
+                         {"failed", status.failed},
+                         {"skipped", status.skipped},
+                         {"replaced", status.replaced},
+                         {"drained", status.drained},
+                         {"drain_retries", status.drain_retries},
+                         {"drains_left", status.drains_left},
+                         {"degraded", status.degraded},
+                         {"set_bytes", status.set_bytes},
+                         {"flush_s", result.checkpoint_flush_s}};
+  if (status.saved_step) json["saved_step"] = *status.saved_step;
+  if (status.durable_step) {
+    json["durable_step"] = *status.durable_step;
+    json["steps_at_risk"] = result.steps - *status.durable_step;
+  }
+  if (!status.save_s.empty()) json["save_s"] = spread(status.save_s);
+  if (!status.drain_s.empty()) json["drain_s"] = spread(status.drain_s);
+  if (!status.last_error.empty()) json["last_error"] = status.last_error;
+  return json;
+}
+
+std::string checkpoints_text(const TrainingResult& result) {
+  if (!result.checkpoints) return "";
+  const CheckpointStatus& status = *result.checkpoints;
+  double stall = 0;
+  for (const auto& [segment, time] : result.segments) {
+    if (segment == segment_name(Segment::checkpoint_stall)) stall = time;
+  }
+  std::string text = fmt::format(
+      "  checkpoints: {} of {:.1f} MB saved, newest of step {}; training stood still for {:.3f} s",
+      status.saved, 1e-6 * static_cast<double>(status.set_bytes), status.saved_step.value_or(-1),
+      stall);
+  if (!status.save_s.empty()) {
+    text += fmt::format(", each durable after {:.3f} s (median)", spread(status.save_s).median);
+  }
+  if (status.drained + status.drains_left > 0) {
+    text += fmt::format("; {} drained, {} left", status.drained, status.drains_left);
+  }
+  text += "\n";
+  if (status.failed + status.skipped + status.replaced > 0) {
+    text += fmt::format("    {} FAILED, {} skipped, {} replaced; {}\n", status.failed,
+                        status.skipped, status.replaced, status.last_error);
+  }
+  return text;
+}
+
 }  // namespace
+
+nlohmann::json evaluation_json(const Evaluation& evaluation) {
+  const Accuracy& accuracy = evaluation.accuracy;
+  return {{"epoch", evaluation.epoch},     {"step", evaluation.step},
+          {"samples", accuracy.samples()}, {"top1", accuracy.top1()},
+          {"top5", accuracy.top5()},       {"mean_per_class", accuracy.mean_per_class()},
+          {"chance", accuracy.chance()},   {"largest_class", accuracy.largest_class()},
+          {"seconds", evaluation.seconds}};
+}
 
 nlohmann::json summary_json(Experiment& experiment, const RunDirectory& directory,
                             const TrainingResult& result) {
@@ -121,9 +179,11 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
   if (result.final_loss) json["final_loss"] = *result.final_loss;
   if (result.wall_s > 0) json["images_per_s"] = static_cast<double>(result.images) / result.wall_s;
   if (!result.window_rates.empty()) json["images_per_s_windows"] = spread(result.window_rates);
-  json["evaluations"] = nlohmann::json::array();
-  for (const Evaluation& evaluation : result.evaluations) {
-    json["evaluations"].push_back(evaluation_json(evaluation));
+  json["evaluations"] = result.total.evaluations;
+  json["total"] = total_json(result);
+  if (result.checkpoints) json["checkpoints"] = checkpoints_json(result);
+  if (!result.resumed_from.empty()) {
+    json["resumed"] = {{"from", result.resumed_from}, {"step", result.resumed_step}};
   }
   return json;
 }
@@ -147,7 +207,7 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
   for (const auto& [reason, count] : result.skipped_by_reason) {
     text += fmt::format("  {} samples replaced ({}), see skipped.csv\n", count, reason);
   }
-  text += accuracy_text(result);
+  text += checkpoints_text(result) + accuracy_text(result);
   return text + "run directory: " + directory.path() + "\n";
 }
 

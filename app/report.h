@@ -14,6 +14,9 @@ namespace stoker {
 nlohmann::json summary_json(Experiment& experiment, const RunDirectory& directory,
                             const TrainingResult& result);
 
+// An element of its "evaluations".
+nlohmann::json evaluation_json(const Evaluation& evaluation);
+
 // The same for people: some lines that end with the path of the run directory.
 std::string summary_text(Experiment& experiment, const RunDirectory& directory,
                          const TrainingResult& result);

@@ -1,12 +1,19 @@
 #include "app/stop_signal.h"
 
+#include <atomic>
+
 namespace stoker {
 namespace {
 
 // A signal handler can reach nothing but a global.
 volatile std::sig_atomic_t g_signal = 0;
+std::atomic<Clock::rep> g_when = 0;
+static_assert(std::atomic<Clock::rep>::is_always_lock_free);
 
-extern "C" void remember_signal(int signal) { g_signal = signal; }
+extern "C" void remember_signal(int signal) {
+  g_when = Clock::now().time_since_epoch().count();
+  g_signal = signal;
+}
 
 void install(int signal, struct sigaction& old) {
   struct sigaction action = {};
@@ -31,6 +38,11 @@ StopSignal::~StopSignal() {
 }
 
 bool StopSignal::requested() const { return g_signal != 0; }
+
+std::optional<TimePoint> StopSignal::when() const {
+  if (!requested()) return std::nullopt;
+  return TimePoint(Clock::duration(g_when));
+}
 
 ExitCode StopSignal::exit_code() const {
   if (g_signal == SIGINT) return ExitCode::sigint;

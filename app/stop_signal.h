@@ -1,8 +1,10 @@
 #pragma once
 
 #include <csignal>
+#include <optional>
 
 #include "io/core/error.h"
+#include "io/metrics/clock.h"
 
 namespace stoker {
 
@@ -16,6 +18,8 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
 
   bool requested() const;
+  // When the request came.
+  std::optional<TimePoint> when() const;
   // sigint or sigterm after a request, else ok.
   ExitCode exit_code() const;
 

@@ -34,12 +34,14 @@ torch::Tensor TrainStep::forward(const torch::Tensor& images) {
   return model_->forward(normalise_(images));
 }
 
-void TrainStep::run(const DeviceBatch& batch, int64_t step) {
+void TrainStep::run(const DeviceBatch& batch, int64_t step,
+                    const std::function<void()>& before_update) {
   model_->train();
   for (torch::Tensor& parameter : model_->parameters()) parameter.mutable_grad() = torch::Tensor();
   loss_ = at::cross_entropy_loss(forward(batch.images).to(torch::kFloat32), batch.labels);
   loss_.backward();
   loss_ = loss_.detach();
+  before_update();
   optimizer_->step(learning_rate(step));
 }
 

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <memory>
 
 #include "app/experiment.h"
@@ -26,12 +27,15 @@ class TrainStep {
  public:
   TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch);
 
-  void run(const DeviceBatch& batch, int64_t step);
+  // `before_update` is called when nothing but the optimizer's update is left to do.
+  void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
   // Logits of a batch, in evaluation mode and without gradients.
   torch::Tensor predict(const DeviceBatch& batch);
   // The loss of the last step; reading it waits for the device.
   double loss() const;
   double learning_rate(int64_t step) const;
+  const Model& model() const { return *model_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
 
  private:
   torch::Tensor forward(const torch::Tensor& images);

@@ -41,7 +41,8 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       log_(log),
       stop_(stop),
       spec_(experiment.decoder().spec()),
-      budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))) {
+      budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
+      digests_(directory.path()) {
   directory_.write(
       "environment.json",
       describe_environment(experiment.device().info(), directory.path()).dump(2) + "\n");
@@ -55,6 +56,8 @@ TrainingResult Trainer::run() {
     result_.exit_code = stop_.exit_code();
     result_.status =
         stop_.requested() && result_.steps < result_.steps_planned ? "stopped" : "completed";
+    checkpoints_->report(result_);
+    if (!result_.error.empty()) result_.status = "failed";
   } catch (const Error& error) {
     result_.exit_code = error.code();
     result_.error = error.what();
@@ -63,17 +66,34 @@ TrainingResult Trainer::run() {
   return result_;
 }
 
-void Trainer::train() {
+void Trainer::prepare() {
   const ExperimentOptions& options = experiment_.options();
   prepare_torch(options);
   loader_ = experiment_.make_loader(Split::train);
-  const int64_t per_epoch = loader_->batches();
-  const TrainingOptions& training = options.training;
-  result_.steps_planned =
-      std::min(training.epochs * per_epoch, training.max_steps.value_or(INT64_MAX));
-  if (!experiment_.device().info().emulated) {
-    step_ = std::make_unique<TrainStep>(experiment_, result_.steps_planned, per_epoch);
+  per_epoch_ = loader_->batches();
+  result_.steps_planned = std::min(options.training.epochs * per_epoch_,
+                                   options.training.max_steps.value_or(INT64_MAX));
+  if (!experiment_.device().info().emulated || options.checkpoint.type() != "none") {
+    step_ = std::make_unique<TrainStep>(experiment_, result_.steps_planned, per_epoch_);
   }
+  checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
+}
+
+void Trainer::resume() {
+  const std::optional<TrainingRecord> found = checkpoints_->load(result_);
+  if (!found) return;
+  before_ = *found;
+  position_ = before_.position;
+  result_.steps = position_.step;
+  result_.epochs = position_.epoch;
+  budget_.resume(before_.bad_samples, before_.skipped_by_reason);
+  digests_.resume(before_.digest_chain);
+}
+
+void Trainer::train() {
+  const ExperimentOptions& options = experiment_.options();
+  prepare();
+  resume();
   auto sinks = make_sinks(experiment_, directory_, log_);
   log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
                         options.model.type(), experiment_.device().info().name,
@@ -82,47 +102,97 @@ void Trainer::train() {
                         experiment_.dataset().classes().size(), result_.steps_planned));
   ledger_.begin();
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, std::move(sinks),
-                                         result_.steps_planned);
+                                         result_.steps, result_.steps_planned);
+  std::exception_ptr error;
   try {
-    for (int64_t epoch = 0; result_.steps < result_.steps_planned; ++epoch) {
-      if (!train_epoch(epoch)) break;
-    }
-    ledger_.switch_to(Segment::compute);
-    progress_->collect(true);
+    loop();
   } catch (...) {
-    ledger_.end();
-    progress_->finish(result_);
-    throw;
+    error = std::current_exception();
   }
   ledger_.end();
   progress_->finish(result_);
+  if (error) std::rethrow_exception(error);
+  const TimePoint begin = Clock::now();
+  checkpoints_->flush();
+  result_.checkpoint_flush_s = seconds(Clock::now() - begin);
 }
 
-bool Trainer::train_epoch(int64_t epoch) {
-  loader_->start(epoch, 0);
-  while (result_.steps < result_.steps_planned) {
+void Trainer::loop() {
+  while (result_.steps < result_.steps_planned || position_.batch == per_epoch_) {
+    if (!train_epoch()) break;
+  }
+  ledger_.switch_to(Segment::compute);
+  progress_->collect(true);
+  offer_checkpoint(false, true);
+}
+
+// From position_ to the end of its epoch, or of the run.
+bool Trainer::train_epoch() {
+  if (position_.batch < per_epoch_) loader_->start(position_.epoch, position_.batch);
+  while (result_.steps < result_.steps_planned && position_.batch < per_epoch_) {
     if (stop_.requested()) {
       log_.warn("stopped by a signal after this step");
       return false;
     }
     ledger_.switch_to(Segment::data_wait);
     std::optional<Batch> batch = loader_->next();
-    if (!batch) break;
+    if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");
     ledger_.switch_to(Segment::other);
     if (!result_.first_batch_s) result_.first_batch_s = ledger_.wall();
     budget_.account(*batch);
-    write_digest(*batch);
+    digests_.add(*batch);
     train_batch(std::move(*batch));
+    ++position_.batch;
     if (result_.steps % experiment_.options().metrics.every_steps == 0 ||
         result_.steps == result_.steps_planned) {
-      report(epoch);
+      report();
     }
+    // At the end of an epoch its evaluation comes first.
+    if (position_.batch < per_epoch_) offer_checkpoint(false, false);
   }
-  ++result_.epochs;
   const auto every = experiment_.options().evaluation.every_epochs;
   const bool last = result_.steps >= result_.steps_planned;
-  if (last || (every && (epoch + 1) % *every == 0)) evaluate(epoch);
-  return true;
+  if ((last || (every && (position_.epoch + 1) % *every == 0)) && !evaluate()) return false;
+  const bool epoch_ended = position_.batch == per_epoch_;
+  if (epoch_ended) {
+    ++result_.epochs;
+    ++position_.epoch;
+    position_.batch = 0;
+  }
+  offer_checkpoint(epoch_ended, last);
+  return !last;
+}
+
+void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
+  const auto settled_record = [this] {
+    if (experiment_.device().info().emulated) {
+      // A real device orders the copy behind the step; this one's clock has to get there first.
+      ledger_.switch_to(Segment::compute);
+      progress_->collect(true);
+      ledger_.switch_to(Segment::checkpoint_stall);
+    }
+    return record();
+  };
+  checkpoints_->offer({result_.steps, epoch_ended, position_.epoch, last}, settled_record, score_);
+}
+
+TrainingRecord Trainer::record() {
+  TrainingRecord record = before_;
+  position_.step = result_.steps;
+  record.position = position_;
+  record.images += progress_->images();
+  record.wall_s += ledger_.wall();
+  for (size_t i = 0; i < kSegments; ++i) {
+    record.segments_s[segment_name(static_cast<Segment>(i))] += ledger_.totals()[i];
+  }
+  record.bytes_read += static_cast<uint64_t>(result_.load_cost.bytes_read);
+  for (const Evaluation& evaluation : result_.evaluations) {
+    record.evaluations.push_back(evaluation_json(evaluation));
+  }
+  record.bad_samples = budget_.bad();
+  record.skipped_by_reason = budget_.by_reason();
+  record.digest_chain = digests_.chain();
+  return record;
 }
 
 void Trainer::train_batch(Batch batch) {
@@ -135,36 +205,49 @@ void Trainer::train_batch(Batch batch) {
   if (!on_device) on_device = std::make_shared<DeviceBatch>(device.copy(batch, spec_));
   batch.pixels.reset();
   ledger_.switch_to(Segment::compute);
-  device.run(on_device.get(), [&] { step_->run(*on_device, result_.steps); });
+  device.run(on_device.get(), [&] {
+    step_->run(*on_device, result_.steps, [this] { checkpoints_->before_update(); });
+  });
+  // An emulated step has no update of its own: the host waits where it would launch it.
+  checkpoints_->before_update();
   ++result_.steps;
+  score_.reset();
   ledger_.switch_to(Segment::other);
   progress_->add_step(batch.size);
 }
 
-void Trainer::report(int64_t epoch) {
+void Trainer::report() {
   std::optional<double> loss;
-  if (step_) {
+  const bool computes = !experiment_.device().info().emulated;
+  if (computes) {
     ledger_.switch_to(Segment::compute);  // reading the loss waits for the device
     loss = result_.final_loss = step_->loss();
   }
   ledger_.switch_to(Segment::log);
-  const double rate = step_ ? step_->learning_rate(result_.steps - 1) : 0;
-  progress_->report(epoch, loss, rate);
+  const double rate = computes ? step_->learning_rate(result_.steps - 1) : 0;
+  progress_->report(position_.epoch, loss, rate);
   if (loss && !std::isfinite(*loss)) {
     log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, result_.steps));
   }
 }
 
-void Trainer::evaluate(int64_t epoch) {
+bool Trainer::evaluate() {
   const Dataset& dataset = experiment_.dataset();
-  if (!experiment_.options().evaluation.enabled || !step_ || dataset.size(Split::test) == 0) return;
+  if (!experiment_.options().evaluation.enabled || experiment_.device().info().emulated ||
+      dataset.size(Split::test) == 0) {
+    return true;
+  }
   ledger_.switch_to(Segment::eval);
   const double begin = ledger_.wall();
   if (!test_loader_) test_loader_ = experiment_.make_loader(Split::test);
   Accuracy accuracy(static_cast<int64_t>(dataset.classes().size()));
   Device& device = experiment_.device();
-  test_loader_->start(static_cast<int64_t>(result_.evaluations.size()), 0);
+  test_loader_->start(position_.epoch, 0);
   while (std::optional<Batch> batch = test_loader_->next()) {
+    if (stop_.requested()) {
+      log_.warn("stopped by a signal in the evaluation, which will be done anew");
+      return false;
+    }
     budget_.account(*batch);
     if (!batch->on_device) {
       batch->on_device = std::make_shared<DeviceBatch>(device.copy(*batch, spec_));
@@ -181,22 +264,20 @@ void Trainer::evaluate(int64_t epoch) {
       accuracy.add((*batch->labels)[static_cast<size_t>(i)], ranks[i].item<int64_t>());
     }
   }
-  const double took = ledger_.wall() - begin;
-  log_.info(fmt::format("epoch {}: top-1 {:.1f} %, top-5 {:.1f} % on {} test samples", epoch,
-                        100 * accuracy.top1(), 100 * accuracy.top5(), accuracy.samples()));
-  result_.evaluations.push_back({epoch, result_.steps, accuracy, took});
+  add_evaluation(std::move(accuracy), ledger_.wall() - begin);
+  return true;
 }
 
-void Trainer::write_digest(const Batch& batch) {
-  if (batch.digest.empty()) return;
-  if (!digests_.is_open()) {
-    digests_.open(directory_.path() + "/digests.csv");
-    digests_ << "epoch,batch,digest\n";
-  }
-  digests_ << batch.epoch << ',' << batch.index << ',' << batch.digest << '\n';
+void Trainer::add_evaluation(Accuracy accuracy, double took) {
+  log_.info(fmt::format("epoch {}: top-1 {:.1f} %, top-5 {:.1f} % on {} test samples",
+                        position_.epoch, 100 * accuracy.top1(), 100 * accuracy.top5(),
+                        accuracy.samples()));
+  score_ = accuracy.top1();
+  result_.evaluations.push_back({position_.epoch, result_.steps, std::move(accuracy), took});
 }
 
 void Trainer::write_files() {
+  if (progress_) result_.total = record();
   result_.skipped = budget_.skipped();
   result_.skipped_by_reason = budget_.by_reason();
   digests_.close();

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/digest_log.h"
 #include "app/experiment.h"
 #include "app/progress.h"
+#include "app/run_checkpoints.h"
 #include "app/run_directory.h"
 #include "app/run_log.h"
 #include "app/stop_signal.h"
@@ -34,11 +35,16 @@ class Trainer {
 
  private:
   void train();
-  bool train_epoch(int64_t epoch);  // false: a signal asked to stop
+  void prepare();
+  void resume();
+  void loop();
+  bool train_epoch();  // false: a signal asked to stop
   void train_batch(Batch batch);
-  void report(int64_t epoch);
-  void evaluate(int64_t epoch);
-  void write_digest(const Batch& batch);
+  void report();
+  bool evaluate();  // false: a signal asked to stop
+  void add_evaluation(Accuracy accuracy, double took);
+  void offer_checkpoint(bool epoch_ended, bool last);
+  TrainingRecord record();
   void write_files();
 
   Experiment& experiment_;
@@ -51,9 +57,14 @@ class Trainer {
   FailureBudget budget_;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<Loader> test_loader_;  // made for the first evaluation
-  std::unique_ptr<TrainStep> step_;      // null on an emulated device
+  std::unique_ptr<TrainStep> step_;      // null on an emulated device without checkpoints
+  std::unique_ptr<RunCheckpoints> checkpoints_;
   std::unique_ptr<Progress> progress_;
-  std::ofstream digests_;
+  DigestLog digests_;
+  int64_t per_epoch_ = 0;
+  TrainingPosition position_;
+  TrainingRecord before_;        // of the processes before this one
+  std::optional<double> score_;  // of the last evaluation, where no step followed
 };
 
 }  // namespace stoker

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "app/evaluation.h"
+#include "app/training_record.h"
+#include "io/checkpoint/checkpointer.h"
 #include "io/core/batch.h"
 #include "io/core/error.h"
 
@@ -27,10 +29,10 @@ struct TrainingResult {
   ExitCode exit_code = ExitCode::ok;
   std::string error;
 
-  int64_t steps = 0;
+  int64_t steps = 0;  // of the run: those before a resume included
   int64_t steps_planned = 0;
-  int64_t epochs = 0;  // completed ones
-  int64_t images = 0;
+  int64_t epochs = 0;                                    // completed ones, likewise
+  int64_t images = 0;                                    // from here on: of this process
   double wall_s = 0;                                     // of the training loop
   std::vector<std::pair<std::string, double>> segments;  // of the trainer's thread; sum to wall_s
   double closure_error = 0;                              // |sum of segments - wall_s| / wall_s
@@ -46,6 +48,13 @@ struct TrainingResult {
 
   LoadCost load_cost;
   std::vector<Evaluation> evaluations;
+
+  std::string resumed_from;  // path of the checkpoint; empty: from the beginning
+  int64_t resumed_step = 0;
+  TrainingRecord total;                         // of all processes of the run
+  std::optional<CheckpointStatus> checkpoints;  // absent: none configured
+  double checkpoint_flush_s = 0;                // after the loop, until all were where they belong
+
   std::vector<SkippedSample> skipped;
   std::map<std::string, int64_t> skipped_by_reason;
 };

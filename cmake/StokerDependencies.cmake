@@ -27,6 +27,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CURL REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(LibArchive REQUIRED)
 
 # Libraries whose Debian packages bring no CMake files (OpenCV's only with the full development set).
@@ -40,16 +41,17 @@ function(stoker_find_library name header library)
 endfunction()
 stoker_find_library(turbojpeg turbojpeg.h turbojpeg)
 stoker_find_library(xxhash xxhash.h xxhash)
+stoker_find_library(isal isa-l.h isal)
 stoker_find_library(opencv_core opencv2/core.hpp opencv_core)
 stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc)
 stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs)  # the plug-in only
 
 add_library(stoker_dependencies INTERFACE)
 target_link_libraries(stoker_dependencies INTERFACE
-  stoker_opencv_imgproc stoker_opencv_core stoker_turbojpeg stoker_xxhash
+  stoker_opencv_imgproc stoker_opencv_core stoker_turbojpeg stoker_xxhash stoker_isal
   $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>
   spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11
-  CURL::libcurl LibArchive::LibArchive Threads::Threads ${CMAKE_DL_LIBS})
+  CURL::libcurl OpenSSL::Crypto LibArchive::LibArchive Threads::Threads ${CMAKE_DL_LIBS})
 
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -24,7 +24,8 @@ Kind kind() {
 
 std::vector<Kind> kinds() {
   return {kind<Storage>(), kind<Dataset>(),   kind<Decoder>(),  kind<Loader>(),     kind<Device>(),
-          kind<Model>(),   kind<Optimizer>(), kind<Schedule>(), kind<MetricsSink>()};
+          kind<Model>(),   kind<Optimizer>(), kind<Schedule>(), kind<Checkpointer>(),
+          kind<MetricsSink>()};
 }
 
 Kind find_kind(const std::string& name) {

@@ -72,6 +72,9 @@ class FusedAdam final : public Optimizer {
     }
   }
   double base_lr() const override { return options_.lr; }
+  std::vector<OptimizerState> state() const override {
+    return {{"exp_avg", means_}, {"exp_avg_sq", squares_}, {"step", steps_}};
+  }
 
  private:
   const Options options_;

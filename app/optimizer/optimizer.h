@@ -9,6 +9,13 @@
 
 namespace stoker {
 
+// What an optimizer remembers of every parameter under one name ("exp_avg"), in the order of the
+// parameters. The tensors are the optimizer's own: writing to them restores it.
+struct OptimizerState {
+  std::string name;
+  std::vector<torch::Tensor> tensors;
+};
+
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
 // model; their .grad() may be undefined (such a parameter is left alone, as torch::optim does).
 class Optimizer {
@@ -22,6 +29,8 @@ class Optimizer {
   virtual void step(double lr) = 0;
   // The learning rate of the configuration, which the schedule scales.
   virtual double base_lr() const = 0;
+  // All that the next step depends on beside parameters, gradients and rate.
+  virtual std::vector<OptimizerState> state() const = 0;
 };
 
 template <>

@@ -1,5 +1,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "app/optimizer/gradients.h"
@@ -36,8 +37,10 @@ class Sgd final : public Optimizer {
 
   Sgd(Options options, const Inputs& inputs) : options_(options), parameters_(inputs.parameters) {
     if (options_.momentum == 0) return;
-    for (const torch::Tensor& p : parameters_) buffers_.push_back(at::zeros_like(p));
-    started_.resize(parameters_.size());
+    for (const torch::Tensor& p : parameters_) {
+      buffers_.push_back(at::zeros_like(p));
+      started_.push_back(at::zeros({}, torch::kBool));
+    }
   }
 
   void step(double lr) override {
@@ -45,17 +48,21 @@ class Sgd final : public Optimizer {
     Group first, later;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].grad().defined()) continue;
-      const bool fresh = !buffers_.empty() && !started_[i];
+      const bool fresh = !buffers_.empty() && !*started_[i].const_data_ptr<bool>();
       Group& group = fresh ? first : later;
       group.parameters.push_back(parameters_[i]);
       group.gradients.push_back(aligned_gradient(parameters_[i]));
       if (!buffers_.empty()) group.buffers.push_back(buffers_[i]);
-      if (fresh) started_[i] = true;
+      if (fresh) *started_[i].mutable_data_ptr<bool>() = true;
     }
     update(first, lr, true);
     update(later, lr, false);
   }
   double base_lr() const override { return options_.lr; }
+  std::vector<OptimizerState> state() const override {
+    if (buffers_.empty()) return {};
+    return {{"momentum_buffer", buffers_}, {"started", started_}};
+  }
 
  private:
   // A parameter's first momentum is its gradient, undamped. The kernel takes one flag for all it is
@@ -74,7 +81,7 @@ class Sgd final : public Optimizer {
   const Options options_;
   std::vector<torch::Tensor> parameters_;
   std::vector<torch::Tensor> buffers_;  // empty without momentum
-  std::vector<bool> started_;
+  std::vector<torch::Tensor> started_;  // one bool each: it has met a gradient
 };
 
 STOKER_REGISTER(Optimizer, "sgd", Sgd);

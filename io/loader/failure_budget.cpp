@@ -31,7 +31,7 @@ void FailureBudget::account(const Batch& batch) {
 }
 
 std::map<std::string, int64_t> FailureBudget::by_reason() const {
-  std::map<std::string, int64_t> counts;
+  std::map<std::string, int64_t> counts = earlier_;
   for (const SkippedSample& sample : skipped_) ++counts[to_string(sample.reason)];
   return counts;
 }

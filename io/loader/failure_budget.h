@@ -17,18 +17,27 @@ class FailureBudget {
   // allowed: dataset.on_error.budget in samples.
   explicit FailureBudget(int64_t allowed) : allowed_(allowed) {}
 
+  // Goes on from another process of the same run: its different bad samples, its occurrences.
+  void resume(std::map<std::string, BadReason> bad, std::map<std::string, int64_t> by_reason) {
+    bad_ = std::move(bad);
+    earlier_ = std::move(by_reason);
+  }
+
   // Throws Error(ExitCode::data), naming the files, when more different samples than allowed were
   // bad.
   void account(const Batch& batch);
 
-  const std::vector<SkippedSample>& skipped() const { return skipped_; }  // every occurrence
-  // Occurrences by reason.
+  // Every occurrence in this process.
+  const std::vector<SkippedSample>& skipped() const { return skipped_; }
+  const std::map<std::string, BadReason>& bad() const { return bad_; }
+  // Occurrences by reason, of the whole run.
   std::map<std::string, int64_t> by_reason() const;
 
  private:
   int64_t allowed_;
   std::vector<SkippedSample> skipped_;
   std::map<std::string, BadReason> bad_;  // different samples
+  std::map<std::string, int64_t> earlier_;
 };
 
 }  // namespace stoker

@@ -8,6 +8,7 @@ namespace {
 IdleCause cause_of(Segment segment) {
   if (segment == Segment::data_wait) return IdleCause::data;
   if (segment == Segment::h2d) return IdleCause::h2d;
+  if (segment == Segment::checkpoint_stall) return IdleCause::checkpoint;
   return IdleCause::host;
 }
 
@@ -19,6 +20,8 @@ const char* idle_cause_name(IdleCause cause) {
       return "data";
     case IdleCause::h2d:
       return "h2d";
+    case IdleCause::checkpoint:
+      return "checkpoint";
     case IdleCause::host:
       return "host";
   }

@@ -12,8 +12,8 @@ namespace stoker {
 
 // Why the device had nothing to do. A further cause is one more line here, in idle_cause_name() and
 // in the map from segments to causes.
-enum class IdleCause { data, h2d, host };
-inline constexpr size_t kIdleCauses = 3;
+enum class IdleCause { data, h2d, checkpoint, host };
+inline constexpr size_t kIdleCauses = 4;
 const char* idle_cause_name(IdleCause cause);
 
 // The device's time from the begin of the loop to the end of its last finished step. Seconds;
@@ -29,7 +29,8 @@ struct DeviceTime {
 //
 // 1. Observation begins with the loop: the first step's gap is the filling of the pipeline.
 // 2. Until a step was submitted, the device waited for the host. That part of the gap is
-//    intersected with the trainer's segments: data_wait -> data, h2d -> h2d, all others, and what
+//    intersected with the trainer's segments: data_wait -> data, h2d -> h2d,
+//    checkpoint_stall -> checkpoint, all others, and what
 //    no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
 // 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound.

@@ -13,6 +13,8 @@ const char* segment_name(Segment segment) {
       return "h2d";
     case Segment::compute:
       return "compute";
+    case Segment::checkpoint_stall:
+      return "checkpoint_stall";
     case Segment::eval:
       return "eval";
     case Segment::log:

@@ -10,8 +10,8 @@ namespace stoker {
 
 // What the trainer's thread is doing. Exclusive and exhaustive: a further segment is one more line
 // here and in segment_name().
-enum class Segment { data_wait, h2d, compute, eval, log, other };
-inline constexpr size_t kSegments = 6;
+enum class Segment { data_wait, h2d, compute, checkpoint_stall, eval, log, other };
+inline constexpr size_t kSegments = 7;
 const char* segment_name(Segment segment);
 
 struct SegmentInterval {

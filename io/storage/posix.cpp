@@ -9,6 +9,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -111,7 +112,8 @@ class PosixStorage final : public Storage {
       v.required("root", root, "directory that holds the objects");
     }
   };
-  PosixStorage(Options options, const Inputs&) : root_(std::move(options.root.value)) {}
+  PosixStorage(Options options, const Inputs&)
+      : root_(std::move(options.root.value)), files_(root_) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
     return Walk(root_, prefix).run();
@@ -146,6 +148,8 @@ class PosixStorage final : public Storage {
     }
   }
 
+  const FileTree* files() const override { return &files_; }
+
  private:
   std::string path_of(const std::string& key) const {
     check_key(key);
@@ -170,6 +174,7 @@ class PosixStorage final : public Storage {
   }
 
   std::string root_;
+  FileTree files_;
 };
 
 STOKER_REGISTER(Storage, "posix", PosixStorage);

@@ -11,6 +11,8 @@
 
 namespace stoker {
 
+class FileTree;
+
 struct ObjectInfo {
   std::string key;
   uint64_t bytes = 0;
@@ -32,8 +34,9 @@ class ObjectWriter {
 };
 
 // One tier: named, immutable objects; a key is a relative path ("accordion/image_0001.jpg").
-// Any thread. Four methods are all that a tier needs: there is no mkdir, stat, rename or append,
-// and there will not be. Failures are IoError.
+// Any thread. Four methods are all that a tier of data needs: there is no mkdir, stat, rename or
+// append, and there will not be. A tier that keeps files gives access to them by a fifth, for
+// checkpoints. Failures are IoError.
 class Storage {
  public:
   static constexpr const char* kKind = "storage";
@@ -48,6 +51,8 @@ class Storage {
   virtual void read(const std::string& key, Buffer& out, Range range = {}) const = 0;
   virtual std::unique_ptr<ObjectWriter> create(const std::string& key) = 0;
   virtual void remove(const std::string& key) = 0;  // absent is fine
+  // Null: this tier has no files (memory), and can hold no checkpoints.
+  virtual const FileTree* files() const { return nullptr; }
 };
 
 // IoError unless `key` is a relative path that stays inside its tier: no "..", ".", empty or

@@ -57,8 +57,10 @@ TEST(SynthDataset, a_directory_with_files_is_refused) {
 TEST(SynthDataset, errors_and_progress_that_throws_end_it) {
   TemporaryDirectory root;
   root.write("file", "x");
-  EXPECT_EQ(error_of([&] { synth_dataset(small(root / "file/below")); }),
-            "write " + root / "file/below/class_000/000000.jpg" + ": Not a directory");
+  // Which thread meets the error first is not said.
+  const std::string error = error_of([&] { synth_dataset(small(root / "file/below")); });
+  EXPECT_TRUE(error.starts_with("write " + root / "file/below/class_0")) << error;
+  EXPECT_TRUE(error.ends_with(".jpg: Not a directory")) << error;
   EXPECT_THROW(synth_dataset(small(root / "stopped"),
                              [](int64_t, int64_t) { throw std::domain_error("stop"); }),
                std::domain_error);

@@ -17,6 +17,7 @@ namespace stoker {
 namespace {
 
 const std::map<std::string, std::string> kInstances = {
+    {"emulated", "{type: emulated, profile: optane, inner: {type: posix, root: {}}}"},
     {"memory", "{type: memory}"},
     {"posix", "{type: posix, root: {}}"},
 };

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <fstream>
+#include <string>
+
+#include "io/core/batch.h"
+
+namespace stoker {
+
+// digests.csv in the run directory: a row per batch where loader.digest is on. The chain is one
+// digest of all batches in their order, over all processes of a run: equal chains mean that every
+// byte was equal. One thread at a time.
+class DigestLog {
+ public:
+  explicit DigestLog(const std::string& directory) : path_(directory + "/digests.csv") {}
+
+  void add(const Batch& batch);
+  const std::string& chain() const { return chain_; }  // empty: no digests
+  void resume(const std::string& chain) { chain_ = chain; }
+  void close() { file_.close(); }
+
+ private:
+  const std::string path_;
+  std::ofstream file_;
+  std::string chain_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "app/experiment.h"
+#include "app/run_log.h"
+#include "app/stop_signal.h"
+#include "app/train_step.h"
+#include "app/training_record.h"
+#include "app/training_result.h"
+#include "app/training_tensors.h"
+#include "io/metrics/ledger.h"
+
+namespace stoker {
+
+// A run's checkpoints: what the trainer saves, when it may go on, and what became of it. Without
+// checkpoints in the configuration every method does nothing. The trainer's thread; references
+// must outlive it.
+class RunCheckpoints {
+ public:
+  // Allocates and faults in the staging memory. `step` may be null where type is none.
+  RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
+                 const StopSignal& stop);
+
+  // Restores tensors and generators, and returns the record, where checkpoint.resume says so.
+  std::optional<TrainingRecord> load(TrainingResult& result);
+  // A checkpoint where one is due; `record` is asked for only then.
+  void offer(const CheckpointOffer& offer, const std::function<TrainingRecord()>& record,
+             std::optional<double> score);
+  // Until the tensors may change.
+  void before_update();
+  // Waits until all are where they belong (Checkpointer::flush), and says what is left.
+  void flush();
+  // Into the result; its exit code becomes ExitCode::storage where a checkpoint was lost.
+  void report(TrainingResult& result);
+
+ private:
+  Experiment& experiment_;
+  StepLedger& ledger_;
+  RunLog& log_;
+  std::unique_ptr<TrainingTensors> tensors_;
+  std::unique_ptr<Checkpointer> checkpointer_;  // null: none
+  bool copying_ = false;
+};
+
+}  // namespace stoker

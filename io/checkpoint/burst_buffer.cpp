@@ -1,0 +1,28 @@
+#include "io/checkpoint/engine.h"
+
+namespace stoker {
+namespace {
+
+struct BurstBufferOptions : CheckpointOptions {
+  void check(const Section& section) const {
+    CheckpointOptions::check(section);
+    if (!fast) section.fail("fast", "must name the tier that training waits for");
+    if (!slow) section.fail("slow", "must name the tier that sets are drained to");
+    if (fast->name == slow->name) section.fail("slow", "must be another tier than fast");
+  }
+};
+
+// The burst buffer of Chien et al., "Characterizing Deep-Learning I/O Workloads in TensorFlow"
+// (arXiv:1810.03035): sets are written to a fast tier and copied to the slow one while training
+// goes on.
+class BurstBuffer final : public Engine {
+ public:
+  using Options = BurstBufferOptions;
+  BurstBuffer(const Options& options, const Inputs& inputs)
+      : Engine(options, inputs, {options.fast->name, options.slow->name}) {}
+};
+
+STOKER_REGISTER(Checkpointer, "burst_buffer", BurstBuffer);
+
+}  // namespace
+}  // namespace stoker

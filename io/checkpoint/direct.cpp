@@ -1,0 +1,25 @@
+#include "io/checkpoint/engine.h"
+
+namespace stoker {
+namespace {
+
+struct DirectOptions : CheckpointOptions {
+  void check(const Section& section) const {
+    CheckpointOptions::check(section);
+    if (!slow) section.fail("slow", "must name the tier that sets are written to");
+  }
+};
+
+// Writes every set to one tier. With snapshot: sync it is what most training programs do: training
+// stands still until the set is durable there.
+class Direct final : public Engine {
+ public:
+  using Options = DirectOptions;
+  Direct(const Options& options, const Inputs& inputs)
+      : Engine(options, inputs, {options.slow->name}) {}
+};
+
+STOKER_REGISTER(Checkpointer, "direct", Direct);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,252 @@
+#include "io/checkpoint/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/checkpoint/retention.h"
+
+namespace stoker {
+namespace {
+
+// A save is begun before a deadline only where it would be done in time if it took this much longer
+// than the slowest so far.
+constexpr double kSafety = 1.2;
+
+}  // namespace
+
+Engine::Engine(const CheckpointOptions& options, const Inputs& inputs,
+               const std::vector<std::string>& tiers)
+    : options_(options),
+      stop_requested_(inputs.stop_requested),
+      info_(inputs.info),
+      warn_(inputs.warn) {
+  const std::string directory = options_.directory.empty() ? inputs.directory : options_.directory;
+  for (const std::string& name : tiers) {
+    const FileTree* files = inputs.tiers.at(name).files();
+    if (files == nullptr) {
+      throw Error(ExitCode::config, "tier '" + name +
+                                        "' keeps no files, so it can hold no checkpoints; name one "
+                                        "of type posix, or around one");
+    }
+    stores_.push_back(std::make_unique<SetStore>(name, *files, directory));
+  }
+  const auto deadline = [this] { return this->deadline(); };
+  if (stores_.size() > 1) {
+    drain_ = std::make_unique<Drain>(
+        first(), last(), options_,
+        Drain::Hooks{[this](int64_t step, double s) { drained(step, s); },
+                     [this](int64_t step, const std::string& error, bool again) {
+                       drain_failed(step, error, again);
+                     },
+                     deadline});
+  }
+  saver_ = std::make_unique<Saver>(
+      first(), make_layout(options_.layout, inputs.tensors, options_.shards), options_,
+      inputs.allocate,
+      Saver::Hooks{[this] { return make_room(); }, [this](const SaveResult& r) { saved(r); },
+                   deadline});
+  status_.set_bytes = saver_->set_bytes();
+}
+
+Engine::~Engine() = default;
+
+bool Engine::due(const CheckpointOffer& offer) const {
+  if (offer.step == last_step_) return false;
+  if (offer.last) return true;
+  if (options_.every_steps && offer.step % *options_.every_steps == 0) return true;
+  if (options_.every_epochs && offer.epoch_ended && offer.epochs % *options_.every_epochs == 0) {
+    return true;
+  }
+  return options_.every_seconds && seconds(Clock::now() - last_begin_) >= *options_.every_seconds;
+}
+
+std::optional<TimePoint> Engine::deadline() const {
+  const std::optional<TimePoint> requested = stop_requested_ ? stop_requested_() : std::nullopt;
+  if (!requested) return std::nullopt;
+  return *requested + std::chrono::duration_cast<Clock::duration>(
+                          std::chrono::duration<double>(options_.grace_seconds));
+}
+
+bool Engine::in_time(const CheckpointOffer& offer) {
+  const std::optional<TimePoint> end = deadline();
+  const std::lock_guard lock(mutex_);
+  if (!end || status_.save_s.empty()) return true;
+  const double needed = kSafety * *std::max_element(status_.save_s.begin(), status_.save_s.end());
+  const double left = seconds(*end - Clock::now());
+  if (needed <= left) return true;
+  news_.emplace_back(
+      true, fmt::format("no checkpoint of step {}: it would take {:.1f} s, and {:.1f} s are left",
+                        offer.step, needed, left));
+  return false;
+}
+
+bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) {
+  report_news();
+  if (!due(offer) || !in_time(offer)) return false;
+  const Saver::Begun begun = saver_->begin(state);
+  if (begun == Saver::Begun::skipped || begun == Saver::Begun::hung) {
+    const bool hung = begun == Saver::Begun::hung;
+    const std::lock_guard lock(mutex_);
+    ++(hung ? status_.failed : status_.skipped);
+    if (hung) status_.degraded = true;
+    news_.emplace_back(true, fmt::format("checkpoint of step {} skipped: {}", offer.step,
+                                         hung ? "tier '" + first().tier() + "' does not answer"
+                                              : "all staging slots are taken"));
+    return false;
+  }
+  last_step_ = offer.step;
+  last_begin_ = Clock::now();
+  if (begun == Saver::Begun::replaced_another) {
+    const std::lock_guard lock(mutex_);
+    ++status_.replaced;
+  }
+  if (options_.snapshot == SnapshotMode::sync) {
+    saver_->finish_copy();
+    if (!saver_->finish_write()) {
+      news(true, fmt::format("checkpoint of step {}: tier '{}' does not answer; training goes on",
+                             offer.step, first().tier()));
+    }
+    report_news();
+  }
+  return true;
+}
+
+void Engine::finish_copy() { saver_->finish_copy(); }
+
+bool Engine::flush() {
+  const bool written = saver_->finish_write();
+  const bool drained = !drain_ || drain_->flush();
+  report_news();
+  return written && drained;
+}
+
+CheckpointStatus Engine::status() {
+  report_news();
+  const int64_t left = drain_ ? drain_->left() : 0;
+  const bool hung = saver_->hung() || (drain_ && drain_->hung());
+  const std::lock_guard lock(mutex_);
+  CheckpointStatus status = status_;
+  status.drains_left = left;
+  status.hung = hung;
+  status.degraded = status.degraded || hung;
+  return status;
+}
+
+void Engine::saved(const SaveResult& result) {
+  if (!result.error.empty()) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++status_.failed;
+      status_.degraded = true;
+      status_.last_error = result.error;
+    }
+    news(true, fmt::format("checkpoint of step {} failed on tier '{}': {}", result.step,
+                           first().tier(), result.error));
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++status_.saved;
+    status_.degraded = false;
+    status_.saved_step = result.step;
+    if (!drain_) status_.durable_step = result.step, on_last_.insert(result.step);
+    status_.save_s.push_back(result.seconds);
+    scores_[result.step] = result.score;
+  }
+  news(false,
+       fmt::format("checkpoint of step {}: {:.1f} MB on tier '{}' after {:.3f} s{}", result.step,
+                   1e-6 * static_cast<double>(saver_->set_bytes()), first().tier(), result.seconds,
+                   options_.durability == Durability::fsync ? "" : " (not synced)"));
+  try {
+    first().point_latest(result.step, options_.durability);
+    apply_retention(first());
+  } catch (const Error& error) {
+    news(true, std::string("after the checkpoint: ") + error.what());
+  }
+  if (drain_) drain_->add(result.step);
+}
+
+void Engine::drained(int64_t step, double seconds) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++status_.drained;
+    status_.degraded = false;
+    status_.durable_step = std::max(step, status_.durable_step.value_or(-1));
+    status_.drain_s.push_back(seconds);
+    on_last_.insert(step);
+  }
+  news(false, fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s", step,
+                          last().tier(), seconds));
+  try {
+    last().point_latest(step, options_.durability);
+    for (const auto& store : stores_) apply_retention(*store);
+  } catch (const Error& error) {
+    news(true, std::string("after the drain: ") + error.what());
+  }
+}
+
+void Engine::drain_failed(int64_t step, const std::string& error, bool again) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++(again ? status_.drain_retries : status_.failed);
+    status_.degraded = true;
+    status_.last_error = error;
+  }
+  news(true, fmt::format("checkpoint of step {}: drain failed{}: {}", step,
+                         again ? ", will be tried again" : "", error));
+}
+
+void Engine::apply_retention(SetStore& store) {
+  const std::vector<int64_t> steps = store.steps();
+  std::map<int64_t, std::optional<double>> sets;
+  std::optional<int64_t> safe;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const int64_t step : steps) sets[step] = scores_[step];
+    safe = status_.durable_step;
+  }
+  for (const int64_t step : sets_to_remove(sets, safe, options_)) {
+    if (on_last(step)) store.remove(step);  // else it is not drained yet
+  }
+}
+
+// The fast tier is full: sets that are on the slow one as well can go.
+bool Engine::make_room() {
+  bool made = false;
+  if (!drain_) return made;
+  try {
+    for (const int64_t step : first().steps()) {
+      if (!on_last(step)) continue;
+      first().remove(step);
+      news(false, fmt::format("tier '{}' is full: removed its copy of step {}, which is on '{}'",
+                              first().tier(), step, last().tier()));
+      made = true;
+    }
+  } catch (const Error& error) {
+    news(true, std::string("making room: ") + error.what());
+  }
+  return made;
+}
+
+bool Engine::on_last(int64_t step) {
+  const std::lock_guard lock(mutex_);
+  return on_last_.contains(step);
+}
+
+void Engine::news(bool warning, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  news_.emplace_back(warning, text);
+}
+
+void Engine::report_news() {
+  std::deque<std::pair<bool, std::string>> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news = std::exchange(news_, {});
+  }
+  for (const auto& [warning, text] : news) (warning ? warn_ : info_)(text);
+}
+
+}  // namespace stoker

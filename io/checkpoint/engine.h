@@ -1,0 +1,78 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/checkpoint/checkpointer.h"
+#include "io/checkpoint/drain.h"
+#include "io/checkpoint/options.h"
+#include "io/checkpoint/saver.h"
+
+namespace stoker {
+
+// What every checkpointer that writes is made of: when a checkpoint is due, the saver, the drain
+// where there are two tiers, retention, restoring, and the news of all of them. direct and
+// burst_buffer only say which tiers. Contract: Checkpointer's.
+class Engine : public Checkpointer {
+ public:
+  // `tiers`: one, or the fast and the slow one.
+  Engine(const CheckpointOptions& options, const Inputs& inputs,
+         const std::vector<std::string>& tiers);
+  ~Engine() override;
+
+  std::optional<LoadedState> load() final;
+  bool save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) final;
+  void finish_copy() final;
+  bool flush() final;
+  CheckpointStatus status() final;
+
+ private:
+  SetStore& first() { return *stores_.front(); }
+  SetStore& last() { return *stores_.back(); }
+  void open();
+  std::set<int64_t> all_steps();
+  std::optional<LoadedState> newest_intact();
+  LoadedState load_path(const std::string& path);
+  std::optional<LoadedState> try_load(SetStore& store, int64_t step);
+  void continue_from(int64_t step);
+
+  bool due(const CheckpointOffer& offer) const;
+  bool in_time(const CheckpointOffer& offer);
+  void saved(const SaveResult& result);
+  void drained(int64_t step, double seconds);
+  void drain_failed(int64_t step, const std::string& error, bool again);
+  void apply_retention(SetStore& store);
+  bool make_room();
+  bool on_last(int64_t step);
+
+  void news(bool warning, const std::string& text);
+  void report_news();
+
+  const CheckpointOptions options_;
+  std::optional<TimePoint> deadline() const;
+
+  const std::function<std::optional<TimePoint>()> stop_requested_;
+  const Notify info_;
+  const Notify warn_;
+  std::vector<std::unique_ptr<SetStore>> stores_;
+  int64_t last_step_ = -1;  // of the newest save that began
+  int64_t last_epochs_ = 0;
+  TimePoint last_begin_ = Clock::now();
+
+  std::mutex mutex_;  // what the threads report
+  CheckpointStatus status_;
+  std::map<int64_t, std::optional<double>> scores_;
+  std::set<int64_t> on_last_;  // remembered, as the last tier may hang when it is asked
+  std::deque<std::pair<bool, std::string>> news_;
+
+  std::unique_ptr<Drain> drain_;  // last: their threads use the rest
+  std::unique_ptr<Saver> saver_;
+};
+
+}  // namespace stoker

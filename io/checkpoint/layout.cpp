@@ -1,0 +1,168 @@
+#include "io/checkpoint/layout.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kHeaderAlignment = 4096;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ExitCode::bug, "checkpoint layout: " + what);
+}
+
+void check(const std::vector<TensorInfo>& tensors) {
+  if (tensors.size() > kMaxTensors) {
+    fail(std::to_string(tensors.size()) + " tensors; at most " + std::to_string(kMaxTensors));
+  }
+  std::set<std::string> names;
+  uint64_t total = 0;
+  for (const TensorInfo& tensor : tensors) {
+    if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
+      fail("tensor " + tensor.name + ": the name is taken");
+    const std::optional<uint64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
+    if (bytes != tensor.bytes) {
+      fail("tensor " + tensor.name + ": " + std::to_string(tensor.bytes) +
+           " bytes do not agree with dtype " + tensor.dtype + " and the shape");
+    }
+    if (__builtin_add_overflow(total, tensor.bytes, &total)) fail("too many bytes");
+  }
+}
+
+int64_t rows_of(const TensorInfo& tensor) {
+  const bool whole = tensor.shape.empty() || tensor.bytes == 0;
+  return whole ? 1 : tensor.shape[0];
+}
+
+// Deals the tensors out to `files` in order. A file ends at the boundary of rows that is nearest to
+// its share of the bytes.
+void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) {
+  uint64_t total = 0;
+  for (const TensorInfo& tensor : tensors) total += tensor.bytes;
+  size_t file = 0;
+  uint64_t dealt = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto rows = static_cast<uint64_t>(rows_of(tensors[i]));
+    const uint64_t row_bytes = tensors[i].bytes / rows;
+    for (uint64_t row = 0; row < rows;) {
+      uint64_t taken = rows - row;
+      if (file + 1 < files.size() && row_bytes > 0) {
+        // total * (file + 1) / files, without the overflow.
+        const uint64_t end =
+            total / files.size() * (file + 1) + total % files.size() * (file + 1) / files.size();
+        const uint64_t room = std::max(end, dealt) - dealt;
+        taken = std::min(taken, room / row_bytes + (room % row_bytes >= row_bytes - row_bytes / 2));
+      }
+      const uint64_t bytes = taken * row_bytes;
+      if (taken > 0) files[file].pieces.push_back({i, row * row_bytes, bytes, 0});
+      row += taken;
+      dealt += bytes;
+      file += row < rows;
+    }
+  }
+}
+
+// What opens the file for every reader of safetensors: the length, JSON, spaces up to the data.
+std::string safetensors_header(const std::vector<TensorInfo>& tensors, const DataFile& file) {
+  Json metadata = {{"format", "pt"}, {"writer", "stoker"}};
+  Json entries = Json::object();
+  uint64_t end = 0;
+  for (const TensorPiece& piece : file.pieces) {
+    const TensorInfo& tensor = tensors[piece.tensor];
+    std::vector<int64_t> shape = tensor.shape;
+    if (piece.bytes < tensor.bytes) {
+      const uint64_t row_bytes = tensor.bytes / static_cast<uint64_t>(shape[0]);
+      const uint64_t first = piece.begin / row_bytes, rows = piece.bytes / row_bytes;
+      metadata["rows:" + tensor.name] = std::to_string(first) + ":" + std::to_string(first + rows) +
+                                        " of " + std::to_string(shape[0]);
+      shape[0] = static_cast<int64_t>(rows);
+    }
+    entries[tensor.name] = {
+        {"dtype", tensor.dtype}, {"shape", shape}, {"data_offsets", {end, end + piece.bytes}}};
+    end += piece.bytes;
+  }
+  Json header = {{"__metadata__", metadata}};
+  header.update(entries);
+  std::string text = header.dump();
+  const uint64_t unaligned = (sizeof(uint64_t) + text.size()) % kHeaderAlignment;
+  if (unaligned != 0) text.append(kHeaderAlignment - unaligned, ' ');
+  std::string length;
+  for (int i = 0; i < 64; i += 8) length += static_cast<char>(text.size() >> i);
+  return length + text;
+}
+
+std::string file_name(FileLayout format, size_t file, size_t files) {
+  if (format == FileLayout::safetensors && files == 1) return "state.safetensors";
+  char name[64];
+  if (format == FileLayout::safetensors) {
+    std::snprintf(name, sizeof name, "state-%05zu-of-%05zu.safetensors", file + 1, files);
+  } else {
+    std::snprintf(name, sizeof name, "model.ckpt.data-%05zu-of-%05zu", file, files);
+  }
+  return name;
+}
+
+}  // namespace
+
+uint64_t dtype_bytes(const std::string& dtype) {
+  static const std::pair<const char*, uint64_t> known[] = {
+      {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8},
+      {"I32", 4}, {"I16", 2}, {"I8", 1},  {"U8", 1},   {"BOOL", 1}};
+  for (const auto& [name, bytes] : known)
+    if (dtype == name) return bytes;
+  return 0;
+}
+
+std::optional<uint64_t> tensor_bytes(const std::string& dtype, const std::vector<int64_t>& shape) {
+  uint64_t bytes = dtype_bytes(dtype);
+  if (bytes == 0 || shape.size() > kMaxDimensions) return std::nullopt;
+  bool empty = false;
+  for (const int64_t size : shape) {
+    if (size < 0) return std::nullopt;
+    empty = empty || size == 0;
+    // Strides are products, too, so a 0 in the shape does not excuse the others.
+    const uint64_t factor = std::max<uint64_t>(1, static_cast<uint64_t>(size));
+    if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > INT64_MAX) return std::nullopt;
+  }
+  return empty ? 0 : bytes;
+}
+
+EnumNames<FileLayout> enum_names(FileLayout) {
+  return {{"safetensors", FileLayout::safetensors}, {"tf_saver", FileLayout::tf_saver}};
+}
+
+SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
+  check(tensors);
+  if (shards < 1 || shards > kMaxShards) fail(std::to_string(shards) + " shards");
+  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return dtype_bytes(a.dtype) > dtype_bytes(b.dtype);
+  });
+  SetLayout layout{format, std::move(tensors), std::vector<DataFile>(static_cast<size_t>(shards))};
+  deal(layout.tensors, layout.files);
+  for (size_t i = 0; i < layout.files.size(); ++i) {
+    DataFile& file = layout.files[i];
+    file.name = file_name(format, i, layout.files.size());
+    try {
+      if (format == FileLayout::safetensors) file.header = safetensors_header(layout.tensors, file);
+    } catch (const nlohmann::json::exception&) {
+      fail("a tensor's name is not UTF-8");
+    }
+    if (file.header.size() > kMaxHeaderBytes) fail("the header of " + file.name + " is too long");
+    file.bytes = file.header.size();
+    for (TensorPiece& piece : file.pieces) {
+      piece.offset = file.bytes;
+      file.bytes += piece.bytes;
+    }
+  }
+  return layout;
+}
+
+}  // namespace stoker

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/core/config.h"
+
+// Where the bytes of a set of tensors lie in its files.
+
+namespace stoker {
+
+struct TensorInfo {
+  std::string name;
+  std::string dtype;  // as safetensors spells it: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+  bool operator==(const TensorInfo&) const = default;
+};
+
+// 0 for an unknown dtype.
+uint64_t dtype_bytes(const std::string& dtype);
+
+inline constexpr size_t kMaxDimensions = 64;
+
+// Of a tensor of that dtype and shape; empty where dtype or shape cannot be (a number of bytes that
+// no int64_t holds included).
+std::optional<uint64_t> tensor_bytes(const std::string& dtype, const std::vector<int64_t>& shape);
+
+// A part of a tensor in a file: bytes [begin, begin + bytes) of the tensor from `offset` of the
+// file. Where a set has one data file, every tensor has one piece.
+struct TensorPiece {
+  size_t tensor = 0;  // index into SetLayout::tensors
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;
+};
+
+// A file: its header, then its pieces, back to back.
+struct DataFile {
+  std::string name;
+  std::string header;
+  std::vector<TensorPiece> pieces;
+  uint64_t bytes = 0;
+};
+
+// safetensors: state.safetensors, or state-0000i-of-0000n.safetensors with equal shares of the
+// bytes, each a valid file by itself (the header's __metadata__ says which rows a piece holds).
+// tf_saver: the roles of TensorFlow's Saver (papers: Chien 2018): model.ckpt.data-00000-of-00001
+// with the tensors only; .index and .meta are written when their checksums are known.
+enum class FileLayout { safetensors, tf_saver };
+EnumNames<FileLayout> enum_names(FileLayout);
+
+struct SetLayout {
+  FileLayout format = FileLayout::safetensors;
+  std::vector<TensorInfo> tensors;  // sorted so that each is aligned to its element size
+  std::vector<DataFile> files;
+};
+
+inline constexpr uint64_t kMaxTensors = 10'000;
+inline constexpr int64_t kMaxShards = 1'024;
+inline constexpr uint64_t kMaxHeaderBytes = 16ull << 20;
+
+// Headers are padded so that data begin at a multiple of 4096. Error(ExitCode::bug) where a
+// tensor's bytes do not agree with its shape and dtype, a name occurs twice, or a limit above is
+// passed. Tensors of more than one row are split at rows (dimension 0), so that the shares differ
+// from each other by less than a row; others stay whole.
+SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards);
+
+}  // namespace stoker

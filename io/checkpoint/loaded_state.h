@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/checkpoint/manifest.h"
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+
+// A set in memory, every byte of it verified. A value; immutable.
+class LoadedState {
+ public:
+  // Reads the set in `directory` of a tree with `threads` threads. DamagedSet; IoError.
+  LoadedState(const FileTree& tree, const std::string& directory, int64_t threads);
+
+  int64_t step() const { return manifest_.step; }
+  const std::string& path() const { return path_; }
+  const nlohmann::json& training() const { return manifest_.training; }
+  const std::vector<TensorInfo>& tensors() const { return manifest_.layout.tensors; }
+  // Writes a tensor's bytes to `to`.
+  void copy(size_t tensor, uint8_t* to) const;
+
+ private:
+  Manifest manifest_;
+  std::string path_;
+  std::vector<std::shared_ptr<uint8_t>> files_;
+};
+
+}  // namespace stoker

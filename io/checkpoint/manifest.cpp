@@ -1,0 +1,344 @@
+#include "io/checkpoint/manifest.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "io/core/error.h"
+
+// The text:
+//   1. a body: JSON whose last member is not there yet;
+//   2. a tail of fixed length, which is the line of that member, with the SHA-256 of the body, and
+//      the closing brace.
+// Both are compared byte by byte before anything is parsed, so a text that was cut, lengthened or
+// changed anywhere is refused, and the parser sees only what a writer signed. A signature is no
+// proof of good will, as anybody can compute one: every value is checked nevertheless.
+
+namespace stoker {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "stoker-checkpoint";
+constexpr uint64_t kVersion = 1;
+constexpr std::string_view kTailBegin = "  \"sha256\": \"";
+constexpr std::string_view kTailEnd = "\"\n}\n";
+constexpr size_t kHashDigits = 64;
+constexpr size_t kTailBytes = kTailBegin.size() + kHashDigits + kTailEnd.size();
+// So that a small text cannot ask for much memory or stack.
+constexpr int kMaxDepth = 64;
+constexpr uint64_t kMaxValues = 1'000'000;
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ExitCode::storage, what); }
+
+std::string hex(const uint8_t* bytes, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    text += "0123456789abcdef"[bytes[i] >> 4];
+    text += "0123456789abcdef"[bytes[i] & 15];
+  }
+  return text;
+}
+
+std::string hex(uint32_t sum) {
+  const uint8_t bytes[] = {static_cast<uint8_t>(sum >> 24), static_cast<uint8_t>(sum >> 16),
+                           static_cast<uint8_t>(sum >> 8), static_cast<uint8_t>(sum)};
+  return hex(bytes, sizeof bytes);
+}
+
+std::string tail_for(std::string_view body) {
+  std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (EVP_Digest(body.data(), body.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw Error(ExitCode::environment, "OpenSSL offers no SHA-256");
+  return std::string(kTailBegin) + hex(digest.data(), size) + std::string(kTailEnd);
+}
+
+// A value and its place, for messages.
+class Value {
+ public:
+  Value(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+
+  [[noreturn]] void fail(const std::string& what) const {
+    stoker::fail(place_.empty() ? what : place_ + ": " + what);
+  }
+
+  const Json& json() const { return json_; }
+  Value operator[](const char* key) const {
+    const std::optional<Value> member = find(key);
+    if (!member) fail(std::string("no member ") + key);
+    return *member;
+  }
+  std::optional<Value> find(const char* key) const {
+    if (!json_.is_object()) fail("expected an object");
+    const auto member = json_.find(key);
+    if (member == json_.end()) return std::nullopt;
+    return Value(*member, place_.empty() ? key : place_ + "." + key);
+  }
+  const std::string& text() const {
+    if (!json_.is_string()) fail("expected a text");
+    return json_.get_ref<const std::string&>();
+  }
+  uint64_t number() const {
+    if (!json_.is_number_unsigned() || json_.get<uint64_t>() > INT64_MAX)
+      fail("expected a whole number from 0 to 2^63 - 1");
+    return json_.get<uint64_t>();
+  }
+  uint32_t sum() const {
+    const std::string& digits = text();
+    if (digits.size() != 8 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+      fail("expected eight hexadecimal digits");
+    return static_cast<uint32_t>(std::stoul(digits, nullptr, 16));
+  }
+  // Calls f(Value) for each element.
+  template <class F>
+  void each(F&& f) const {
+    if (!json_.is_array()) fail("expected an array");
+    for (size_t i = 0; i < json_.size(); ++i)
+      f(Value(json_[i], place_ + "[" + std::to_string(i) + "]"));
+  }
+
+ private:
+  const Json& json_;
+  std::string place_;
+};
+
+Json parse_json(std::string_view text) {
+  uint64_t values = 0;
+  const auto bound = [&](int depth, Json::parse_event_t event, const Json&) {
+    using Event = Json::parse_event_t;
+    if (depth > kMaxDepth) fail("nested more than " + std::to_string(kMaxDepth) + " deep");
+    const bool counts = event == Event::value || event == Event::object_start ||
+                        event == Event::array_start || event == Event::key;
+    if (counts && ++values > kMaxValues)
+      fail("more than " + std::to_string(kMaxValues) + " values");
+    return true;
+  };
+  try {
+    return Json::parse(text, bound);
+  } catch (const Json::exception& error) {
+    fail(std::string("no JSON: ") + error.what());
+  }
+}
+
+// Turns the members into a Manifest and checks each against all that came before.
+class Reader {
+ public:
+  explicit Reader(const Json& json) : root_(json, "") {}
+
+  Manifest run() {
+    identify();
+    root_["files"].each([&](const Value& file) { read_file(file); });
+    root_["tensors"].each([&](const Value& tensor) { read_tensor(tensor); });
+    for (size_t i = 0; i < ends_.size(); ++i) {
+      const DataFile& file = result_.layout.files[i];
+      if (ends_[i] != file.bytes) {
+        fail("file " + file.name + ": the tensors end at byte " + std::to_string(ends_[i]) +
+             " of " + std::to_string(file.bytes));
+      }
+    }
+    result_.training = root_["training"].json();
+    return std::move(result_);
+  }
+
+ private:
+  void identify() {
+    if (root_["format"].text() != kFormat) root_["format"].fail("expected " + std::string(kFormat));
+    if (const uint64_t version = root_["version"].number(); version != kVersion) {
+      root_["version"].fail(std::to_string(version) + " was written by another release; this one " +
+                            "reads " + std::to_string(kVersion));
+    }
+    result_.step = static_cast<int64_t>(root_["step"].number());
+    result_.created = root_["created"].text();
+    result_.writer = root_["writer"].text();
+    result_.durability = root_["durability"].text();
+    if (result_.durability != "fsync" && result_.durability != "none")
+      root_["durability"].fail("expected fsync or none");
+    const Value layout = root_["layout"];
+    const auto known = enum_names(FileLayout{});
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& one) { return layout.text() == one.first; });
+    if (found == known.end()) layout.fail("unknown");
+    result_.layout.format = found->second;
+  }
+
+  void read_file(const Value& entry) {
+    FileSums file;
+    file.name = entry["name"].text();
+    check_name(entry["name"], file.name);
+    file.bytes = entry["bytes"].number();
+    if (entry["chunk_bytes"].number() != kChunkBytes)
+      entry["chunk_bytes"].fail("expected " + std::to_string(kChunkBytes));
+    entry["crc32c"].each([&](const Value& sum) { file.chunks.push_back(sum.sum()); });
+    if (file.chunks.size() != file.bytes / kChunkBytes + (file.bytes % kChunkBytes != 0)) {
+      entry["crc32c"].fail(std::to_string(file.chunks.size()) + " chunks for " +
+                           std::to_string(file.bytes) + " bytes");
+    }
+    if (const std::optional<Value> header = entry.find("header_bytes"))
+      add_data_file(*header, file);
+    result_.files.push_back(std::move(file));
+  }
+
+  void check_name(const Value& place, const std::string& name) {
+    const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return c > ' ' && c < 0x7f && c != '/' && c != '\\';
+    });
+    if (name.empty() || name.size() > 255 || name[0] == '.' || !plain || name == kManifestName)
+      place.fail("no name for a file of a checkpoint");
+    if (!names_.insert(name).second) place.fail(name + " occurs twice");
+  }
+
+  void add_data_file(const Value& header, const FileSums& file) {
+    if (result_.layout.files.size() != result_.files.size())
+      header.fail("files with tensors come first");
+    const uint64_t bytes = header.number();
+    if (bytes > file.bytes || bytes > kMaxHeaderBytes)
+      header.fail(std::to_string(bytes) + " is too much");
+    data_files_[file.name] = ends_.size();
+    ends_.push_back(bytes);
+    result_.layout.files.push_back({file.name, "", {}, file.bytes});
+  }
+
+  void read_tensor(const Value& entry) {
+    std::vector<TensorInfo>& tensors = result_.layout.tensors;
+    if (tensors.size() == kMaxTensors)
+      entry.fail("more than " + std::to_string(kMaxTensors) + " tensors");
+    TensorInfo tensor{entry["name"].text(), entry["dtype"].text(), {}, entry["bytes"].number()};
+    if (!tensor_names_.insert(tensor.name).second)
+      entry["name"].fail(tensor.name + " occurs twice");
+    entry["shape"].each(
+        [&](const Value& size) { tensor.shape.push_back(static_cast<int64_t>(size.number())); });
+    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes) {
+      entry.fail(std::to_string(tensor.bytes) + " bytes do not agree with dtype " + tensor.dtype +
+                 " and the shape");
+    }
+    uint64_t begin = 0;
+    entry["pieces"].each([&](const Value& piece) { begin = read_piece(piece, tensor, begin); });
+    if (begin != tensor.bytes) {
+      entry["pieces"].fail("they hold " + std::to_string(begin) + " of " +
+                           std::to_string(tensor.bytes) + " bytes");
+    }
+    result_.tensor_sums.push_back(entry["crc32c"].sum());
+    tensors.push_back(std::move(tensor));
+  }
+
+  // Tensors and their pieces stand in the order of the files' bytes, so that each has to begin
+  // where the one before it ended. Returns the end within the tensor.
+  uint64_t read_piece(const Value& entry, const TensorInfo& tensor, uint64_t begin) {
+    const auto file = data_files_.find(entry["file"].text());
+    if (file == data_files_.end()) entry["file"].fail("no file with tensors");
+    const TensorPiece piece{result_.layout.tensors.size(), entry["begin"].number(),
+                            entry["bytes"].number(), entry["offset"].number()};
+    uint64_t& end = ends_[file->second];
+    DataFile& data = result_.layout.files[file->second];
+    if (piece.begin != begin) entry["begin"].fail("expected " + std::to_string(begin));
+    if (piece.offset != end) entry["offset"].fail("expected " + std::to_string(end));
+    if (piece.bytes > tensor.bytes - begin || piece.bytes > data.bytes - end)
+      entry["bytes"].fail("more than there are");
+    const uint64_t element = dtype_bytes(tensor.dtype);
+    if (piece.offset % element != 0 || piece.bytes % element != 0)
+      entry.fail("not aligned to the elements");
+    end += piece.bytes;
+    data.pieces.push_back(piece);
+    return begin + piece.bytes;
+  }
+
+  Value root_;
+  Manifest result_;
+  std::set<std::string> names_;
+  std::set<std::string> tensor_names_;
+  std::map<std::string, size_t> data_files_;  // index into layout.files and ends_
+  std::vector<uint64_t> ends_;                // of what is known of each data file's bytes
+};
+
+OrderedJson files_json(const Manifest& manifest) {
+  OrderedJson files = OrderedJson::array();
+  for (size_t i = 0; i < manifest.files.size(); ++i) {
+    const FileSums& file = manifest.files[i];
+    OrderedJson sums = OrderedJson::array();
+    for (const uint32_t sum : file.chunks) sums.push_back(hex(sum));
+    OrderedJson entry = {{"name", file.name}, {"bytes", file.bytes}};
+    if (i < manifest.layout.files.size()) {
+      const DataFile& data = manifest.layout.files[i];
+      uint64_t header = data.bytes;
+      for (const TensorPiece& piece : data.pieces) header -= piece.bytes;
+      entry["header_bytes"] = header;
+    }
+    entry["chunk_bytes"] = kChunkBytes;
+    entry["crc32c"] = std::move(sums);
+    files.push_back(std::move(entry));
+  }
+  return files;
+}
+
+OrderedJson tensors_json(const Manifest& manifest) {
+  const SetLayout& layout = manifest.layout;
+  std::vector<OrderedJson> pieces(layout.tensors.size(), OrderedJson::array());
+  for (const DataFile& file : layout.files)
+    for (const TensorPiece& piece : file.pieces)
+      pieces.at(piece.tensor)
+          .push_back({{"file", file.name},
+                      {"begin", piece.begin},
+                      {"bytes", piece.bytes},
+                      {"offset", piece.offset}});
+  OrderedJson tensors = OrderedJson::array();
+  for (size_t i = 0; i < layout.tensors.size(); ++i) {
+    const TensorInfo& tensor = layout.tensors[i];
+    tensors.push_back({{"name", tensor.name},
+                       {"dtype", tensor.dtype},
+                       {"shape", tensor.shape},
+                       {"bytes", tensor.bytes},
+                       {"crc32c", hex(manifest.tensor_sums.at(i))},
+                       {"pieces", std::move(pieces[i])}});
+  }
+  return tensors;
+}
+
+}  // namespace
+
+std::string manifest_text(const Manifest& manifest) {
+  std::string text;
+  try {
+    OrderedJson json = {{"format", kFormat},         {"version", kVersion},
+                        {"step", manifest.step},     {"created", manifest.created},
+                        {"writer", manifest.writer}, {"durability", manifest.durability}};
+    for (const auto& [name, format] : enum_names(FileLayout{}))
+      if (format == manifest.layout.format) json["layout"] = name;
+    json["files"] = files_json(manifest);
+    json["tensors"] = tensors_json(manifest);
+    json["training"] = manifest.training;
+    text = json.dump(2);
+    text.resize(text.size() - std::string_view("\n}").size());
+    text += ",\n";
+    text += tail_for(text);
+    // What is written can be read: a contradiction shows here, not when it is needed.
+    parse_manifest(text);
+  } catch (const std::exception& error) {
+    throw Error(ExitCode::bug, std::string("checkpoint manifest: ") + error.what());
+  }
+  return text;
+}
+
+Manifest parse_manifest(const std::string& text) {
+  if (text.size() > kMaxManifestBytes) {
+    fail(std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxManifestBytes) +
+         " are expected");
+  }
+  if (text.size() < kTailBytes)
+    fail("damaged: cut short at " + std::to_string(text.size()) + " bytes");
+  const std::string_view all = text;
+  const std::string_view body = all.substr(0, all.size() - kTailBytes);
+  if (all.substr(body.size()) != tail_for(body)) {
+    fail("damaged: its SHA-256 does not agree with its " + std::to_string(text.size()) + " bytes");
+  }
+  return Reader(parse_json(text)).run();
+}
+
+}  // namespace stoker

@@ -1,0 +1,24 @@
+#include "io/checkpoint/checkpointer.h"
+#include "io/checkpoint/options.h"
+
+namespace stoker {
+namespace {
+
+// No checkpoints: what they cost is measured against it.
+class None final : public Checkpointer {
+ public:
+  using Options = CheckpointOptions;
+  None(const Options&, const Inputs&) {}
+  std::optional<LoadedState> load() override { return std::nullopt; }
+  bool save(const CheckpointOffer&, const std::function<TrainingState()>&) override {
+    return false;
+  }
+  void finish_copy() override {}
+  bool flush() override { return true; }
+  CheckpointStatus status() override { return {}; }
+};
+
+STOKER_REGISTER(Checkpointer, "none", None);
+
+}  // namespace
+}  // namespace stoker

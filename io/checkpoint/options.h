@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "io/checkpoint/layout.h"
+#include "io/checkpoint/set_writer.h"
+
+namespace stoker {
+
+// sync: a save returns when the set is committed on the first tier. async: it returns at once; the
+// copy runs beside the next forward and backward, the write beside whatever follows.
+enum class SnapshotMode { sync, async };
+EnumNames<SnapshotMode> enum_names(SnapshotMode);
+
+// What a save does where all staging slots are taken: wait for one, do without this checkpoint, or
+// give up one that waits to be written.
+enum class Backlog { block, skip, replace };
+EnumNames<Backlog> enum_names(Backlog);
+
+// Which copies are read back from their tier and compared with their checksums before they count.
+enum class Verify { none, drained, all };
+EnumNames<Verify> enum_names(Verify);
+
+// automatic: past the page cache (O_DIRECT) where the tier can, else through it.
+enum class WriteMode { automatic, buffered };
+EnumNames<WriteMode> enum_names(WriteMode);
+
+// One struct for all checkpointers, so that a sweep changes nothing but checkpoint.type. Without
+// any every_* a checkpoint is taken at the end of the run and when a signal asks to stop.
+struct CheckpointOptions {
+  std::optional<TierName> fast;
+  std::optional<TierName> slow;
+  std::optional<int64_t> every_steps;
+  std::optional<double> every_seconds;
+  std::optional<int64_t> every_epochs;
+  int64_t keep_last = 5;
+  std::optional<int64_t> keep_every;
+  int64_t keep_best = 0;
+  SnapshotMode snapshot = SnapshotMode::sync;
+  Backlog on_backlog = Backlog::block;
+  int64_t slots = 2;
+  Verify verify = Verify::drained;
+  FileLayout layout = FileLayout::safetensors;
+  int64_t shards = 1;
+  Durability durability = Durability::fsync;
+  WriteMode write = WriteMode::automatic;
+  int64_t threads = 0;
+  std::string resume = "none";
+  std::string directory;
+  double grace_seconds = 30;
+  double hang_seconds = 60;
+  double retry_seconds = 1;
+  std::optional<ByteSize> drain_limit;
+
+  template <class V>
+  void visit(V& v) {
+    v("fast", fast, "the tier that training waits for (burst_buffer)");
+    v("slow", slow, "the tier where sets stay: direct writes, burst_buffer drains to it");
+    v("every_steps", every_steps, "a checkpoint after so many steps", Limits{1, 1e15});
+    v("every_seconds", every_seconds, "a checkpoint when so much time has passed",
+      Limits{1e-3, 1e9});
+    v("every_epochs", every_epochs, "a checkpoint after so many epochs (and their evaluation)",
+      Limits{1, 1e9});
+    v("keep_last", keep_last, "the newest sets that stay on each tier", Limits{1, 1e9});
+    v("keep_every", keep_every, "sets whose step is a multiple of this stay for ever",
+      Limits{1, 1e15});
+    v("keep_best", keep_best, "so many sets of the best top-1 stay (saved right after evaluation)",
+      Limits{0, 1e9});
+    v("snapshot", snapshot, "sync: wait until the set is on the first tier; async: go on training");
+    v("on_backlog", on_backlog, "when all slots are taken: wait, skip, or replace a waiting one");
+    v("slots", slots, "staging memory for so many states", Limits{1, 64});
+    v("verify", verify, "which written copies are read back and checked");
+    v("layout", layout, "files of a set: one .safetensors, or the roles of TensorFlow's Saver");
+    v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 1024});
+    v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
+    v("write", write, "auto: past the page cache where the tier can");
+    v("threads", threads, "that copy and write; 0: up to four, as cores allow", Limits{0, 1024});
+    v("resume", resume, "none, latest (or start afresh), or the path of a set");
+    v("directory", directory, "below each tier's root; empty: the run's name");
+    v("grace_seconds", grace_seconds, "from SIGTERM to the end of the process", Limits{0, 1e6});
+    v("hang_seconds", hang_seconds, "without progress on a tier, until training goes on without it",
+      Limits{0.1, 1e6});
+    v("drain_limit", drain_limit, "bytes per second that the drain may copy; absent: any");
+    v("retry_seconds", retry_seconds, "first pause after a failed drain; doubles up to 64 times",
+      Limits{1e-3, 1e6});
+  }
+  void check(const Section& section) const;
+
+  int64_t resolve_threads() const;
+};
+
+}  // namespace stoker

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+// Waiting for another thread that works on a tier, without waiting for ever: it ends as well when
+// that thread has made no step for `hang`, or when `deadline` says that time is up. Any thread.
+class ProgressWatch {
+ public:
+  using Deadline = std::function<std::optional<TimePoint>()>;
+  ProgressWatch(double hang_seconds, Deadline deadline)
+      : hang_(std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(hang_seconds))),
+        deadline_(std::move(deadline)) {}
+
+  std::mutex& mutex() { return mutex_; }
+
+  // The working thread: something was done, or the shared state has changed.
+  void step() {
+    {
+      const std::lock_guard lock(mutex_);
+      last_ = Clock::now();
+    }
+    changed_.notify_all();
+  }
+  // From here on the thread works (or not), and may hang. With the mutex held.
+  void set_busy(bool busy) {
+    busy_ = busy;
+    last_ = Clock::now();
+    changed_.notify_all();
+  }
+  // Busy and without a step for `hang`. With the mutex held.
+  bool hung() const { return busy_ && Clock::now() - last_ > hang_; }
+
+  // For the working thread itself: until `done`.
+  template <class Done>
+  void wait(std::unique_lock<std::mutex>& lock, const Done& done) {
+    changed_.wait(lock, done);
+  }
+  // Until `done`; false: it hung, or time is up.
+  template <class Done>
+  bool wait_while_moving(std::unique_lock<std::mutex>& lock, const Done& done,
+                         std::optional<TimePoint> limit = {}) {
+    constexpr auto kPoll = std::chrono::milliseconds(20);  // a signal wakes nobody
+    while (!done()) {
+      const std::optional<TimePoint> deadline = deadline_ ? deadline_() : std::nullopt;
+      const TimePoint now = Clock::now();
+      if (hung() || (deadline && now >= *deadline) || (limit && now >= *limit)) return false;
+      changed_.wait_for(lock, kPoll);
+    }
+    return true;
+  }
+
+ private:
+  const Clock::duration hang_;
+  const Deadline deadline_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool busy_ = false;
+  TimePoint last_ = Clock::now();
+};
+
+}  // namespace stoker

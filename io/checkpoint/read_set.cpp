@@ -1,0 +1,306 @@
+#include "io/checkpoint/read_set.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "io/checkpoint/crc32c.h"
+
+// Threads take chunks in order from one counter, so that a big tensor keeps all of them busy. The
+// CRC of a chunk is put together from those of the parts of tensors in it, which then give the CRCs
+// of the tensors without another pass.
+
+namespace stoker {
+namespace {
+
+struct FreeDeleter {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using AlignedBuffer = std::unique_ptr<uint8_t, FreeDeleter>;
+
+AlignedBuffer aligned_buffer() {
+  void* memory = std::aligned_alloc(kDirectAlignment, kChunkBytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return AlignedBuffer(static_cast<uint8_t*>(memory));
+}
+
+// Bytes [begin, begin + bytes) of a tensor within a chunk, at `offset` of the file.
+struct Part {
+  size_t tensor = 0;
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;
+  uint32_t sum = 0;
+};
+
+struct Chunk {
+  size_t file = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint32_t sum = 0;
+};
+
+std::string range_text(uint64_t begin, uint64_t end) {
+  return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+std::string sums_text(uint32_t found, uint32_t expected) {
+  char text[64];
+  std::snprintf(text, sizeof text, " (CRC-32C %08x, expected %08x)", found, expected);
+  return text;
+}
+
+// A file of the set. O_DIRECT reads whole blocks, so that the end of the file, which is none, comes
+// through the page cache.
+class SetFile {
+ public:
+  SetFile(const FileTree& tree, std::string path, uint64_t bytes)
+      : tree_(&tree),
+        path_(std::move(path)),
+        bytes_(bytes),
+        file_(tree.open(path_, FileAccess::direct)) {}
+  void read(uint64_t offset, std::span<uint8_t> out) const {
+    const bool cut = file_.direct() && offset + out.size() == bytes_;
+    const size_t tail = cut ? out.size() % kDirectAlignment : 0;
+    const size_t whole = out.size() - tail;
+    if (whole > 0) file_.read_at(offset, out.first(whole));
+    if (tail > 0)
+      tree_->open(path_, FileAccess::buffered).read_at(offset + whole, out.subspan(whole));
+  }
+
+ private:
+  const FileTree* tree_;
+  std::string path_;
+  uint64_t bytes_;
+  TreeFile file_;
+};
+
+class SetReader {
+ public:
+  SetReader(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+            const ChunkSink& sink)
+      : tree_(tree), directory_(directory), manifest_(manifest), sink_(sink) {
+    for (size_t i = 0; i < manifest.files.size(); ++i) {
+      const FileSums& file = manifest.files[i];
+      files_.emplace_back(tree, directory + "/" + file.name, file.bytes);
+      for (size_t k = 0; k < file.chunks.size(); ++k) {
+        const uint64_t begin = k * kChunkBytes;
+        chunks_.push_back({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
+      }
+    }
+  }
+
+  void run(int64_t threads) {
+    const auto most = static_cast<int64_t>(chunks_.size());
+    {
+      std::vector<std::jthread> helpers;
+      for (int64_t i = 1; i < std::min(threads, most); ++i)
+        helpers.emplace_back([this] { work(); });
+      work();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    check_tensors();
+  }
+
+ private:
+  // The failure of the smallest chunk is kept. All chunks before it were taken before it, so that
+  // damage is reported the same for any number of threads.
+  void work() {
+    size_t taken = chunks_.size();
+    try {
+      const AlignedBuffer buffer = aligned_buffer();
+      std::vector<Part> parts;
+      while ((taken = next_++) < chunks_.size()) {
+        const Chunk& chunk = chunks_[taken];
+        const std::span bytes(buffer.get(), chunk.end - chunk.begin);
+        files_[chunk.file].read(chunk.begin, bytes);
+        verify(chunk, bytes, parts);
+        if (sink_) sink_(chunk.file, chunk.begin, bytes);
+      }
+      const std::lock_guard lock(mutex_);
+      parts_.insert(parts_.end(), parts.begin(), parts.end());
+    } catch (...) {
+      next_ = chunks_.size();
+      const std::lock_guard lock(mutex_);
+      if (!failure_ || taken < failed_) failure_ = std::current_exception();
+      failed_ = std::min(failed_, taken);
+    }
+  }
+
+  // Adds what the chunk holds of tensors to `parts`.
+  void verify(const Chunk& chunk, Bytes bytes, std::vector<Part>& parts) const {
+    const size_t first = parts.size();
+    collect(chunk, parts);
+    uint32_t sum = 0;
+    uint64_t at = chunk.begin;
+    for (size_t i = first; i < parts.size(); ++i) {
+      Part& part = parts[i];
+      sum = crc32c(bytes.subspan(at - chunk.begin, part.offset - at), sum);
+      part.sum = crc32c(bytes.subspan(part.offset - chunk.begin, part.bytes));
+      sum = crc32c_combine(sum, part.sum, part.bytes);
+      at = part.offset + part.bytes;
+    }
+    sum = crc32c(bytes.subspan(at - chunk.begin), sum);
+    if (sum == chunk.sum) return;
+    const std::string what =
+        suspects(chunk, std::span(parts).subspan(first)) + sums_text(sum, chunk.sum);
+    throw DamagedSet(path(chunk.file) + ": damaged in " + range_text(chunk.begin, chunk.end) +
+                     what);
+  }
+
+  void collect(const Chunk& chunk, std::vector<Part>& parts) const {
+    if (chunk.file >= manifest_.layout.files.size()) return;
+    const std::vector<TensorPiece>& pieces = manifest_.layout.files[chunk.file].pieces;
+    auto piece = std::partition_point(pieces.begin(), pieces.end(), [&](const TensorPiece& each) {
+      return each.offset + each.bytes <= chunk.begin;
+    });
+    for (; piece != pieces.end() && piece->offset < chunk.end; ++piece) {
+      const uint64_t begin = std::max(piece->offset, chunk.begin);
+      const uint64_t end = std::min(piece->offset + piece->bytes, chunk.end);
+      if (begin < end)
+        parts.push_back(
+            {piece->tensor, piece->begin + (begin - piece->offset), end - begin, begin});
+    }
+  }
+
+  // ": tensor a bytes [0, 10), tensor b ...": those whose own checksums are wrong; where none is,
+  // the header, and failing that, all.
+  std::string suspects(const Chunk& chunk, std::span<const Part> parts) const {
+    if (chunk.file >= manifest_.layout.files.size()) return "";
+    std::vector<std::string> damaged, all;
+    if (parts.empty() || chunk.begin < parts.front().offset) all.push_back("header");
+    const bool header = !all.empty();
+    for (const Part& part : parts) {
+      all.push_back("tensor " + manifest_.layout.tensors[part.tensor].name + " " +
+                    range_text(part.begin, part.begin + part.bytes));
+      if (!intact(part)) damaged.push_back(all.back());
+    }
+    if (damaged.empty() && header) damaged.push_back(all.front());
+    if (damaged.empty()) damaged = all;
+    constexpr size_t most = 3;
+    std::string text;
+    for (size_t i = 0; i < std::min(most, damaged.size()); ++i)
+      text += (i == 0 ? ": " : ", ") + damaged[i];
+    if (damaged.size() > most) text += " and " + std::to_string(damaged.size() - most) + " more";
+    return text;
+  }
+
+  // Whether the whole tensor of a part is what was written. A tensor that lies in other chunks as
+  // well is read again: who hears of damage has the time.
+  bool intact(const Part& part) const {
+    const TensorInfo& tensor = manifest_.layout.tensors[part.tensor];
+    const uint32_t expected = manifest_.tensor_sums[part.tensor];
+    if (part.bytes == tensor.bytes) return part.sum == expected;
+    try {
+      return sum_of(part.tensor) == expected;
+    } catch (const IoError&) {
+      return false;
+    }
+  }
+
+  uint32_t sum_of(size_t tensor) const {
+    uint32_t sum = 0;
+    const AlignedBuffer buffer = aligned_buffer();
+    for (const DataFile& file : manifest_.layout.files) {
+      for (const TensorPiece& piece : file.pieces) {
+        if (piece.tensor != tensor) continue;
+        const TreeFile source = tree_.open(directory_ + "/" + file.name, FileAccess::buffered);
+        for (uint64_t done = 0; done < piece.bytes;) {
+          const std::span out(buffer.get(), std::min(kChunkBytes, piece.bytes - done));
+          source.read_at(piece.offset + done, out);
+          sum = crc32c(out, sum);
+          done += out.size();
+        }
+      }
+    }
+    return sum;
+  }
+
+  void check_tensors() {
+    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+      return std::pair(a.tensor, a.begin) < std::pair(b.tensor, b.begin);
+    });
+    std::vector<uint32_t> sums(manifest_.layout.tensors.size());
+    for (const Part& part : parts_)
+      sums[part.tensor] = crc32c_combine(sums[part.tensor], part.sum, part.bytes);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] == manifest_.tensor_sums[i]) continue;
+      throw DamagedSet(tree_.root() + "/" + directory_ + ": tensor " +
+                       manifest_.layout.tensors[i].name +
+                       " changed in memory before it was written" +
+                       sums_text(sums[i], manifest_.tensor_sums[i]));
+    }
+  }
+
+  std::string path(size_t file) const {
+    return tree_.root() + "/" + directory_ + "/" + manifest_.files[file].name;
+  }
+
+  const FileTree& tree_;
+  const std::string& directory_;
+  const Manifest& manifest_;
+  const ChunkSink& sink_;
+  std::vector<SetFile> files_;
+  std::vector<Chunk> chunks_;
+  std::atomic<size_t> next_ = 0;
+  std::mutex mutex_;
+  std::vector<Part> parts_;
+  std::exception_ptr failure_;
+  size_t failed_ = SIZE_MAX;
+};
+
+}  // namespace
+
+Manifest read_manifest(const FileTree& tree, const std::string& directory) {
+  const std::string path = directory + "/" + kManifestName;
+  const std::string full = tree.root() + "/" + path;
+  if (!tree.exists(path) && tree.exists(directory)) throw DamagedSet(full + ": missing");
+  std::string text;
+  try {
+    text = tree.read_text(path, kMaxManifestBytes);
+  } catch (const IoError& error) {
+    // No call failed: it is too long, or was cut while it was read.
+    if (error.errno_value() == 0) throw DamagedSet(error.what());
+    throw;
+  }
+  try {
+    return parse_manifest(text);
+  } catch (const Error& error) {
+    throw DamagedSet(full + ": " + error.what());
+  }
+}
+
+void check_files(const FileTree& tree, const std::string& directory, const Manifest& manifest) {
+  const std::string place = tree.root() + "/" + directory + "/";
+  std::vector<std::string> known = {kManifestName};
+  const std::vector<std::string> found = tree.list(directory);
+  for (const FileSums& file : manifest.files) {
+    known.push_back(file.name);
+    if (!std::binary_search(found.begin(), found.end(), file.name))
+      throw DamagedSet(place + file.name + ": missing");
+    const uint64_t bytes = tree.open(directory + "/" + file.name, FileAccess::buffered).size();
+    if (bytes != file.bytes) {
+      throw DamagedSet(place + file.name + ": " + std::to_string(bytes) + " bytes, expected " +
+                       std::to_string(file.bytes));
+    }
+  }
+  std::sort(known.begin(), known.end());
+  for (const std::string& name : found) {
+    if (!std::binary_search(known.begin(), known.end(), name))
+      throw DamagedSet(place + name + ": not in " + kManifestName);
+  }
+}
+
+void read_set(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+              int64_t threads, const ChunkSink& sink) {
+  check_files(tree, directory, manifest);
+  SetReader(tree, directory, manifest, sink).run(threads);
+}
+
+}  // namespace stoker

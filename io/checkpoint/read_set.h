@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "io/checkpoint/manifest.h"
+#include "io/core/error.h"
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+
+// A set of which not every byte is what was written. what() names file, tensor (or header) and
+// offsets of the first damage; Error(ExitCode::storage).
+class DamagedSet final : public Error {
+ public:
+  explicit DamagedSet(const std::string& what) : Error(ExitCode::storage, what) {}
+};
+
+// A verified chunk: its file (index into Manifest::files), its offset there, its bytes (aligned to
+// kDirectAlignment, valid during the call). Called by several threads at once.
+using ChunkSink = std::function<void(size_t file, uint64_t offset, Bytes bytes)>;
+
+// The manifest of the set in `directory`. DamagedSet, or IoError where it cannot be read.
+Manifest read_manifest(const FileTree& tree, const std::string& directory);
+
+// Every file of the manifest is there with its size, and no other beside them: else DamagedSet.
+// Reads none of them: what comes before memory is allocated by their sizes.
+void check_files(const FileTree& tree, const std::string& directory, const Manifest& manifest);
+
+// check_files(), then reads all files of a set with `threads` threads, past the page cache where
+// possible, checks every chunk and hands it to `sink` (which may be empty); then the checksums of
+// the tensors. DamagedSet; IoError; what `sink` throws; of several failures the first by place in
+// the set.
+void read_set(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+              int64_t threads, const ChunkSink& sink);
+
+}  // namespace stoker

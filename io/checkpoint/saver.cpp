@@ -1,0 +1,252 @@
+#include "io/checkpoint/saver.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <random>
+#include <utility>
+
+#include "io/checkpoint/crc32c.h"
+#include "io/checkpoint/tf_saver.h"
+#include "io/core/parallel.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kAttempts = 2;
+
+std::string utc_now() {
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:}{:%S}Z", fmt::gmtime(now), now.time_since_epoch());
+}
+
+std::string random_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+Bytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
+             const std::function<HostMemory(size_t)>& allocate, Hooks hooks)
+    : store_(store),
+      layout_(layout),
+      options_(options),
+      threads_(options.resolve_threads()),
+      hooks_(std::move(hooks)),
+      writer_id_(random_id()),
+      watch_(options.hang_seconds, hooks_.deadline) {
+  for (int64_t i = 0; i < options_.slots; ++i) {
+    free_.push_back(std::make_unique<Snapshot>(layout_, allocate));
+  }
+  copier_ = std::jthread([this] { copy_loop(); });
+  writer_ = std::jthread([this] { write_loop(); });
+}
+
+Saver::~Saver() {
+  const std::lock_guard lock(watch_.mutex());
+  stop_ = true;
+  watch_.set_busy(false);
+}
+
+bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Begun& begun) {
+  begun = Begun::yes;
+  if (!free_.empty()) return true;
+  if (options_.on_backlog == Backlog::block) {
+    const bool moving = watch_.wait_while_moving(lock, [&] { return !free_.empty(); });
+    if (!moving) begun = Begun::hung;
+    return moving;
+  }
+  if (options_.on_backlog == Backlog::replace && !to_write_.empty()) {
+    // The oldest that waits: the one being written is not in the queue any more.
+    free_.push_back(std::move(to_write_.front()->slot));
+    to_write_.pop_front();
+    --unwritten_;
+    begun = Begun::replaced_another;
+    return true;
+  }
+  begun = Begun::skipped;
+  return false;
+}
+
+Saver::Begun Saver::begin(const std::function<TrainingState()>& state) {
+  auto job = std::make_unique<Job>();
+  job->offered = Clock::now();
+  std::unique_lock lock(watch_.mutex());
+  Begun begun{};
+  if (!wait_for_slot(lock, begun)) return begun;
+  job->slot = std::move(free_.back());
+  free_.pop_back();
+  lock.unlock();
+  job->state = state();
+  job->slot->start(job->state);
+  lock.lock();
+  ++copying_;
+  ++unwritten_;
+  to_copy_.push_back(std::move(job));
+  lock.unlock();
+  watch_.step();
+  return begun;
+}
+
+void Saver::finish_copy() {
+  std::unique_lock lock(watch_.mutex());
+  // Copying touches memory only: it ends.
+  watch_.wait(lock, [&] { return copying_ == 0; });
+}
+
+bool Saver::finish_write() {
+  std::unique_lock lock(watch_.mutex());
+  return watch_.wait_while_moving(lock, [&] { return unwritten_ == 0; });
+}
+
+bool Saver::hung() {
+  const std::lock_guard lock(watch_.mutex());
+  return watch_.hung();
+}
+
+uint64_t Saver::set_bytes() const {
+  uint64_t bytes = 0;
+  for (const DataFile& file : layout_.files) bytes += file.bytes;
+  return bytes;
+}
+
+std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
+  std::unique_lock lock(watch_.mutex());
+  watch_.wait(lock, [&] { return stop_ || !queue.empty(); });
+  if (stop_) return nullptr;
+  std::unique_ptr<Job> job = std::move(queue.front());
+  queue.pop_front();
+  return job;
+}
+
+void Saver::copy_loop() {
+  while (std::unique_ptr<Job> job = take(to_copy_)) {
+    std::string error;
+    try {
+      job->slot->finish(job->state, threads_);
+    } catch (const std::exception& failure) {
+      error = failure.what();  // of the device
+    }
+    job->state.keep.reset();
+    if (!error.empty()) {
+      hooks_.done({job->state.step,
+                   {},
+                   seconds(Clock::now() - job->offered),
+                   "copy to staging memory: " + error});
+    }
+    {
+      const std::lock_guard lock(watch_.mutex());
+      --copying_;
+      if (error.empty()) {
+        to_write_.push_back(std::move(job));
+      } else {
+        free_.push_back(std::move(job->slot));
+        --unwritten_;
+      }
+    }
+    watch_.step();
+  }
+}
+
+void Saver::write_loop() {
+  while (std::unique_ptr<Job> job = take(to_write_)) {
+    {
+      const std::lock_guard lock(watch_.mutex());
+      watch_.set_busy(true);
+    }
+    const SaveResult result = write(*job);
+    hooks_.done(result);
+    const std::lock_guard lock(watch_.mutex());
+    free_.push_back(std::move(job->slot));
+    --unwritten_;
+    watch_.set_busy(false);
+  }
+}
+
+// After a failed sync the kernel may have dropped the pages and marked them clean, so that a second
+// sync of the same file succeeds without writing them ("Can applications recover from fsync
+// failures?", ATC 2020). Every attempt therefore writes a new set from the staging memory.
+SaveResult Saver::write(const Job& job) {
+  SaveResult result{job.state.step, job.state.score, 0, {}};
+  for (int attempt = 1; attempt <= kAttempts && !stop_; ++attempt) {
+    bool full = false;
+    try {
+      write_once(job);
+      result.error.clear();
+      break;
+    } catch (const IoError& error) {
+      result.error = error.what();
+      full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
+    } catch (const Error& error) {
+      result.error = error.what();
+    }
+    if (full && !hooks_.make_room()) break;
+  }
+  if (stop_ && result.error.empty() && !store_.has(job.state.step)) {
+    result.error = "the process ended before it was written";
+  }
+  result.seconds = seconds(Clock::now() - job.offered);
+  return result;
+}
+
+void Saver::write_once(const Job& job) {
+  Manifest manifest;
+  manifest.step = job.state.step;
+  manifest.created = utc_now();
+  manifest.writer = writer_id_;
+  manifest.durability = options_.durability == Durability::fsync ? "fsync" : "none";
+  manifest.training = job.state.training;
+  job.slot->describe(manifest);
+
+  struct Image {
+    std::string name;
+    Bytes bytes;
+  };
+  std::vector<Image> images;
+  for (size_t i = 0; i < layout_.files.size(); ++i) {
+    images.push_back({layout_.files[i].name, job.slot->image(i)});
+  }
+  const std::vector<TextFile> texts = tf_saver_texts(manifest);
+  for (const TextFile& text : texts) {
+    images.push_back({text.name, bytes_of(text.text)});
+    manifest.files.push_back(sums_of(text.name, bytes_of(text.text)));
+  }
+
+  SetWriter writer(store_.tree(), store_.directory(), manifest.step, options_.durability);
+  struct Chunk {
+    size_t file;
+    uint64_t offset;
+  };
+  std::vector<Chunk> chunks;
+  for (size_t i = 0; i < images.size(); ++i) {
+    const bool direct = options_.write == WriteMode::automatic && i < layout_.files.size();
+    writer.add_file(images[i].name, images[i].bytes.size(),
+                    direct ? FileAccess::direct : FileAccess::buffered);
+    for (uint64_t at = 0; at < images[i].bytes.size(); at += kChunkBytes) chunks.push_back({i, at});
+  }
+  parallel_for(threads_, static_cast<int64_t>(chunks.size()), [&](int64_t i) {
+    if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
+    const auto [file, offset] = chunks[static_cast<size_t>(i)];
+    const Bytes image = images[file].bytes;
+    writer.write(file, offset, image.subspan(offset, std::min(kChunkBytes, image.size() - offset)));
+    watch_.step();
+  });
+  writer.commit(manifest);
+  watch_.step();
+  if (options_.verify != Verify::all) return;
+  try {
+    read_set(store_.tree(), store_.path(manifest.step), manifest, threads_, {});
+  } catch (const Error&) {
+    store_.remove(manifest.step);
+    throw;
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/checkpoint/checkpointer.h"
+#include "io/checkpoint/options.h"
+#include "io/checkpoint/progress_watch.h"
+#include "io/checkpoint/set_store.h"
+#include "io/checkpoint/snapshot.h"
+
+namespace stoker {
+
+struct SaveResult {
+  int64_t step = 0;
+  std::optional<double> score;
+  double seconds = 0;  // from the offer
+  std::string error;   // empty: committed
+};
+
+// From a state in the trainer's memory to a committed set on the first tier: slots of staging
+// memory, one thread that copies into them and one that writes them. The trainer's thread calls;
+// `done` and `make_room` are called on the writing thread.
+class Saver {
+ public:
+  struct Hooks {
+    // The tier is full: true where something was removed, and another attempt may succeed.
+    std::function<bool()> make_room;
+    std::function<void(const SaveResult&)> done;
+    ProgressWatch::Deadline deadline;  // of the process, once it is known
+  };
+  enum class Begun { yes, skipped, replaced_another, hung };
+
+  Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
+        const std::function<HostMemory(size_t)>& allocate, Hooks hooks);
+  // Gives up what is not committed yet.
+  ~Saver();
+
+  // Takes a slot as on_backlog says, and begins to copy `state()` into it.
+  Begun begin(const std::function<TrainingState()>& state);
+  // Until no copy reads a state any more.
+  void finish_copy();
+  // Until everything begun is committed or has failed. False: it hangs, or time is up.
+  bool finish_write();
+  bool hung();
+  uint64_t set_bytes() const;
+
+ private:
+  struct Job {
+    std::unique_ptr<Snapshot> slot;
+    TrainingState state;
+    TimePoint offered;
+  };
+  using Queue = std::deque<std::unique_ptr<Job>>;
+
+  bool wait_for_slot(std::unique_lock<std::mutex>& lock, Begun& begun);
+  void copy_loop();
+  void write_loop();
+  SaveResult write(const Job& job);
+  void write_once(const Job& job);
+  std::unique_ptr<Job> take(Queue& queue);
+
+  SetStore& store_;
+  const SetLayout layout_;
+  const CheckpointOptions options_;
+  const int64_t threads_;
+  const Hooks hooks_;
+  const std::string writer_id_;
+  ProgressWatch watch_;
+  std::atomic<bool> stop_{false};
+  // Under the watch's mutex:
+  std::vector<std::unique_ptr<Snapshot>> free_;
+  Queue to_copy_;
+  Queue to_write_;
+  int64_t copying_ = 0;  // jobs of which the copy has not ended
+  int64_t unwritten_ = 0;
+  std::jthread copier_;  // last: joined before anything they use goes
+  std::jthread writer_;
+};
+
+}  // namespace stoker

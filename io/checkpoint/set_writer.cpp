@@ -1,0 +1,106 @@
+#include "io/checkpoint/set_writer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <random>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kSetPrefix = "step-";
+constexpr const char* kTemporaryPrefix = ".tmp-";
+constexpr size_t kDigits = 10;
+
+}  // namespace
+
+EnumNames<Durability> enum_names(Durability) {
+  return {{"fsync", Durability::fsync}, {"none", Durability::none}};
+}
+
+std::string set_name(int64_t step) { return fmt::format("{}{:0{}}", kSetPrefix, step, kDigits); }
+
+int64_t step_of(const std::string& name) {
+  if (!name.starts_with(kSetPrefix)) return -1;
+  const char* begin = name.data() + std::strlen(kSetPrefix);
+  const char* end = name.data() + name.size();
+  int64_t step = -1;
+  const auto [stop, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && stop == end && set_name(step) == name ? step : -1;
+}
+
+bool is_garbage(const std::string& name) { return name.starts_with(kTemporaryPrefix); }
+
+SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
+                     Durability durability)
+    : tree_(tree),
+      directory_(std::move(directory)),
+      step_(step),
+      sync_(durability == Durability::fsync) {
+  std::random_device random;
+  const std::string name = fmt::format("{}/{}{}-{:08x}{:08x}", directory_, kTemporaryPrefix,
+                                       set_name(step), random(), random());
+  tree_.make_directories(name);
+  temporary_ = name;
+}
+
+SetWriter::~SetWriter() {
+  files_.clear();
+  if (temporary_.empty()) return;
+  try {
+    tree_.remove_directory(temporary_);
+  } catch (const Error&) {
+    // The tier fails; the next process collects it.
+  }
+}
+
+size_t SetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess access) {
+  files_.push_back({tree_.create(temporary_ + "/" + name, access), bytes});
+  files_.back().file.reserve(bytes);
+  return files_.size() - 1;
+}
+
+void SetWriter::write(size_t file, uint64_t offset, Bytes bytes) {
+  const TreeFile& target = files_[file].file;
+  const size_t tail = target.direct() ? bytes.size() % kDirectAlignment : 0;
+  target.write_at(offset, bytes.first(bytes.size() - tail));
+  if (tail == 0) return;
+  // Direct I/O writes whole blocks; commit() cuts the file to its size.
+  alignas(kDirectAlignment) std::array<uint8_t, kDirectAlignment> block{};
+  std::memcpy(block.data(), bytes.data() + bytes.size() - tail, tail);
+  target.write_at(offset + bytes.size() - tail, block);
+}
+
+void SetWriter::commit(const Manifest& manifest) {
+  for (const File& file : files_) {
+    if (file.file.size() != file.bytes) file.file.truncate(file.bytes);
+    if (sync_) file.file.sync();
+  }
+  files_.clear();
+  tree_.write_text(temporary_ + "/" + kManifestName, manifest_text(manifest), sync_);
+  if (sync_) tree_.sync_directory(temporary_);
+  publish();
+}
+
+void SetWriter::publish() {
+  const std::string final_name = directory_ + "/" + set_name(step_);
+  tree_.rename(temporary_, final_name);
+  try {
+    if (sync_) tree_.sync_directory(directory_);
+  } catch (...) {
+    // Visible, but perhaps not for long: not to be acknowledged, so not to be seen either.
+    try {
+      tree_.rename(final_name, temporary_);
+    } catch (const Error&) {
+      temporary_.clear();
+    }
+    throw;
+  }
+  temporary_.clear();
+}
+
+}  // namespace stoker

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/checkpoint/manifest.h"
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+
+// fsync: nothing is acknowledged before it is on the medium. none: the page cache is trusted, as
+// TensorFlow's Saver does; a power loss may take acknowledged checkpoints.
+enum class Durability { fsync, none };
+EnumNames<Durability> enum_names(Durability);
+
+// "step-0000000020"
+std::string set_name(int64_t step);
+// -1: not the name of a committed set.
+int64_t step_of(const std::string& name);
+// Left behind by a process that was killed: a set before its commit or after its removal.
+bool is_garbage(const std::string& name);
+
+// A set on its way into `directory` of a tier:
+//   1. the constructor makes ".tmp-step-<n>-<random>";
+//   2. add_file() makes a file and reserves its space, so that a full disk shows before any byte
+//      moves; write() fills it;
+//   3. commit() syncs every file, writes and syncs the manifest, syncs the directory, renames it to
+//      "step-<n>", syncs the parent. When it returns, the set is durable; before the rename, nobody
+//      sees any of it. If it throws, the set is not there.
+// Destroyed without commit() it leaves nothing behind (a killed process leaves garbage that the
+// next one collects). One thread, but for write(). Throws IoError.
+class SetWriter {
+ public:
+  SetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability);
+  ~SetWriter();
+  SetWriter(const SetWriter&) = delete;
+  SetWriter& operator=(const SetWriter&) = delete;
+
+  // Returns the file's number for write().
+  size_t add_file(const std::string& name, uint64_t bytes, FileAccess access);
+  // Any thread. offset is a multiple of kDirectAlignment, as is the length, but for the file's end;
+  // the address is aligned as well where access is direct.
+  void write(size_t file, uint64_t offset, Bytes bytes);
+  void commit(const Manifest& manifest);
+
+ private:
+  struct File {
+    TreeFile file;
+    uint64_t bytes;
+  };
+  void publish();
+
+  const FileTree& tree_;
+  const std::string directory_;
+  const int64_t step_;
+  const bool sync_;
+  std::string temporary_;
+  std::vector<File> files_;
+};
+
+}  // namespace stoker

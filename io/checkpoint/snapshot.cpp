@@ -1,0 +1,98 @@
+#include "io/checkpoint/snapshot.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "io/checkpoint/crc32c.h"
+#include "io/core/parallel.h"
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+namespace {
+
+uint64_t padded(uint64_t bytes) {
+  return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+}
+
+}  // namespace
+
+Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate)
+    : layout_(layout) {
+  uint64_t total = 0;
+  for (const DataFile& file : layout_.files) total += padded(file.bytes);
+  memory_ = allocate(total + kDirectAlignment);
+  // Every page is touched now: the first checkpoint must not pay for page faults.
+  for (uint64_t i = 0; i < memory_.bytes; i += kDirectAlignment) memory_.data.get()[i] = 0;
+  auto address = padded(reinterpret_cast<uintptr_t>(memory_.data.get()));
+  for (size_t i = 0; i < layout_.files.size(); ++i) {
+    images_.push_back(reinterpret_cast<uint8_t*>(address));
+    address += padded(layout_.files[i].bytes);
+    plan(i);
+  }
+}
+
+void Snapshot::plan(size_t number) {
+  const DataFile& file = layout_.files[number];
+  std::memcpy(images_[number], file.header.data(), file.header.size());
+  split({number, 0, file.header.size(), kHeader, 0, 0});
+  for (const TensorPiece& piece : file.pieces) {
+    split({number, piece.offset, piece.bytes, piece.tensor, piece.begin, 0});
+  }
+}
+
+void Snapshot::split(Unit unit) {
+  while (unit.bytes > 0) {
+    Unit part = unit;
+    part.bytes = std::min(unit.bytes, kChunkBytes - unit.offset % kChunkBytes);
+    units_.push_back(part);
+    unit.offset += part.bytes;
+    unit.begin += part.bytes;
+    unit.bytes -= part.bytes;
+  }
+}
+
+void Snapshot::start(const TrainingState& state) {
+  if (!state.device) return;
+  std::vector<CopyTarget> targets;
+  for (size_t file = 0; file < layout_.files.size(); ++file) {
+    for (const TensorPiece& piece : layout_.files[file].pieces) {
+      if (state.tensors[piece.tensor] != nullptr) continue;
+      targets.push_back({piece.tensor, piece.begin, piece.bytes, images_[file] + piece.offset});
+    }
+  }
+  state.device->start(targets);
+}
+
+void Snapshot::finish(const TrainingState& state, int64_t threads) {
+  if (state.device) state.device->wait();
+  parallel_for(threads, static_cast<int64_t>(units_.size()), [&](int64_t i) {
+    Unit& unit = units_[static_cast<size_t>(i)];
+    uint8_t* to = images_[unit.file] + unit.offset;
+    const uint8_t* from = unit.tensor == kHeader ? nullptr : state.tensors[unit.tensor];
+    unit.sum = from == nullptr ? crc32c({to, unit.bytes})
+                               : copy_crc32c(to, {from + unit.begin, unit.bytes});
+  });
+}
+
+void Snapshot::describe(Manifest& manifest) const {
+  manifest.layout = layout_;
+  manifest.tensor_sums.assign(layout_.tensors.size(), 0);
+  for (const DataFile& file : layout_.files) manifest.files.push_back({file.name, file.bytes, {}});
+  for (const Unit& unit : units_) {
+    // Units are in the order of the files, and the pieces of a tensor are in order.
+    std::vector<uint32_t>& chunks = manifest.files[unit.file].chunks;
+    if (unit.offset % kChunkBytes == 0) chunks.push_back(0);
+    chunks.back() = crc32c_combine(chunks.back(), unit.sum, unit.bytes);
+    if (unit.tensor == kHeader) continue;
+    uint32_t& tensor = manifest.tensor_sums[unit.tensor];
+    tensor = crc32c_combine(tensor, unit.sum, unit.bytes);
+  }
+}
+
+uint64_t Snapshot::bytes() const {
+  uint64_t bytes = 0;
+  for (const DataFile& file : layout_.files) bytes += file.bytes;
+  return bytes;
+}
+
+}  // namespace stoker

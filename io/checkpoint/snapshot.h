@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "io/checkpoint/manifest.h"
+#include "io/core/memory.h"
+
+namespace stoker {
+
+// Where a part of a tensor is to be copied to.
+struct CopyTarget {
+  size_t tensor = 0;
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+  uint8_t* to = nullptr;
+};
+
+// Copies tensors from a device's memory to the host's, beside the device's other work. The
+// trainer's thread, but for wait().
+class DeviceCopies {
+ public:
+  virtual ~DeviceCopies() = default;
+  // Starts the copies behind all work queued so far, and returns at once.
+  virtual void start(std::span<const CopyTarget> targets) = 0;
+  // Work that the device is given from now on begins after the copies. Does not block the host.
+  virtual void fence() = 0;
+  // Blocks until the copies have ended. Any thread.
+  virtual void wait() = 0;
+};
+
+// The state of a training run at a step, as it is handed to a Checkpointer. Tensors are in the
+// order of Checkpointer::Inputs::tensors.
+struct TrainingState {
+  int64_t step = 0;
+  std::optional<double> score;           // of an evaluation of this state; higher is better
+  nlohmann::json training;               // everything that is no tensor
+  std::vector<const uint8_t*> tensors;   // host addresses; null: on the device
+  std::shared_ptr<DeviceCopies> device;  // null where all are on the host
+  std::shared_ptr<void> keep;            // owns what `tensors` points to
+};
+
+// One slot of staging memory: the images of a set's data files, and their checksums. The memory is
+// allocated and faulted in by the constructor and used again and again. One thread at a time.
+class Snapshot {
+ public:
+  // `allocate`: memory that the device copies to at full speed; aligned to at least 64 bytes.
+  Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate);
+
+  // Starts the copies of tensors that are on a device. The trainer's thread.
+  void start(const TrainingState& state);
+  // Copies the rest with `threads` threads, waits for the device, and sums everything. When it
+  // returns, `state`'s memory is not needed any more.
+  void finish(const TrainingState& state, int64_t threads);
+
+  const SetLayout& layout() const { return layout_; }
+  // The image of a data file; aligned to kDirectAlignment.
+  Bytes image(size_t file) const { return {images_[file], layout_.files[file].bytes}; }
+  // After finish(): the manifest's layout and checksums.
+  void describe(Manifest& manifest) const;
+  uint64_t bytes() const;
+
+ private:
+  // A part of a file within one chunk and one piece (or the header).
+  struct Unit {
+    size_t file;
+    uint64_t offset;  // in the file
+    uint64_t bytes;
+    size_t tensor;   // kHeader: none
+    uint64_t begin;  // in the tensor
+    uint32_t sum;
+  };
+  static constexpr size_t kHeader = SIZE_MAX;
+  void plan(size_t file);
+  void split(Unit unit);
+
+  const SetLayout& layout_;
+  HostMemory memory_;
+  std::vector<uint8_t*> images_;
+  std::vector<Unit> units_;
+};
+
+}  // namespace stoker

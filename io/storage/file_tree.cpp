@@ -1,0 +1,332 @@
+#include "io/storage/file_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+using Op = FileCall::Op;
+
+int64_t result_of(int64_t value) { return value < 0 ? -errno : value; }
+
+// The layers from `depth` inwards, then the kernel.
+int64_t descend(const std::vector<std::shared_ptr<FileLayer>>& layers, size_t depth,
+                const FileCall& call, const FileLayer::Next& perform) {
+  if (depth == 0) return perform(call);
+  return layers[depth - 1]->call(
+      call, [&](const FileCall& inner) { return descend(layers, depth - 1, inner, perform); });
+}
+
+// 0: `path` is a directory.
+int64_t find_directory(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return -errno;
+  return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
+}
+
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+}  // namespace
+
+const char* to_string(Op op) {
+  switch (op) {
+    case Op::open:
+      return "open";
+    case Op::create:
+      return "create";
+    case Op::lock:
+      return "lock";
+    case Op::read:
+      return "read";
+    case Op::write:
+      return "write";
+    case Op::reserve:
+      return "reserve space for";
+    case Op::truncate:
+      return "truncate";
+    case Op::sync:
+      return "sync";
+    case Op::make_directory:
+      return "make directory";
+    case Op::rename:
+    case Op::replace:
+      return "rename";
+    case Op::remove:
+      return "remove";
+    case Op::remove_directory:
+      return "remove directory";
+    case Op::list:
+      return "list";
+    case Op::stat:
+      return "look at";
+    case Op::sync_directory:
+      return "sync directory";
+  }
+  return "use";
+}
+
+uint64_t TreeFile::size() const {
+  struct stat status {};
+  tree_->run({.op = Op::stat, .path = path_},
+             [&](const FileCall&) { return result_of(::fstat(file_.get(), &status)); });
+  return static_cast<uint64_t>(status.st_size);
+}
+
+int64_t TreeFile::resumable(int64_t count) const {
+  return direct_ ? count - count % static_cast<int64_t>(kDirectAlignment) : count;
+}
+
+void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
+  while (!out.empty()) {
+    const uint64_t end = offset + out.size();
+    int64_t count =
+        tree_->run({.op = Op::read, .path = path_, .offset = offset, .bytes = out.size()},
+                   [&](const FileCall& call) {
+                     return result_of(::pread(file_.get(), out.data(), call.bytes,
+                                              static_cast<off_t>(call.offset)));
+                   });
+    const uint64_t reached = offset + static_cast<uint64_t>(count);
+    if (reached < end) count = resumable(count);
+    if (count == 0) {
+      throw IoError("read " + tree_->full(path_) + ": the file ends at byte " +
+                        std::to_string(reached) + ", " + std::to_string(end - reached) +
+                        " bytes are missing",
+                    0);
+    }
+    offset += static_cast<uint64_t>(count);
+    out = out.subspan(static_cast<size_t>(count));
+  }
+}
+
+void TreeFile::write_at(uint64_t offset, Bytes bytes) const {
+  while (!bytes.empty()) {
+    int64_t count = tree_->run({.op = Op::write,
+                                .path = path_,
+                                .offset = offset,
+                                .bytes = bytes.size(),
+                                .data = bytes.data()},
+                               [&](const FileCall& call) {
+                                 return result_of(::pwrite(file_.get(), call.data, call.bytes,
+                                                           static_cast<off_t>(call.offset)));
+                               });
+    if (static_cast<uint64_t>(count) < bytes.size()) count = resumable(count);
+    if (count == 0) throw_errno("write", tree_->full(path_), EIO);
+    offset += static_cast<uint64_t>(count);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void TreeFile::reserve(uint64_t bytes) const {
+  if (bytes == 0) return;
+  tree_->run(
+      {.op = Op::reserve, .path = path_, .bytes = bytes},
+      [&](const FileCall& call) {
+        const int64_t result =
+            result_of(::fallocate(file_.get(), 0, 0, static_cast<off_t>(call.bytes)));
+        return result == -ENOSYS ? -EOPNOTSUPP : result;
+      },
+      EOPNOTSUPP);
+}
+
+void TreeFile::truncate(uint64_t bytes) const {
+  tree_->run({.op = Op::truncate, .path = path_, .bytes = bytes}, [&](const FileCall& call) {
+    return result_of(::ftruncate(file_.get(), static_cast<off_t>(call.bytes)));
+  });
+}
+
+void TreeFile::sync() const {
+  tree_->run({.op = Op::sync, .path = path_},
+             [&](const FileCall&) { return result_of(::fsync(file_.get())); });
+}
+
+FileTree FileTree::behind(std::shared_ptr<FileLayer> layer) const {
+  FileTree tree = *this;
+  tree.layers_.push_back(std::move(layer));
+  return tree;
+}
+
+std::string FileTree::full(const std::string& path) const {
+  return path.empty() ? root_ : root_ + "/" + path;
+}
+
+int64_t FileTree::run(const FileCall& call, const FileLayer::Next& perform, int accepted) const {
+  for (;;) {
+    const int64_t result = descend(layers_, layers_.size(), call, perform);
+    if (result >= 0 || (accepted != 0 && result == -accepted)) return result;
+    if (result == -EINTR) continue;
+    const std::string target = call.to.empty() ? "" : " to " + full(call.to);
+    throw_errno(to_string(call.op), full(call.path) + target, static_cast<int>(-result));
+  }
+}
+
+TreeFile FileTree::open(const std::string& path, FileAccess access) const {
+  bool direct = access == FileAccess::direct;
+  FileDescriptor file;
+  run({.op = Op::open, .path = path}, [&](const FileCall&) {
+    const std::string name = full(path);
+    // O_NONBLOCK: a FIFO must not hang; regular files ignore it.
+    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+    file = FileDescriptor(::open(name.c_str(), flags | (direct ? O_DIRECT : 0)));
+    if (!file && direct && errno == EINVAL) {
+      direct = false;
+      file = FileDescriptor(::open(name.c_str(), flags));
+    }
+    return result_of(file.get());
+  });
+  return TreeFile(*this, path, std::move(file), direct);
+}
+
+TreeFile FileTree::create(const std::string& path, FileAccess access) const {
+  bool direct = access == FileAccess::direct;
+  FileDescriptor file;
+  run({.op = Op::create, .path = path}, [&](const FileCall&) {
+    const std::string name = full(path);
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    file = FileDescriptor(::open(name.c_str(), flags | O_EXCL | (direct ? O_DIRECT : 0), 0666));
+    if (!file && direct && errno == EINVAL) {
+      direct = false;
+      // Linux makes the file before it refuses O_DIRECT.
+      file = FileDescriptor(::open(name.c_str(), flags | O_TRUNC, 0666));
+    }
+    return result_of(file.get());
+  });
+  return TreeFile(*this, path, std::move(file), direct);
+}
+
+FileDescriptor FileTree::lock(const std::string& path) const {
+  FileDescriptor file;
+  const auto perform = [&](const FileCall&) {
+    file = FileDescriptor(::open(full(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!file) return int64_t{-errno};
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    const int64_t result = result_of(::fcntl(file.get(), F_OFD_SETLK, &whole));
+    return result == -EACCES ? -EAGAIN : result;
+  };
+  if (run({.op = Op::lock, .path = path}, perform, EAGAIN) == -EAGAIN) return {};
+  return file;
+}
+
+bool FileTree::exists(const std::string& path) const {
+  const auto perform = [&](const FileCall&) {
+    const int64_t result = result_of(::access(full(path).c_str(), F_OK));
+    return result == -ENOTDIR ? -ENOENT : result;
+  };
+  return run({.op = Op::stat, .path = path}, perform, ENOENT) == 0;
+}
+
+void FileTree::make_directories(const std::string& path) const {
+  const auto find = [&](const FileCall&) { return find_directory(full(path)); };
+  if (run({.op = Op::stat, .path = path}, find, ENOENT) == 0) return;
+  if (path.empty()) {
+    // The root itself may lie several new directories deep.
+    run({.op = Op::make_directory, .path = path}, [&](const FileCall&) {
+      try {
+        stoker::make_directories(root_);
+        return int64_t{0};
+      } catch (const IoError& error) {
+        return -int64_t{error.errno_value()};
+      }
+    });
+    return;
+  }
+  make_directories(parent_of(path));
+  const auto perform = [&](const FileCall&) {
+    const int64_t result = result_of(::mkdir(full(path).c_str(), 0777));
+    return result == -EEXIST ? find_directory(full(path)) : result;  // somebody was quicker
+  };
+  run({.op = Op::make_directory, .path = path}, perform);
+  sync_directory(parent_of(path));
+}
+
+void FileTree::rename(const std::string& from, const std::string& to) const {
+  run({.op = Op::rename, .path = from, .to = to}, [&](const FileCall&) {
+    const std::string a = full(from), b = full(to);
+    const int result = ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_NOREPLACE);
+    if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return result_of(result);
+    // A file system without RENAME_NOREPLACE. Whoever holds the lock is alone here.
+    if (::access(b.c_str(), F_OK) == 0) return int64_t{-EEXIST};
+    return result_of(::rename(a.c_str(), b.c_str()));
+  });
+}
+
+void FileTree::replace(const std::string& from, const std::string& to) const {
+  run({.op = Op::replace, .path = from, .to = to},
+      [&](const FileCall&) { return result_of(::rename(full(from).c_str(), full(to).c_str())); });
+}
+
+void FileTree::remove(const std::string& path) const {
+  run(
+      {.op = Op::remove, .path = path},
+      [&](const FileCall&) { return result_of(::unlink(full(path).c_str())); }, ENOENT);
+}
+
+void FileTree::remove_directory(const std::string& path) const {
+  for (const std::string& name : list(path)) remove(path + "/" + name);
+  run(
+      {.op = Op::remove_directory, .path = path},
+      [&](const FileCall&) { return result_of(::rmdir(full(path).c_str())); }, ENOENT);
+}
+
+std::vector<std::string> FileTree::list(const std::string& path) const {
+  std::vector<std::string> names;
+  run(
+      {.op = Op::list, .path = path},
+      [&](const FileCall&) {
+        using Directory = std::unique_ptr<DIR, decltype([](DIR* d) { ::closedir(d); })>;
+        const Directory directory(::opendir(full(path).c_str()));
+        if (!directory) return int64_t{-errno};
+        names.clear();
+        errno = 0;
+        while (const dirent* entry = ::readdir(directory.get())) {
+          const std::string name = entry->d_name;
+          if (name != "." && name != "..") names.push_back(name);
+          errno = 0;
+        }
+        return int64_t{-errno};
+      },
+      ENOENT);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void FileTree::sync_directory(const std::string& path) const {
+  run({.op = Op::sync_directory, .path = path}, [&](const FileCall&) {
+    const FileDescriptor file(::open(full(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return file ? result_of(::fsync(file.get())) : int64_t{-errno};
+  });
+}
+
+std::string FileTree::read_text(const std::string& path, uint64_t limit) const {
+  const TreeFile file = open(path, FileAccess::buffered);
+  const uint64_t size = file.size();
+  if (size > limit) {
+    throw IoError("read " + full(path) + ": " + std::to_string(size) + " bytes; at most " +
+                      std::to_string(limit) + " are expected here",
+                  0);
+  }
+  std::string text(size, '\0');
+  file.read_at(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()});
+  return text;
+}
+
+void FileTree::write_text(const std::string& path, const std::string& text, bool sync) const {
+  const TreeFile file = create(path, FileAccess::buffered);
+  file.write_at(0, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  if (sync) file.sync();
+}
+
+}  // namespace stoker

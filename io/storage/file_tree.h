@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/core/file.h"
+#include "io/core/memory.h"
+
+// The one way to the files of a tier for those who need more than whole objects: byte ranges,
+// reserved space, atomic renames, syncs. Every system call passes a chain of layers first, so that
+// an emulated tier can slow it down, and a test can record it or let it fail.
+
+namespace stoker {
+
+// One system call on a path relative to the root of its tree ("" is the root).
+struct FileCall {
+  enum class Op {
+    open,  // an existing file for reading
+    create,
+    lock,
+    read,
+    write,
+    reserve,  // fallocate
+    truncate,
+    sync,
+    make_directory,
+    rename,   // fails where `to` exists
+    replace,  // rename over `to`
+    remove,
+    remove_directory,
+    list,
+    stat,  // size() and exists()
+    sync_directory
+  };
+  Op op;
+  std::string path;
+  std::string to = {};            // rename, replace
+  uint64_t offset = 0;            // read, write
+  uint64_t bytes = 0;             // read, write, reserve, truncate
+  const uint8_t* data = nullptr;  // write
+};
+
+const char* to_string(FileCall::Op op);
+
+// What stands between a FileTree and the kernel. Any thread.
+class FileLayer {
+ public:
+  // Performs the call: bytes for read and write (which may be fewer than asked for), else 0; -errno
+  // where it failed.
+  using Next = std::function<int64_t(const FileCall&)>;
+  virtual ~FileLayer() = default;
+  virtual int64_t call(const FileCall& call, const Next& next) = 0;
+};
+
+class FileTree;
+
+// A file of a tree; closed by the destructor. Different ranges may be read and written by different
+// threads at once. Everything throws IoError.
+class TreeFile {
+ public:
+  uint64_t size() const;
+  // All of `out`; a file that ends before is an IoError.
+  void read_at(uint64_t offset, std::span<uint8_t> out) const;
+  // All of `bytes`, in pieces where the kernel takes fewer. With direct I/O offset, length and
+  // address are multiples of kDirectAlignment.
+  void write_at(uint64_t offset, Bytes bytes) const;
+  // Space for the first `bytes` bytes, so that a full disk shows before any is written. A file
+  // system that cannot reserve is none the worse.
+  void reserve(uint64_t bytes) const;
+  void truncate(uint64_t bytes) const;
+  void sync() const;
+  // Reads and writes go past the page cache.
+  bool direct() const { return direct_; }
+  int descriptor() const { return file_.get(); }
+
+ private:
+  friend class FileTree;
+  TreeFile(const FileTree& tree, std::string path, FileDescriptor file, bool direct)
+      : tree_(&tree), path_(std::move(path)), file_(std::move(file)), direct_(direct) {}
+  // After a piece of `count` bytes: how many of them need no second try.
+  int64_t resumable(int64_t count) const;
+  const FileTree* tree_;
+  std::string path_;
+  FileDescriptor file_;
+  bool direct_;
+};
+
+inline constexpr uint64_t kDirectAlignment = 4096;
+
+// direct: O_DIRECT where the file system takes it, else through the page cache.
+enum class FileAccess { buffered, direct };
+
+// The files below one directory. Any thread; files refer to it and must not outlive it. Paths are
+// relative to the root. Everything throws IoError that names operation and full path.
+class FileTree {
+ public:
+  explicit FileTree(std::string root) : root_(std::move(root)) {}
+  // The same files behind one more layer, which sees a call before the others do.
+  FileTree behind(std::shared_ptr<FileLayer> layer) const;
+  const std::string& root() const { return root_; }
+
+  TreeFile open(const std::string& path, FileAccess access) const;
+  // A new, empty file.
+  TreeFile create(const std::string& path, FileAccess access) const;
+  // An exclusive lock (of the open file description) on `path`, made if need be, held until the
+  // result is destroyed or the process ends. Empty: somebody else holds it.
+  FileDescriptor lock(const std::string& path) const;
+
+  bool exists(const std::string& path) const;
+  // With everything above it; each new entry is durable.
+  void make_directories(const std::string& path) const;
+  void rename(const std::string& from, const std::string& to) const;
+  void replace(const std::string& from, const std::string& to) const;
+  void remove(const std::string& path) const;            // absent is fine
+  void remove_directory(const std::string& path) const;  // with its files; absent is fine
+  // Sorted names of a directory's entries; empty where it is absent.
+  std::vector<std::string> list(const std::string& path) const;
+  void sync_directory(const std::string& path) const;
+
+  // Small files, read and written as a whole. read_text refuses more than `limit` bytes.
+  std::string read_text(const std::string& path, uint64_t limit) const;
+  // A new file under `path`, synced where `sync`.
+  void write_text(const std::string& path, const std::string& text, bool sync) const;
+
+ private:
+  friend class TreeFile;
+  // Passes the call through the layers to `perform`, again after EINTR. A result below 0 is thrown
+  // as an IoError, but for `accepted`, an errno that is returned as -errno.
+  int64_t run(const FileCall& call, const FileLayer::Next& perform, int accepted = 0) const;
+  std::string full(const std::string& path) const;
+
+  std::string root_;
+  std::vector<std::shared_ptr<FileLayer>> layers_;  // the outermost last
+};
+
+}  // namespace stoker

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace stoker {
+
+// What `f` returns in a child process in which `directory` is a new file system of `type` ("tmpfs",
+// "ramfs") mounted with `options` ("size=1m"), or "exception: <what>". It is gone with the child.
+// Absent: this machine does not let us mount; skip the test. To be called where no other thread
+// runs.
+inline std::optional<std::string> run_mounted(const std::string& directory, const std::string& type,
+                                              const std::string& options,
+                                              const std::function<std::string()>& f) {
+  constexpr int kNotPermitted = 77;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  std::fflush(nullptr);
+  const uid_t user = ::getuid();
+  const gid_t group = ::getgid();
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork");
+  if (child == 0) {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ::_exit(kNotPermitted);
+    const auto map = [](const char* file, const std::string& text) {
+      if (std::FILE* out = std::fopen(file, "w")) std::fputs(text.c_str(), out), std::fclose(out);
+    };
+    map("/proc/self/setgroups", "deny");
+    map("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
+    map("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+    if (::mount("none", directory.c_str(), type.c_str(), 0, options.c_str()) != 0) {
+      ::_exit(kNotPermitted);
+    }
+    std::string text;
+    try {
+      text = f();
+    } catch (const std::exception& error) {
+      text = std::string("exception: ") + error.what();
+    }
+    ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0
+                                                                                            : 1);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char block[4096];
+  for (ssize_t count; (count = ::read(ends[0], block, sizeof block)) > 0;) {
+    text.append(block, static_cast<size_t>(count));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) return std::nullopt;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return "died: " + std::to_string(status);
+  return text;
+}
+
+}  // namespace stoker
