@@ -15,6 +15,7 @@ class Experiment {
 
   const ExperimentOptions& options() const { return options_; }
   Device& device() { return *device_; }
+  const Tiers& tiers() const { return tiers_; }
   const Dataset& dataset() const { return *dataset_; }
   const Decoder& decoder() const { return *decoder_; }
 

@@ -10,11 +10,12 @@ Spread spread(std::vector<double> values) {
   const size_t half = values.size() / 2;
   const bool odd = values.size() % 2 == 1;
   const double median = odd ? values[half] : (values[half - 1] + values[half]) / 2;
-  return {values.front(), median, values.back()};
+  const size_t rank = (values.size() * 99 + 99) / 100;
+  return {values.front(), median, values[rank - 1], values.back()};
 }
 
 void to_json(nlohmann::json& json, const Spread& spread) {
-  json = {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
+  json = {{"min", spread.min}, {"median", spread.median}, {"p99", spread.p99}, {"max", spread.max}};
 }
 
 }  // namespace stoker

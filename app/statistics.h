@@ -5,10 +5,11 @@
 
 namespace stoker {
 
-// Minimum, median and maximum of repeated measurements.
+// Minimum, median, 99th percentile (nearest rank) and maximum of repeated measurements.
 struct Spread {
   double min = 0;
   double median = 0;
+  double p99 = 0;
   double max = 0;
 };
 

@@ -23,9 +23,9 @@ Kind kind() {
 }  // namespace
 
 std::vector<Kind> kinds() {
-  return {kind<Storage>(), kind<Dataset>(),   kind<Decoder>(),  kind<Loader>(),     kind<Device>(),
-          kind<Model>(),   kind<Optimizer>(), kind<Schedule>(), kind<Checkpointer>(),
-          kind<MetricsSink>()};
+  return {kind<Storage>(),      kind<Dataset>(),    kind<Decoder>(),   kind<Loader>(),
+          kind<Device>(),       kind<Model>(),      kind<Optimizer>(), kind<Schedule>(),
+          kind<Checkpointer>(), kind<MetricsSink>()};
 }
 
 Kind find_kind(const std::string& name) {
