@@ -19,7 +19,7 @@ class BurstBuffer final : public Engine {
  public:
   using Options = BurstBufferOptions;
   BurstBuffer(const Options& options, const Inputs& inputs)
-      : Engine(options, inputs, {options.fast->name, options.slow->name}) {}
+      : Engine(options, inputs, WriteTo::fast) {}
 };
 
 STOKER_REGISTER(Checkpointer, "burst_buffer", BurstBuffer);

@@ -15,8 +15,7 @@ struct DirectOptions : CheckpointOptions {
 class Direct final : public Engine {
  public:
   using Options = DirectOptions;
-  Direct(const Options& options, const Inputs& inputs)
-      : Engine(options, inputs, {options.slow->name}) {}
+  Direct(const Options& options, const Inputs& inputs) : Engine(options, inputs, WriteTo::slow) {}
 };
 
 STOKER_REGISTER(Checkpointer, "direct", Direct);

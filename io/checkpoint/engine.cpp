@@ -16,24 +16,17 @@ constexpr double kSafety = 1.2;
 
 }  // namespace
 
-Engine::Engine(const CheckpointOptions& options, const Inputs& inputs,
-               const std::vector<std::string>& tiers)
+Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo write_to)
     : options_(options),
       stop_requested_(inputs.stop_requested),
       info_(inputs.info),
-      warn_(inputs.warn) {
-  const std::string directory = options_.directory.empty() ? inputs.directory : options_.directory;
-  for (const std::string& name : tiers) {
-    const FileTree* files = inputs.tiers.at(name).files();
-    if (files == nullptr) {
-      throw Error(ExitCode::config, "tier '" + name +
-                                        "' keeps no files, so it can hold no checkpoints; name one "
-                                        "of type posix, or around one");
-    }
-    stores_.push_back(std::make_unique<SetStore>(name, *files, directory));
-  }
+      warn_(inputs.warn),
+      write_to_(write_to) {
+  if (options_.fast && options_.fast->name != options_.slow->name)
+    add_store(options_.fast->name, inputs);
+  add_store(options_.slow->name, inputs);
   const auto deadline = [this] { return this->deadline(); };
-  if (stores_.size() > 1) {
+  if (write_to_ == WriteTo::fast) {
     drain_ = std::make_unique<Drain>(
         first(), last(), options_,
         Drain::Hooks{[this](int64_t step, double s) { drained(step, s); },
@@ -51,6 +44,18 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs,
 }
 
 Engine::~Engine() = default;
+
+void Engine::add_store(const std::string& tier, const Inputs& inputs) {
+  const FileTree* files = inputs.tiers.at(tier).files();
+  if (files == nullptr) {
+    throw Error(ExitCode::config,
+                "tier '" + tier +
+                    "' keeps no files, so it can hold no checkpoints; name one of "
+                    "type posix, or around one");
+  }
+  stores_.push_back(std::make_unique<SetStore>(
+      tier, *files, options_.directory.empty() ? inputs.directory : options_.directory));
+}
 
 bool Engine::due(const CheckpointOffer& offer) const {
   if (offer.step == last_step_) return false;
@@ -181,7 +186,8 @@ void Engine::drained(int64_t step, double seconds) {
                           last().tier(), seconds));
   try {
     last().point_latest(step, options_.durability);
-    for (const auto& store : stores_) apply_retention(*store);
+    apply_retention(first());
+    apply_retention(last());
   } catch (const Error& error) {
     news(true, std::string("after the drain: ") + error.what());
   }

@@ -21,9 +21,10 @@ namespace stoker {
 // burst_buffer only say which tiers. Contract: Checkpointer's.
 class Engine : public Checkpointer {
  public:
-  // `tiers`: one, or the fast and the slow one.
-  Engine(const CheckpointOptions& options, const Inputs& inputs,
-         const std::vector<std::string>& tiers);
+  // Writes to the fast tier and drains to the slow one, or to the slow one at once. Restores from
+  // every tier that is named, so that a run may go on with the other checkpointer.
+  enum class WriteTo { fast, slow };
+  Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo write_to);
   ~Engine() override;
 
   std::optional<LoadedState> load() final;
@@ -33,8 +34,9 @@ class Engine : public Checkpointer {
   CheckpointStatus status() final;
 
  private:
-  SetStore& first() { return *stores_.front(); }
+  SetStore& first() { return write_to_ == WriteTo::fast ? *stores_.front() : *stores_.back(); }
   SetStore& last() { return *stores_.back(); }
+  void add_store(const std::string& tier, const Inputs& inputs);
   void open();
   std::set<int64_t> all_steps();
   std::optional<LoadedState> newest_intact();
@@ -60,8 +62,9 @@ class Engine : public Checkpointer {
   const std::function<std::optional<TimePoint>()> stop_requested_;
   const Notify info_;
   const Notify warn_;
-  std::vector<std::unique_ptr<SetStore>> stores_;
-  int64_t last_step_ = -1;  // of the newest save that began
+  const WriteTo write_to_;
+  std::vector<std::unique_ptr<SetStore>> stores_;  // the fast tier's, where there is one, first
+  int64_t last_step_ = -1;                         // of the newest save that began
   int64_t last_epochs_ = 0;
   TimePoint last_begin_ = Clock::now();
 

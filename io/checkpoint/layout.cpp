@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -142,10 +143,13 @@ EnumNames<FileLayout> enum_names(FileLayout) {
 SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
   check(tensors);
   if (shards < 1 || shards > kMaxShards) fail(std::to_string(shards) + " shards");
-  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
-    return dtype_bytes(a.dtype) > dtype_bytes(b.dtype);
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return dtype_bytes(tensors[a].dtype) > dtype_bytes(tensors[b].dtype);
   });
-  SetLayout layout{format, std::move(tensors), std::vector<DataFile>(static_cast<size_t>(shards))};
+  SetLayout layout{format, {}, std::vector<DataFile>(static_cast<size_t>(shards)), order};
+  for (const size_t source : order) layout.tensors.push_back(std::move(tensors[source]));
   deal(layout.tensors, layout.files);
   for (size_t i = 0; i < layout.files.size(); ++i) {
     DataFile& file = layout.files[i];

@@ -56,6 +56,8 @@ struct SetLayout {
   FileLayout format = FileLayout::safetensors;
   std::vector<TensorInfo> tensors;  // sorted so that each is aligned to its element size
   std::vector<DataFile> files;
+  std::vector<size_t>
+      sources;  // of make_layout(): where each tensor stood in the list it was given
 };
 
 inline constexpr uint64_t kMaxTensors = 10'000;

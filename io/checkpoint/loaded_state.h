@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/checkpoint/manifest.h"
+#include "io/core/memory.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
@@ -26,7 +27,7 @@ class LoadedState {
  private:
   Manifest manifest_;
   std::string path_;
-  std::vector<std::shared_ptr<uint8_t>> files_;
+  std::vector<HostMemory> files_;
 };
 
 }  // namespace stoker

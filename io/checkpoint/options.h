@@ -56,7 +56,7 @@ struct CheckpointOptions {
 
   template <class V>
   void visit(V& v) {
-    v("fast", fast, "the tier that training waits for (burst_buffer)");
+    v("fast", fast, "the tier that training waits for (burst_buffer); all restore from it");
     v("slow", slow, "the tier where sets stay: direct writes, burst_buffer drains to it");
     v("every_steps", every_steps, "a checkpoint after so many steps", Limits{1, 1e15});
     v("every_seconds", every_seconds, "a checkpoint when so much time has passed",

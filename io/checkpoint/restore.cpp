@@ -29,7 +29,7 @@ void Engine::open() {
     try {
       store->open_for_writing();
     } catch (const IoError& error) {
-      if (store == stores_.front()) throw;
+      if (store.get() == &first()) throw;
       news(true, fmt::format("tier '{}' cannot be used now: {}; checkpoints stay on '{}' meanwhile",
                              store->tier(), error.what(), first().tier()));
       const std::lock_guard lock(mutex_);

@@ -56,8 +56,9 @@ void Snapshot::start(const TrainingState& state) {
   std::vector<CopyTarget> targets;
   for (size_t file = 0; file < layout_.files.size(); ++file) {
     for (const TensorPiece& piece : layout_.files[file].pieces) {
-      if (state.tensors[piece.tensor] != nullptr) continue;
-      targets.push_back({piece.tensor, piece.begin, piece.bytes, images_[file] + piece.offset});
+      const size_t source = layout_.sources[piece.tensor];
+      if (state.tensors[source] != nullptr) continue;
+      targets.push_back({source, piece.begin, piece.bytes, images_[file] + piece.offset});
     }
   }
   state.device->start(targets);
@@ -68,7 +69,8 @@ void Snapshot::finish(const TrainingState& state, int64_t threads) {
   parallel_for(threads, static_cast<int64_t>(units_.size()), [&](int64_t i) {
     Unit& unit = units_[static_cast<size_t>(i)];
     uint8_t* to = images_[unit.file] + unit.offset;
-    const uint8_t* from = unit.tensor == kHeader ? nullptr : state.tensors[unit.tensor];
+    const uint8_t* from =
+        unit.tensor == kHeader ? nullptr : state.tensors[layout_.sources[unit.tensor]];
     unit.sum = from == nullptr ? crc32c({to, unit.bytes})
                                : copy_crc32c(to, {from + unit.begin, unit.bytes});
   });

@@ -14,7 +14,7 @@ namespace stoker {
 
 // Where a part of a tensor is to be copied to.
 struct CopyTarget {
-  size_t tensor = 0;
+  size_t tensor = 0;  // index into TrainingState::tensors
   uint64_t begin = 0;
   uint64_t bytes = 0;
   uint8_t* to = nullptr;

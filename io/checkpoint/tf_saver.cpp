@@ -17,8 +17,7 @@ std::vector<TextFile> tf_saver_texts(const Manifest& manifest) {
     index += fmt::format("{}\t{}\t{}\t0\t{}\t{}\t{:08x}\n", tensor.name, tensor.dtype, tensor.shape,
                          piece.offset, piece.bytes, manifest.tensor_sums[piece.tensor]);
   }
-  return {{"model.ckpt.index", index},
-          {"model.ckpt.meta", manifest.training.dump(2) + "\n"}};
+  return {{"model.ckpt.index", index}, {"model.ckpt.meta", manifest.training.dump(2) + "\n"}};
 }
 
 FileSums sums_of(const std::string& name, Bytes bytes) {

@@ -1,0 +1,28 @@
+#include "io/core/huge_memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace stoker {
+namespace {
+
+constexpr size_t kHugePage = 2u << 20;
+
+size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+
+}  // namespace
+
+HostMemory allocate_huge(size_t bytes, bool touch) {
+  const size_t alignment = bytes >= kHugePage ? kHugePage : 64;
+  const size_t size = round_up(bytes == 0 ? 1 : bytes, alignment);
+  void* memory = std::aligned_alloc(alignment, size);
+  if (memory == nullptr) throw std::bad_alloc();
+  if (alignment == kHugePage) madvise(memory, size, MADV_HUGEPAGE);
+  if (touch) std::memset(memory, 0, size);
+  return {std::shared_ptr<uint8_t>(static_cast<uint8_t*>(memory), std::free), bytes, false};
+}
+
+}  // namespace stoker
