@@ -27,7 +27,8 @@ TORCH_EXCEPTIONS = {
     "models/model.h": "torch/nn/module.h",  # Model is a torch::nn::Module
 }
 INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decoder.h",
-              "io/loader/loader.h", "io/device/device.h", "io/metrics/sink.h", "models/model.h",
+              "io/loader/loader.h", "io/device/device.h",
+              "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/model.h",
               "app/optimizer/optimizer.h"]
 
 

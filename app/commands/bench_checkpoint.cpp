@@ -106,70 +106,104 @@ struct Setting {
   Node node;
 };
 
+// The rounds of one benchmark.
+class Rounds {
+ public:
+  Rounds(const ExperimentOptions& options, const Setting& setting)
+      : directory_(setting["directory"]),
+        experiment_(options, [](const std::string&) {}),
+        step_(experiment_, 1, 1),
+        tensors_(step_, experiment_.device().info().emulated
+                            ? torch::Device(torch::kCPU)
+                            : experiment_.device().info().torch_device) {
+    fill(step_);
+    checkpointer_ = experiment_.make_checkpointer(
+        tensors_.infos(), {}, [this](const std::string& text) { warnings_.push_back(text); });
+    checkpointer_->load();
+  }
+  ~Rounds() {
+    checkpointer_.reset();
+    std::error_code ignored;
+    for (const auto& [name, component] : experiment_.options().storage) {
+      const FileTree* files = experiment_.tiers().at(name).files();
+      if (files != nullptr) std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
+    }
+  }
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
+
+  Device& device() { return experiment_.device(); }
+  Checkpointer& checkpointer() { return *checkpointer_; }
+
+  SaveCost save(int64_t round) {
+    SaveCost cost;
+    const TimePoint begin = Clock::now();
+    checkpointer_->save({round, false, 0, true}, [&] {
+      TrainingState state;
+      state.step = round;
+      tensors_.capture(state);
+      return state;
+    });
+    checkpointer_->finish_copy();
+    cost.stall_s = seconds(Clock::now() - begin);
+    if (!checkpointer_->flush() || checkpointer_->status().failed > 0) {
+      throw Error(ExitCode::storage,
+                  "bench checkpoint: " + (warnings_.empty() ? "a save failed" : warnings_.back()));
+    }
+    cost.durable_s = seconds(Clock::now() - begin);
+    cost.saved_s = checkpointer_->status().save_s.back();
+    return cost;
+  }
+  double load(const std::string& tier, int64_t round, int64_t threads) const {
+    return timed([&] { LoadedState(tree(tier), directory_ + "/" + set_name(round), threads); });
+  }
+  void probe_tier(TierCost& cost, Bytes bytes, int64_t threads) const {
+    probe(tree(cost.tier), directory_, bytes, threads, cost);
+  }
+
+ private:
+  const FileTree& tree(const std::string& tier) const {
+    return *experiment_.tiers().at(tier).files();
+  }
+
+  const std::string directory_;
+  Experiment experiment_;
+  const TrainStep step_;
+  const TrainingTensors tensors_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<Checkpointer> checkpointer_;
+};
+
 }  // namespace
 
 CheckpointBenchmark bench_checkpoint(const ExperimentOptions& options, int64_t rounds) {
-  const Setting setting(options);
   CheckpointBenchmark result;
   result.type = options.checkpoint.type();
   if (result.type == "none") {
     throw Error(ExitCode::config, "checkpoint.type is none: there is nothing to measure");
   }
+  const Setting setting(options);
   result.snapshot = setting["snapshot"];
   result.durability = setting["durability"];
-  const std::string directory = setting["directory"];
-  const auto silent = [](const std::string&) {};
-  Experiment experiment(options, silent);
-  result.device = experiment.device().info().name;
-  const TrainStep step(experiment, 1, 1);
-  fill(step);
-  const DeviceInfo& device = experiment.device().info();
-  const TrainingTensors tensors(step, device.emulated ? torch::kCPU : device.torch_device);
-  std::vector<std::string> warnings;
-  auto checkpointer = experiment.make_checkpointer(
-      tensors.infos(), {}, [&](const std::string& text) { warnings.push_back(text); });
-  checkpointer->load();
-  result.set_bytes = checkpointer->status().set_bytes;
   CheckpointOptions threads;
   threads.threads = std::stoll(setting["threads"]);
   result.threads = threads.resolve_threads();
-  for (const char* key : {"fast", "slow"}) {
-    const bool used = key != std::string("fast") || result.type == "burst_buffer";
-    if (used && !setting[key].empty()) result.tiers.push_back({setting[key], {}, {}});
-  }
-  const Memcpy memcpy(experiment.device(), result.set_bytes, result.threads);
+  if (result.type == "burst_buffer") result.tiers.push_back({setting["fast"], {}, {}});
+  result.tiers.push_back({setting["slow"], {}, {}});
+
+  Rounds measured(options, setting);
+  result.device = measured.device().info().name;
+  result.set_bytes = measured.checkpointer().status().set_bytes;
+  const Memcpy memcpy(measured.device(), result.set_bytes, result.threads);
   for (int64_t round = 1; round <= rounds; ++round) {
-    SaveCost cost;
-    const TimePoint begin = Clock::now();
-    checkpointer->save({round, false, 0, true}, [&] {
-      TrainingState state;
-      state.step = round;
-      tensors.capture(state);
-      return state;
-    });
-    checkpointer->finish_copy();
-    cost.stall_s = seconds(Clock::now() - begin);
-    if (!checkpointer->flush() || checkpointer->status().failed > 0) {
-      throw Error(ExitCode::storage,
-                  "bench checkpoint: " + (warnings.empty() ? "a save failed" : warnings.back()));
-    }
-    cost.durable_s = seconds(Clock::now() - begin);
-    cost.saved_s = checkpointer->status().save_s.back();
-    cost.memcpy_s = memcpy.best();
-    result.saves.push_back(cost);
+    result.saves.push_back(measured.save(round));
+    result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {
-      probe(*experiment.tiers().at(tier.tier).files(), directory, memcpy.bytes(), result.threads,
-            tier);
+      measured.probe_tier(tier, memcpy.bytes(), result.threads);
     }
-    const FileTree& last = *experiment.tiers().at(result.tiers.back().tier).files();
-    result.load_s.push_back(
-        timed([&] { LoadedState(last, directory + "/" + set_name(round), result.threads); }));
+    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.threads));
   }
-  result.drain_s = checkpointer->status().drain_s;
-  checkpointer.reset();
-  for (const TierCost& tier : result.tiers) {
-    std::filesystem::remove_all(experiment.tiers().at(tier.tier).files()->root() + "/" + directory);
-  }
+  result.drain_s = measured.checkpointer().status().drain_s;
   return result;
 }
 

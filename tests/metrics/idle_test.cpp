@@ -23,62 +23,64 @@ struct Timeline {
     idle.add_step({at(submitted), at(start), at(end), milliseconds(copy)});
     return *this;
   }
-  // "observed = busy + data + h2d + host" in whole milliseconds.
+  // "observed = busy + data + h2d + checkpoint + host" in whole milliseconds.
   std::string text() const {
     const auto ms = [](double s) { return std::to_string(static_cast<int>(s * 1000 + 0.5)); };
     const DeviceTime time = idle.total();
     return ms(time.observed) + " = " + ms(time.busy) + " + " + ms(time.idle[0]) + " + " +
-           ms(time.idle[1]) + " + " + ms(time.idle[2]);
+           ms(time.idle[1]) + " + " + ms(time.idle[2]) + " + " + ms(time.idle[3]);
   }
 };
 
 TEST(Idle, every_cause_has_the_name_that_reports_print) {
   EXPECT_STREQ(idle_cause_name(IdleCause::data), "data");
   EXPECT_STREQ(idle_cause_name(IdleCause::h2d), "h2d");
+  EXPECT_STREQ(idle_cause_name(IdleCause::checkpoint), "checkpoint");
   EXPECT_STREQ(idle_cause_name(IdleCause::host), "host");
 }
 
 TEST(Idle, nothing_is_observed_before_the_first_step_has_finished) {
   Timeline t;
   t.segment(Segment::data_wait, 0, 50);
-  EXPECT_EQ(t.text(), "0 = 0 + 0 + 0 + 0");
+  EXPECT_EQ(t.text(), "0 = 0 + 0 + 0 + 0 + 0");
   EXPECT_EQ(t.idle.au(), std::nullopt);
 }
 
 TEST(Idle, filling_the_pipeline_is_idle_time_because_of_data) {
   Timeline t;
   t.segment(Segment::other, 0, 2).segment(Segment::data_wait, 2, 50).step(50, 50, 80);
-  EXPECT_EQ(t.text(), "80 = 30 + 48 + 0 + 2");
+  EXPECT_EQ(t.text(), "80 = 30 + 48 + 0 + 0 + 2");
 }
 
 TEST(Idle, each_segment_of_a_gap_has_its_cause) {
   Timeline t;
   t.segment(Segment::compute, 0, 10).step(0, 0, 10);
   t.segment(Segment::other, 10, 11).segment(Segment::data_wait, 11, 31);
-  t.segment(Segment::h2d, 31, 35).segment(Segment::eval, 35, 75).segment(Segment::log, 75, 80);
+  t.segment(Segment::h2d, 31, 35).segment(Segment::eval, 35, 75).segment(Segment::log, 75, 77);
+  t.segment(Segment::checkpoint_stall, 77, 80);
   t.segment(Segment::compute, 80, 90).step(80, 80, 90);
-  EXPECT_EQ(t.text(), "90 = 20 + 20 + 4 + 46");
+  EXPECT_EQ(t.text(), "90 = 20 + 20 + 4 + 3 + 43");
 }
 
 TEST(Idle, a_host_wait_hidden_behind_queued_work_is_no_idle_time) {
   Timeline t;
   t.segment(Segment::compute, 0, 1).step(0, 0, 50);
   t.segment(Segment::data_wait, 1, 40).segment(Segment::compute, 40, 41).step(40, 50, 100);
-  EXPECT_EQ(t.text(), "100 = 100 + 0 + 0 + 0");
+  EXPECT_EQ(t.text(), "100 = 100 + 0 + 0 + 0 + 0");
 }
 
 TEST(Idle, only_the_part_of_a_wait_after_the_step_before_counts) {
   Timeline t;
   t.segment(Segment::compute, 0, 1).step(0, 0, 50);
   t.segment(Segment::data_wait, 1, 70).segment(Segment::compute, 70, 71).step(70, 70, 120);
-  EXPECT_EQ(t.text(), "120 = 100 + 20 + 0 + 0");
+  EXPECT_EQ(t.text(), "120 = 100 + 20 + 0 + 0 + 0");
 }
 
 TEST(Idle, from_submission_to_start_the_device_waits_for_the_copy) {
   Timeline t;
   t.segment(Segment::compute, 0, 10).step(0, 0, 10);
   t.segment(Segment::data_wait, 10, 20).segment(Segment::compute, 20, 21).step(20, 26, 36, 8);
-  EXPECT_EQ(t.text(), "36 = 20 + 10 + 6 + 0");
+  EXPECT_EQ(t.text(), "36 = 20 + 10 + 6 + 0 + 0");
   EXPECT_DOUBLE_EQ(t.idle.total().copy, 0.008);
 }
 
@@ -86,13 +88,13 @@ TEST(Idle, a_step_submitted_early_waits_for_its_copy_from_the_end_of_the_step_be
   Timeline t;
   t.segment(Segment::compute, 0, 10).step(0, 0, 30);
   t.segment(Segment::data_wait, 10, 20).segment(Segment::compute, 20, 21).step(20, 45, 60);
-  EXPECT_EQ(t.text(), "60 = 45 + 0 + 15 + 0");
+  EXPECT_EQ(t.text(), "60 = 45 + 0 + 15 + 0 + 0");
 }
 
 TEST(Idle, what_no_segment_covers_is_the_hosts) {
   Timeline t;
   t.segment(Segment::data_wait, 3, 5).segment(Segment::data_wait, 7, 9).step(10, 10, 20);
-  EXPECT_EQ(t.text(), "20 = 10 + 4 + 0 + 6");
+  EXPECT_EQ(t.text(), "20 = 10 + 4 + 0 + 0 + 6");
 }
 
 TEST(Idle, steps_may_come_long_after_their_segments) {
@@ -101,31 +103,31 @@ TEST(Idle, steps_may_come_long_after_their_segments) {
   late.segment(Segment::data_wait, 20, 40).segment(Segment::compute, 40, 50);
   late.segment(Segment::h2d, 50, 55).segment(Segment::compute, 55, 60);
   late.step(10, 10, 20).step(40, 40, 50).step(55, 55, 60);
-  EXPECT_EQ(late.text(), "60 = 25 + 30 + 5 + 0");
+  EXPECT_EQ(late.text(), "60 = 25 + 30 + 5 + 0 + 0");
 }
 
 TEST(Idle, a_segment_that_spans_two_gaps_counts_in_both) {
   Timeline t;
   t.segment(Segment::data_wait, 0, 100).step(10, 10, 20).step(50, 50, 60);
-  EXPECT_EQ(t.text(), "60 = 20 + 40 + 0 + 0");
+  EXPECT_EQ(t.text(), "60 = 20 + 40 + 0 + 0 + 0");
 }
 
 TEST(Idle, the_segment_that_is_still_open_counts_as_the_hosts) {
   Timeline t;
   t.segment(Segment::data_wait, 0, 10).step(15, 15, 20);
-  EXPECT_EQ(t.text(), "20 = 5 + 10 + 0 + 5");
+  EXPECT_EQ(t.text(), "20 = 5 + 10 + 0 + 0 + 5");
 }
 
 TEST(Idle, work_before_the_loop_began_is_not_observed) {
   Timeline t;
   t.step(-30, -20, -10).step(-5, -5, 15).step(15, 15, 20);
-  EXPECT_EQ(t.text(), "20 = 20 + 0 + 0 + 0");
+  EXPECT_EQ(t.text(), "20 = 20 + 0 + 0 + 0 + 0");
 }
 
 TEST(Idle, overlapping_steps_are_not_counted_twice) {
   Timeline t;
   t.step(0, 0, 10).step(5, 8, 14).step(9, 12, 13);
-  EXPECT_EQ(t.text(), "14 = 14 + 0 + 0 + 0");
+  EXPECT_EQ(t.text(), "14 = 14 + 0 + 0 + 0 + 0");
 }
 
 TEST(Idle, busy_and_idle_add_up_to_observed) {
@@ -139,7 +141,7 @@ TEST(Idle, busy_and_idle_add_up_to_observed) {
     now += 3 * odd;
   }
   const DeviceTime time = idle.total();
-  EXPECT_DOUBLE_EQ(time.observed, time.busy + time.idle[0] + time.idle[1] + time.idle[2]);
+  EXPECT_DOUBLE_EQ(time.observed, time.busy + time.idle[0] + time.idle[1] + time.idle[2] + time.idle[3]);
   EXPECT_DOUBLE_EQ(time.observed, seconds(now - odd + Clock::duration(999) - TimePoint{}));
 }
 
