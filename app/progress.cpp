@@ -42,8 +42,10 @@ void Progress::add_step(int64_t images) {
   collect(false);
 }
 
-void Progress::report(int64_t epoch, std::optional<double> loss, double learning_rate) {
+void Progress::report(int64_t epoch, std::optional<double> loss, double learning_rate,
+                      std::optional<CheckpointReport> checkpoints) {
   StepReport report;
+  report.checkpoints = checkpoints;
   report.step = steps_;
   report.steps_planned = steps_planned_;
   report.epoch = epoch;

@@ -28,7 +28,8 @@ class Progress {
   // Takes over what the device has finished. wait: until it has finished everything.
   void collect(bool wait);
   // Reports the window since the last call. `loss` is empty where none is computed.
-  void report(int64_t epoch, std::optional<double> loss, double learning_rate);
+  void report(int64_t epoch, std::optional<double> loss, double learning_rate,
+              std::optional<CheckpointReport> checkpoints);
   int64_t images() const { return images_; }
   // Everything measured so far, into the result; the sinks are flushed.
   void finish(TrainingResult& result);

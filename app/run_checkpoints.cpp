@@ -63,13 +63,21 @@ void RunCheckpoints::before_update() {
   copying_ = false;
 }
 
-void RunCheckpoints::flush() {
-  if (!checkpointer_ || checkpointer_->flush()) return;
+bool RunCheckpoints::flush() {
+  if (!checkpointer_ || checkpointer_->flush()) return true;
   const CheckpointStatus status = checkpointer_->status();
   log_.warn(fmt::format(
       "checkpoints: not everything is where it belongs; newest set: step {}, on the "
       "last tier: step {}, left to drain: {}",
       status.saved_step.value_or(-1), status.durable_step.value_or(-1), status.drains_left));
+  return false;
+}
+
+std::optional<CheckpointReport> RunCheckpoints::now() {
+  if (!checkpointer_) return std::nullopt;
+  const CheckpointStatus status = checkpointer_->status();
+  return CheckpointReport{status.saved, status.failed, status.drains_left, status.durable_step,
+                          status.degraded};
 }
 
 void RunCheckpoints::report(TrainingResult& result) {

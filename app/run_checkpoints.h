@@ -12,6 +12,7 @@
 #include "app/training_result.h"
 #include "app/training_tensors.h"
 #include "io/metrics/ledger.h"
+#include "io/metrics/sink.h"
 
 namespace stoker {
 
@@ -31,8 +32,11 @@ class RunCheckpoints {
              std::optional<double> score);
   // Until the tensors may change.
   void before_update();
-  // Waits until all are where they belong (Checkpointer::flush), and says what is left.
-  void flush();
+  // Waits until all are where they belong (Checkpointer::flush), and says what is left. False:
+  // something is.
+  bool flush();
+  // For a StepReport.
+  std::optional<CheckpointReport> now();
   // Into the result; its exit code becomes ExitCode::storage where a checkpoint was lost.
   void report(TrainingResult& result);
 

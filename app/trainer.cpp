@@ -113,7 +113,7 @@ void Trainer::train() {
   progress_->finish(result_);
   if (error) std::rethrow_exception(error);
   const TimePoint begin = Clock::now();
-  checkpoints_->flush();
+  result_.checkpoints_abandoned = !checkpoints_->flush();
   result_.checkpoint_flush_s = seconds(Clock::now() - begin);
 }
 
@@ -225,7 +225,7 @@ void Trainer::report() {
   }
   ledger_.switch_to(Segment::log);
   const double rate = computes ? step_->learning_rate(result_.steps - 1) : 0;
-  progress_->report(position_.epoch, loss, rate);
+  progress_->report(position_.epoch, loss, rate, checkpoints_->now());
   if (loss && !std::isfinite(*loss)) {
     log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, result_.steps));
   }

@@ -53,6 +53,7 @@ struct TrainingResult {
   int64_t resumed_step = 0;
   TrainingRecord total;                         // of all processes of the run
   std::optional<CheckpointStatus> checkpoints;  // absent: none configured
+  bool checkpoints_abandoned = false;           // writes go on that cannot be waited for
   double checkpoint_flush_s = 0;                // after the loop, until all were where they belong
 
   std::vector<SkippedSample> skipped;

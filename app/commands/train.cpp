@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -27,13 +29,23 @@ ExitCode train(const Arguments& arguments) {
   const RunDirectory directory(options, arguments.overrides);
   log.also_to(directory.path() + "/log.txt");
   Experiment experiment(options, log.notify());
-  const TrainingResult result = Trainer(experiment, directory, log, stop).run();
+  Trainer trainer(experiment, directory, log, stop);
+  const TrainingResult result = trainer.run();
   if (arguments.json) {
     fmt::print("{}\n", summary_json(experiment, directory, result).dump());
   } else if (!arguments.quiet) {
     fmt::print("{}", summary_text(experiment, directory, result));
   }
-  if (!result.error.empty()) throw Error(result.exit_code, result.error);
+  if (!result.error.empty() && !result.checkpoints_abandoned) {
+    throw Error(result.exit_code, result.error);
+  }
+  if (result.checkpoints_abandoned) {
+    // A thread may be stuck in a system call, or the time after a signal is up: nothing waits for
+    // it.
+    if (!result.error.empty()) log.warn(result.error);
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(result.exit_code));
+  }
   return result.exit_code;
 }
 

@@ -47,7 +47,7 @@ void Drain::add(int64_t step) {
     const std::lock_guard lock(watch_.mutex());
     queue_.push_back(step);
   }
-  watch_.step();
+  watch_.notify();
 }
 
 int64_t Drain::left() {
@@ -86,7 +86,8 @@ void Drain::run() {
     int failures = 0;
     {
       const std::lock_guard lock(watch_.mutex());
-      if (finished) queue_.pop_front();
+      queue_.pop_front();
+      if (!finished) queue_.push_back(step);
       failures = failures_ = finished ? 0 : failures_ + 1;
       watch_.set_busy(false);
     }
@@ -104,20 +105,24 @@ bool Drain::attempt(int64_t step) {
     // The only copy is bad: no attempt will mend it.
     hooks_.failed(step, error.what(), false);
     return true;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     if (!stop_) hooks_.failed(step, error.what(), true);
     return false;
   }
 }
 
 void Drain::copy(int64_t step) {
-  to_.open_for_writing();
-  if (!from_.has(step)) return;  // retention was quicker
+  if (!to_.is_open()) {
+    to_.open_for_writing();
+    hooks_.appeared();
+  }
+  if (!from_.has(step)) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
   const Manifest manifest = from_.manifest(step);
+  const auto progress = [this](size_t, uint64_t, Bytes) { watch_.step(); };
   if (to_.has(step)) {
     // A process was killed between the commit and its acknowledgement.
     try {
-      read_set(to_.tree(), to_.path(step), manifest, kThreads, {});
+      to_.verify(manifest, kThreads, progress);
       return;
     } catch (const DamagedSet&) {
       to_.set_aside(step, "damaged");
@@ -126,8 +131,7 @@ void Drain::copy(int64_t step) {
   copy_files(step, manifest);
   if (options_.verify == Verify::none) return;
   try {
-    read_set(to_.tree(), to_.path(step), manifest, kThreads,
-             [this](size_t, uint64_t, Bytes) { watch_.step(); });
+    to_.verify(manifest, kThreads, progress);
   } catch (const DamagedSet& error) {
     to_.remove(step);
     throw Error(ExitCode::storage, std::string("read back after the drain: ") + error.what());
@@ -139,7 +143,7 @@ void Drain::copy_files(int64_t step, const Manifest& manifest) {
   for (const FileSums& file : manifest.files) {
     writer.add_file(
         file.name, file.bytes,
-        options_.write == WriteMode::automatic ? FileAccess::direct : FileAccess::buffered);
+        options_.write == WriteMode::buffered ? FileAccess::buffered : FileAccess::direct);
   }
   const TimePoint begin = Clock::now();
   std::atomic<uint64_t> copied{0};

@@ -14,8 +14,9 @@
 
 namespace stoker {
 
-// Copies committed sets from the fast tier to the slow one, oldest first, on a thread of its own
-// that yields to everybody else (idle I/O class, lowest CPU priority). What it has not copied when
+// Copies committed sets from the fast tier to the slow one, oldest first (but one that failed goes
+// to the end of the queue), on a thread of its own that yields to everybody else (idle I/O class,
+// lowest CPU priority). What it has not copied when
 // the process ends is on the fast tier still, and the next process goes on with it. Any thread;
 // hooks are called on its own.
 class Drain {
@@ -24,6 +25,7 @@ class Drain {
     std::function<void(int64_t step, double seconds)> done;  // committed and verified
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
+    std::function<void()> appeared;  // the slow tier, which was absent at the start
     ProgressWatch::Deadline deadline;
   };
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/checkpoint/retention.h"
+#include "io/storage/uring.h"
 
 namespace stoker {
 namespace {
@@ -33,7 +34,7 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
                      [this](int64_t step, const std::string& error, bool again) {
                        drain_failed(step, error, again);
                      },
-                     deadline});
+                     [this] { last_appeared(); }, deadline});
   }
   saver_ = std::make_unique<Saver>(
       first(), make_layout(options_.layout, inputs.tensors, options_.shards), options_,
@@ -41,6 +42,10 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
       Saver::Hooks{[this] { return make_room(); }, [this](const SaveResult& r) { saved(r); },
                    deadline});
   status_.set_bytes = saver_->set_bytes();
+  std::string why;
+  if (options_.write == WriteMode::uring && !Uring::open(why)) {
+    news(true, "checkpoint.write: " + why + "; writing without it");
+  }
 }
 
 Engine::~Engine() = default;
@@ -54,11 +59,15 @@ void Engine::add_store(const std::string& tier, const Inputs& inputs) {
                     "type posix, or around one");
   }
   stores_.push_back(std::make_unique<SetStore>(
-      tier, *files, options_.directory.empty() ? inputs.directory : options_.directory));
+      tier, *files, options_.directory.empty() ? inputs.directory : options_.directory,
+      options_.durability));
 }
 
-bool Engine::due(const CheckpointOffer& offer) const {
-  if (offer.step == last_step_) return false;
+bool Engine::due(const CheckpointOffer& offer) {
+  if (offer.step == last_step_) {
+    const std::lock_guard lock(mutex_);
+    return offer.last && offer.step == lost_step_;
+  }
   if (offer.last) return true;
   if (options_.every_steps && offer.step % *options_.every_steps == 0) return true;
   if (options_.every_epochs && offer.epoch_ended && offer.epochs % *options_.every_epochs == 0) {
@@ -90,12 +99,13 @@ bool Engine::in_time(const CheckpointOffer& offer) {
 bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) {
   report_news();
   if (!due(offer) || !in_time(offer)) return false;
-  const Saver::Begun begun = saver_->begin(state);
+  const Saver::Begun begun =
+      saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog);
   if (begun == Saver::Begun::skipped || begun == Saver::Begun::hung) {
     const bool hung = begun == Saver::Begun::hung;
     const std::lock_guard lock(mutex_);
     ++(hung ? status_.failed : status_.skipped);
-    if (hung) status_.degraded = true;
+    if (hung) write_failed_ = true;
     news_.emplace_back(true, fmt::format("checkpoint of step {} skipped: {}", offer.step,
                                          hung ? "tier '" + first().tier() + "' does not answer"
                                               : "all staging slots are taken"));
@@ -135,7 +145,7 @@ CheckpointStatus Engine::status() {
   CheckpointStatus status = status_;
   status.drains_left = left;
   status.hung = hung;
-  status.degraded = status.degraded || hung;
+  status.degraded = write_failed_ || drain_failed_ || hung;
   return status;
 }
 
@@ -144,7 +154,8 @@ void Engine::saved(const SaveResult& result) {
     {
       const std::lock_guard lock(mutex_);
       ++status_.failed;
-      status_.degraded = true;
+      write_failed_ = true;
+      lost_step_ = result.step;
       status_.last_error = result.error;
     }
     news(true, fmt::format("checkpoint of step {} failed on tier '{}': {}", result.step,
@@ -154,7 +165,7 @@ void Engine::saved(const SaveResult& result) {
   {
     const std::lock_guard lock(mutex_);
     ++status_.saved;
-    status_.degraded = false;
+    write_failed_ = false;
     status_.saved_step = result.step;
     if (!drain_) status_.durable_step = result.step, on_last_.insert(result.step);
     status_.save_s.push_back(result.seconds);
@@ -165,9 +176,9 @@ void Engine::saved(const SaveResult& result) {
                    1e-6 * static_cast<double>(saver_->set_bytes()), first().tier(), result.seconds,
                    options_.durability == Durability::fsync ? "" : " (not synced)"));
   try {
-    first().point_latest(result.step, options_.durability);
     apply_retention(first());
-  } catch (const Error& error) {
+    first().point_latest();
+  } catch (const std::exception& error) {
     news(true, std::string("after the checkpoint: ") + error.what());
   }
   if (drain_) drain_->add(result.step);
@@ -177,7 +188,7 @@ void Engine::drained(int64_t step, double seconds) {
   {
     const std::lock_guard lock(mutex_);
     ++status_.drained;
-    status_.degraded = false;
+    drain_failed_ = false;
     status_.durable_step = std::max(step, status_.durable_step.value_or(-1));
     status_.drain_s.push_back(seconds);
     on_last_.insert(step);
@@ -185,10 +196,10 @@ void Engine::drained(int64_t step, double seconds) {
   news(false, fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s", step,
                           last().tier(), seconds));
   try {
-    last().point_latest(step, options_.durability);
-    apply_retention(first());
+    if (apply_retention(first())) first().point_latest();
     apply_retention(last());
-  } catch (const Error& error) {
+    last().point_latest();
+  } catch (const std::exception& error) {
     news(true, std::string("after the drain: ") + error.what());
   }
 }
@@ -197,14 +208,15 @@ void Engine::drain_failed(int64_t step, const std::string& error, bool again) {
   {
     const std::lock_guard lock(mutex_);
     ++(again ? status_.drain_retries : status_.failed);
-    status_.degraded = true;
+    drain_failed_ = true;
     status_.last_error = error;
   }
   news(true, fmt::format("checkpoint of step {}: drain failed{}: {}", step,
                          again ? ", will be tried again" : "", error));
 }
 
-void Engine::apply_retention(SetStore& store) {
+// True: something was removed.
+bool Engine::apply_retention(SetStore& store) {
   const std::vector<int64_t> steps = store.steps();
   std::map<int64_t, std::optional<double>> sets;
   std::optional<int64_t> safe;
@@ -213,9 +225,13 @@ void Engine::apply_retention(SetStore& store) {
     for (const int64_t step : steps) sets[step] = scores_[step];
     safe = status_.durable_step;
   }
+  bool removed = false;
   for (const int64_t step : sets_to_remove(sets, safe, options_)) {
-    if (on_last(step)) store.remove(step);  // else it is not drained yet
+    if (!on_last(step)) continue;  // not drained yet
+    store.remove(step);
+    removed = true;
   }
+  return removed;
 }
 
 // The fast tier is full: sets that are on the slow one as well can go.
@@ -230,7 +246,7 @@ bool Engine::make_room() {
                               first().tier(), step, last().tier()));
       made = true;
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     news(true, std::string("making room: ") + error.what());
   }
   return made;

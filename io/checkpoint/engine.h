@@ -38,18 +38,22 @@ class Engine : public Checkpointer {
   SetStore& last() { return *stores_.back(); }
   void add_store(const std::string& tier, const Inputs& inputs);
   void open();
+  std::vector<int64_t> steps_of(const SetStore& store);
   std::set<int64_t> all_steps();
   std::optional<LoadedState> newest_intact();
   LoadedState load_path(const std::string& path);
   std::optional<LoadedState> try_load(SetStore& store, int64_t step);
+  void set_aside(SetStore& store, int64_t step, const std::string& why);
+  void read_score(const SetStore& store, int64_t step);
   void continue_from(int64_t step);
+  void last_appeared();
 
-  bool due(const CheckpointOffer& offer) const;
+  bool due(const CheckpointOffer& offer);
   bool in_time(const CheckpointOffer& offer);
   void saved(const SaveResult& result);
   void drained(int64_t step, double seconds);
   void drain_failed(int64_t step, const std::string& error, bool again);
-  void apply_retention(SetStore& store);
+  bool apply_retention(SetStore& store);
   bool make_room();
   bool on_last(int64_t step);
 
@@ -64,12 +68,15 @@ class Engine : public Checkpointer {
   const Notify warn_;
   const WriteTo write_to_;
   std::vector<std::unique_ptr<SetStore>> stores_;  // the fast tier's, where there is one, first
+  int64_t start_step_ = -1;                        // of the set that was loaded
   int64_t last_step_ = -1;                         // of the newest save that began
-  int64_t last_epochs_ = 0;
   TimePoint last_begin_ = Clock::now();
 
   std::mutex mutex_;  // what the threads report
   CheckpointStatus status_;
+  bool write_failed_ = false;  // the last attempt
+  bool drain_failed_ = false;
+  int64_t lost_step_ = -1;  // of the newest save that failed
   std::map<int64_t, std::optional<double>> scores_;
   std::set<int64_t> on_last_;  // remembered, as the last tier may hang when it is asked
   std::deque<std::pair<bool, std::string>> news_;

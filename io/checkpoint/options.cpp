@@ -18,7 +18,9 @@ EnumNames<Verify> enum_names(Verify) {
 }
 
 EnumNames<WriteMode> enum_names(WriteMode) {
-  return {{"auto", WriteMode::automatic}, {"buffered", WriteMode::buffered}};
+  return {{"auto", WriteMode::automatic},
+          {"uring", WriteMode::uring},
+          {"buffered", WriteMode::buffered}};
 }
 
 void CheckpointOptions::check(const Section& section) const {

@@ -23,8 +23,9 @@ EnumNames<Backlog> enum_names(Backlog);
 enum class Verify { none, drained, all };
 EnumNames<Verify> enum_names(Verify);
 
-// automatic: past the page cache (O_DIRECT) where the tier can, else through it.
-enum class WriteMode { automatic, buffered };
+// automatic: past the page cache (O_DIRECT) where the tier can, else through it. uring: likewise,
+// by io_uring where the kernel lets us, with several requests in flight per thread.
+enum class WriteMode { automatic, uring, buffered };
 EnumNames<WriteMode> enum_names(WriteMode);
 
 // One struct for all checkpointers, so that a sweep changes nothing but checkpoint.type. Without
@@ -75,7 +76,8 @@ struct CheckpointOptions {
     v("layout", layout, "files of a set: one .safetensors, or the roles of TensorFlow's Saver");
     v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 1024});
     v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
-    v("write", write, "auto: past the page cache where the tier can");
+    v("write", write,
+      "auto: past the page cache where the tier can; uring: and by io_uring where it is to be had");
     v("threads", threads, "that copy and write; 0: up to four, as cores allow", Limits{0, 1024});
     v("resume", resume, "none, latest (or start afresh), or the path of a set");
     v("directory", directory, "below each tier's root; empty: the run's name");

@@ -23,7 +23,7 @@ class ProgressWatch {
 
   std::mutex& mutex() { return mutex_; }
 
-  // The working thread: something was done, or the shared state has changed.
+  // The working thread: something was done.
   void step() {
     {
       const std::lock_guard lock(mutex_);
@@ -31,6 +31,8 @@ class ProgressWatch {
     }
     changed_.notify_all();
   }
+  // Anybody: the shared state has changed. No progress: a thread that hangs still does.
+  void notify() { changed_.notify_all(); }
   // From here on the thread works (or not), and may hang. With the mutex held.
   void set_busy(bool busy) {
     busy_ = busy;

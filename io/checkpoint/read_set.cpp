@@ -24,8 +24,9 @@ struct FreeDeleter {
 };
 using AlignedBuffer = std::unique_ptr<uint8_t, FreeDeleter>;
 
-AlignedBuffer aligned_buffer() {
-  void* memory = std::aligned_alloc(kDirectAlignment, kChunkBytes);
+AlignedBuffer aligned_buffer(uint64_t bytes) {
+  const uint64_t blocks = (bytes + kDirectAlignment - 1) / kDirectAlignment;
+  void* memory = std::aligned_alloc(kDirectAlignment, blocks * kDirectAlignment);
   if (memory == nullptr) throw std::bad_alloc();
   return AlignedBuffer(static_cast<uint8_t*>(memory));
 }
@@ -89,6 +90,7 @@ class SetReader {
     for (size_t i = 0; i < manifest.files.size(); ++i) {
       const FileSums& file = manifest.files[i];
       files_.emplace_back(tree, directory + "/" + file.name, file.bytes);
+      largest_ = std::max(largest_, std::min(file.bytes, kChunkBytes));
       for (size_t k = 0; k < file.chunks.size(); ++k) {
         const uint64_t begin = k * kChunkBytes;
         chunks_.push_back({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
@@ -114,7 +116,7 @@ class SetReader {
   void work() {
     size_t taken = chunks_.size();
     try {
-      const AlignedBuffer buffer = aligned_buffer();
+      const AlignedBuffer buffer = aligned_buffer(largest_);
       std::vector<Part> parts;
       while ((taken = next_++) < chunks_.size()) {
         const Chunk& chunk = chunks_[taken];
@@ -206,7 +208,7 @@ class SetReader {
 
   uint32_t sum_of(size_t tensor) const {
     uint32_t sum = 0;
-    const AlignedBuffer buffer = aligned_buffer();
+    const AlignedBuffer buffer = aligned_buffer(kChunkBytes);
     for (const DataFile& file : manifest_.layout.files) {
       for (const TensorPiece& piece : file.pieces) {
         if (piece.tensor != tensor) continue;
@@ -248,6 +250,7 @@ class SetReader {
   const ChunkSink& sink_;
   std::vector<SetFile> files_;
   std::vector<Chunk> chunks_;
+  uint64_t largest_ = 1;  // bytes of a chunk
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
   std::vector<Part> parts_;

@@ -33,16 +33,26 @@ void Engine::open() {
       news(true, fmt::format("tier '{}' cannot be used now: {}; checkpoints stay on '{}' meanwhile",
                              store->tier(), error.what(), first().tier()));
       const std::lock_guard lock(mutex_);
-      status_.degraded = true;
+      drain_failed_ = drain_ != nullptr;
       status_.last_error = error.what();
     }
+  }
+}
+
+// Of a tier that is absent: none.
+std::vector<int64_t> Engine::steps_of(const SetStore& store) {
+  try {
+    return store.steps();
+  } catch (const IoError&) {
+    if (&store == &first()) throw;
+    return {};  // open() has told it
   }
 }
 
 std::set<int64_t> Engine::all_steps() {
   std::set<int64_t> steps;
   for (const auto& store : stores_) {
-    for (const int64_t step : store->steps()) steps.insert(step);
+    for (const int64_t step : steps_of(*store)) steps.insert(step);
   }
   return steps;
 }
@@ -70,15 +80,15 @@ std::optional<LoadedState> Engine::load() {
 }
 
 std::optional<LoadedState> Engine::try_load(SetStore& store, int64_t step) {
-  if (!store.has(step)) return std::nullopt;
   try {
+    if (!store.has(step)) return std::nullopt;
     LoadedState loaded(store.tree(), store.path(step), options_.resolve_threads());
     if (loaded.step() == step) return loaded;
     throw DamagedSet(
         fmt::format("{}: its manifest is that of step {}", store.full_path(step), loaded.step()));
   } catch (const DamagedSet& error) {
     news(true, fmt::format("checkpoint not used: {}", error.what()));
-    news(true, "  set aside as " + store.set_aside(step, "damaged"));
+    set_aside(store, step, "damaged");
   } catch (const Error& error) {
     news(true, fmt::format("checkpoint not used: {}", error.what()));
   }
@@ -125,27 +135,41 @@ LoadedState Engine::load_path(const std::string& path) {
   return LoadedState(tree, set.filename().string(), options_.resolve_threads());
 }
 
+void Engine::set_aside(SetStore& store, int64_t step, const std::string& why) {
+  try {
+    news(true, fmt::format("checkpoint of step {} on tier '{}' is {}: set aside as {}", step,
+                           store.tier(), why, store.set_aside(step, why)));
+  } catch (const IoError& error) {
+    news(true, fmt::format("checkpoint of step {} on tier '{}' is {}, but cannot be set aside: {}",
+                           step, store.tier(), why, error.what()));
+  }
+}
+
+// Not needed to go on; restoring would say what is wrong with the set.
+void Engine::read_score(const SetStore& store, int64_t step) {
+  try {
+    const nlohmann::json training = store.manifest(step).training;
+    const std::lock_guard lock(mutex_);
+    if (training.contains("score")) scores_[step] = training["score"].get<double>();
+  } catch (const std::exception&) {
+  }
+}
+
 void Engine::continue_from(int64_t step) {
-  last_step_ = step;
+  start_step_ = last_step_ = step;
   for (const auto& store : stores_) {
-    for (const int64_t other : store->steps()) {
+    for (const int64_t other : steps_of(*store)) {
       if (other > step) {
-        news(true, fmt::format("checkpoint of step {} is newer than the one taken: set aside as {}",
-                               other, store->set_aside(other, "superseded")));
-      } else if (store->has(other) && options_.keep_best > 0) {
-        // Scores live in the manifests.
-        try {
-          const nlohmann::json training = store->manifest(other).training;
-          const std::lock_guard lock(mutex_);
-          if (training.contains("score")) scores_[other] = training["score"].get<double>();
-        } catch (const Error&) {
-          // Not needed to go on; restoring would say what is wrong with it.
-        }
+        set_aside(*store, other, "superseded");
+      } else if (options_.keep_best > 0) {
+        read_score(*store, other);
       }
     }
   }
+  std::vector<int64_t> durable = steps_of(last());
+  // The newest may have been committed, but not read back, when its process ended.
+  if (drain_ && !durable.empty() && first().has(durable.back())) durable.pop_back();
   {
-    const std::vector<int64_t> durable = last().steps();
     const std::lock_guard lock(mutex_);
     on_last_.insert(durable.begin(), durable.end());
     status_.saved_step = step;
@@ -154,6 +178,19 @@ void Engine::continue_from(int64_t step) {
   if (!drain_) return;
   for (const int64_t other : first().steps()) {
     if (!on_last(other)) drain_->add(other);
+  }
+}
+
+// What is on it was not seen when this run decided where to begin.
+void Engine::last_appeared() {
+  for (const int64_t step : last().steps()) {
+    if (first().has(step)) continue;  // the drain compares it
+    if (step > start_step_) {
+      set_aside(last(), step, "superseded");
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    on_last_.insert(step);
   }
 }
 

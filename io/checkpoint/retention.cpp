@@ -1,6 +1,7 @@
 #include "io/checkpoint/retention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace stoker {
@@ -16,7 +17,7 @@ std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double
   std::vector<std::pair<double, int64_t>> scored;
   for (const auto& [step, score] : sets) {
     if (options.keep_every && step % *options.keep_every == 0) kept.insert(step);
-    if (score) scored.emplace_back(-*score, step);  // of equals the oldest
+    if (score && !std::isnan(*score)) scored.emplace_back(-*score, step);  // of equals the oldest
   }
   std::sort(scored.begin(), scored.end());
   const auto best = std::min<size_t>(scored.size(), static_cast<size_t>(options.keep_best));

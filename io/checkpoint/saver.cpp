@@ -7,9 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "io/checkpoint/crc32c.h"
-#include "io/checkpoint/tf_saver.h"
-#include "io/core/parallel.h"
+#include "io/checkpoint/write_set.h"
 
 namespace stoker {
 namespace {
@@ -25,10 +23,6 @@ std::string utc_now() {
 std::string random_id() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-Bytes bytes_of(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 }  // namespace
@@ -55,15 +49,15 @@ Saver::~Saver() {
   watch_.set_busy(false);
 }
 
-bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Begun& begun) {
+bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun) {
   begun = Begun::yes;
   if (!free_.empty()) return true;
-  if (options_.on_backlog == Backlog::block) {
+  if (backlog == Backlog::block) {
     const bool moving = watch_.wait_while_moving(lock, [&] { return !free_.empty(); });
     if (!moving) begun = Begun::hung;
     return moving;
   }
-  if (options_.on_backlog == Backlog::replace && !to_write_.empty()) {
+  if (backlog == Backlog::replace && !to_write_.empty()) {
     // The oldest that waits: the one being written is not in the queue any more.
     free_.push_back(std::move(to_write_.front()->slot));
     to_write_.pop_front();
@@ -75,27 +69,31 @@ bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Begun& begun) {
   return false;
 }
 
-Saver::Begun Saver::begin(const std::function<TrainingState()>& state) {
+Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog backlog) {
   auto job = std::make_unique<Job>();
   job->offered = Clock::now();
   std::unique_lock lock(watch_.mutex());
   Begun begun{};
-  if (!wait_for_slot(lock, begun)) return begun;
+  if (!wait_for_slot(lock, backlog, begun)) return begun;
   job->slot = std::move(free_.back());
   free_.pop_back();
   lock.unlock();
   job->state = state();
   job->slot->start(job->state);
+  on_device_ = job->state.device;
   lock.lock();
   ++copying_;
   ++unwritten_;
   to_copy_.push_back(std::move(job));
-  lock.unlock();
-  watch_.step();
+  watch_.notify();
   return begun;
 }
 
 void Saver::finish_copy() {
+  if (on_device_) {
+    std::exchange(on_device_, nullptr)->fence();
+    return;
+  }
   std::unique_lock lock(watch_.mutex());
   // Copying touches memory only: it ends.
   watch_.wait(lock, [&] { return copying_ == 0; });
@@ -151,7 +149,7 @@ void Saver::copy_loop() {
         --unwritten_;
       }
     }
-    watch_.step();
+    watch_.notify();
   }
 }
 
@@ -174,7 +172,7 @@ void Saver::write_loop() {
 // sync of the same file succeeds without writing them ("Can applications recover from fsync
 // failures?", ATC 2020). Every attempt therefore writes a new set from the staging memory.
 SaveResult Saver::write(const Job& job) {
-  SaveResult result{job.state.step, job.state.score, 0, {}};
+  SaveResult result{job.state.step, job.state.score, 0, "the process ended before it was written"};
   for (int attempt = 1; attempt <= kAttempts && !stop_; ++attempt) {
     bool full = false;
     try {
@@ -184,13 +182,10 @@ SaveResult Saver::write(const Job& job) {
     } catch (const IoError& error) {
       result.error = error.what();
       full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       result.error = error.what();
     }
     if (full && !hooks_.make_room()) break;
-  }
-  if (stop_ && result.error.empty() && !store_.has(job.state.step)) {
-    result.error = "the process ended before it was written";
   }
   result.seconds = seconds(Clock::now() - job.offered);
   return result;
@@ -203,50 +198,8 @@ void Saver::write_once(const Job& job) {
   manifest.writer = writer_id_;
   manifest.durability = options_.durability == Durability::fsync ? "fsync" : "none";
   manifest.training = job.state.training;
-  job.slot->describe(manifest);
-
-  struct Image {
-    std::string name;
-    Bytes bytes;
-  };
-  std::vector<Image> images;
-  for (size_t i = 0; i < layout_.files.size(); ++i) {
-    images.push_back({layout_.files[i].name, job.slot->image(i)});
-  }
-  const std::vector<TextFile> texts = tf_saver_texts(manifest);
-  for (const TextFile& text : texts) {
-    images.push_back({text.name, bytes_of(text.text)});
-    manifest.files.push_back(sums_of(text.name, bytes_of(text.text)));
-  }
-
-  SetWriter writer(store_.tree(), store_.directory(), manifest.step, options_.durability);
-  struct Chunk {
-    size_t file;
-    uint64_t offset;
-  };
-  std::vector<Chunk> chunks;
-  for (size_t i = 0; i < images.size(); ++i) {
-    const bool direct = options_.write == WriteMode::automatic && i < layout_.files.size();
-    writer.add_file(images[i].name, images[i].bytes.size(),
-                    direct ? FileAccess::direct : FileAccess::buffered);
-    for (uint64_t at = 0; at < images[i].bytes.size(); at += kChunkBytes) chunks.push_back({i, at});
-  }
-  parallel_for(threads_, static_cast<int64_t>(chunks.size()), [&](int64_t i) {
-    if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
-    const auto [file, offset] = chunks[static_cast<size_t>(i)];
-    const Bytes image = images[file].bytes;
-    writer.write(file, offset, image.subspan(offset, std::min(kChunkBytes, image.size() - offset)));
-    watch_.step();
-  });
-  writer.commit(manifest);
-  watch_.step();
-  if (options_.verify != Verify::all) return;
-  try {
-    read_set(store_.tree(), store_.path(manifest.step), manifest, threads_, {});
-  } catch (const Error&) {
-    store_.remove(manifest.step);
-    throw;
-  }
+  write_set(store_, *job.slot, std::move(manifest), options_,
+            {[this] { return stop_.load(); }, [this] { watch_.step(); }});
 }
 
 }  // namespace stoker

@@ -41,9 +41,9 @@ class Saver {
   // Gives up what is not committed yet.
   ~Saver();
 
-  // Takes a slot as on_backlog says, and begins to copy `state()` into it.
-  Begun begin(const std::function<TrainingState()>& state);
-  // Until no copy reads a state any more.
+  // Takes a slot as `backlog` says, and begins to copy `state()` into it.
+  Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
+  // Until no copy reads a state any more; on a device, makes its later work wait for that instead.
   void finish_copy();
   // Until everything begun is committed or has failed. False: it hangs, or time is up.
   bool finish_write();
@@ -58,7 +58,7 @@ class Saver {
   };
   using Queue = std::deque<std::unique_ptr<Job>>;
 
-  bool wait_for_slot(std::unique_lock<std::mutex>& lock, Begun& begun);
+  bool wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun);
   void copy_loop();
   void write_loop();
   SaveResult write(const Job& job);
@@ -73,6 +73,7 @@ class Saver {
   const std::string writer_id_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
+  std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last; the trainer's thread
   // Under the watch's mutex:
   std::vector<std::unique_ptr<Snapshot>> free_;
   Queue to_copy_;

@@ -15,8 +15,12 @@ constexpr const char* kLatest = "latest";
 
 }  // namespace
 
-SetStore::SetStore(std::string tier, const FileTree& tree, std::string directory)
-    : tier_(std::move(tier)), tree_(tree), directory_(std::move(directory)) {}
+SetStore::SetStore(std::string tier, const FileTree& tree, std::string directory,
+                   Durability durability)
+    : tier_(std::move(tier)),
+      tree_(tree),
+      directory_(std::move(directory)),
+      sync_(durability == Durability::fsync) {}
 
 void SetStore::open_for_writing() {
   if (lock_) return;
@@ -49,6 +53,14 @@ std::vector<int64_t> SetStore::steps() const {
   return steps;
 }
 
+void SetStore::verify(const Manifest& manifest, int64_t threads, const ChunkSink& sink) const {
+  const std::string set = path(manifest.step);
+  if (manifest_text(read_manifest(tree_, set)) != manifest_text(manifest)) {
+    throw DamagedSet(full_path(manifest.step) + "/" + kManifestName + ": that of another set");
+  }
+  read_set(tree_, set, manifest, threads, sink);
+}
+
 void SetStore::remove(int64_t step) {
   if (!has(step)) return;
   std::random_device random;
@@ -56,7 +68,7 @@ void SetStore::remove(int64_t step) {
       fmt::format("{}/.tmp-old-{:08x}{:08x}", directory_, random(), random());
   tree_.rename(path(step), garbage);
   // Else a power loss could bring the name back without some of the files.
-  tree_.sync_directory(directory_);
+  if (sync_) tree_.sync_directory(directory_);
   tree_.remove_directory(garbage);
 }
 
@@ -70,25 +82,27 @@ std::string SetStore::set_aside(int64_t step, const std::string& why) {
   return tree_.root() + "/" + name;
 }
 
-void SetStore::point_latest(int64_t step, Durability durability) {
-  const bool sync = durability == Durability::fsync;
-  replace_text(kLatest, set_name(step) + "\n", sync);
+void SetStore::point_latest() {
+  const std::lock_guard lock(latest_);
   const std::vector<int64_t> all = steps();
-  if (!tree_.exists(path(step) + "/model.ckpt.index")) return;
+  if (all.empty()) return;
+  const std::string newest = set_name(all.back());
+  replace_text(kLatest, newest + "\n");
+  if (!tree_.exists(path(all.back()) + "/model.ckpt.index")) return;
   // The state file of TensorFlow's Saver, for layout tf_saver.
-  std::string text = fmt::format("model_checkpoint_path: \"{}/model.ckpt\"\n", set_name(step));
+  std::string text = fmt::format("model_checkpoint_path: \"{}/model.ckpt\"\n", newest);
   for (const int64_t each : all) {
     text += fmt::format("all_model_checkpoint_paths: \"{}/model.ckpt\"\n", set_name(each));
   }
-  replace_text("checkpoint", text, sync);
+  replace_text("checkpoint", text);
 }
 
-void SetStore::replace_text(const std::string& name, const std::string& text, bool sync) {
+void SetStore::replace_text(const std::string& name, const std::string& text) {
   std::random_device random;
   const std::string fresh = fmt::format("{}/.tmp-{}-{:08x}", directory_, name, random());
-  tree_.write_text(fresh, text, sync);
+  tree_.write_text(fresh, text, sync_);
   tree_.replace(fresh, directory_ + "/" + name);
-  if (sync) tree_.sync_directory(directory_);
+  if (sync_) tree_.sync_directory(directory_);
 }
 
 }  // namespace stoker

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +16,13 @@ namespace stoker {
 class SetStore {
  public:
   // Touches nothing. `tree` must outlive it.
-  SetStore(std::string tier, const FileTree& tree, std::string directory);
+  SetStore(std::string tier, const FileTree& tree, std::string directory,
+           Durability durability = Durability::fsync);
 
   // Makes the directory, takes its lock and removes what killed processes left behind.
   // Error(ExitCode::environment): another process writes there. Does nothing the second time.
   void open_for_writing();
+  bool is_open() const { return static_cast<bool>(lock_); }
 
   const std::string& tier() const { return tier_; }
   const FileTree& tree() const { return tree_; }
@@ -31,21 +34,28 @@ class SetStore {
   bool has(int64_t step) const { return tree_.exists(path(step)); }
   Manifest manifest(int64_t step) const { return read_manifest(tree_, path(step)); }
 
+  // Reads the set of manifest.step and hands its chunks to `sink`: DamagedSet where it is not what
+  // `manifest` says, that manifest included.
+  void verify(const Manifest& manifest, int64_t threads, const ChunkSink& sink) const;
+
   // In one step for every reader; then its space is freed.
   void remove(int64_t step);
   // Renames a set so that it is no candidate any more, and nothing is lost: "damaged-step-...",
   // "superseded-step-...". Returns the new path.
   std::string set_aside(int64_t step, const std::string& why);
-  // A file that names the newest set, for people and scripts; restoring does not trust it.
-  void point_latest(int64_t step, Durability durability);
+  // Brings the file up to date that names the newest set, for people and scripts (and that of
+  // TensorFlow's Saver, which names all); restoring does not trust it.
+  void point_latest();
 
  private:
-  void replace_text(const std::string& name, const std::string& text, bool sync);
+  void replace_text(const std::string& name, const std::string& text);
 
   const std::string tier_;
   const FileTree& tree_;
   const std::string directory_;
+  const bool sync_;
   FileDescriptor lock_;
+  std::mutex latest_;  // else an older list could replace a newer one
 };
 
 }  // namespace stoker

@@ -44,7 +44,7 @@ SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
   std::random_device random;
   const std::string name = fmt::format("{}/{}{}-{:08x}{:08x}", directory_, kTemporaryPrefix,
                                        set_name(step), random(), random());
-  tree_.make_directories(name);
+  tree_.make_directories(name, sync_);
   temporary_ = name;
 }
 
@@ -64,10 +64,10 @@ size_t SetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess a
   return files_.size() - 1;
 }
 
-void SetWriter::write(size_t file, uint64_t offset, Bytes bytes) {
+void SetWriter::write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) {
   const TreeFile& target = files_[file].file;
   const size_t tail = target.direct() ? bytes.size() % kDirectAlignment : 0;
-  target.write_at(offset, bytes.first(bytes.size() - tail));
+  target.write_at(offset, bytes.first(bytes.size() - tail), queue);
   if (tail == 0) return;
   // Direct I/O writes whole blocks; commit() cuts the file to its size.
   alignas(kDirectAlignment) std::array<uint8_t, kDirectAlignment> block{};

@@ -40,8 +40,8 @@ class SetWriter {
   // Returns the file's number for write().
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access);
   // Any thread. offset is a multiple of kDirectAlignment, as is the length, but for the file's end;
-  // the address is aligned as well where access is direct.
-  void write(size_t file, uint64_t offset, Bytes bytes);
+  // the address is aligned as well where access is direct. `queue`: that of the thread.
+  void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue = nullptr);
   void commit(const Manifest& manifest);
 
  private:

@@ -50,6 +50,7 @@ class Console final : public MetricsSink {
     if (r.loss) text += fmt::format("  loss {:.4f}", *r.loss);
     text += fmt::format("  {:.0f} images/s  I/O share {:.1f} %", r.images_per_s, 100 * r.io_share);
     if (r.device_idle) text += fmt::format("  device idle {:.1f} %", 100 * *r.device_idle);
+    if (r.checkpoints && r.checkpoints->degraded) text += "  CHECKPOINTS DEGRADED";
     text += fmt::format("  ETA {}", duration(r.eta_s));
     return inputs_.emulated ? text + "  (emulated device)" : text;
   }

@@ -34,6 +34,11 @@ class Csv final : public MetricsSink {
     row += fmt::format(",{:.9g},{:.6f}", r.learning_rate, r.io_share);
     row += r.device_idle ? fmt::format(",{:.6f}", *r.device_idle) : ",";
     for (const auto& [segment, time] : r.segments) row += fmt::format(",{:.6f}", time);
+    if (r.checkpoints) {
+      const CheckpointReport& c = *r.checkpoints;
+      row += fmt::format(",{},{},{},", c.saved, c.failed, c.drains_left);
+      if (c.durable_step) row += std::to_string(*c.durable_step);
+    }
     put(row);
   }
 
@@ -46,6 +51,9 @@ class Csv final : public MetricsSink {
     std::string text =
         "step,epoch,images,wall_s,window_s,images_per_s,loss,learning_rate,io_share,device_idle";
     for (const auto& [segment, time] : r.segments) text += "," + segment + "_s";
+    if (r.checkpoints) {
+      text += ",checkpoints_saved,checkpoints_failed,drains_left,durable_step";
+    }
     put(text);
   }
 

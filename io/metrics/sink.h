@@ -12,6 +12,15 @@
 
 namespace stoker {
 
+// How a run's checkpoints stand; counts are of this process.
+struct CheckpointReport {
+  int64_t saved = 0;
+  int64_t failed = 0;                   // given up
+  int64_t drains_left = 0;              // on the fast tier only
+  std::optional<int64_t> durable_step;  // newest on the last tier
+  bool degraded = false;                // the last attempt on some tier failed
+};
+
 // What the trainer says every metrics.every_steps steps. Times are seconds. `window` is the time
 // since the report before. What was not measured is absent, never 0.
 struct StepReport {
@@ -28,6 +37,7 @@ struct StepReport {
   std::optional<double> loss;
   double learning_rate = 0;
   double eta_s = 0;
+  std::optional<CheckpointReport> checkpoints;  // absent: none configured
 };
 
 // Where reports go. The trainer's thread. Throws IoError where it cannot write.

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "io/core/error.h"
+#include "io/storage/uring.h"
 
 namespace stoker {
 namespace {
@@ -110,17 +111,21 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
   }
 }
 
-void TreeFile::write_at(uint64_t offset, Bytes bytes) const {
+void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {
   while (!bytes.empty()) {
-    int64_t count = tree_->run({.op = Op::write,
-                                .path = path_,
-                                .offset = offset,
-                                .bytes = bytes.size(),
-                                .data = bytes.data()},
-                               [&](const FileCall& call) {
-                                 return result_of(::pwrite(file_.get(), call.data, call.bytes,
-                                                           static_cast<off_t>(call.offset)));
-                               });
+    int64_t count =
+        tree_->run({.op = Op::write,
+                    .path = path_,
+                    .offset = offset,
+                    .bytes = bytes.size(),
+                    .data = bytes.data()},
+                   [&](const FileCall& call) {
+                     if (queue != nullptr) {
+                       return queue->write(file_.get(), call.data, call.bytes, call.offset);
+                     }
+                     return result_of(::pwrite(file_.get(), call.data, call.bytes,
+                                               static_cast<off_t>(call.offset)));
+                   });
     if (static_cast<uint64_t>(count) < bytes.size()) count = resumable(count);
     if (count == 0) throw_errno("write", tree_->full(path_), EIO);
     offset += static_cast<uint64_t>(count);
@@ -228,7 +233,7 @@ bool FileTree::exists(const std::string& path) const {
   return run({.op = Op::stat, .path = path}, perform, ENOENT) == 0;
 }
 
-void FileTree::make_directories(const std::string& path) const {
+void FileTree::make_directories(const std::string& path, bool sync) const {
   const auto find = [&](const FileCall&) { return find_directory(full(path)); };
   if (run({.op = Op::stat, .path = path}, find, ENOENT) == 0) return;
   if (path.empty()) {
@@ -243,13 +248,13 @@ void FileTree::make_directories(const std::string& path) const {
     });
     return;
   }
-  make_directories(parent_of(path));
+  make_directories(parent_of(path), sync);
   const auto perform = [&](const FileCall&) {
     const int64_t result = result_of(::mkdir(full(path).c_str(), 0777));
     return result == -EEXIST ? find_directory(full(path)) : result;  // somebody was quicker
   };
   run({.op = Op::make_directory, .path = path}, perform);
-  sync_directory(parent_of(path));
+  if (sync) sync_directory(parent_of(path));
 }
 
 void FileTree::rename(const std::string& from, const std::string& to) const {

@@ -56,6 +56,7 @@ class FileLayer {
 };
 
 class FileTree;
+class Uring;
 
 // A file of a tree; closed by the destructor. Different ranges may be read and written by different
 // threads at once. Everything throws IoError.
@@ -65,8 +66,8 @@ class TreeFile {
   // All of `out`; a file that ends before is an IoError.
   void read_at(uint64_t offset, std::span<uint8_t> out) const;
   // All of `bytes`, in pieces where the kernel takes fewer. With direct I/O offset, length and
-  // address are multiples of kDirectAlignment.
-  void write_at(uint64_t offset, Bytes bytes) const;
+  // address are multiples of kDirectAlignment. `queue`: by several requests in flight.
+  void write_at(uint64_t offset, Bytes bytes, Uring* queue = nullptr) const;
   // Space for the first `bytes` bytes, so that a full disk shows before any is written. A file
   // system that cannot reserve is none the worse.
   void reserve(uint64_t bytes) const;
@@ -110,8 +111,8 @@ class FileTree {
   FileDescriptor lock(const std::string& path) const;
 
   bool exists(const std::string& path) const;
-  // With everything above it; each new entry is durable.
-  void make_directories(const std::string& path) const;
+  // With everything above it; each new entry is durable where `sync`.
+  void make_directories(const std::string& path, bool sync = true) const;
   void rename(const std::string& from, const std::string& to) const;
   void replace(const std::string& from, const std::string& to) const;
   void remove(const std::string& path) const;            // absent is fine

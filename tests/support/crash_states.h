@@ -37,6 +37,7 @@ struct CrashOptions {
   // many at random.
   size_t combinations = 64;
   uint64_t seed = 1;
+  size_t first = 0;  // calls of the log that had returned before any crash; their marks count
 };
 
 struct CrashCount {
@@ -155,8 +156,10 @@ inline CrashCount for_each_crash_state(const std::vector<RecordedCall>& log,
   CrashState state{.directory = scratch.path() + "/disk", .calls = 0, .promised = {}, .lost = {}};
   CrashCount count;
   for (;; ++state.calls) {
+    const bool may_crash = state.calls >= options.first;
     for (const std::vector<size_t>& outcome :
-         crash_combinations(model.outcomes(), options, random)) {
+         may_crash ? crash_combinations(model.outcomes(), options, random)
+                   : std::vector<std::vector<size_t>>()) {
       const DiskState disk = model.state(outcome);
       const uint64_t digest = crash_detail::digest(disk);
       if (!seen.insert(digest).second) continue;

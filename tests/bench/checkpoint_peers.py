@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Checkpoints of AlexNet (102 classes) with Adam, 689 MB, to one disk: torch.save, safetensors and
+torch.distributed.checkpoint.async_save beside `stoker bench checkpoint`, interleaved, all synced.
+
+blocked: until the trainer may change its weights. durable: until every byte is synced. For
+async_save whose staging runs beside the trainer, blocked is the staging's end, as nothing overlaps
+it here; the same holds for stoker's.
+
+Needs a Python with torch==2.11.0, torchvision==0.26.0 and safetensors.
+checkpoint_peers.py --stoker build/bin/stoker --dir DIRECTORY [--rounds 5]
+"""
+import argparse
+import glob
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import time
+import warnings
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+import torchvision
+from safetensors.torch import save_file
+from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
+from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
+
+warnings.filterwarnings("ignore")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOW = time.perf_counter
+
+
+def synced(path):
+    """Syncs every file below a path, and returns their size in bytes."""
+    files = [path] if os.path.isfile(path) else [
+        f for f in glob.glob(path + "/**", recursive=True) + glob.glob(path + "/.*") if os.path.isfile(f)]
+    for name in files:
+        descriptor = os.open(name, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+    return sum(os.path.getsize(f) for f in files)
+
+
+class Peers:
+    def __init__(self, directory):
+        self.dir = directory
+        self.net = torchvision.models.alexnet(num_classes=102)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-4)
+        self.net(torch.randn(8, 3, 224, 224)).sum().backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def state(self):
+        return {"model": self.net.state_dict(), "optim": self.optimizer.state_dict()}
+
+    def flat(self):
+        tensors = {"model." + k: v for k, v in self.net.state_dict().items()}
+        for i, state in self.optimizer.state_dict()["state"].items():
+            tensors.update({f"optim.{i}.{k}": v for k, v in state.items()})
+        return tensors
+
+    def fresh(self, name):
+        path = f"{self.dir}/{name}"
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.exists(path):
+            os.unlink(path)
+        os.sync()
+        return path
+
+    def blocking(self, name, save):
+        path, begin = self.fresh(name), NOW()
+        save(path)
+        size = synced(path)
+        took = NOW() - begin
+        return took, took, size
+
+    def torch_save(self):
+        return self.blocking("torch.pt", lambda path: torch.save(self.state(), path))
+
+    def safetensors(self):
+        return self.blocking("flat.safetensors", lambda path: save_file(self.flat(), path))
+
+    def dcp_async(self, name, stager=None, kind=AsyncCheckpointerType.THREAD, **writer):
+        path = self.fresh(name)
+        options = {} if stager is None else {"async_stager": stager}
+        target = dcp.FileSystemWriter(path, sync_files=True, thread_count=1, **writer)
+        begin = NOW()
+        future = dcp.async_save(self.state(), storage_writer=target, async_checkpointer_type=kind, **options)
+        if hasattr(future, "staging_completion"):
+            future.staging_completion.result()
+        blocked = NOW() - begin
+        getattr(future, "upload_completion", future).result()
+        return blocked, NOW() - begin, synced(path)
+
+    def stager(self, background):
+        return DefaultStager(StagingOptions(use_pinned_memory=False, use_shared_memory=False,
+                                            use_async_staging=background, use_non_blocking_copy=False))
+
+
+def stoker(binary, directory):
+    """One process: its first save (fresh staging memory, faulted in at the start) and a second one."""
+    shutil.rmtree(f"{directory}/stoker", ignore_errors=True)
+    environment = dict(os.environ, STOKER_FAST=f"{directory}/stoker", STOKER_SLOW=f"{directory}/unused")
+    done = subprocess.run(
+        [binary, "bench", "checkpoint", str(ROOT / "configs/checkpoint.yaml"), "checkpoint.type=direct",
+         "checkpoint.slow=fast", "checkpoint.snapshot=async", "--rounds", "2", "--json"],
+        env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    result = json.loads(done.stdout)
+    return result["stall_s"]["max"], result["durable_s"]["max"], result["set_bytes"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--stoker", required=True)
+    parser.add_argument("--dir", required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    torch.set_num_threads(os.cpu_count())
+    torch.manual_seed(0)
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29571", RANK="0", WORLD_SIZE="1")
+    dist.init_process_group("gloo")
+    directory = f"{options.dir}/peers"
+    os.makedirs(directory, exist_ok=True)
+    peers = Peers(directory)
+    runs = {
+        "stoker (worse of first and second)": lambda: stoker(options.stoker, directory),
+        "torch.save + fsync": peers.torch_save,
+        "safetensors.save_file + fsync": peers.safetensors,
+        "dcp.async_save": lambda: peers.dcp_async("dcp"),
+        "dcp.async_save, staging kept": lambda: peers.dcp_async("dcp_kept", cache_staged_state_dict=True),
+        "dcp.async_save, DefaultStager": lambda: peers.dcp_async("dcp_stager", peers.stager(False)),
+        "dcp.async_save, staging beside": lambda: peers.dcp_async("dcp_beside", peers.stager(True)),
+    }
+    rows = {name: [] for name in runs}
+    for number in range(options.rounds + 1):
+        for name in (list(runs) if number % 2 else list(reversed(runs))):
+            row = runs[name]()
+            if number > 0:  # the peers' first round pays for fresh pages; stoker's is always a first one
+                rows[name].append(row)
+    print(f"{options.rounds} interleaved rounds, the peers' first dropped; seconds: median (min to max)")
+    for name, values in rows.items():
+        blocked, durable = [v[0] for v in values], [v[1] for v in values]
+        print(f"{name:<36} blocked {statistics.median(blocked):6.3f} ({min(blocked):.3f} to {max(blocked):.3f})  "
+              f"durable {statistics.median(durable):6.3f} ({min(durable):.3f} to {max(durable):.3f})  "
+              f"{values[0][2] / 1e6:.1f} MB", flush=True)
+    shutil.rmtree(directory)
+    os._exit(0)  # torch's process group has threads that do not end
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+#include "tests/support/crash_states.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "io/checkpoint/read_set.h"
+#include "io/checkpoint/set_writer.h"
+#include "tests/support/checkpoints.h"
+#include "tests/support/gates.h"
+#include "tests/support/temporary_directory.h"
+
+// A power loss at any time: a run is recorded, every state in which a crash may leave its two tiers
+// is made, and the next process is started on it. "saved 3" and "drained 3" in the log are what the
+// Checkpointer had acknowledged.
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBurst =
+    "{type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 2, shards: 2, "
+    "resume: latest}";
+constexpr const char* kDirect =
+    "{type: direct, slow: slow, every_steps: 1, keep_last: 2, resume: latest}";
+
+// What a process does between its start and its end.
+struct Work {
+  std::string options;
+  int64_t saves = 0;
+  bool overlap = false;  // the drain runs while the next save does
+};
+
+// One process on the tiers below `root`, recorded.
+void run_recorded(const std::string& root, const Work& work, const std::shared_ptr<CallLog>& log) {
+  const bool burst = work.options == kBurst;
+  const auto gate = std::make_shared<GateLayer>(std::set{FileCall::Op::stat});
+  Checkpoints run(root, {std::make_shared<RecordingLayer>(log, "fast")},
+                  {std::make_shared<RecordingLayer>(log, "slow"), gate});
+  const auto checkpointer = run.make(work.options);
+  const std::optional<LoadedState> loaded = checkpointer->load();
+  const int64_t begin = loaded ? loaded->step() : 0;
+  const auto acknowledge = [&] {
+    const CheckpointStatus status = checkpointer->status();
+    if (status.saved_step) log->mark("saved " + std::to_string(*status.saved_step));
+    if (status.durable_step) log->mark("drained " + std::to_string(*status.durable_step));
+  };
+  acknowledge();
+  for (int64_t step = begin + 1; step <= begin + work.saves; ++step) {
+    // So that every state between a save and its drain is seen.
+    if (burst && !work.overlap) gate->close();
+    Checkpoints::save(*checkpointer, step);
+    EXPECT_EQ(checkpointer->status().saved_step, step) << run.warnings();
+    acknowledge();
+    gate->open();
+    if (!work.overlap) checkpointer->flush();
+    acknowledge();
+  }
+  EXPECT_TRUE(checkpointer->flush()) << run.warnings();
+  acknowledge();
+  EXPECT_TRUE(run.warn.empty()) << run.warnings();
+}
+
+// The newest step of which `kind` was promised; 0: none.
+int64_t promised(const CrashState& state, const std::string& kind) {
+  int64_t newest = 0;
+  for (const std::string& mark : state.promised) {
+    if (mark.starts_with(kind + " ")) {
+      newest = std::max<int64_t>(newest, std::stoll(mark.substr(kind.size())));
+    }
+  }
+  return newest;
+}
+
+// The steps that have a committed name; every one of them must be intact.
+std::vector<int64_t> intact_sets(const std::string& root) {
+  const FileTree tree(root);
+  std::vector<int64_t> steps;
+  for (const std::string& name : tree.list("run")) {
+    const int64_t step = step_of(name);
+    if (step < 0) continue;
+    steps.push_back(step);
+    read_set(tree, "run/" + name, read_manifest(tree, "run/" + name), 1, {});
+  }
+  return steps;
+}
+
+// What must be true of every state, whoever looks at it first.
+void check_disk(const CrashState& state) {
+  for (const std::string tier : {"fast", "slow"}) {
+    const FileTree tree(state.directory + "/" + tier);
+    const std::vector<int64_t> steps = intact_sets(tree.root());
+    if (tree.exists("run/latest")) {
+      const std::string latest = tree.read_text("run/latest", 1000);
+      EXPECT_TRUE(latest.ends_with('\n') && step_of(latest.substr(0, latest.size() - 1)) > 0);
+    }
+    const int64_t drained = promised(state, "drained");
+    if (tier == "slow" && drained > 0) {
+      EXPECT_TRUE(!steps.empty() && steps.back() >= drained) << "the slow tier alone is not enough";
+    }
+  }
+}
+
+// Starts a process on a state. Returns the step from which it goes on.
+int64_t check_restart(const CrashState& state, const std::string& options) {
+  int64_t step = 0;
+  Checkpoints run(state.directory);
+  {
+    const auto checkpointer = run.make(options);
+    if (const std::optional<LoadedState> loaded = checkpointer->load()) {
+      step = loaded->step();
+      EXPECT_EQ(wrong_with(*loaded), "");
+    }
+    EXPECT_TRUE(checkpointer->flush());
+    if (step > 0) {
+      EXPECT_EQ(checkpointer->status().durable_step, step) << "the drain was not gone on with";
+    }
+  }
+  EXPECT_GE(step, std::max(promised(state, "saved"), promised(state, "drained")));
+  EXPECT_TRUE(run.warn.empty()) << run.warnings();
+  for (const std::string tier : {"fast", "slow"}) {
+    for (const std::string& name : FileTree(state.directory + "/" + tier).list("run")) {
+      EXPECT_FALSE(is_garbage(name)) << name << " was left on " << tier;
+    }
+  }
+  return step;
+}
+
+void check_state(const CrashState& state, const std::string& options) {
+  try {
+    check_disk(state);
+    check_restart(state, options);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+}
+
+// The calls that make a directory's contents, durable.
+void add_contents(const std::string& root, const std::string& path,
+                  std::vector<RecordedCall>& calls) {
+  using Op = FileCall::Op;
+  for (const std::string& name : FileTree(root).list(path)) {
+    const std::string below = path.empty() ? name : path + "/" + name;
+    const bool directory = fs::is_directory(root + "/" + below);
+    calls.push_back({.op = directory ? Op::make_directory : Op::create, .path = below});
+    calls.push_back({.op = Op::sync_directory, .path = path});
+    if (directory) {
+      add_contents(root, below, calls);
+      continue;
+    }
+    std::ifstream file(root + "/" + below, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(file), {});
+    const uint64_t size = bytes.size();
+    if (size == 0) continue;
+    calls.push_back({.op = Op::write, .path = below, .bytes = size, .data = std::move(bytes)});
+    calls.push_back({.op = Op::sync, .path = below});
+  }
+}
+
+// Prints the first bad state, and looks at no other.
+class Checker {
+ public:
+  Checker(const std::vector<RecordedCall>& calls, std::string options)
+      : calls_(calls), options_(std::move(options)) {}
+  CrashCount check(const CrashOptions& crash) {
+    return for_each_crash_state(
+        calls_, [this](const CrashState& state) { check(state); }, crash);
+  }
+
+ private:
+  void check(const CrashState& state) {
+    if (testing::Test::HasFailure()) return;
+    check_state(state, options_);
+    if (!testing::Test::HasFailure()) return;
+    std::cout << "after " << state.calls << " calls; "
+              << (state.lost.empty() ? "nothing lost" : state.lost) << "\n";
+    for (size_t i = state.calls < 20 ? 0 : state.calls - 20; i < state.calls; ++i) {
+      const RecordedCall& call = calls_[i];
+      std::cout << "  " << (call.op ? to_string(*call.op) : "--") << " " << call.path << " "
+                << call.to << "\n";
+    }
+  }
+  const std::vector<RecordedCall>& calls_;
+  const std::string options_;
+};
+
+std::vector<RecordedCall> record(const Work& work) {
+  const auto log = std::make_shared<CallLog>();
+  const TemporaryDirectory root;
+  run_recorded(root.path(), work, log);
+  return log->calls();
+}
+
+// Another process on what lies below `root`, behind `before`; then every crash during its life.
+CrashCount restart_and_crash(const std::string& root, const std::vector<RecordedCall>& before,
+                             const Work& work) {
+  const auto log = std::make_shared<CallLog>();
+  for (const RecordedCall& call : before) log->add(call);
+  run_recorded(root, work, log);
+  return Checker(log->calls(), work.options).check({.combinations = 8, .first = before.size()});
+}
+
+void say(const std::string& what, const CrashCount& count) {
+  std::cout << what << ": " << count.distinct << " distinct states\n";
+  testing::Test::RecordProperty("distinct_states", std::to_string(count.distinct));
+}
+
+TEST(CheckpointCrashes, no_power_loss_takes_what_burst_buffer_acknowledged) {
+  const std::vector<RecordedCall> calls = record({kBurst, 6});
+  const CrashCount count = Checker(calls, kBurst).check({.combinations = 256});
+  say("burst_buffer", count);
+  EXPECT_GE(count.distinct, 4000u);
+}
+
+TEST(CheckpointCrashes, no_power_loss_during_a_save_beside_a_drain_takes_anything) {
+  const std::vector<RecordedCall> calls = record({kBurst, 6, true});
+  const CrashCount count = Checker(calls, kBurst).check({.combinations = 256});
+  say("burst_buffer, overlapped", count);
+  EXPECT_GE(count.distinct, 4000u);
+}
+
+TEST(CheckpointCrashes, no_power_loss_takes_what_direct_acknowledged) {
+  const std::vector<RecordedCall> calls = record({kDirect, 5});
+  const CrashCount count = Checker(calls, kDirect).check({.combinations = 256});
+  say("direct", count);
+  EXPECT_GE(count.distinct, 1000u);
+}
+
+TEST(CheckpointCrashes, a_run_that_goes_on_after_a_power_loss_survives_the_next) {
+  const std::vector<RecordedCall> calls = record({kBurst, 3});
+  size_t number = 0;
+  CrashCount count;
+  for_each_crash_state(calls, [&](const CrashState& state) {
+    constexpr size_t kEach = 53;
+    if (number++ % kEach != 0 || testing::Test::HasFailure()) return;
+    std::vector<RecordedCall> before;
+    add_contents(state.directory, "", before);
+    for (const std::string& mark : state.promised) before.push_back({.op = {}, .path = mark});
+    count.distinct += restart_and_crash(state.directory, before, {kBurst, 1}).distinct;
+  });
+  say("second generation", count);
+  EXPECT_GE(count.distinct, 1000u);
+}
+
+// A killed process leaves names that were never synced: whoever goes on builds on them.
+TEST(CheckpointCrashes, a_run_that_goes_on_after_a_kill_survives_a_power_loss) {
+  const std::vector<RecordedCall> calls = record({kBurst, 3});
+  CrashModel model;
+  CrashCount count;
+  for (size_t i = 0; i < calls.size() && !testing::Test::HasFailure(); ++i) {
+    model.apply(calls[i]);
+    if (!calls[i].op || calls[i].to.empty()) continue;  // after renames: nobody sees the rest
+    const TemporaryDirectory root;
+    const std::string disk = root / "disk";
+    crash_detail::write_state(disk, model.state(std::vector<size_t>(model.outcomes().size(), 1)));
+    const std::vector<RecordedCall> before(calls.begin(),
+                                           calls.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    count.distinct += restart_and_crash(disk, before, {kBurst, 1}).distinct;
+  }
+  say("after a kill", count);
+  EXPECT_GE(count.distinct, 1000u);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,255 @@
+#include "io/checkpoint/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "io/checkpoint/crc32c.h"
+#include "io/checkpoint/read_set.h"
+#include "io/checkpoint/tf_saver.h"
+#include "io/core/huge_memory.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+TensorInfo tensor(const std::string& name, const std::string& dtype, std::vector<int64_t> shape) {
+  const uint64_t bytes = tensor_bytes(dtype, shape).value();
+  return {name, dtype, std::move(shape), bytes};
+}
+
+// Empty, without dimensions, of one byte, across the borders of two chunks, of odd lengths.
+std::vector<TensorInfo> odd_tensors() {
+  return {tensor("flag", "BOOL", {1}),       tensor("none", "F32", {0, 7}),
+          tensor("scalar", "F64", {}),       tensor("large", "F32", {2100, 2500}),
+          tensor("odd", "U8", {4097}),       tensor("half", "F16", {3, 5, 7}),
+          tensor("last", "I8", {1 << 10, 3})};
+}
+
+HostMemory allocate(size_t bytes) { return allocate_huge(bytes, true); }
+
+// A state of random bytes, in the order of the tensors that were given to make_layout().
+struct Model {
+  explicit Model(const std::vector<TensorInfo>& tensors, uint32_t seed = 1) : infos(tensors) {
+    std::mt19937_64 random(seed);
+    for (const TensorInfo& info : tensors) {
+      // With room behind, so that an overrun copies something else than the next tensor.
+      std::vector<uint8_t> bytes(info.bytes + 8);
+      for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+        const uint64_t word = random();
+        std::memcpy(bytes.data() + i, &word, sizeof word);
+      }
+      data.push_back(std::move(bytes));
+    }
+  }
+  TrainingState state() const {
+    TrainingState result;
+    for (const auto& bytes : data) result.tensors.push_back(bytes.data());
+    return result;
+  }
+  // What a file has to hold, put together in the plainest way.
+  std::string file(const SetLayout& layout, size_t number) const {
+    std::string text = layout.files[number].header;
+    for (const TensorPiece& piece : layout.files[number].pieces) {
+      const std::vector<uint8_t>& bytes = data[layout.sources[piece.tensor]];
+      text.append(reinterpret_cast<const char*>(bytes.data()) + piece.begin, piece.bytes);
+    }
+    return text;
+  }
+  std::vector<TensorInfo> infos;
+  std::vector<std::vector<uint8_t>> data;
+};
+
+std::string text_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
+void expect_image(const Snapshot& snapshot, const Model& model) {
+  for (size_t i = 0; i < snapshot.layout().files.size(); ++i) {
+    EXPECT_TRUE(text_of(snapshot.image(i)) == model.file(snapshot.layout(), i)) << "file " << i;
+  }
+}
+
+struct Shape {
+  FileLayout format;
+  int64_t shards;
+  int64_t threads;
+};
+
+class EverySnapshot : public testing::TestWithParam<Shape> {
+ protected:
+  const Model model{odd_tensors()};
+  const SetLayout layout = make_layout(GetParam().format, odd_tensors(), GetParam().shards);
+};
+
+TEST_P(EverySnapshot, is_the_file_byte_for_byte) {
+  Snapshot snapshot(layout, allocate);
+  snapshot.start(model.state());
+  snapshot.finish(model.state(), GetParam().threads);
+  expect_image(snapshot, model);
+}
+
+TEST_P(EverySnapshot, has_the_sums_of_the_file_read_back) {
+  Snapshot snapshot(layout, allocate);
+  snapshot.finish(model.state(), GetParam().threads);
+  Manifest manifest;
+  manifest.created = "2026-01-01T00:00:00.000Z", manifest.writer = "w";
+  manifest.durability = "fsync", manifest.training = nlohmann::json::object();
+  snapshot.describe(manifest);
+  const TemporaryDirectory root;
+  for (size_t i = 0; i < layout.files.size(); ++i) {
+    root.write("set/" + layout.files[i].name, text_of(snapshot.image(i)));
+  }
+  for (const TextFile& text : tf_saver_texts(manifest)) {
+    root.write("set/" + text.name, text.text);
+    manifest.files.push_back(
+        sums_of(text.name, {reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size()}));
+  }
+  root.write("set/MANIFEST.json", manifest_text(manifest));
+  const FileTree tree(root.path());
+  EXPECT_NO_THROW(read_set(tree, "set", read_manifest(tree, "set"), 1, {}));
+  for (size_t i = 0; i < layout.tensors.size(); ++i) {
+    const std::vector<uint8_t>& bytes = model.data[layout.sources[i]];
+    EXPECT_EQ(manifest.tensor_sums[i], crc32c({bytes.data(), layout.tensors[i].bytes})) << i;
+  }
+}
+
+TEST_P(EverySnapshot, shows_nothing_of_the_state_before) {
+  const Model before(odd_tensors(), 2);
+  Snapshot used(layout, allocate), fresh(layout, allocate);
+  used.finish(before.state(), GetParam().threads);
+  used.finish(model.state(), GetParam().threads);
+  fresh.finish(model.state(), GetParam().threads);
+  expect_image(used, model);
+  Manifest a, b;
+  used.describe(a), fresh.describe(b);
+  EXPECT_EQ(a.tensor_sums, b.tensor_sums);
+  EXPECT_EQ(a.files, b.files);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Snapshot, EverySnapshot,
+    testing::Values(Shape{FileLayout::safetensors, 1, 1}, Shape{FileLayout::safetensors, 1, 4},
+                    Shape{FileLayout::safetensors, 3, 1}, Shape{FileLayout::safetensors, 3, 4},
+                    Shape{FileLayout::tf_saver, 1, 1}, Shape{FileLayout::tf_saver, 1, 4}));
+
+TEST(Snapshot, images_are_aligned_for_direct_writes) {
+  const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 3);
+  const Snapshot snapshot(layout, allocate);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(snapshot.image(i).data()) % kDirectAlignment, 0u);
+  }
+}
+
+TEST(Snapshot, more_shards_than_rows_are_copied) {
+  const std::vector<TensorInfo> tensors = {tensor("a", "F32", {2}), tensor("b", "U8", {1})};
+  const Model model(tensors);
+  const SetLayout layout = make_layout(FileLayout::safetensors, tensors, 7);
+  Snapshot snapshot(layout, allocate);
+  snapshot.finish(model.state(), 4);
+  expect_image(snapshot, model);
+}
+
+TEST(Snapshot, a_state_without_tensors_has_an_image) {
+  const Model model({});
+  for (const FileLayout format : {FileLayout::safetensors, FileLayout::tf_saver}) {
+    const SetLayout layout = make_layout(format, {}, 1);
+    Snapshot snapshot(layout, allocate);
+    snapshot.finish(model.state(), 4);
+    expect_image(snapshot, model);
+  }
+}
+
+TEST(Snapshot, memory_is_taken_once_and_has_room_for_all_files) {
+  const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 3);
+  std::vector<size_t> asked;
+  Snapshot snapshot(layout, [&](size_t bytes) {
+    asked.push_back(bytes);
+    return allocate(bytes);
+  });
+  const Model model(odd_tensors());
+  for (int i = 0; i < 3; ++i) snapshot.finish(model.state(), 2);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_GE(asked[0], snapshot.bytes());
+  EXPECT_LE(asked[0], snapshot.bytes() + 4 * kDirectAlignment);
+}
+
+// Copies on a thread of its own, which waits until it is let go.
+class FakeCopies final : public DeviceCopies {
+ public:
+  explicit FakeCopies(const Model& model) : model_(model) {}
+  void start(std::span<const CopyTarget> targets) override {
+    targets_.assign(targets.begin(), targets.end());
+    thread_ = std::jthread([this] {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return go_; });
+      for (const CopyTarget& target : targets_) {
+        const uint8_t* from = model_.data[target.tensor].data() + target.begin;
+        std::memcpy(target.to, from, target.bytes);
+      }
+      done_ = true;
+      changed_.notify_all();
+    });
+  }
+  void fence() override {}
+  void wait() override {
+    std::unique_lock lock(mutex_);
+    go_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return done_; });
+  }
+  const std::vector<CopyTarget>& targets() const { return targets_; }
+
+ private:
+  const Model& model_;
+  std::vector<CopyTarget> targets_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool go_ = false, done_ = false;
+  std::jthread thread_;
+};
+
+class DeviceSnapshot : public testing::TestWithParam<int64_t> {};
+
+TEST_P(DeviceSnapshot, is_the_file_byte_for_byte) {
+  const Model model(odd_tensors());
+  const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), GetParam());
+  Snapshot snapshot(layout, allocate), reference(layout, allocate);
+  TrainingState state = model.state();
+  state.device = std::make_shared<FakeCopies>(model);
+  for (const uint8_t*& address : state.tensors) address = nullptr;
+  snapshot.start(state);
+  snapshot.finish(state, 4);
+  expect_image(snapshot, model);
+  reference.finish(model.state(), 1);
+  Manifest a, b;
+  snapshot.describe(a), reference.describe(b);
+  EXPECT_EQ(a.files, b.files);
+  EXPECT_EQ(a.tensor_sums, b.tensor_sums);
+}
+
+TEST_P(DeviceSnapshot, only_what_is_on_the_device_is_copied_by_it) {
+  const Model model(odd_tensors());
+  const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), GetParam());
+  Snapshot snapshot(layout, allocate);
+  TrainingState state = model.state();
+  const auto copies = std::make_shared<FakeCopies>(model);
+  state.device = copies;
+  state.tensors[3] = state.tensors[4] = nullptr;
+  snapshot.start(state);
+  snapshot.finish(state, 4);
+  expect_image(snapshot, model);
+  uint64_t bytes = 0;
+  for (const CopyTarget& target : copies->targets()) {
+    EXPECT_TRUE(target.tensor == 3 || target.tensor == 4) << target.tensor;
+    bytes += target.bytes;
+  }
+  EXPECT_EQ(bytes, model.infos[3].bytes + model.infos[4].bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Snapshot, DeviceSnapshot, testing::Values(1, 3));
+
+}  // namespace
+}  // namespace stoker
