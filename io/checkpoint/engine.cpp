@@ -222,7 +222,10 @@ bool Engine::apply_retention(SetStore& store) {
   std::optional<int64_t> safe;
   {
     const std::lock_guard lock(mutex_);
-    for (const int64_t step : steps) sets[step] = scores_[step];
+    for (const int64_t step : steps) {
+      const auto score = scores_.find(step);
+      sets[step] = score == scores_.end() ? std::nullopt : score->second;
+    }
     safe = status_.durable_step;
   }
   bool removed = false;
@@ -230,6 +233,10 @@ bool Engine::apply_retention(SetStore& store) {
     if (!on_last(step)) continue;  // not drained yet
     store.remove(step);
     removed = true;
+    if (&store != &last() || first().has(step)) continue;
+    const std::lock_guard lock(mutex_);  // gone from everywhere
+    on_last_.erase(step);
+    scores_.erase(step);
   }
   return removed;
 }

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 STOKER = os.environ.get("STOKER", "stoker")
@@ -47,6 +48,27 @@ def slowed(tier, write_mb_per_s, metadata_latency_ms=0):
     """The override that makes a tier a slower device over the same files."""
     return (f"storage.{tier}={{type: emulated, read_mb_per_s: 2000, write_mb_per_s: {write_mb_per_s}, "
             f"metadata_latency_ms: {metadata_latency_ms}, inner: {{type: posix, root: {tier}}}}}")
+
+
+def timed(experiment, *overrides):
+    """(an uninterrupted process, seconds to its first step, seconds to its end)."""
+    begin = time.monotonic()
+    process = experiment.start(*overrides)
+    process.wait_for(step_line(1))
+    first = time.monotonic() - begin
+    if process.wait() != 0:
+        raise AssertionError(process.log)
+    return process, first, time.monotonic() - begin
+
+
+def instant(generator, first, whole, done):
+    """Seconds from a process's start to a random instant of it, where others did a share of its steps before.
+
+    Starting takes much of a short run's time: a fifth of the instants is enough for it.
+    """
+    if generator.random() < 0.2:
+        return generator.uniform(0, first)
+    return first + generator.uniform(0, (whole - first) * (1.1 - done))
 
 
 def step_line(step):

@@ -9,10 +9,9 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-from checkpoint_rig import LOADERS, Experiment, slowed, step_line
+from checkpoint_rig import LOADERS, Experiment, instant, slowed, timed
 
 STEPS = 72
 BURST = "checkpoint.type=burst_buffer"
@@ -44,13 +43,7 @@ class Campaign:
         self.times = {}
         for slow in (False, True):
             self.begin_chain()
-            begin = time.monotonic()
-            process = self.experiment.start(*self.fixed, *(SLOWED if slow else []))
-            process.wait_for(step_line(1))
-            first = time.monotonic() - begin
-            if process.wait() != 0:
-                raise AssertionError(process.log)
-            self.times[slow] = (first, time.monotonic() - begin)
+            process, *self.times[slow] = timed(self.experiment, *self.fixed, *(SLOWED if slow else []))
         self.reference = self.result(process)
         self.begin_chain()
 
@@ -67,13 +60,9 @@ class Campaign:
     def run_one(self):
         """A process that is killed somewhere in the time it needs, or gets to its end."""
         slow = self.random.random() < 0.6
-        first, whole = self.times[slow]
-        rest = (whole - first) * (1.1 - self.newest / STEPS)
-        # Starting takes much of a short run's time: a fifth of the kills is enough for it.
-        begin, end = (0, first) if self.random.random() < 0.2 else (first, first + rest)
         process = self.experiment.start(*self.fixed, *(SLOWED if slow else []), *self.choice())
         try:
-            code = process.wait(timeout=self.random.uniform(begin, end))
+            code = process.wait(timeout=instant(self.random, *self.times[slow], self.newest / STEPS))
         except subprocess.TimeoutExpired:
             process.send(9)
             code = process.wait()

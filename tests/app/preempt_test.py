@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from checkpoint_rig import LOADERS, STEPS, CheckpointTest, Experiment, slowed, step_line
+from checkpoint_rig import LOADERS, STEPS, CheckpointTest, Experiment, instant, slowed, step_line, timed
 
 SIGTERM_EXIT, SIGINT_EXIT = 75, 130
 LATEST = "checkpoint.resume=latest"
@@ -29,9 +29,7 @@ class Campaign:
         self.signals = self.completed = 0
         self.seconds = []
         self.outcomes = collections.Counter()
-        begin = time.monotonic()
-        process = self.experiment.train()
-        self.whole = time.monotonic() - begin
+        process, *self.times = timed(self.experiment)
         self.reference = self.result(process)
         self.begin_chain()
 
@@ -52,7 +50,7 @@ class Campaign:
         process = self.experiment.start(*self.choice())
         signalled = None
         try:
-            code = process.wait(timeout=self.random.uniform(0, 1.3 * self.whole))
+            code = process.wait(timeout=instant(self.random, *self.times, self.newest / STEPS))
         except subprocess.TimeoutExpired:
             process.send(signal.SIGTERM)
             signalled = time.monotonic()

@@ -83,12 +83,12 @@ class Peers:
     def safetensors(self):
         return self.blocking("flat.safetensors", lambda path: save_file(self.flat(), path))
 
-    def dcp_async(self, name, stager=None, kind=AsyncCheckpointerType.THREAD, **writer):
+    def dcp_async(self, name, stager=None):
         path = self.fresh(name)
         options = {} if stager is None else {"async_stager": stager}
-        target = dcp.FileSystemWriter(path, sync_files=True, thread_count=1, **writer)
+        target = dcp.FileSystemWriter(path, sync_files=True, thread_count=1)
         begin = NOW()
-        future = dcp.async_save(self.state(), storage_writer=target, async_checkpointer_type=kind, **options)
+        future = dcp.async_save(self.state(), storage_writer=target, async_checkpointer_type=AsyncCheckpointerType.THREAD, **options)
         if hasattr(future, "staging_completion"):
             future.staging_completion.result()
         blocked = NOW() - begin
@@ -130,7 +130,6 @@ def main():
         "torch.save + fsync": peers.torch_save,
         "safetensors.save_file + fsync": peers.safetensors,
         "dcp.async_save": lambda: peers.dcp_async("dcp"),
-        "dcp.async_save, staging kept": lambda: peers.dcp_async("dcp_kept", cache_staged_state_dict=True),
         "dcp.async_save, DefaultStager": lambda: peers.dcp_async("dcp_stager", peers.stager(False)),
         "dcp.async_save, staging beside": lambda: peers.dcp_async("dcp_beside", peers.stager(True)),
     }

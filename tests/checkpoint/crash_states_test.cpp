@@ -23,9 +23,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kBurst =
     "{type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 2, shards: 2, "
-    "resume: latest}";
+    "resume: latest, slots: 1, threads: 1}";
 constexpr const char* kDirect =
-    "{type: direct, slow: slow, every_steps: 1, keep_last: 2, resume: latest}";
+    "{type: direct, slow: slow, every_steps: 1, keep_last: 2, resume: latest, slots: 1, threads: "
+    "1}";
 
 // What a process does between its start and its end.
 struct Work {
