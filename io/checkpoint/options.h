@@ -74,7 +74,7 @@ struct CheckpointOptions {
     v("slots", slots, "staging memory for so many states", Limits{1, 64});
     v("verify", verify, "which written copies are read back and checked");
     v("layout", layout, "files of a set: one .safetensors, or the roles of TensorFlow's Saver");
-    v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 1024});
+    v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 256});
     v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
     v("write", write,
       "auto: past the page cache where the tier can; uring: and by io_uring where it is to be had");

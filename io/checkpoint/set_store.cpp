@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <random>
+#include <utility>
 
 #include "io/core/error.h"
 
@@ -25,23 +27,28 @@ SetStore::SetStore(std::string tier, const FileTree& tree, std::string directory
 void SetStore::open_for_writing() {
   if (lock_) return;
   tree_.make_directories(directory_);
-  lock_ = tree_.lock(directory_ + "/" + kLock);
-  if (!lock_) {
+  FileDescriptor lock = tree_.lock(directory_ + "/" + kLock);
+  if (!lock) {
     throw Error(
         ExitCode::environment,
         fmt::format("checkpoint directory {}/{} (tier {}) is in use by another process; wait "
                     "for its end, or give this run another checkpoint.directory",
                     tree_.root(), directory_, tier_));
   }
+  // A killed process may have renamed sets and not synced their names. Else a power loss could take
+  // one that we go on from, or bring a name back of which we are about to remove the files.
+  if (sync_) tree_.sync_directory(directory_);
   for (const std::string& name : tree_.list(directory_)) {
     if (!is_garbage(name)) continue;
     // A set, or a small file on its way to its name.
     try {
       tree_.remove_directory(directory_ + "/" + name);
-    } catch (const IoError&) {
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOTDIR) throw;
       tree_.remove(directory_ + "/" + name);
     }
   }
+  lock_ = std::move(lock);
 }
 
 std::vector<int64_t> SetStore::steps() const {

@@ -1,4 +1,5 @@
-"""What the tests of checkpoints share: an experiment on two tiers, the processes that train it, and what they leave.
+"""What the tests of checkpoints share: an experiment on two tiers, the processes that train it, and what
+they leave.
 
 STOKER names the binary.
 """
@@ -40,14 +41,18 @@ evaluation: {every_epochs: 1}
 checkpoint: {type: burst_buffer, fast: fast, slow: slow, every_steps: 5, keep_last: 3}
 metrics:    {every_steps: 1}
 """
+# An evaluation lasts long enough to be hit.
+SLOW_DATA = (f"storage.data={{type: emulated, read_mb_per_s: 100, write_mb_per_s: 100, read_latency_ms: 2, "
+             f"inner: {{type: posix, root: {MINI}}}}}")
 SAVED = re.compile(r"checkpoint of step (\d+): [\d.]+ MB on tier")
 RESUMED = re.compile(r"resumed from \S+ \(step (\d+)")
 
 
-def slowed(tier, write_mb_per_s, metadata_latency_ms=0):
+def slowed(tier, write_mb_per_s, metadata_latency_ms=0, read_mb_per_s=2000):
     """The override that makes a tier a slower device over the same files."""
-    return (f"storage.{tier}={{type: emulated, read_mb_per_s: 2000, write_mb_per_s: {write_mb_per_s}, "
-            f"metadata_latency_ms: {metadata_latency_ms}, inner: {{type: posix, root: {tier}}}}}")
+    return (f"storage.{tier}={{type: emulated, read_mb_per_s: {read_mb_per_s}, "
+            f"write_mb_per_s: {write_mb_per_s}, metadata_latency_ms: {metadata_latency_ms}, "
+            f"inner: {{type: posix, root: {tier}}}}}")
 
 
 def timed(experiment, *overrides):
@@ -61,14 +66,27 @@ def timed(experiment, *overrides):
     return process, first, time.monotonic() - begin
 
 
-def instant(generator, first, whole, done):
-    """Seconds from a process's start to a random instant of it, where others did a share of its steps before.
+def reached(process, generator, first, whole, done, steps):
+    """Waits for a random instant of a process that goes on after `done` steps; False: it ended before.
 
-    Starting takes much of a short run's time: a fifth of the instants is enough for it.
+    Steps are counted, as times say little on a busy machine. A fifth of the instants is in the start,
+    a tenth in the end.
     """
-    if generator.random() < 0.2:
-        return generator.uniform(0, first)
-    return first + generator.uniform(0, (whole - first) * (1.1 - done))
+    each = (whole - first) / steps
+    part = generator.random()
+    pause = generator.uniform(0, 2 * each)
+    if part < 0.2:
+        pause = generator.uniform(0, first)
+    elif part < 0.9 and done < steps:
+        process.wait_for(step_line(generator.randint(done + 1, steps)))
+    else:
+        process.wait_for(step_line(steps) if done < steps else RESUMED)
+        pause = generator.uniform(0, 8 * each)
+    try:
+        process.child.wait(pause)
+        return False
+    except subprocess.TimeoutExpired:
+        return True
 
 
 def step_line(step):

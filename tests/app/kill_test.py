@@ -6,12 +6,12 @@ kill_test.py --kills N [--seed S] [--size PIXELS]   N kills, and where they hit;
 import argparse
 import collections
 import random
-import subprocess
+import signal
 import sys
 import tempfile
 import unittest
 
-from checkpoint_rig import LOADERS, Experiment, instant, slowed, timed
+from checkpoint_rig import LOADERS, Experiment, reached, slowed, timed
 
 STEPS = 72
 BURST = "checkpoint.type=burst_buffer"
@@ -61,13 +61,11 @@ class Campaign:
         """A process that is killed somewhere in the time it needs, or gets to its end."""
         slow = self.random.random() < 0.6
         process = self.experiment.start(*self.fixed, *(SLOWED if slow else []), *self.choice())
-        try:
-            code = process.wait(timeout=instant(self.random, *self.times[slow], self.newest / STEPS))
-        except subprocess.TimeoutExpired:
-            process.send(9)
-            code = process.wait()
+        if reached(process, self.random, *self.times[slow], self.newest, STEPS):
+            process.send(signal.SIGKILL)
+        code = process.wait()
         before = len(self.violations)
-        if code == -9:
+        if code == -signal.SIGKILL:
             self.after_kill(process)
         else:
             self.after_end(process, code)

@@ -7,13 +7,13 @@ import argparse
 import collections
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-from checkpoint_rig import LOADERS, STEPS, CheckpointTest, Experiment, instant, slowed, step_line, timed
+from checkpoint_rig import (LOADERS, PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, Experiment, reached, slowed,
+                            step_line, timed)
 
 SIGTERM_EXIT, SIGINT_EXIT = 75, 130
 LATEST = "checkpoint.resume=latest"
@@ -49,12 +49,10 @@ class Campaign:
     def run_one(self):
         process = self.experiment.start(*self.choice())
         signalled = None
-        try:
-            code = process.wait(timeout=instant(self.random, *self.times, self.newest / STEPS))
-        except subprocess.TimeoutExpired:
+        if reached(process, self.random, *self.times, self.newest, STEPS):
             process.send(signal.SIGTERM)
             signalled = time.monotonic()
-            code = process.wait()
+        code = process.wait()
         error = self.check(process, code, signalled)
         if error:
             raise AssertionError(f"{error}; exit status {code}\n{process.overrides}\n{process.log}")
@@ -150,26 +148,56 @@ class Grace(CheckpointTest):
                                "checkpoint.every_steps=100", "checkpoint.grace_seconds=0.5")
         self.assertTrue(process.wait_for(step_line(8)), process.log)
         self.told_what_is_left(process)
-        self.assertEqual(self.trial.newest_intact(), 5)
         self.assertEqual(process.wait(), SIGTERM_EXIT)
-        self.assertRegex(process.log, rf"checkpoint of step {process.summary['steps']}: tier 'slow' does "
-                                      "not answer")
+        self.assertRegex(process.log, rf"warning checkpoint of step {process.summary['steps']}: ")
         self.assertIn("newest set: step 5, on the last tier: step 5", process.log)
+        self.assertEqual((self.trial.newest_intact(), self.trial.steps("slow")), (5, [5]))
         end = self.trial.train(LATEST)
-        self.assertIn(end.resumed_step, [5, process.summary["steps"]])
+        self.assertEqual(end.resumed_step, 5)
         self.assertEqual(self.trial.garbage(), set())
 
     def test_what_is_not_drained_in_time_is_drained_by_the_next_process(self):
         process = self.started(self.trial, slowed("slow", 0.2), "checkpoint.grace_seconds=0.5")
         self.assertTrue(process.wait_for(r"checkpoint of step 5: .* on tier 'fast'"), process.log)
         self.told_what_is_left(process)
-        self.assertEqual(self.trial.steps("slow"), [])
         self.assertEqual(process.wait(), SIGTERM_EXIT)
+        self.assertEqual(self.trial.steps("slow"), [])
         steps = process.summary["steps"]
-        self.assertRegex(process.log, rf"newest set: step {steps}, on the last tier: step -1, left to drain: \d")
+        self.assertRegex(process.log, rf"newest set: step {steps}, on the last tier: step -1, "
+                                      r"left to drain: \d")
         self.assertEqual(self.trial.newest_intact(), steps)
         self.trial.train(LATEST, f"training.max_steps={steps}")
         self.assertIn(steps, self.trial.steps("slow"))
+
+    def test_in_the_evaluation_it_ends_before_it_and_does_it_anew(self):
+        whole = self.trial.train("loader.type=sync")
+        expected = self.trial.state_digest(), [e["top1"] for e in whole.summary["evaluations"]]
+        self.trial.forget()
+        process = self.started(self.trial, SLOW_DATA, "loader.type=sync")
+        self.assertTrue(process.wait_for(step_line(PER_EPOCH)), process.log)
+        self.stopped(process)
+        self.assertIn("stopped by a signal in the evaluation, which will be done anew", process.log)
+        self.assertEqual(self.trial.newest_intact(), PER_EPOCH)
+        end = self.trial.train(LATEST)
+        self.assertEqual(end.resumed_step, PER_EPOCH)
+        self.assertEqual(expected, (self.trial.state_digest(),
+                                    [e["top1"] for e in end.summary["evaluations"]]))
+
+    def test_in_a_save_it_ends_after_it(self):
+        process = self.started(self.trial, "checkpoint.type=direct", slowed("slow", 5))
+        self.assertTrue(process.wait_for(step_line(5)), process.log)
+        self.stopped(process)
+        steps = process.summary["steps"]
+        self.assertEqual(self.trial.newest_intact(), steps)
+        self.assertIn(f"checkpoint of step {steps}: ", process.log)
+
+    def test_in_the_restore_nothing_changes(self):
+        self.trial.train("training.max_steps=5")
+        process = self.started(self.trial, LATEST, slowed("fast", 100, read_mb_per_s=2))
+        self.assertTrue(process.wait_for("dataset: ignored"), process.log)
+        self.stopped(process)
+        self.assertEqual((process.resumed_step, process.summary["steps"]), (5, 5))
+        self.assertEqual((self.trial.steps("fast"), self.trial.newest_intact()), ([5], 5))
 
     def test_a_second_signal_ends_it_at_once(self):
         process = self.started(self.trial, slowed("slow", 0.1), "checkpoint.grace_seconds=600")

@@ -137,17 +137,28 @@ TEST(FullDisk, of_the_only_tier_keeps_the_sets_that_are_there) {
 TEST(FullDisk, of_the_fast_tier_heals_when_there_is_space) {
   const auto said = with_small_tiers(6, 20, [](CheckpointRun& run) {
     run.start(kBurst + "2");
+    fill(run.path("fast"));
+    run.save(1);
+    require(run->status().failed == 1 && run->status().degraded, "saved to a full tier");
+    fs::remove(run.path("fast") + "/ballast");
+    run.save(2);
+    require(!run->status().degraded, "degraded");
+    require(run.intact("fast", 2), "not saved");
+    require(run->flush(), "not drained");
+  });
+  EXPECT_SUCCESS(said);
+}
+
+TEST(FullDisk, of_the_fast_tier_is_made_room_on_by_removing_what_is_drained) {
+  const auto said = with_small_tiers(6, 20, [](CheckpointRun& run) {
+    run.start(kBurst + "5");
     run.save(1);
     require(run->flush(), "not drained");
     fill(run.path("fast"));
     run.save(2);
-    run.save(3);
-    require(run->status().degraded, "not degraded");
-    fs::remove(run.path("fast") + "/ballast");
-    run.save(4);
-    require(!run->status().degraded, "degraded");
-    require(run.intact("fast", 4), "not saved");
-    require(run->flush(), "not drained");
+    require(run->status().saved == 2, "not saved");
+    require(run.steps("fast") == std::vector<int64_t>{2}, "sets on the fast tier");
+    require(run.intact("slow", 1), "the drained set has gone");
   });
   EXPECT_SUCCESS(said);
 }

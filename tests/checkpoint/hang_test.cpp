@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/support/checkpoint_run.h"
 
 // Tiers that do not answer, and processes that have no time.
@@ -19,6 +21,11 @@ struct Hang : testing::Test {
     run.slow = {gate};
     run.start(options);
     gate->close();
+  }
+  // Until whoever stood before the gate has noticed that it is open.
+  void open_and_flush() {
+    gate->open();
+    while (!run->flush()) std::this_thread::yield();
   }
   void expect_all_intact(const Steps& steps) {
     EXPECT_EQ(run.steps("slow"), steps);
@@ -52,7 +59,7 @@ TEST_F(Hang, of_the_slow_tier_is_made_up_for_without_a_restart) {
   begin(kBurst);
   for (int64_t step = 1; step <= 3; ++step) run.save(step);
   EXPECT_FALSE(run->flush());
-  gate->open();
+  open_and_flush();
   EXPECT_TRUE(run.save(4));
   EXPECT_TRUE(run->flush());
   EXPECT_FALSE(run->status().hung);
@@ -105,8 +112,7 @@ TEST_F(Hang, of_the_only_tier_is_made_up_for_without_a_restart) {
   EXPECT_TRUE(run.save(1));
   EXPECT_TRUE(run.save(2));
   EXPECT_FALSE(run.save(3));
-  gate->open();
-  EXPECT_TRUE(run->flush());
+  open_and_flush();
   EXPECT_TRUE(run.save(4));
   expect_all_intact({1, 2, 4});
   EXPECT_FALSE(run->status().hung);
@@ -120,8 +126,7 @@ TEST_F(Hang, of_the_only_tier_ends_an_async_save_and_flush) {
   EXPECT_FALSE(run.save(3));
   EXPECT_FALSE(run->flush());
   EXPECT_FALSE(run.offer({.step = 4, .last = true}));
-  gate->open();
-  EXPECT_TRUE(run->flush());
+  open_and_flush();
   expect_all_intact({1, 2});
 }
 
