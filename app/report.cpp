@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/json.h"
 #include "app/statistics.h"
 #include "io/metrics/ledger.h"
 
@@ -107,17 +108,20 @@ nlohmann::json checkpoints_json(const TrainingResult& result) {
   return json;
 }
 
-std::string checkpoints_text(const TrainingResult& result) {
+std::string checkpoints_text(const ExperimentOptions& options, const TrainingResult& result) {
   if (!result.checkpoints) return "";
   const CheckpointStatus& status = *result.checkpoints;
   double stall = 0;
   for (const auto& [segment, time] : result.segments) {
     if (segment == segment_name(Segment::checkpoint_stall)) stall = time;
   }
+  const Node setting = options.checkpoint.dump();
   std::string text = fmt::format(
-      "  checkpoints: {} of {:.1f} MB saved, newest of step {}; training stood still for {:.3f} s",
-      status.saved, 1e-6 * static_cast<double>(status.set_bytes), status.saved_step.value_or(-1),
-      stall);
+      "  checkpoints ({}, snapshot {}, durability {}): {} of {:.1f} MB saved, newest of step {}; "
+      "training stood still for {:.3f} s",
+      options.checkpoint.type(), setting.find("snapshot")->scalar,
+      setting.find("durability")->scalar, status.saved,
+      1e-6 * static_cast<double>(status.set_bytes), status.saved_step.value_or(-1), stall);
   if (!status.save_s.empty()) {
     text += fmt::format(", each durable after {:.3f} s (median)", spread(status.save_s).median);
   }
@@ -174,6 +178,7 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
   for (const auto& [name, tier] : options.storage) {
     json["conditions"]["storage"][name] = tier.type();
   }
+  if (result.checkpoints) json["conditions"]["checkpoint"] = to_json(options.checkpoint.dump());
   if (!result.error.empty()) json["error"] = result.error;
   if (result.first_batch_s) json["first_batch_s"] = *result.first_batch_s;
   if (result.final_loss) json["final_loss"] = *result.final_loss;
@@ -207,7 +212,7 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
   for (const auto& [reason, count] : result.skipped_by_reason) {
     text += fmt::format("  {} samples replaced ({}), see skipped.csv\n", count, reason);
   }
-  text += checkpoints_text(result) + accuracy_text(result);
+  text += checkpoints_text(experiment.options(), result) + accuracy_text(result);
   return text + "run directory: " + directory.path() + "\n";
 }
 

@@ -110,6 +110,19 @@ def layer(path):
     return next((f for f in reversed(LAYERS) if name(path).startswith(f + "/")), None)
 
 
+# Whatever a checkpoint does to a file passes FileTree, where tests record it and let it fail.
+PAST_THE_SEAM = re.compile(r"\bstd::(?:i|o)?fstream\b|\bstd::fopen\b|\bfs::(?:remove|rename|create|copy|resize)"
+                           r"|(?<!\w)::(?:open|creat|p?write|p?read|fsync|fdatasync|rename|unlink|mkdir|rmdir|ftruncate"
+                           r"|fallocate|opendir|stat|access)\(|io/core/file\.h")
+
+
+def check_seam(problem):
+    for path in files(["io/checkpoint"], ".h", ".cpp"):
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            if match := PAST_THE_SEAM.search(text):
+                problem(path, number, f"{match.group()}: checkpoints reach files through FileTree only")
+
+
 def check_includes(problem):
     for path in files(["app", "io", "models"], ".h", ".cpp"):
         own = layer(path)
@@ -201,7 +214,8 @@ def main():
         problems.append(f"{name(path)}:{line}: {text}")
 
     median, count = check_sizes(problem)
-    for check in (check_includes, check_interfaces, check_registrations, check_promises, check_abi):
+    for check in (check_includes, check_seam, check_interfaces, check_registrations,
+                  check_promises, check_abi):
         check(problem)
     print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
                                 f"{len(problems)} violations"]))

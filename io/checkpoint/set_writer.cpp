@@ -42,15 +42,22 @@ SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
       step_(step),
       sync_(durability == Durability::fsync) {
   std::random_device random;
-  const std::string name = fmt::format("{}/{}{}-{:08x}{:08x}", directory_, kTemporaryPrefix,
-                                       set_name(step), random(), random());
-  tree_.make_directories(name, sync_);
-  temporary_ = name;
+  temporary_ = fmt::format("{}/{}{}-{:08x}{:08x}", directory_, kTemporaryPrefix, set_name(step),
+                           random(), random());
+  try {
+    tree_.make_directories(temporary_, sync_);
+  } catch (const Error&) {
+    remove_temporary();
+    throw;
+  }
 }
 
 SetWriter::~SetWriter() {
   files_.clear();
-  if (temporary_.empty()) return;
+  if (!temporary_.empty()) remove_temporary();
+}
+
+void SetWriter::remove_temporary() {
   try {
     tree_.remove_directory(temporary_);
   } catch (const Error&) {

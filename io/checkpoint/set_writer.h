@@ -50,6 +50,7 @@ class SetWriter {
     uint64_t bytes;
   };
   void publish();
+  void remove_temporary();
 
   const FileTree& tree_;
   const std::string directory_;

@@ -275,6 +275,25 @@ TEST(CheckpointCrashes, a_run_that_goes_on_after_a_kill_survives_a_power_loss) {
   EXPECT_GE(count.distinct, 500u);
 }
 
+// Else a restart would take a history that was given up.
+TEST(CheckpointCrashes, a_superseded_set_stays_aside) {
+  const TemporaryDirectory root;
+  const auto log = std::make_shared<CallLog>();
+  run_recorded(root.path(), {kDirect, 2}, log);
+  const size_t first = log->calls().size();
+  std::string options = kDirect;
+  options.replace(options.find("latest"), 6, root / "slow/run/" + set_name(1));
+  Checkpoints run(root.path(), {}, {std::make_shared<RecordingLayer>(log, "slow")});
+  const auto checkpointer = run.make(options);
+  EXPECT_EQ(checkpointer->load()->step(), 1);
+  log->mark("begun at 1");
+  const auto check = [](const CrashState& state) {
+    if (state.promised.back() != "begun at 1") return;
+    EXPECT_EQ(intact_sets(state.directory + "/slow"), std::vector<int64_t>{1}) << state.lost;
+  };
+  EXPECT_GT(for_each_crash_state(log->calls(), check, {.first = first}).distinct, 1u);
+}
+
 // Nothing is promised then, but for the checksums.
 TEST(CheckpointCrashes, without_syncs_a_power_loss_never_makes_a_wrong_state) {
   const std::string options = kDirect.substr(0, kDirect.size() - 1) + ", durability: none}";

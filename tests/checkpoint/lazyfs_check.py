@@ -8,9 +8,9 @@ chosen operation (before or after a create, write, fsync, rename, unlink or read
 write; a torn write; a torn sequence of writes) or at a random instant. What is then on the disk under it must hold
 the newest acknowledged checkpoint or a newer one, all sets must be intact, and the next process must resume from it.
 
-Needs root, /dev/fuse, cc, and LazyFS (github.com/dsrhaslab/lazyfs), which is not part of this project. Its model: contents and sizes of
-files are lost, names are not (creations, renames and removals reach the disk at once); io/checkpoint's state
-enumeration loses those, too. OVERRIDES reach the training: `checkpoint.durability=none` shows that losses are found.
+Needs root, /dev/fuse, cc, and LazyFS (github.com/dsrhaslab/lazyfs), which is not part of this project. Its model:
+contents and sizes of files are lost, names are not (creations, renames and removals reach the disk at once);
+crash_states_test loses those, too. OVERRIDES reach the training: with checkpoint.durability=none losses are found.
 Exit code 1 where there was a violation.
 """
 import argparse
@@ -18,6 +18,7 @@ import collections
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -49,14 +50,12 @@ PER_CHAIN = 20  # injections from an empty disk to an empty disk
 BEYOND = 6      # steps after which a fault that did not come is replaced by one at that instant
 SIZE = 96       # pixels: sets of 3.3 MB, which reach LazyFS in so many writes:
 WRITES = 4
+DRAINED = re.compile(r"checkpoint of step (\d+): drained to tier")
 Fault = collections.namedtuple("Fault", "name command injection seconds", defaults=("", "", None))
 
 
 def operations(tier, step):
-    """(name, operation, expression for the path, for the second path) of everything that happens to a set.
-
-    step: its digits, or an expression for those of any.
-    """
+    """(name, operation, expressions for the path and a second one) of what happens to a set; `step`: digits or such."""
     fresh, old, latest = f"{tier}.*tmp-step-0*{step}-", f"{tier}.*tmp-old-", f"{tier}.*tmp-latest-"
     for file in ("state", "MANIFEST"):
         for operation in ("create", "write", "fsync"):
@@ -123,7 +122,7 @@ class LazyDisk:
         if fault.command:
             with open(self.fifo, "w") as fifo:
                 fifo.write(fault.command + "\n")
-            self.wait_for(lambda: "VALID crash fault" in self.output.read_text(), "the fault")
+            self.wait_for(lambda: "received: VALID" in self.output.read_text(), "the fault")
 
     def wait_for(self, condition, what):
         end = time.monotonic() + 10
@@ -132,17 +131,11 @@ class LazyDisk:
                 raise RuntimeError(f"{self.binary}: no {what}\n{self.output.read_text()}")
             time.sleep(0.005)
 
-    @property
-    def dead(self):
-        return self.child.poll() is not None
-
     def kill(self):
         self.child.kill()
         self.child.wait()
 
     def unmount(self):
-        if self.child and not self.dead:
-            self.kill()
         subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
 
 
@@ -157,8 +150,7 @@ class Campaign:
             config = config.replace(f"root: {tier}}}", f"root: disk/{tier}}}")
         self.experiment = rig.Experiment(here, config)
         self.number = self.untriggered = self.resumed = 0
-        self.hits, self.violations = collections.Counter(), []
-        self.deck = []
+        self.hits, self.violations, self.deck = collections.Counter(), [], []
 
     def begin_chain(self):
         shutil.rmtree(self.lazy.disk, ignore_errors=True)
@@ -169,7 +161,7 @@ class Campaign:
 
     def deal(self):
         """All places once, in random order, and as many torn writes and random instants."""
-        places = [(burst, tier, place) for burst in (True, False) for tier in (self.rig.TIERS if burst else ["slow"])
+        places = [(burst, tier, place) for burst, tier in ((True, "fast"), (True, "slow"), (False, "slow"))
                   for place in range(len(list(crashes(tier, 1))))]
         places += [(self.random.random() < 0.6, None, kind) for kind in ["torn"] * 60 + ["instant"] * 15]
         self.random.shuffle(places)
@@ -189,7 +181,8 @@ class Campaign:
 
     def choice(self, burst):
         pick = self.random.choice
-        return ["training.epochs=400", "evaluation.every_epochs=400", "checkpoint.every_steps=1", "checkpoint.resume=latest", f"decoder.size={SIZE}",
+        return ["training.epochs=400", "evaluation.every_epochs=400", "checkpoint.every_steps=1",
+                "checkpoint.resume=latest", f"decoder.size={SIZE}",
                 *[f"storage.{tier}.root={self.lazy.mount / tier}" for tier in self.rig.TIERS],
                 f"checkpoint.type={'burst_buffer' if burst else 'direct'}",
                 f"checkpoint.snapshot={pick(['sync', 'async'])}", f"checkpoint.write={pick(['buffered', 'auto'])}",
@@ -201,13 +194,15 @@ class Campaign:
         self.number += 1
         burst, step, fault = self.next_fault()
         os.environ["FIXED_RANDOM"] = str(self.number)
-        self.lazy.start(fault)
-        process = self.experiment.start(*self.choice(burst))
+        process = None
         try:
+            self.lazy.start(fault)
+            process = self.experiment.start(*self.choice(burst))
             ended = self.watch(process, fault, step + BEYOND)
-            self.lazy.kill()
-            process.kill()
         finally:
+            self.lazy.kill()
+            if process:  # before the files below the mount point come to light
+                process.kill()
             self.lazy.unmount()
         before = len(self.violations)
         self.expect(not ended, f"the process ended: exit code {process.child.returncode}")
@@ -219,13 +214,11 @@ class Campaign:
     def watch(self, process, fault, last):
         """Until the fault came, or else at random. True: the process did not wait for it."""
         end = time.monotonic() + (fault.seconds or 30)
-        while not self.lazy.dead:
+        while self.lazy.child.poll() is None:
             if process.child.poll() is not None:
-                return not self.lazy.dead
+                return self.lazy.child.poll() is None
             if time.monotonic() > end or (not fault.seconds and max([0, *process.acknowledged]) > last):
-                if fault.seconds is None:
-                    self.untriggered += 1
-                    print(f"not reached: {fault} {process.overrides[-2:]} {process.acknowledged}", file=sys.stderr)
+                self.untriggered += fault.seconds is None
                 self.hits["at a random instant"] += 1
                 return False
             time.sleep(0.003)
@@ -241,23 +234,20 @@ class Campaign:
             self.resumed += self.newest > 0
             self.expect(process.resumed_step == self.newest,
                         f"resumed at step {process.resumed_step}; {self.newest} was there")
-        for line in ("checkpoint not used", "superseded"):
-            self.expect(line not in process.log, line)
+            for line in ("checkpoint not used", "superseded"):
+                self.expect(line not in process.log, line)
         rows, code = self.experiment.verified()
         self.expect(code == (0 if rows else 3), f"checkpoint verify: exit code {code}")
         self.expect(all(row["intact"] for row in rows), f"damaged: {[row for row in rows if not row['intact']]}")
-        newest = {tier: max((row["step"] for row in rows if row["intact"] and row["tier"] in (tier, None)), default=0)
+        newest = {tier: max((row["step"] for row in rows if row["intact"] and row["tier"] == tier), default=0)
                   for tier in self.rig.TIERS}
         self.newest = max(newest.values())
         self.acknowledged = max([self.acknowledged, *process.acknowledged])
-        self.drained = max([self.drained, *self.rig_drained(process)])
-        self.expect(self.newest >= self.acknowledged, f"step {self.acknowledged} was acknowledged; {self.newest} is there")
-        self.expect(newest["slow"] >= self.drained, f"step {self.drained} was drained; {newest['slow']} is on the slow tier")
-
-    @staticmethod
-    def rig_drained(process):
-        words = [line.split() for line in process.log.splitlines() if ": drained to tier" in line]
-        return [int(line[line.index("step") + 1].rstrip(":")) for line in words]
+        self.drained = max([self.drained, *map(int, DRAINED.findall(process.log))])
+        self.expect(self.newest >= self.acknowledged,
+                    f"step {self.acknowledged} was acknowledged; the newest is {self.newest}")
+        self.expect(newest["slow"] >= self.drained,
+                    f"step {self.drained} was drained; the slow tier's newest is {newest['slow']}")
 
 
 def missing(arguments):
