@@ -59,6 +59,7 @@ bool Drain::flush() {
   std::unique_lock lock(watch_.mutex());
   flushing_ = true;
   failures_ = 0;
+  watch_.notify();
   watch_.wait_while_moving(lock,
                            [&] { return queue_.empty() || failures_ >= kAttemptsWhileFlushing; });
   flushing_ = false;
@@ -112,10 +113,10 @@ bool Drain::attempt(int64_t step) {
 }
 
 void Drain::copy(int64_t step) {
-  if (!to_.is_open()) {
-    to_.open_for_writing();
-    hooks_.appeared();
-  }
+  absent_ = absent_ || !to_.is_open();
+  to_.open_for_writing();
+  if (absent_) hooks_.appeared();
+  absent_ = false;
   if (!from_.has(step)) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
   const Manifest manifest = from_.manifest(step);
   const auto progress = [this](size_t, uint64_t, Bytes) { watch_.step(); };
@@ -124,8 +125,9 @@ void Drain::copy(int64_t step) {
     try {
       to_.verify(manifest, kThreads, progress);
       return;
-    } catch (const DamagedSet&) {
-      to_.set_aside(step, "damaged");
+    } catch (const DamagedSet& error) {
+      const std::string aside = to_.set_aside(step, "damaged");
+      throw Error(ExitCode::storage, std::string(error.what()) + "; set aside as " + aside);
     }
   }
   copy_files(step, manifest);
@@ -167,8 +169,7 @@ void Drain::pause(int failures) {
   const TimePoint until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                              std::chrono::duration<double>(wait));
   std::unique_lock lock(watch_.mutex());
-  watch_.wait_while_moving(
-      lock, [&] { return stop_ || flushing_; }, until);
+  watch_.wait_until(lock, until, [&] { return stop_ || flushing_; });
 }
 
 }  // namespace stoker

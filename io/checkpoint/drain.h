@@ -52,6 +52,7 @@ class Drain {
   const Hooks hooks_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
+  bool absent_ = false;  // the slow tier was, and what is on it is not known yet; its thread only
   // Under the watch's mutex:
   std::deque<int64_t> queue_;  // the one being copied is the front
   int failures_ = 0;           // in a row

@@ -47,15 +47,19 @@ class ProgressWatch {
   void wait(std::unique_lock<std::mutex>& lock, const Done& done) {
     changed_.wait(lock, done);
   }
+  // The same, but no longer than until `limit`.
+  template <class Done>
+  void wait_until(std::unique_lock<std::mutex>& lock, TimePoint limit, const Done& done) {
+    changed_.wait_until(lock, limit, done);
+  }
   // Until `done`; false: it hung, or time is up.
   template <class Done>
-  bool wait_while_moving(std::unique_lock<std::mutex>& lock, const Done& done,
-                         std::optional<TimePoint> limit = {}) {
+  bool wait_while_moving(std::unique_lock<std::mutex>& lock, const Done& done) {
     constexpr auto kPoll = std::chrono::milliseconds(20);  // a signal wakes nobody
     while (!done()) {
       const std::optional<TimePoint> deadline = deadline_ ? deadline_() : std::nullopt;
       const TimePoint now = Clock::now();
-      if (hung() || (deadline && now >= *deadline) || (limit && now >= *limit)) return false;
+      if (hung() || (deadline && now >= *deadline)) return false;
       changed_.wait_for(lock, kPoll);
     }
     return true;

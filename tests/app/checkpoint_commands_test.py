@@ -4,7 +4,7 @@ import os
 import shutil
 import unittest
 
-from checkpoint_rig import TIERS, CheckpointTest
+from checkpoint_rig import TIERS, TwelveSteps
 
 DAMAGED = 5
 SIZE = "decoder.size=128"
@@ -18,13 +18,7 @@ def flip(path, at, bit=0):
         file.write(bytes([byte ^ (1 << bit)]))
 
 
-class Commands(CheckpointTest):
-    """Sets of steps 5, 10 and 12 on both tiers."""
-    def setUp(self):
-        super().setUp()
-        self.trial = self.experiment()
-        self.trial.train("training.max_steps=12")
-
+class Commands(TwelveSteps):
     def rows(self, *arguments, code=0):
         return json.loads(self.trial.stoker("checkpoint", *arguments, "--json", code=code).stdout)
 

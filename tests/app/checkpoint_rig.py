@@ -273,3 +273,18 @@ class CheckpointTest(unittest.TestCase):
         for process in self.processes:
             if process.child.poll() is None:
                 process.kill()
+
+
+class TwelveSteps(CheckpointTest):
+    """self.trial has sets of steps 5, 10 and 12 on both tiers."""
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.mkdtemp(prefix="stoker-test-")
+        cls.addClassCleanup(shutil.rmtree, directory)
+        cls.template = Experiment(directory)
+        cls.template.train("training.max_steps=12")
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(self.template.dir, self.here / "experiment", symlinks=True)
+        self.trial = self.experiment()

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -87,6 +88,42 @@ TEST_F(AbsentTier, is_cleared_of_a_history_that_was_not_gone_on_with) {
   wait_for_drains();
   EXPECT_EQ(run.steps("slow"), (Steps{1, 2, 4}));
   EXPECT_EQ(run.others("slow"), Names{"superseded-step-0000000003"});
+}
+
+TEST_F(AbsentTier, with_the_only_sets_does_not_mix_them_with_those_of_a_new_beginning) {
+  train(3);
+  fs::remove_all(run.path("fast"));
+  hide();
+  EXPECT_EQ(run.resume(kBurst + kLatest), -1);
+  show();
+  run.save(10);
+  wait_for_drains();
+  EXPECT_EQ(run.steps("slow"), Steps{10});
+  EXPECT_EQ(run.others("slow"), (Names{"superseded-step-0000000001", "superseded-step-0000000002",
+                                       "superseded-step-0000000003"}));
+  EXPECT_EQ(run.resume(kBurst + kLatest), 10);
+}
+
+// Lists fail so many times.
+struct BadLists final : FileLayer {
+  int64_t call(const FileCall& call, const Next& next) override {
+    return call.op == FileCall::Op::list && left-- > 0 ? -EIO : next(call);
+  }
+  std::atomic<int> left = 0;
+};
+
+TEST_F(AbsentTier, that_falters_when_it_appears_is_looked_at_again) {
+  train(3);
+  fs::remove_all(run.set("fast", 3));
+  hide();
+  const auto lists = std::make_shared<BadLists>();
+  run.slow = {lists};
+  EXPECT_EQ(run.resume(kBurst + kLatest), 2);
+  lists->left = 5;
+  show();
+  run.save(4);
+  wait_for_drains();
+  EXPECT_EQ(run.steps("slow"), (Steps{1, 2, 4}));
 }
 
 TEST_F(AbsentTier, obeys_retention_when_it_appears) {

@@ -72,7 +72,7 @@ std::string files_of(const std::string& root, int64_t acknowledged) {
 void run_process(Checkpoints& run, const std::string& root, const std::string& options, int64_t end,
                  Outcome& outcome) {
   const auto checkpointer = run.make(options);
-  const auto look = [&, failed = int64_t{0}]() mutable {
+  auto look = [&, failed = int64_t{0}]() mutable {
     const CheckpointStatus status = checkpointer->status();
     outcome.given_up += status.failed - std::exchange(failed, status.failed);
     outcome.acknowledged = std::max(outcome.acknowledged, status.saved_step.value_or(0));

@@ -69,10 +69,11 @@ TEST_F(Hang, of_the_slow_tier_is_made_up_for_without_a_restart) {
 
 // A save is no progress of the drain.
 TEST_F(Hang, of_the_slow_tier_shows_however_often_the_run_saves) {
-  begin(kBurst + ", durability: none");
+  begin("type: burst_buffer, fast: fast, slow: slow, every_steps: 1, hang_seconds: 0.5");
+  constexpr int64_t kMany = 100'000;
   int64_t step = 0;
-  while (!run->status().hung && step < 3000) run.save(++step);
-  EXPECT_LT(step, 3000);
+  while (!run->status().hung && step < kMany) run.save(++step);
+  EXPECT_LT(step, kMany);
 }
 
 TEST_F(Hang, of_the_only_tier_ends_a_sync_save) {

@@ -324,11 +324,13 @@ TEST(Restore, of_200_random_damages_none_loses_a_step) {
     ASSERT_EQ(run.resume(kBurst + kLatest), 2) << round;
     // The newest on the slow tier is looked at by the drain.
     ASSERT_TRUE(run->flush()) << round;
+    const std::string named = run.path(tier) + "/run/damaged-step-0000000002";
+    ASSERT_NE(run.warnings().find(named), std::string::npos) << round << run.warnings();
     run.stop();
     ASSERT_EQ(run.others(tier), Names{"damaged-step-0000000002"}) << round;
     ASSERT_TRUE(run.intact(other, 2)) << round;
     // The evidence is there; then the tier is repaired by hand.
-    fs::remove_all(run.path(tier) + "/run/damaged-step-0000000002");
+    fs::remove_all(named);
     fs::remove_all(set);
     fs::copy(run.set(other, 2), set, fs::copy_options::recursive);
   }

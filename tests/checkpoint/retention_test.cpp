@@ -86,8 +86,8 @@ TEST(Retention, the_rules_add_up) {
 
 TEST(Retention, a_set_with_a_score_that_is_no_number_is_not_the_best) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Sets scored = {{10, 0.1}, {20, nan}, {30, 0.2}, {40, nan}, {50, std::nullopt}};
-  EXPECT_EQ(sets_to_remove(scored, 50, keep(1, {}, 2)), (Steps{20, 40}));
+  const Sets scored = {{10, nan}, {20, 0.1}, {30, 0.2}, {40, nan}, {50, std::nullopt}};
+  EXPECT_EQ(sets_to_remove(scored, 50, keep(1, {}, 2)), (Steps{10, 40}));
 }
 
 // Against a second opinion: what stays, by the words of the options.

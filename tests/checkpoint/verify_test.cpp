@@ -98,6 +98,9 @@ TEST(Verify, a_set_on_both_tiers_counts_only_when_the_last_copy_was_read) {
   EXPECT_TRUE(run->flush());
   EXPECT_TRUE(run.intact("slow", 1));
   EXPECT_EQ(run.others("slow"), std::vector<std::string>{"damaged-step-0000000001"});
+  EXPECT_NE(run.warnings().find("set aside as " + run.path("slow") + "/run/damaged-step-"),
+            std::string::npos)
+      << run.warnings();
 }
 
 TEST(Verify, a_damaged_manifest_of_a_drained_set_is_found_as_well) {
