@@ -23,7 +23,7 @@ void LoadedState::copy(size_t tensor, uint8_t* to) const {
   // Data files come first in the manifest, in the order of the layout.
   for (size_t file = 0; file < manifest_.layout.files.size(); ++file) {
     for (const TensorPiece& piece : manifest_.layout.files[file].pieces) {
-      if (piece.tensor != tensor) continue;
+      if (piece.tensor != tensor || piece.bytes == 0) continue;  // `to` may be null
       std::memcpy(to + piece.begin, files_[file].data.get() + piece.offset, piece.bytes);
     }
   }

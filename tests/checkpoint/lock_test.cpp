@@ -117,7 +117,7 @@ TEST(Lock, is_given_back_at_the_end) {
 }
 
 TEST(Lock, of_racing_processes_exactly_one_wins_and_no_files_mix) {
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 100; ++round) {
     const TemporaryDirectory root;
     const Child a(run_in(root.path(), kDirect, {1, 3})), b(run_in(root.path(), kDirect, {2, 4}));
     const std::string said = {a.wait(), b.wait()};
