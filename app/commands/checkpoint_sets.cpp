@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
@@ -25,7 +26,10 @@ std::optional<double> age_of(const std::string& created) {
   std::tm time{};
   if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
   const auto then = std::chrono::system_clock::from_time_t(timegm(&time));
-  return std::chrono::duration<double>(std::chrono::system_clock::now() - then).count();
+  const size_t point = created.rfind('.');
+  const double fraction =
+      point == std::string::npos ? 0 : std::strtod(created.c_str() + point, nullptr);
+  return std::chrono::duration<double>(std::chrono::system_clock::now() - then).count() - fraction;
 }
 
 uint64_t bytes_below(const std::string& path) {

@@ -120,8 +120,10 @@ bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingStat
   if (options_.snapshot == SnapshotMode::sync) {
     saver_->finish_copy();
     if (!saver_->finish_write()) {
-      news(true, fmt::format("checkpoint of step {}: tier '{}' does not answer; training goes on",
-                             offer.step, first().tier()));
+      const bool ending = deadline() && Clock::now() >= *deadline();
+      news(true, fmt::format("checkpoint of step {}: tier '{}' {}", offer.step, first().tier(),
+                             ending ? "was too slow for grace_seconds; the set is given up"
+                                    : "does not answer; training goes on"));
     }
     report_news();
   }

@@ -156,7 +156,10 @@ void Engine::read_score(const SetStore& store, int64_t step) {
 }
 
 void Engine::continue_from(int64_t step) {
-  start_step_ = last_step_ = step;
+  start_step_ = step;
+  // A set that is on the fast tier only counts as saved where there is a drain; else it is saved
+  // anew.
+  if (drain_ || last().has(step)) last_step_ = step;
   for (const auto& store : stores_) {
     for (const int64_t other : steps_of(*store)) {
       if (other > step) {

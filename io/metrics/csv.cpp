@@ -24,6 +24,8 @@ class Csv final : public MetricsSink {
   Csv(Options, const Inputs& inputs)
       : path_(inputs.run_dir + "/steps.csv"), file_(std::fopen(path_.c_str(), "wx")) {
     if (file_ == nullptr) throw_errno("create", path_, errno);
+    // A process that is killed leaves whole rows.
+    std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
   }
 
   void write(const StepReport& r) override {

@@ -7,7 +7,6 @@ import unittest
 from checkpoint_rig import TIERS, TwelveSteps
 
 DAMAGED = 5
-SIZE = "decoder.size=128"
 
 
 def flip(path, at, bit=0):
@@ -180,7 +179,7 @@ class Restoring(Commands):
 
 class Bench(Commands):
     def bench(self, *overrides, rounds=2):
-        done = self.trial.stoker("bench", "checkpoint", self.trial.config, SIZE, *overrides,
+        done = self.trial.stoker("bench", "checkpoint", self.trial.config, *overrides,
                                  "--rounds", rounds, "--json")
         return json.loads(done.stdout)
 
@@ -216,7 +215,7 @@ class Bench(Commands):
         self.assertEqual(self.trial.newest_intact(), 12)
 
     def test_it_prints_a_table_for_people(self):
-        done = self.trial.stoker("bench", "checkpoint", self.trial.config, SIZE, "--rounds", 1)
+        done = self.trial.stoker("bench", "checkpoint", self.trial.config, "--rounds", 1)
         self.assertRegex(done.stdout, r"^1 saves of 5\.9 MB, checkpoint burst_buffer")
 
     def test_without_checkpoints_there_is_nothing_to_measure(self):

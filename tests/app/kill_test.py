@@ -108,8 +108,7 @@ class Campaign:
             self.completed += 1
             self.expect(self.result(process) == self.reference, "another result")
             self.expect(not self.experiment.garbage(), "garbage after the end")
-            if BURST in process.overrides:
-                self.expect(self.experiment.steps("slow")[-1:] == [STEPS], "not drained")
+            self.expect(self.experiment.steps("slow")[-1:] == [STEPS], "not on the slow tier")
         self.begin_chain()
 
     def where(self, process):
