@@ -23,10 +23,11 @@ Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_
   memory_ = allocate(total + kDirectAlignment);
   // Every page is touched now: the first checkpoint must not pay for page faults.
   for (uint64_t i = 0; i < memory_.bytes; i += kDirectAlignment) memory_.data.get()[i] = 0;
-  auto address = padded(reinterpret_cast<uintptr_t>(memory_.data.get()));
+  const auto address = reinterpret_cast<uintptr_t>(memory_.data.get());
+  uint8_t* image = memory_.data.get() + (padded(address) - address);
   for (size_t i = 0; i < layout_.files.size(); ++i) {
-    images_.push_back(reinterpret_cast<uint8_t*>(address));
-    address += padded(layout_.files[i].bytes);
+    images_.push_back(image);
+    image += padded(layout_.files[i].bytes);
     plan(i);
   }
 }

@@ -35,7 +35,7 @@ class DeviceCopies {
 
 // The state of a training run at a step, as it is handed to a Checkpointer. Tensors are in the
 // order of Checkpointer::Inputs::tensors.
-struct TrainingState {
+struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   int64_t step = 0;
   std::optional<double> score;           // of an evaluation of this state; higher is better
   nlohmann::json training;               // everything that is no tensor

@@ -280,7 +280,8 @@ void FileTree::remove(const std::string& path) const {
 }
 
 void FileTree::remove_directory(const std::string& path) const {
-  for (const std::string& name : list(path)) remove(path + "/" + name);
+  const std::string below = path + "/";
+  for (const std::string& name : list(path)) remove(below + name);
   run(
       {.op = Op::remove_directory, .path = path},
       [&](const FileCall&) { return result_of(::rmdir(full(path).c_str())); }, ENOENT);

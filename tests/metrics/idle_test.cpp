@@ -141,7 +141,8 @@ TEST(Idle, busy_and_idle_add_up_to_observed) {
     now += 3 * odd;
   }
   const DeviceTime time = idle.total();
-  EXPECT_DOUBLE_EQ(time.observed, time.busy + time.idle[0] + time.idle[1] + time.idle[2] + time.idle[3]);
+  EXPECT_DOUBLE_EQ(time.observed,
+                   time.busy + time.idle[0] + time.idle[1] + time.idle[2] + time.idle[3]);
   EXPECT_DOUBLE_EQ(time.observed, seconds(now - odd + Clock::duration(999) - TimePoint{}));
 }
 
