@@ -10,7 +10,7 @@
 #include "io/checkpoint/read_set.h"
 #include "io/checkpoint/set_writer.h"
 #include "io/core/parallel.h"
-#include "tests/support/checkpoints.h"
+#include "tests/support/checkpoint_run.h"
 #include "tests/support/crash_states.h"
 #include "tests/support/file_layers.h"
 
@@ -358,6 +358,24 @@ TEST_F(CheckpointFaults, a_sync_that_fails_and_drops_is_never_believed) {
       EXPECT_TRUE(sites.contains(tier + " " + site)) << site;
     }
   }
+}
+
+// Else the history that was not gone on with would be the newest for the next process.
+TEST(CheckpointRestart, a_tier_that_was_opened_by_half_is_looked_at_again) {
+  const std::string options = kBurst.substr(1, kBurst.size() - 2) + ", keep_every: 1";
+  CheckpointRun run;
+  run.start(options);
+  for (int64_t step = 1; step <= 3; ++step) run.save(step);
+  ASSERT_TRUE(run->flush());
+  run.stop();
+  fs::remove_all(run.set("fast", 3));
+  constexpr size_t kAllOfLoad = 6;
+  run.slow = {std::make_shared<FaultLayer>(
+      Fault{.op = Op::list, .path = "run", .times = kAllOfLoad, .error = EIO})};
+  EXPECT_EQ(run.resume(options), 2);
+  run.save(4);
+  while (!run->flush()) std::this_thread::yield();
+  EXPECT_EQ(run.steps("slow"), (std::vector<int64_t>{1, 2, 4}));
 }
 
 }  // namespace
