@@ -36,10 +36,9 @@ void CheckpointOptions::check(const Section& section) const {
 }
 
 int64_t CheckpointOptions::resolve_threads() const {
-  // More gain nothing: memory and disks are busy by then. Two for a core, as they wait for disks.
-  constexpr int64_t kMost = 4;
+  constexpr int64_t kMost = 4;  // more gain nothing: memory and disks are busy by then
   const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  return threads > 0 ? threads : std::clamp<int64_t>(2 * cores, 1, kMost);
+  return threads > 0 ? threads : std::clamp<int64_t>(cores, 1, kMost);
 }
 
 }  // namespace stoker

@@ -78,7 +78,7 @@ struct CheckpointOptions {
     v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
     v("write", write,
       "auto: past the page cache where the tier can; uring: and by io_uring where it is to be had");
-    v("threads", threads, "that copy, write and read; 0: two for a core, up to four",
+    v("threads", threads, "that copy, write and read; 0: one for a core, up to four",
       Limits{0, 1024});
     v("resume", resume, "none, latest (or start afresh), or the path of a set");
     v("directory", directory, "below each tier's root; empty: the run's name");

@@ -3,7 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <random>
 #include <utility>
@@ -33,9 +32,7 @@ Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& 
     : store_(store),
       layout_(layout),
       options_(options),
-      // Copying waits for no disk: more threads than cores only get in each other's way.
-      threads_(std::min<int64_t>(options.resolve_threads(),
-                                 std::max(1u, std::thread::hardware_concurrency()))),
+      threads_(options.resolve_threads()),
       hooks_(std::move(hooks)),
       writer_id_(random_id()),
       watch_(options.hang_seconds, hooks_.deadline) {
