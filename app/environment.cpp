@@ -66,6 +66,14 @@ nlohmann::json describe_environment(const DeviceInfo& device, const std::string&
   };
 }
 
+std::vector<std::pair<std::string, std::string>> build_labels() {
+  return {{"version", STOKER_VERSION},
+          {"revision", STOKER_REVISION},
+          {"compiler", STOKER_COMPILER},
+          {"build_type", STOKER_BUILD_TYPE},
+          {"torch", STOKER_TORCH_VERSION}};
+}
+
 std::string version_line() {
   return fmt::format("stoker {} (LibTorch {}, {}, {}, revision {})", STOKER_VERSION,
                      STOKER_TORCH_VERSION, STOKER_COMPILER, STOKER_BUILD_TYPE, STOKER_REVISION);

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/device/device.h"
 
@@ -13,5 +15,8 @@ nlohmann::json describe_environment(const DeviceInfo& device, const std::string&
 
 // "stoker 0.1.0 (LibTorch 2.11.0, GCC 12.2.0, Release, revision abc1234)"
 std::string version_line();
+
+// The same as names and values.
+std::vector<std::pair<std::string, std::string>> build_labels();
 
 }  // namespace stoker

@@ -2,19 +2,24 @@
 
 #include <utility>
 
+#include "io/storage/metered.h"
+
 namespace stoker {
 
 Experiment::Experiment(ExperimentOptions options, Notify notify)
     : options_(std::move(options)), notify_(std::move(notify)) {
   device_ = options_.device.create({options_.run.seed, notify_});
-  for (const auto& [name, tier] : options_.storage) tiers_.add(name, tier.create({}));
+  for (const auto& [name, tier] : options_.storage) {
+    TierMeter& meter = hub_.add_tier(name, tier.type(), tier.type() == "emulated");
+    tiers_.add(name, metered(tier.create({}), meter));
+  }
   dataset_ = options_.dataset.create({tiers_, options_.run.seed, notify_});
   decoder_ = options_.decoder.create({});
 }
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
-  return options_.loader.create(
-      {*dataset_, *decoder_, *device_, split, options_.run.seed, notify_});
+  return options_.loader.create({*dataset_, *decoder_, *device_, split, options_.run.seed, notify_,
+                                 split == Split::train ? hub_.train_loader() : hub_.test_loader()});
 }
 
 std::shared_ptr<Model> Experiment::make_model() {
@@ -40,7 +45,8 @@ std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
     Notify warn) {
   return options_.checkpoint.create({tiers_, options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
-                                     std::move(stop_requested), notify_, std::move(warn)});
+                                     std::move(stop_requested), notify_, std::move(warn),
+                                     &hub_.checkpoints()});
 }
 
 }  // namespace stoker

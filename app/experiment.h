@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/experiment_options.h"
+#include "io/metrics/hub.h"
 
 namespace stoker {
 
@@ -14,6 +15,7 @@ class Experiment {
   Experiment(ExperimentOptions options, Notify notify);
 
   const ExperimentOptions& options() const { return options_; }
+  Hub& hub() { return hub_; }
   Device& device() { return *device_; }
   const Tiers& tiers() const { return tiers_; }
   const Dataset& dataset() const { return *dataset_; }
@@ -32,6 +34,7 @@ class Experiment {
  private:
   ExperimentOptions options_;
   Notify notify_;
+  Hub hub_;  // outlives what writes into it
   std::unique_ptr<Device> device_;
   Tiers tiers_;
   std::unique_ptr<Dataset> dataset_;

@@ -16,13 +16,15 @@ double idle_sum(const DeviceTime& time) {
 
 }  // namespace
 
-Progress::Progress(Device& device, StepLedger& ledger,
-                   std::vector<std::unique_ptr<MetricsSink>> sinks, int64_t first_step,
+Progress::Progress(Device& device, StepLedger& ledger, Hub& hub,
+                   const std::vector<std::unique_ptr<MetricsSink>>& sinks, int64_t first_step,
                    int64_t steps_planned)
     : device_(device),
       ledger_(ledger),
+      hub_(hub),
       idle_(ledger.begun()),
-      sinks_(std::move(sinks)),
+      sinks_(sinks),
+      first_step_(first_step),
       steps_planned_(steps_planned),
       steps_(first_step),
       rates_(ledger.begun(), kRateWindow) {
@@ -31,24 +33,51 @@ Progress::Progress(Device& device, StepLedger& ledger,
 
 void Progress::collect(bool wait) {
   const std::vector<BusyInterval> steps = device_.collect(wait);
-  for (const SegmentInterval& interval : ledger_.take_intervals()) idle_.add_segment(interval);
-  for (const BusyInterval& step : steps) idle_.add_step(step);
+  Tracer& tracer = hub_.tracer();
+  for (const SegmentInterval& interval : ledger_.take_intervals()) {
+    idle_.add_segment(interval);
+    tracer.record(
+        {segment_name(interval.segment), "trainer", interval.begin, interval.end, 0, steps_});
+  }
+  for (const BusyInterval& step : steps) {
+    idle_.add_step(step);
+    tracer.record("device", {"step", "device", step.start, step.end});
+  }
 }
 
-void Progress::add_step(int64_t images) {
+void Progress::add_step(int64_t images, int64_t epoch) {
+  const MeasuringScope scope(hub_, Overhead::step);
   ++steps_;
+  epoch_ = epoch;
   images_ += images;
   rates_.add(Clock::now(), images);
   collect(false);
+  publish();
+  hub_.tracer().at_step(steps_);
 }
 
-void Progress::report(int64_t epoch, std::optional<double> loss, double learning_rate,
+void Progress::publish() {
+  RunTotals totals;
+  totals.step = steps_;
+  totals.epoch = epoch_;
+  totals.epochs = epochs_;
+  totals.steps = steps_ - first_step_;
+  totals.images = images_;
+  totals.wall_s = ledger_.wall();
+  totals.segments = ledger_.totals();
+  totals.device = idle_.total();
+  totals.au = idle_.au();
+  if (!ledger_.running()) totals.closure_error = ledger_.closure_error();
+  hub_.run().publish(totals, hub_.train_loader().queue_fill());
+}
+
+void Progress::report(std::optional<double> loss, double learning_rate,
                       std::optional<CheckpointReport> checkpoints) {
   StepReport report;
   report.checkpoints = checkpoints;
   report.step = steps_;
   report.steps_planned = steps_planned_;
-  report.epoch = epoch;
+  report.epoch = epoch_;
   report.images = images_;
   report.loss = loss;
   report.learning_rate = learning_rate;
@@ -64,9 +93,22 @@ void Progress::report(int64_t epoch, std::optional<double> loss, double learning
   if (sum > 0) report.io_share = report.segments[0].second / sum;
   const DeviceTime& device = idle_.total();
   const double observed = device.observed - window_.device.observed;
-  if (observed > 0) report.device_idle = (idle_sum(device) - idle_sum(window_.device)) / observed;
+  if (observed > 0) {
+    report.device_idle = (idle_sum(device) - idle_sum(window_.device)) / observed;
+    for (size_t i = 0; i < kIdleCauses; ++i) {
+      report.idle_by_cause.emplace_back(idle_cause_name(static_cast<IdleCause>(i)),
+                                        (device.idle[i] - window_.device.idle[i]) / observed);
+    }
+  }
+  if (evaluated_) {
+    report.top1 = evaluated_->top1;
+    report.top5 = evaluated_->top5;
+    evaluated_.reset();
+  }
+  if (loss) hub_.run().set_loss(*loss, learning_rate);
   report.eta_s = report.window_s * static_cast<double>(steps_planned_ - steps_) /
                  static_cast<double>(std::max<int64_t>(1, steps_ - window_.step));
+  const MeasuringScope scope(hub_, Overhead::sinks);
   for (const auto& sink : sinks_) sink->write(report);
   window_ = {report.wall_s, steps_, images_, ledger_.totals(), device};
 }
@@ -87,7 +129,7 @@ void Progress::finish(TrainingResult& result) {
   result.au = idle_.au();
   result.images = images_;
   result.window_rates = rates_.rates();
-  for (const auto& sink : sinks_) sink->flush();
+  publish();
 }
 
 }  // namespace stoker

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "app/json.h"
 #include "app/statistics.h"
 #include "io/metrics/ledger.h"
+#include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {
@@ -37,11 +39,10 @@ double data_share(const TrainingResult& result) {
   return result.device_idle.front().second / result.device_observed_s;
 }
 
-// Who is to blame, by the thresholds of TensorFlow's profiler (5 % and 20 %).
 std::string verdict(const TrainingResult& result) {
   const double share = data_share(result);
-  if (share < 0.05) return "not input-bound";
-  return share < 0.20 ? "moderately input-bound" : "input-bound";
+  if (share < kModerateShare) return "not input-bound";
+  return share < kBoundShare ? "moderately input-bound" : "input-bound";
 }
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -74,6 +75,23 @@ std::string segments_text(const TrainingResult& result) {
     text += fmt::format(" {} {:.1f} %", segment, percent(time, result.wall_s));
   }
   return text + fmt::format("; closure error {:.4f} %\n", 100 * result.closure_error);
+}
+
+CacheVerdict cache_verdict(Experiment& experiment) {
+  return judge_cache(experiment.hub().run().state().cache, experiment.hub().train_loader().state());
+}
+
+nlohmann::json cache_json(Experiment& experiment) {
+  const CacheEvidence cache = experiment.hub().run().state().cache;
+  const LoaderMeter::State loader = experiment.hub().train_loader().state();
+  const CacheVerdict verdict = judge_cache(cache, loader);
+  nlohmann::json json = {{"verdict", to_string(verdict.level)},
+                         {"text", verdict.text},
+                         {"asked_bytes", loader.stages[static_cast<size_t>(Stage::read)].bytes}};
+  if (loader.storage_bytes) json["storage_bytes"] = *loader.storage_bytes;
+  if (cache.resident_before) json["resident_before"] = *cache.resident_before;
+  if (cache.resident) json["resident_after"] = *cache.resident;
+  return json;
 }
 
 nlohmann::json total_json(const TrainingResult& result) {
@@ -150,34 +168,38 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
 nlohmann::json summary_json(Experiment& experiment, const RunDirectory& directory,
                             const TrainingResult& result) {
   const ExperimentOptions& options = experiment.options();
-  nlohmann::json json = {
-      {"schema_version", 1},
-      {"status", result.status},
-      {"exit_code", static_cast<int>(result.exit_code)},
-      {"run_directory", directory.path()},
-      {"config_hash", config_hash(options)},
-      {"loader", options.loader.type()},
-      {"model", options.model.type()},
-      {"steps", result.steps},
-      {"steps_planned", result.steps_planned},
-      {"epochs_completed", result.epochs},
-      {"images", result.images},
-      {"wall_s", result.wall_s},
-      {"segments_s", to_object(result.segments)},
-      {"closure_error", result.closure_error},
-      {"io_share", result.io_share},
-      {"verdict", verdict(result)},
-      {"device", device_json(experiment.device().info(), result)},
-      {"loader_cost",
-       {{"read_s", 1e-9 * static_cast<double>(result.load_cost.read_ns)},
-        {"decode_s", 1e-9 * static_cast<double>(result.load_cost.decode_ns)},
-        {"bytes_read", result.load_cost.bytes_read},
-        {"note", "summed over workers"}}},
-      {"skipped", result.skipped_by_reason},
-      {"conditions", {{"page_cache", "as it was"}, {"storage", nlohmann::json::object()}}}};
+  nlohmann::json json = {{"schema_version", 1},
+                         {"status", result.status},
+                         {"exit_code", static_cast<int>(result.exit_code)},
+                         {"run_directory", directory.path()},
+                         {"config_hash", config_hash(options)},
+                         {"loader", options.loader.type()},
+                         {"model", options.model.type()},
+                         {"steps", result.steps},
+                         {"steps_planned", result.steps_planned},
+                         {"epochs_completed", result.epochs},
+                         {"images", result.images},
+                         {"wall_s", result.wall_s},
+                         {"segments_s", to_object(result.segments)},
+                         {"closure_error", result.closure_error},
+                         {"io_share", result.io_share},
+                         {"verdict", verdict(result)},
+                         {"device", device_json(experiment.device().info(), result)},
+                         {"loader_cost",
+                          {{"read_s", 1e-9 * static_cast<double>(result.load_cost.read_ns)},
+                           {"decode_s", 1e-9 * static_cast<double>(result.load_cost.decode_ns)},
+                           {"bytes_read", result.load_cost.bytes_read},
+                           {"note", "summed over workers"}}},
+                         {"skipped", result.skipped_by_reason},
+                         {"conditions",
+                          {{"page_cache", to_string(cache_verdict(experiment).level)},
+                           {"storage", nlohmann::json::object()}}}};
   for (const auto& [name, tier] : options.storage) {
     json["conditions"]["storage"][name] = tier.type();
   }
+  json["cache"] = cache_json(experiment);
+  const auto overhead = experiment.hub().overhead_s();
+  json["measuring_s"] = std::accumulate(overhead.begin(), overhead.end(), 0.0);
   if (result.checkpoints) json["conditions"]["checkpoint"] = to_json(options.checkpoint.dump());
   if (!result.error.empty()) json["error"] = result.error;
   if (result.first_batch_s) json["first_batch_s"] = *result.first_batch_s;
@@ -209,6 +231,8 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
   text += device_text(device, result) + segments_text(result);
   if (result.first_batch_s)
     text += fmt::format("  first batch after {:.3f} s\n", *result.first_batch_s);
+  const CacheVerdict cache = cache_verdict(experiment);
+  text += fmt::format("  data {}: {}\n", to_string(cache.level), cache.text);
   for (const auto& [reason, count] : result.skipped_by_reason) {
     text += fmt::format("  {} samples replaced ({}), see skipped.csv\n", count, reason);
   }

@@ -32,6 +32,8 @@ std::optional<TrainingRecord> RunCheckpoints::load(TrainingResult& result) {
   log_.info(fmt::format("resumed from {} (step {}, epoch {}, batch {}) in {:.2f} s", loaded->path(),
                         record.position.step, record.position.epoch, record.position.batch,
                         seconds(Clock::now() - begin)));
+  experiment_.hub().checkpoints().finished(CheckpointPart::restore, begin, Clock::now(),
+                                           record.position.step);
   result.resumed_from = loaded->path();
   result.resumed_step = record.position.step;
   ++record.processes;
@@ -43,6 +45,7 @@ void RunCheckpoints::offer(const CheckpointOffer& offer,
                            std::optional<double> score) {
   if (!checkpointer_) return;
   ledger_.switch_to(Segment::checkpoint_stall);
+  const TimePoint begin = Clock::now();
   copying_ = checkpointer_->save(offer, [&] {
     TrainingState state;
     state.step = offer.step;
@@ -52,19 +55,27 @@ void RunCheckpoints::offer(const CheckpointOffer& offer,
     tensors_->capture(state);
     return state;
   });
+  if (copying_) blocked(begin, step_ = offer.step, offer.last);
+  publish();
   ledger_.switch_to(Segment::other);
 }
 
 void RunCheckpoints::before_update() {
   if (!copying_) return;
   ledger_.switch_to(Segment::checkpoint_stall);
+  const TimePoint begin = Clock::now();
   checkpointer_->finish_copy();
+  blocked(begin, step_, true);
   ledger_.switch_to(Segment::compute);
   copying_ = false;
 }
 
 bool RunCheckpoints::flush() {
-  if (!checkpointer_ || checkpointer_->flush()) return true;
+  if (!checkpointer_) return true;
+  publish();
+  const bool complete = checkpointer_->flush();
+  publish();
+  if (complete) return true;
   const CheckpointStatus status = checkpointer_->status();
   log_.warn(fmt::format(
       "checkpoints: not everything is where it belongs; newest set: step {}, on the "
@@ -76,8 +87,33 @@ bool RunCheckpoints::flush() {
 std::optional<CheckpointReport> RunCheckpoints::now() {
   if (!checkpointer_) return std::nullopt;
   const CheckpointStatus status = checkpointer_->status();
-  return CheckpointReport{status.saved, status.failed, status.drains_left, status.durable_step,
-                          status.degraded};
+  CheckpointReport report;
+  report.saved = status.saved;
+  report.failed = status.failed;
+  report.skipped = status.skipped;
+  report.replaced = status.replaced;
+  report.drained = status.drained;
+  report.drain_retries = status.drain_retries;
+  report.drains_left = status.drains_left;
+  report.saved_step = status.saved_step;
+  report.durable_step = status.durable_step;
+  report.set_bytes = status.set_bytes;
+  report.degraded = status.degraded;
+  report.last_error = status.last_error;
+  return report;
+}
+
+void RunCheckpoints::publish() {
+  if (const auto report = now()) experiment_.hub().checkpoints().set_status(*report);
+}
+
+// The trainer waits for one checkpoint up to twice: where it begins, and before the next update.
+void RunCheckpoints::blocked(TimePoint begin, int64_t step, bool over) {
+  blocked_ += Clock::now() - begin;
+  if (!over) return;
+  const TimePoint end = Clock::now();
+  experiment_.hub().checkpoints().finished(CheckpointPart::blocked, end - blocked_, end, step);
+  blocked_ = {};
 }
 
 void RunCheckpoints::report(TrainingResult& result) {

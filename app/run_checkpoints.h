@@ -41,12 +41,17 @@ class RunCheckpoints {
   void report(TrainingResult& result);
 
  private:
+  void publish();
+  void blocked(TimePoint begin, int64_t step, bool over);
+
   Experiment& experiment_;
   StepLedger& ledger_;
   RunLog& log_;
   std::unique_ptr<TrainingTensors> tensors_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
+  int64_t step_ = -1;          // of the newest save
+  Clock::duration blocked_{};  // by it so far
 };
 
 }  // namespace stoker

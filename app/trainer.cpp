@@ -12,18 +12,14 @@
 
 #include "app/environment.h"
 #include "app/report.h"
+#include "app/run_info.h"
 
 namespace stoker {
 namespace {
 
-std::vector<std::unique_ptr<MetricsSink>> make_sinks(Experiment& experiment,
-                                                     const RunDirectory& directory, RunLog& log) {
-  std::vector<std::unique_ptr<MetricsSink>> sinks;
-  for (const auto& sink : experiment.options().metrics.sinks) {
-    sinks.push_back(sink.create(
-        {directory.path(), log.notify(), log.live(), experiment.device().info().emulated}));
-  }
-  return sinks;
+RunPhase phase_of(const TrainingResult& result) {
+  if (result.status == "completed") return RunPhase::done;
+  return result.status == "stopped" ? RunPhase::stopped : RunPhase::failed;
 }
 
 void prepare_torch(const ExperimentOptions& options) {
@@ -41,6 +37,7 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       log_(log),
       stop_(stop),
       spec_(experiment.decoder().spec()),
+      ledger_(experiment.hub().run().segment()),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       digests_(directory.path()) {
   directory_.write(
@@ -63,7 +60,33 @@ TrainingResult Trainer::run() {
     result_.error = error.what();
   }
   write_files();
+  flush_sinks();
   return result_;
+}
+
+// What a sink cannot say at the end does not undo a training that is complete and saved.
+void Trainer::flush_sinks() {
+  RunMeter& run = experiment_.hub().run();
+  run.set_error(result_.error);
+  run.set_phase(phase_of(result_));
+  for (const auto& sink : sinks_) {
+    try {
+      sink->flush();
+    } catch (const Error& error) {
+      log_.warn(error.what());
+      if (result_.exit_code != ExitCode::ok) continue;
+      result_.exit_code = error.code();
+      result_.error = error.what();
+    }
+  }
+}
+
+void Trainer::make_sinks() {
+  for (const auto& sink : experiment_.options().metrics.sinks) {
+    sinks_.push_back(sink.create({directory_.path(), log_.notify(), log_.live(),
+                                  experiment_.device().info().emulated, experiment_.hub(),
+                                  [this] { return stop_.requested(); }}));
+  }
 }
 
 void Trainer::prepare() {
@@ -92,16 +115,24 @@ void Trainer::resume() {
 
 void Trainer::train() {
   const ExperimentOptions& options = experiment_.options();
+  RunMeter& run = experiment_.hub().run();
+  RunInfo info = run_info(experiment_, directory_);
+  run.describe(info);
+  make_sinks();
+  cache_ = std::make_unique<CacheWatch>(experiment_);
   prepare();
   resume();
-  auto sinks = make_sinks(experiment_, directory_, log_);
+  info.steps_planned = result_.steps_planned;
+  info.first_step = result_.steps;
+  run.describe(info);
   log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
                         options.model.type(), experiment_.device().info().name,
                         experiment_.dataset().size(Split::train),
                         experiment_.dataset().size(Split::test),
                         experiment_.dataset().classes().size(), result_.steps_planned));
+  run.set_phase(RunPhase::train);
   ledger_.begin();
-  progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, std::move(sinks),
+  progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), sinks_,
                                          result_.steps, result_.steps_planned);
   std::exception_ptr error;
   try {
@@ -111,7 +142,9 @@ void Trainer::train() {
   }
   ledger_.end();
   progress_->finish(result_);
+  cache_.reset();
   if (error) std::rethrow_exception(error);
+  run.set_phase(RunPhase::flush);
   const TimePoint begin = Clock::now();
   result_.checkpoints_abandoned = !checkpoints_->flush();
   result_.checkpoint_flush_s = seconds(Clock::now() - begin);
@@ -138,7 +171,10 @@ bool Trainer::train_epoch() {
     std::optional<Batch> batch = loader_->next();
     if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");
     ledger_.switch_to(Segment::other);
-    if (!result_.first_batch_s) result_.first_batch_s = ledger_.wall();
+    if (!result_.first_batch_s) {
+      result_.first_batch_s = ledger_.wall();
+      experiment_.hub().run().set_first_batch(*result_.first_batch_s);
+    }
     budget_.account(*batch);
     digests_.add(*batch);
     train_batch(std::move(*batch));
@@ -156,6 +192,8 @@ bool Trainer::train_epoch() {
   const bool epoch_ended = position_.batch == per_epoch_;
   if (epoch_ended) {
     ++result_.epochs;
+    progress_->add_epoch();
+    cache_->epoch_ended();
     ++position_.epoch;
     position_.batch = 0;
   }
@@ -213,7 +251,7 @@ void Trainer::train_batch(Batch batch) {
   ++result_.steps;
   score_.reset();
   ledger_.switch_to(Segment::other);
-  progress_->add_step(batch.size);
+  progress_->add_step(batch.size, position_.epoch);
 }
 
 void Trainer::report() {
@@ -225,7 +263,7 @@ void Trainer::report() {
   }
   ledger_.switch_to(Segment::log);
   const double rate = computes ? step_->learning_rate(result_.steps - 1) : 0;
-  progress_->report(position_.epoch, loss, rate, checkpoints_->now());
+  progress_->report(loss, rate, checkpoints_->now());
   if (loss && !std::isfinite(*loss)) {
     log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, result_.steps));
   }
@@ -238,6 +276,8 @@ bool Trainer::evaluate() {
     return true;
   }
   ledger_.switch_to(Segment::eval);
+  RunMeter& run = experiment_.hub().run();
+  run.set_phase(RunPhase::eval);
   const double begin = ledger_.wall();
   if (!test_loader_) test_loader_ = experiment_.make_loader(Split::test);
   Accuracy accuracy(static_cast<int64_t>(dataset.classes().size()));
@@ -263,7 +303,9 @@ bool Trainer::evaluate() {
     for (int64_t i = 0; i < batch->size; ++i) {
       accuracy.add((*batch->labels)[static_cast<size_t>(i)], ranks[i].item<int64_t>());
     }
+    run.set_evaluated(1, batch->size);
   }
+  run.set_phase(RunPhase::train);
   add_evaluation(std::move(accuracy), ledger_.wall() - begin);
   return true;
 }
@@ -273,6 +315,9 @@ void Trainer::add_evaluation(Accuracy accuracy, double took) {
                         position_.epoch, 100 * accuracy.top1(), 100 * accuracy.top5(),
                         accuracy.samples()));
   score_ = accuracy.top1();
+  progress_->add_evaluation(accuracy.top1(), accuracy.top5());
+  experiment_.hub().run().set_accuracy(
+      {result_.steps, accuracy.samples(), accuracy.top1(), accuracy.top5()});
   result_.evaluations.push_back({position_.epoch, result_.steps, std::move(accuracy), took});
 }
 

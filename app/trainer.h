@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cache_watch.h"
 #include "app/digest_log.h"
 #include "app/experiment.h"
 #include "app/progress.h"
@@ -16,6 +17,7 @@
 #include "app/training_result.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/ledger.h"
+#include "io/metrics/sink.h"
 
 namespace stoker {
 
@@ -36,6 +38,8 @@ class Trainer {
  private:
   void train();
   void prepare();
+  void make_sinks();
+  void flush_sinks();
   void resume();
   void loop();
   bool train_epoch();  // false: a signal asked to stop
@@ -55,10 +59,12 @@ class Trainer {
   TrainingResult result_;
   StepLedger ledger_;
   FailureBudget budget_;
+  std::unique_ptr<CacheWatch> cache_;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<Loader> test_loader_;  // made for the first evaluation
   std::unique_ptr<TrainStep> step_;      // null on an emulated device without checkpoints
   std::unique_ptr<RunCheckpoints> checkpoints_;
+  std::vector<std::unique_ptr<MetricsSink>> sinks_;
   std::unique_ptr<Progress> progress_;
   DigestLog digests_;
   int64_t per_epoch_ = 0;

@@ -16,10 +16,10 @@ ABI_FILE = ROOT / "tests/abi.txt"
 MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
 
 # Each folder includes itself and what stands before it.
-LAYERS = ["io/core", "io/metrics", "io/storage", "io/checkpoint", "io/dataset", "io/decoder",
+LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/dataset", "io/decoder",
           "io/device", "io/loader", "models", "app"]
 TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
-WITHOUT_TORCH = ["io/core", "io/metrics", "io/storage", "io/checkpoint", "io/dataset",
+WITHOUT_TORCH = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/dataset",
                  "io/decoder"]
 # Headers are included everywhere, and LibTorch's cost seconds each. c10/core is part of types.h.
 TORCH_IN_HEADERS = re.compile(r"torch/types\.h|c10/core/\w+\.h")

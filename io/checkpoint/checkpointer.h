@@ -12,6 +12,7 @@
 #include "io/checkpoint/snapshot.h"
 #include "io/core/notify.h"
 #include "io/core/registry.h"
+#include "io/metrics/checkpoint_meter.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
 
@@ -58,7 +59,8 @@ class Checkpointer {
     // When a signal asked the process to end; from then on it has checkpoint.grace_seconds.
     std::function<std::optional<TimePoint>()> stop_requested;
     Notify info;
-    Notify warn;
+        Notify warn;
+    CheckpointMeter* meter = nullptr;  // null: nobody watches
   };
   virtual ~Checkpointer() = default;
 

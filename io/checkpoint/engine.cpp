@@ -22,10 +22,13 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
       stop_requested_(inputs.stop_requested),
       info_(inputs.info),
       warn_(inputs.warn),
+      meter_(inputs.meter),
       write_to_(write_to) {
   if (options_.fast && options_.fast->name != options_.slow->name)
     add_store(options_.fast->name, inputs);
   add_store(options_.slow->name, inputs);
+  const SetLayout layout = make_layout(options_.layout, inputs.tensors, options_.shards);
+  status_.set_bytes = layout.bytes();
   const auto deadline = [this] { return this->deadline(); };
   if (write_to_ == WriteTo::fast) {
     drain_ = std::make_unique<Drain>(
@@ -37,11 +40,9 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
                      [this] { last_appeared(); }, deadline});
   }
   saver_ = std::make_unique<Saver>(
-      first(), make_layout(options_.layout, inputs.tensors, options_.shards), options_,
-      inputs.allocate,
+      first(), layout, options_, inputs.allocate,
       Saver::Hooks{[this] { return make_room(); }, [this](const SaveResult& r) { saved(r); },
-                   deadline});
-  status_.set_bytes = saver_->set_bytes();
+                   deadline, inputs.meter});
   std::string why;
   if (options_.write == WriteMode::uring && !Uring::open(why)) {
     news(true, "checkpoint.write: " + why + "; writing without it");
@@ -151,6 +152,15 @@ CheckpointStatus Engine::status() {
   return status;
 }
 
+// `seconds` long, until now.
+void Engine::measured(CheckpointPart part, double seconds, int64_t step) {
+  if (meter_ == nullptr) return;
+  const TimePoint end = Clock::now();
+  const auto took =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  meter_->finished(part, end - took, end, step, status_.set_bytes);
+}
+
 void Engine::saved(const SaveResult& result) {
   if (!result.error.empty()) {
     {
@@ -173,9 +183,10 @@ void Engine::saved(const SaveResult& result) {
     status_.save_s.push_back(result.seconds);
     scores_[result.step] = result.score;
   }
+  measured(CheckpointPart::save, result.seconds, result.step);
   news(false,
        fmt::format("checkpoint of step {}: {:.1f} MB on tier '{}' after {:.3f} s{}", result.step,
-                   1e-6 * static_cast<double>(saver_->set_bytes()), first().tier(), result.seconds,
+                   1e-6 * static_cast<double>(status_.set_bytes), first().tier(), result.seconds,
                    options_.durability == Durability::fsync ? "" : " (not synced)"));
   try {
     apply_retention(first());
@@ -195,6 +206,7 @@ void Engine::drained(int64_t step, double seconds) {
     status_.drain_s.push_back(seconds);
     on_last_.insert(step);
   }
+  measured(CheckpointPart::drain, seconds, step);
   news(false, fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s", step,
                           last().tier(), seconds));
   try {

@@ -50,6 +50,7 @@ class Engine : public Checkpointer {
 
   bool due(const CheckpointOffer& offer);
   bool in_time(const CheckpointOffer& offer);
+  void measured(CheckpointPart part, double seconds, int64_t step);
   void saved(const SaveResult& result);
   void drained(int64_t step, double seconds);
   void drain_failed(int64_t step, const std::string& error, bool again);
@@ -66,6 +67,8 @@ class Engine : public Checkpointer {
   const std::function<std::optional<TimePoint>()> stop_requested_;
   const Notify info_;
   const Notify warn_;
+  CheckpointMeter* const meter_;  // may be null
+
   const WriteTo write_to_;
   std::vector<std::unique_ptr<SetStore>> stores_;  // the fast tier's, where there is one, first
   int64_t start_step_ = -1;                        // of the set that was loaded

@@ -140,6 +140,12 @@ EnumNames<FileLayout> enum_names(FileLayout) {
   return {{"safetensors", FileLayout::safetensors}, {"tf_saver", FileLayout::tf_saver}};
 }
 
+uint64_t SetLayout::bytes() const {
+  uint64_t sum = 0;
+  for (const DataFile& file : files) sum += file.bytes;
+  return sum;
+}
+
 SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
   check(tensors);
   if (shards < 1 || shards > kMaxShards) fail(std::to_string(shards) + " shards");

@@ -58,6 +58,8 @@ struct SetLayout {
   std::vector<DataFile> files;
   std::vector<size_t>
       sources;  // of make_layout(): where each tensor stood in the list it was given
+
+  uint64_t bytes() const;  // of all files
 };
 
 inline constexpr uint64_t kMaxTensors = 10'000;

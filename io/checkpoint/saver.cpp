@@ -109,12 +109,6 @@ bool Saver::hung() {
   return watch_.hung();
 }
 
-uint64_t Saver::set_bytes() const {
-  uint64_t bytes = 0;
-  for (const DataFile& file : layout_.files) bytes += file.bytes;
-  return bytes;
-}
-
 std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
   std::unique_lock lock(watch_.mutex());
   watch_.wait(lock, [&] { return stop_ || !queue.empty(); });
@@ -127,8 +121,10 @@ std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
 void Saver::copy_loop() {
   while (std::unique_ptr<Job> job = take(to_copy_)) {
     std::string error;
+    const TimePoint begin = Clock::now();
     try {
       job->slot->finish(job->state, threads_);
+      measured(CheckpointPart::snapshot, begin, *job);
     } catch (const std::exception& failure) {
       error = failure.what();  // of the device
     }
@@ -159,13 +155,20 @@ void Saver::write_loop() {
       const std::lock_guard lock(watch_.mutex());
       watch_.set_busy(true);
     }
+    const TimePoint begin = Clock::now();
     const SaveResult result = write(*job);
+    if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
     hooks_.done(result);
     const std::lock_guard lock(watch_.mutex());
     free_.push_back(std::move(job->slot));
     --unwritten_;
     watch_.set_busy(false);
   }
+}
+
+void Saver::measured(CheckpointPart part, TimePoint begin, const Job& job) const {
+  if (hooks_.meter == nullptr) return;
+  hooks_.meter->finished(part, begin, Clock::now(), job.state.step, layout_.bytes());
 }
 
 // After a failed sync the kernel may have dropped the pages and marked them clean, so that a second

@@ -33,6 +33,7 @@ class Saver {
     std::function<bool()> make_room;
     std::function<void(const SaveResult&)> done;
     ProgressWatch::Deadline deadline;  // of the process, once it is known
+    CheckpointMeter* meter = nullptr;  // may be null
   };
   enum class Begun { yes, skipped, replaced_another, hung };
 
@@ -48,7 +49,6 @@ class Saver {
   // Until everything begun is committed or has failed. False: it hangs, or time is up.
   bool finish_write();
   bool hung();
-  uint64_t set_bytes() const;
 
  private:
   struct Job {
@@ -62,6 +62,7 @@ class Saver {
   void copy_loop();
   void write_loop();
   SaveResult write(const Job& job);
+  void measured(CheckpointPart part, TimePoint begin, const Job& job) const;
   void write_once(const Job& job);
   std::unique_ptr<Job> take(Queue& queue);
 

@@ -32,7 +32,7 @@ bool BatchJob::work(SampleLoader& loader) {
     batch_.cost.bytes_read += cost.bytes_read;
   }
   const bool last = remaining_.fetch_sub(filled) == filled;
-  if (last) finish();
+  if (last) finish(loader.meter());
   return last;
 }
 
@@ -57,11 +57,15 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
   }
 }
 
-void BatchJob::finish() {
+void BatchJob::finish(LoaderMeter& meter) {
   std::sort(skipped_.begin(), skipped_.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
-  if (digest_ && error_ == nullptr) batch_.digest = batch_digest(batch_, sample_bytes_);
+  if (!digest_ || error_ != nullptr) return;
+  const TimePoint begin = Clock::now();
+  batch_.digest = batch_digest(batch_, sample_bytes_);
+  meter.finished(Stage::digest, begin, Clock::now(),
+                 static_cast<uint64_t>(batch_.size) * sample_bytes_);
 }
 
 bool BatchJob::cancel() {

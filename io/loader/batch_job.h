@@ -29,7 +29,7 @@ class BatchJob {
 
  private:
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
-  void finish();
+  void finish(LoaderMeter& meter);
 
   Batch batch_;
   const std::shared_ptr<const EpochOrder> order_;

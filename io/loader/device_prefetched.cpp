@@ -20,6 +20,7 @@ class DevicePrefetched final : public Loader {
       : device_(inputs.device),
         spec_(inputs.decoder.spec()),
         device_batches_(static_cast<size_t>(options.device_batches)),
+        meter_(inputs.meter),
         pipeline_(options, inputs, options.prefetch_batches) {
     if (!device_.info().own_memory) {
       inputs.notify("device_prefetched: " + device_.info().name +
@@ -41,6 +42,7 @@ class DevicePrefetched final : public Loader {
     batch_ = first_batch;
     pipeline_.start(epoch, first_batch);
     queue_.emplace(device_batches_);
+    filled_ = meter_.add_queue("device", static_cast<int64_t>(device_batches_));
     thread_ = std::jthread([this, epoch] { copy_ahead(epoch); });
   }
 
@@ -51,6 +53,7 @@ class DevicePrefetched final : public Loader {
       std::optional<std::optional<Batch>> item = queue_->pop();
       if (item && *item) {
         ++batch_;
+        filled_->get();
         return std::move(*item);
       }
     } catch (...) {
@@ -70,12 +73,16 @@ class DevicePrefetched final : public Loader {
       while (queue_->wait_for_room()) {
         std::optional<Batch> batch = pipeline_.next();
         if (batch) {
+          const TimePoint begin = Clock::now();
           auto copy = std::make_shared<DeviceBatch>(device_.copy(*batch, spec_));
+          meter_.finished(Stage::copy, begin, Clock::now(),
+                          static_cast<uint64_t>(batch->size) * spec_.bytes());
           batch->pixels.reset();  // the copy holds the slot for as long as it needs it
           batch->on_device = std::move(copy);
         } else {
           pipeline_.start(++epoch, 0);
         }
+        if (batch) filled_->put();
         queue_->push(std::move(batch));
       }
     } catch (...) {
@@ -92,10 +99,13 @@ class DevicePrefetched final : public Loader {
   Device& device_;
   const SampleSpec spec_;
   const size_t device_batches_;
+  LoaderMeter& meter_;
+
   Pipeline pipeline_;
   int64_t epoch_ = 0;  // of the next batch to hand out
   int64_t batch_ = 0;
   std::optional<BoundedQueue<std::optional<Batch>>> queue_;
+  std::shared_ptr<QueueMeter> filled_;  // of queue_
   std::jthread thread_;
 };
 

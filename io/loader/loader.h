@@ -8,6 +8,7 @@
 #include "io/core/notify.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 
@@ -66,6 +67,7 @@ class Loader {
     Split split;
     uint64_t seed;
     Notify notify;
+    LoaderMeter& meter;
   };
   virtual ~Loader() = default;
 

@@ -21,7 +21,8 @@ Pipeline::Pipeline(const LoaderOptions& options, const Loader::Inputs& inputs, i
       ahead_(ahead),
       // One more than are ahead: the one that the trainer holds.
       slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(), ahead + 1),
-      workers_(inputs, options.workers.resolve()) {}
+      workers_(inputs, options.workers.resolve(),
+               ahead > 0 ? inputs.meter.add_queue("ready", ahead) : nullptr) {}
 
 Pipeline::~Pipeline() { cancel(); }
 

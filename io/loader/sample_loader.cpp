@@ -22,7 +22,8 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
     : dataset_(inputs.dataset),
       split_(inputs.split),
       seed_(inputs.seed),
-      session_(inputs.decoder.open()) {}
+      session_(inputs.decoder.open()),
+      meter_(inputs.meter) {}
 
 int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
   const TimePoint begin = Clock::now();
@@ -36,9 +37,13 @@ int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCos
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
   session_->decode(encoded_.bytes(), {split_ == Split::train, seed}, out);
+  const TimePoint decoded = Clock::now();
   cost.read_ns += nanoseconds(read - begin);
-  cost.decode_ns += nanoseconds(Clock::now() - read);
+  cost.decode_ns += nanoseconds(decoded - read);
   cost.bytes_read += static_cast<int64_t>(encoded_.size());
+  meter_.finished(Stage::read, begin, read, encoded_.size());
+  meter_.finished(Stage::decode, read, decoded, encoded_.size());
+
   return label;
 }
 
@@ -52,6 +57,7 @@ LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, Load
       return result;
     } catch (const BadSample& bad) {
       const std::string key = dataset_.info(split_, candidate).key;
+      meter_.failed(to_string(bad.reason()));
       if (dataset_.on_error().policy == ErrorPolicy::fail) {
         throw Error(ExitCode::data, "dataset: " + key + ": " + to_string(bad.reason()) + ": " +
                                         bad.what() +
@@ -60,6 +66,7 @@ LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, Load
       }
       if (!result.skipped) {
         result.skipped = SkippedSample{epoch, 0, key, bad.reason(), bad.what(), ""};
+        meter_.skipped(to_string(bad.reason()));
       }
       Random random(
           mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index), attempt));

@@ -24,6 +24,7 @@ class SampleLoader {
   // dataset.on_error says: Error(ExitCode::data) naming it, or another sample of the split takes
   // its place, chosen by (seed, epoch, index) alone. Adds to `cost`.
   LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+  LoaderMeter& meter() { return meter_; }
 
  private:
   int64_t decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
@@ -32,6 +33,7 @@ class SampleLoader {
   const Split split_;
   const uint64_t seed_;
   std::unique_ptr<DecoderSession> session_;
+  LoaderMeter& meter_;
   Buffer encoded_;
 };
 

@@ -12,7 +12,8 @@ class Sync final : public Loader {
         sampler_(options, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
         spec_(inputs.decoder.spec()),
         slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(), 1),
-        samples_(inputs) {}
+        samples_(inputs),
+        worker_(inputs.meter) {}
 
   int64_t batches() const override { return sampler_.batches(); }
 
@@ -26,7 +27,9 @@ class Sync final : public Loader {
     BatchJob job(empty_batch(sampler_, slots_, order_->epoch, batch_), order_,
                  batch_ * options_.batch_size, spec_.bytes(), options_.digest);
     ++batch_;
+    worker_.set_busy(true);
     job.work(samples_);
+    worker_.set_busy(false);
     return job.take();
   }
 
@@ -36,6 +39,7 @@ class Sync final : public Loader {
   const SampleSpec spec_;
   SlotPool slots_;
   SampleLoader samples_;
+  LoaderMeter::Worker worker_;
   std::shared_ptr<const EpochOrder> order_;
   int64_t batch_ = 0;
 };

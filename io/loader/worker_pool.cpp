@@ -8,7 +8,9 @@
 
 namespace stoker {
 
-WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers) {
+WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers,
+                       std::shared_ptr<QueueMeter> ready)
+    : meter_(inputs.meter), ready_(std::move(ready)) {
   loaders_.reserve(static_cast<size_t>(workers));
   for (int64_t i = 0; i < workers; ++i) loaders_.emplace_back(inputs);
   for (int64_t i = 0; i < workers; ++i) {
@@ -34,18 +36,25 @@ void WorkerPool::submit(std::shared_ptr<BatchJob> job) {
   work_.notify_all();
 }
 
-void WorkerPool::wait(const std::shared_ptr<BatchJob>& job) {
+void WorkerPool::wait_until_over(const std::shared_ptr<BatchJob>& job) {
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return !unfinished_.contains(job.get()); });
 }
 
+void WorkerPool::wait(const std::shared_ptr<BatchJob>& job) {
+  wait_until_over(job);
+  if (ready_) ready_->get();
+}
+
 void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
+  bool ended_here = false;  // nobody will finish it, and nobody has
   {
     std::lock_guard lock(mutex_);
     std::erase(jobs_, job);
-    if (job->cancel()) unfinished_.erase(job.get());
+    if (job->cancel()) ended_here = unfinished_.erase(job.get()) > 0;
   }
-  wait(job);
+  wait_until_over(job);
+  if (ready_ && !ended_here) ready_->get();
 }
 
 void WorkerPool::run(SampleLoader& loader, int64_t number) {
@@ -54,16 +63,24 @@ void WorkerPool::run(SampleLoader& loader, int64_t number) {
   // next().
   const sched_param priority{};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
+  LoaderMeter::Worker worker(meter_);
   std::unique_lock lock(mutex_);
   while (true) {
-    work_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
+    if (!stop_ && jobs_.empty()) {
+      worker.set_busy(false);
+      const TimePoint begin = Clock::now();
+      work_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
+      meter_.finished(Stage::wait, begin, Clock::now());
+    }
     if (stop_) return;
+    worker.set_busy(true);
     const std::shared_ptr<BatchJob> job = jobs_.front();
     lock.unlock();
     const bool finished = job->work(loader);
     lock.lock();
     std::erase(jobs_, job);  // nothing is left to claim, whoever sees it first
     if (finished) {
+      if (ready_) ready_->put();
       unfinished_.erase(job.get());
       done_.notify_all();
     }

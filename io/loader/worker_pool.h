@@ -17,7 +17,8 @@ namespace stoker {
 // thread. Errors of a sample belong to its batch (BatchJob::take); none ends a worker.
 class WorkerPool {
  public:
-  WorkerPool(const Loader::Inputs& inputs, int64_t workers);
+  // `ready` (may be null): of batches that are finished and were not waited for yet.
+  WorkerPool(const Loader::Inputs& inputs, int64_t workers, std::shared_ptr<QueueMeter> ready);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -29,6 +30,7 @@ class WorkerPool {
   void cancel(const std::shared_ptr<BatchJob>& job);
 
  private:
+  void wait_until_over(const std::shared_ptr<BatchJob>& job);
   void run(SampleLoader& loader, int64_t number);
 
   std::mutex mutex_;
@@ -36,6 +38,8 @@ class WorkerPool {
   std::condition_variable done_;
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
   std::unordered_set<const BatchJob*> unfinished_;
+  LoaderMeter& meter_;
+  const std::shared_ptr<QueueMeter> ready_;
   bool stop_ = false;
   std::vector<SampleLoader> loaders_;
   std::vector<std::jthread> threads_;  // last: joined before anything they use goes

@@ -40,6 +40,7 @@ void StepLedger::switch_to(Segment segment) {
   const SegmentInterval ended{segment_, since_, Clock::now()};
   since_ = Clock::now();
   segment_ = segment;
+  now_.store(segment, std::memory_order_relaxed);
   keep(ended);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct SegmentInterval {
 // not zero by construction.
 class StepLedger {
  public:
+  // now: always holds what the thread is doing, for others to read.
+  explicit StepLedger(std::atomic<Segment>& now) : now_(now) {}
+
   void begin();  // the loop starts, in `other`
   void switch_to(Segment segment);
   void end();
@@ -48,7 +52,9 @@ class StepLedger {
  private:
   void keep(const SegmentInterval& interval);
 
+  std::atomic<Segment>& now_;
   bool running_ = false;
+
   TimePoint wall_begin_;
   TimePoint wall_end_;
   Segment segment_ = Segment::other;

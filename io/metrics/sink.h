@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,17 +10,11 @@
 
 #include "io/core/notify.h"
 #include "io/core/registry.h"
+#include "io/metrics/checkpoint_report.h"
 
 namespace stoker {
 
-// How a run's checkpoints stand; counts are of this process.
-struct CheckpointReport {
-  int64_t saved = 0;
-  int64_t failed = 0;                   // given up
-  int64_t drains_left = 0;              // on the fast tier only
-  std::optional<int64_t> durable_step;  // newest on the last tier
-  bool degraded = false;                // the last attempt on some tier failed
-};
+class Hub;
 
 // What the trainer says every metrics.every_steps steps. Times are seconds. `window` is the time
 // since the report before. What was not measured is absent, never 0.
@@ -34,9 +29,12 @@ struct StepReport {
   std::vector<std::pair<std::string, double>> segments;  // trainer-thread seconds in the window
   double io_share = 0;                                   // data_wait / all segments of the window
   std::optional<double> device_idle;  // share of the device time observed in the window
+  std::vector<std::pair<std::string, double>> idle_by_cause;  // likewise; empty where not observed
   std::optional<double> loss;
   double learning_rate = 0;
   double eta_s = 0;
+  std::optional<double> top1;  // of an evaluation since the report before
+  std::optional<double> top5;
   std::optional<CheckpointReport> checkpoints;  // absent: none configured
 };
 
@@ -49,10 +47,13 @@ class MetricsSink {
     Notify log;         // a line of the run's log
     bool live = false;  // standard error is a terminal that the user wants to watch
     bool emulated = false;
+        Hub& hub;  // everything that is measured, at any time
+    std::function<bool()> stopping;  // a signal asked the process to end
   };
   virtual ~MetricsSink() = default;
   virtual void write(const StepReport& report) = 0;
-  // All reports are with their reader; called at the end of the run, also of a failed one.
+  // All reports are with their reader. Called once, when the run and its checkpoints have ended,
+  // also badly, and summary.json is written.
   virtual void flush() {}
 };
 

@@ -225,7 +225,8 @@ struct Loop {
   }
 
   DeviceRig rig;
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   std::vector<SegmentInterval> segments;
   std::vector<BusyInterval> steps;
   DeviceTime measured;

@@ -28,7 +28,8 @@ TEST(Ledger, every_segment_has_the_name_that_reports_print) {
 }
 
 TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::data_wait);
   work();
@@ -44,7 +45,8 @@ TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
 }
 
 TEST(Ledger, the_closure_error_is_what_no_segment_holds) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.begin();
   for (int step = 0; step < 100; ++step) {
     ledger.switch_to(Segment::compute);
@@ -56,7 +58,8 @@ TEST(Ledger, the_closure_error_is_what_no_segment_holds) {
 }
 
 TEST(Ledger, time_before_the_first_switch_is_other) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.begin();
   work();
   ledger.switch_to(Segment::data_wait);
@@ -64,7 +67,8 @@ TEST(Ledger, time_before_the_first_switch_is_other) {
 }
 
 TEST(Ledger, hands_out_its_intervals_once_and_in_order) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::data_wait);
   ledger.switch_to(Segment::compute);
@@ -83,7 +87,8 @@ TEST(Ledger, hands_out_its_intervals_once_and_in_order) {
 }
 
 TEST(Ledger, the_intervals_add_up_to_the_totals) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::log);
   work();
@@ -97,7 +102,8 @@ TEST(Ledger, the_intervals_add_up_to_the_totals) {
 }
 
 TEST(Ledger, stands_still_outside_the_loop) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.switch_to(Segment::compute);
   EXPECT_FALSE(ledger.running());
   ledger.begin();
@@ -113,7 +119,8 @@ TEST(Ledger, stands_still_outside_the_loop) {
 }
 
 TEST(Ledger, begins_anew) {
-  StepLedger ledger;
+  std::atomic<Segment> now{};
+  StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::compute);
   work();

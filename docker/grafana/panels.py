@@ -1,0 +1,371 @@
+"""What the dashboards show: rows, panels, units, help, queries. dashboard.py makes Grafana's JSON of it.
+
+"Whole run" figures come from the counters' totals and not from rates, so they equal summary.json.
+"""
+from queries import (INFO, RATE, in_run, largest, last, last_of_runs, mean, newest, of, of_job, quantile, rate,
+                     run_rate, run_share, share, shares, total, whole)
+
+
+class Panel:
+    """queries: (legend, expression). needs: what a run without it cannot show; empty then. look: see
+    dashboard.py."""
+
+    def __init__(self, kind, title, unit, help, *queries, needs="", **look):
+        self.kind, self.title, self.unit, self.help = kind, title, unit, help
+        self.queries, self.needs, self.look = queries, needs, look
+
+
+def stat(title, unit, help, query, legend="", **look):
+    return Panel("stat", title, unit, help, (legend, query), **look)
+
+
+def gauge(title, help, query, **look):
+    return Panel("gauge", title, "percentunit", help, ("", query), max=1, **look)
+
+
+def lines(title, unit, help, *queries, **look):
+    return Panel("timeseries", title, unit, help, *queries, **look)
+
+
+def stack(*args, **look):
+    return lines(*args, stacked=True, **look)
+
+
+SEGMENTS, OBSERVED = "step_segment_seconds_total", "device_observed_seconds_total"
+IDLE, LATENCY = "device_idle_seconds_total", "io_duration_seconds"
+WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}'
+                             for name in ("data_wait", "checkpoint_stall", "compute"))
+DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loader_stage_seconds_total{split="train"}'
+READ, DELIVERED = 'loader_read_bytes_total{split="train"}', 'loader_storage_bytes_total{split="train"}'
+STEPS_DONE, IMAGES = 'steps_total{phase="train"}', 'samples_total{phase="train"}'
+PRESSURE = 'system_pressure_seconds_total{kind="some"}'
+WORKERS, PLANNED = total(of('loader_workers{split="train"}')), f"max({of('steps_planned')})"
+AU = total(of("device_au_ratio"), "job, instance")
+SHARE = {"max": 1, "steps": (0.05, 0.2)}
+NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"
+
+OVERVIEW = [
+    stat("Device idle", "percentunit",
+         "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
+         "stoker_device_observed_seconds_total); device.idle_ratio of summary.json. Red from 20 %. CUDA: only idle "
+         "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), **SHARE),
+    stat("Main cause of idle", "percentunit",
+         "Whole run: what cost the device most of its time (stoker_device_idle_seconds_total / "
+         "stoker_device_observed_seconds_total). data: the batch was late; h2d: its copy; checkpoint: training stood "
+         "still for one; host: all else.", largest(IDLE, "cause", OBSERVED), "{{cause}}", text="both", **SHARE),
+    stat("I/O share", "percentunit",
+         "Whole run: share of the trainer's time in which it was blocked for its next batch "
+         "(stoker_step_segment_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
+         "wait can hide behind queued work: compare with Device idle.", share(WAITED, SEGMENTS, whole), **SHARE),
+    stat("Busiest loader stage", "percentunit",
+         "Whole run: the stage with most of the loader's working time and its share "
+         "(stoker_loader_stage_seconds_total of the training set, summed over threads). To blame where the device "
+         "waits for data.", largest(STAGES, "stage", STAGES), "{{stage}}", text="both", max=1),
+    stat("Busiest tier", "percentunit",
+         "Whole run: the storage tier and operation with most of the time that all threads spent in tiers, and its "
+         "share (stoker_io_duration_seconds_sum).",
+         largest(LATENCY + "_sum", "tier, op", LATENCY + "_sum"), "{{tier}} {{op}}", text="both", max=1),
+    stat("Checkpoint stall", "percentunit",
+         "Whole run: share of the trainer's time in which it stood still for checkpoints "
+         "(stoker_step_segment_seconds_total: checkpoint_stall / all).", share(STALLED, SEGMENTS, whole), **SHARE),
+    stat("Last checkpoint blocked for", "s",
+         "How long the newest save kept the trainer (what stoker_checkpoint_blocking_seconds grew by last).",
+         newest("checkpoint_blocking_seconds"), empty="no checkpoint"),
+    gauge("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total without the first step "
+          "(stoker_device_au_ratio); device.au of summary.json. MLPerf asks for 90 % (ResNet-50, 3D U-Net) or 70 % "
+          "(CosmoFlow).", f"min({last(AU)})", steps=(0.7, 0.9), good="high"),
+    stat("Phase", "short", "What the run does, or did last (stoker_run_phase).",
+         f"topk(1, {last('timestamp(' + of('run_phase') + ' == 1)')})", "{{phase}}", text="name"),
+    gauge("Steps done", "Finished steps, those before a resume too, of those planned (stoker_step, "
+          "stoker_steps_planned).", last(f"max({of('step')}) / {PLANNED}")),
+    stat("Time left", "s", "Steps left / steps per second, now (stoker_steps_planned, stoker_step, "
+         "stoker_steps_total); evaluations come on top.",
+         f"({PLANNED} - max({of('step')})) / ({rate(STEPS_DONE)} > 0)",
+         empty="not training"),
+    stat("Images per second", "short", "Training images per second, now (stoker_samples_total).",
+         rate(IMAGES), empty="not training", trend=True),
+    stat("Data from the page cache", "percentunit",
+         "Whole run: share of the bytes that training read which no block device delivered "
+         "(1 - stoker_loader_storage_bytes_total / stoker_loader_read_bytes_total). Near 100 % the run measured memory "
+         "and not storage; network file systems have no block device.",
+         f"clamp_min(1 - {share(DELIVERED, READ, whole)}, 0)", max=1, empty="nothing read"),
+    stat("Work at risk", "short", "Steps since the newest checkpoint on the tier where sets stay: lost if this "
+         "machine dies (stoker_step - stoker_checkpoint_durable_step).",
+         last(f"max({of('step')}) - max({of('checkpoint_durable_step')})"), empty="no checkpoint"),
+    stat("Since the last progress", "s", "Time since a step, a batch of an evaluation or a phase ended "
+         "(stoker_run_since_progress_seconds).", f"max({of('run_since_progress_seconds')})", empty="not running",
+         steps=(60, 120)),
+    stat("Targets down", "short", "Addresses that Prometheus knows and cannot reach (up).",
+         "count(up{@} == 0) or vector(0)"),
+    stack("Why the device is idle", "percentunit", "Device time without work by cause, of the device's time "
+          "(stoker_device_idle_seconds_total / stoker_device_observed_seconds_total).",
+          ("{{cause}}", shares(IDLE, "cause", OBSERVED)), max=1, wide=8),
+    stack("Where the trainer's time goes", "percentunit", "Time of the trainer's thread by segment; together all of it "
+          "(stoker_step_segment_seconds_total).",
+          ("{{segment}}", shares(SEGMENTS, "segment", SEGMENTS)), max=1, wide=8),
+    stack("What the loader's threads do", "short", "Threads busy by stage, on average "
+          "(stoker_loader_stage_seconds_total of the training set), and the workers there are "
+          "(stoker_loader_workers): more cannot be busy.",
+          ("{{stage}}", rate(STAGES, "stage")), ("workers", WORKERS), wide=8, alone="workers"),
+    stack("What the tiers do", "short", "Threads inside an operation of a tier, on average "
+          "(stoker_io_duration_seconds_sum).", ("{{tier}} {{op}}", rate(LATENCY + "_sum", "tier, op")), wide=8),
+    Panel("stat", "Last checkpoint", "s",
+          "The newest save by part: what the trainer waited for, the copy to staging memory, writing, until it was "
+          "durable on the first tier, and the newest drain to the tier where sets stay "
+          "(stoker_checkpoint_blocking_seconds, stoker_checkpoint_duration_seconds, stoker_drain_duration_seconds).",
+          ("training blocked", newest("checkpoint_blocking_seconds")),
+          *((part, newest("checkpoint_duration_seconds", f'{{stage="{stage}"}}'))
+            for part, stage in (("snapshot", "snapshot"), ("write", "write"), ("until durable", "save"))),
+          ("drain", newest("drain_duration_seconds")), text="both", empty="no checkpoint", wide=8, high=8),
+    lines("Images per second, by phase", "short", "Finished training and evaluation images (stoker_samples_total).",
+          ("{{phase}}", rate("samples_total", "phase")), wide=8),
+]
+
+TRAINING = [
+    lines("Loss", "short", "Of the newest step whose loss was read (stoker_loss); nothing on an emulated device.",
+          ("loss", f"avg({of('loss')})")),
+    lines("Accuracy", "percentunit", "Of the newest evaluation (stoker_accuracy_ratio).",
+          ("top-{{top}}", f"avg by (top) ({of('accuracy_ratio')})"), max=1),
+    lines("Learning rate", "short", "Of the newest step (stoker_learning_rate).",
+          ("learning rate", f"avg({of('learning_rate')})")),
+    lines("Steps per second", "short", "Training steps and evaluation batches (stoker_steps_total).",
+          ("{{phase}}", rate("steps_total", "phase"))),
+    lines("Epochs", "short", "Finished epochs (stoker_epochs_total).", ("epochs", f"max({of('epochs_total')})")),
+    lines("Losses that are not finite", "short", "Steps whose loss was NaN or infinite, so far "
+          "(stoker_nonfinite_losses_total).", ("not finite", total(of("nonfinite_losses_total")))),
+]
+
+STEPS = [
+    lines("Step time", "s", "Quantiles of the wall time of a step (stoker_step_duration_seconds).",
+          *((f"p{q}", quantile(q / 100, "step_duration_seconds")) for q in (50, 99))),
+    lines("Wait for a batch", "s", "Quantiles of the time the trainer blocked for its next batch "
+          "(stoker_data_wait_seconds).", *((f"p{q}", quantile(q / 100, "data_wait_seconds")) for q in (50, 99))),
+    Panel("heatmap", "Waits for a batch", "s", "How many waits were how long (stoker_data_wait_seconds).",
+          ("{{le}}", total(f"increase({of('data_wait_seconds_bucket')}{RATE})", "le"))),
+    lines("Exposed and felt", "percentunit", "Trainer blocked for data, of its time; device idle for data, of its "
+          "time; and what of the wait the device did not feel as it had queued work "
+          "(stoker_step_segment_seconds_total; stoker_device_idle_seconds_total / "
+          "stoker_device_observed_seconds_total).",
+          ("trainer waited (I/O share)", share(WAITED, SEGMENTS)), ("device idle for data", share(DATA_IDLE, OBSERVED)),
+          ("wait not felt", f"clamp_min({share(WAITED, SEGMENTS)} - {share(DATA_IDLE, OBSERVED)}, 0)"), max=1),
+    lines("Device busy", "percentunit", "Share of the device's time with work, by engine; copies run beside compute on "
+          "a GPU (stoker_device_busy_seconds_total / stoker_device_observed_seconds_total).",
+          ("{{engine}}", shares("device_busy_seconds_total", "engine", OBSERVED)), max=1),
+    lines("Goodput", "percentunit", "Share of the trainer's time in compute (stoker_step_segment_seconds_total).",
+          ("compute", share(COMPUTED, SEGMENTS)), max=1),
+    stat("Closure error", "percentunit", "How far the segments are from adding up to the loop's wall time, once it has "
+         "ended (stoker_ledger_closure_error_ratio). Above 0.1 % the shares are not to be trusted.",
+         last(f"max({of('ledger_closure_error_ratio')})"), steps=(0.0005, 0.001), decimals=4, empty="loop runs"),
+    stat("Loop time", "s", "Wall time of the training loop (stoker_loop_seconds_total).",
+         f"max({last('max by (job, instance) (' + of('loop_seconds_total') + ')')})"),
+    Panel("table", "How device time is measured", "none", "events: CUDA events; host: the host's clock around "
+          "the step; emulated: exact (stoker_device_timing_info).",
+          ("", last(total(of("device_timing_info"), "device, method"))),
+          columns={"device": "Device", "method": "Method"}),
+]
+
+TRAIN, BY_IMAGE = '{split="train"}', '{split="train",stage=~"read|decode"}'
+LOADER = [
+    lines("Capacity of a stage", "short", "Images per second if all workers did only this stage "
+          "(stoker_loader_stage_items_total / stoker_loader_stage_seconds_total * stoker_loader_workers). The lower "
+          "one limits the loader.",
+          ("{{stage}}", f"{rate('loader_stage_items_total' + BY_IMAGE, 'stage')} / "
+           f"({rate('loader_stage_seconds_total' + BY_IMAGE, 'stage')} > 0) * on () group_left () {WORKERS}")),
+    lines("Time of a stage (p99)", "s", "For one item (stoker_loader_stage_duration_seconds).",
+          ("{{stage}}", quantile(0.99, "loader_stage_duration_seconds", "stage", TRAIN))),
+    stack("Workers", "short", "Busy and waiting, at the time of the scrape (stoker_loader_workers_current).",
+          ("{{split}} {{state}}", total(of("loader_workers_current"), "split, state"))),
+    lines("Loader time hidden", "percentunit", "Share of the loader's time per worker that training did not wait for "
+          "(stoker_step_segment_seconds_total, stoker_loader_stage_seconds_total, stoker_loader_workers). 0: nothing "
+          "overlaps.", ("hidden", f"clamp_min(1 - {rate(WAITED)} / ({rate(STAGES)} / ({WORKERS} > 0)), 0)"), max=1),
+    lines("Queue fill", "percentunit", "Batches in a queue, of its capacity, at the time of the scrape "
+          "(stoker_queue_items / stoker_queue_capacity_items).",
+          ("{{queue}} {{split}}", f"{total(of('queue_items'), 'queue, split')} / "
+           f"{total(of('queue_capacity_items'), 'queue, split')}"), max=1),
+    lines("Data readiness", "percentunit", "Share of the time in which a queue was not empty "
+          "(1 - stoker_queue_empty_seconds_total / stoker_queue_observed_seconds_total), and in which it was full "
+          "(stoker_queue_full_seconds_total). Low readiness: the loader is the limit.",
+          *((f"{{{{queue}}}} {word}", f"{sign}{rate(f'queue_{state}_seconds_total' + TRAIN, 'queue')} / "
+             f"{rate('queue_observed_seconds_total' + TRAIN, 'queue')}")
+            for word, state, sign in (("ready", "empty", "1 - "), ("full", "full", ""))), max=1),
+    lines("Blocked at a queue", "short", "Threads that wait to put or get a batch, on average "
+          "(stoker_queue_blocked_seconds_total).",
+          ("{{queue}} {{split}} {{side}}", rate("queue_blocked_seconds_total", "queue, split, side"))),
+    lines("Samples that failed", "short", "Errors and left-out samples so far, by reason (stoker_loader_errors_total, "
+          "stoker_loader_skipped_samples_total).",
+          ("{{split}} error {{reason}}", total(of('loader_errors_total'), 'split, reason')),
+          ("{{split}} skipped {{reason}}", total(of('loader_skipped_samples_total'), 'split, reason'))),
+    stat("First batch", "s", "From the start of the loop (stoker_loader_time_to_first_batch_seconds).",
+         last(f"max({of('loader_time_to_first_batch_seconds')})")),
+]
+
+STORAGE = [
+    lines("Asked for and delivered", "Bps", "Bytes the loader asked for and bytes that a block device delivered for "
+          "its threads; the difference is the page cache (stoker_loader_read_bytes_total, "
+          "stoker_loader_storage_bytes_total).",
+          ("asked {{split}}", rate("loader_read_bytes_total", "split")),
+          ("delivered {{split}}", rate("loader_storage_bytes_total", "split"))),
+    lines("Page cache of the data set", "percentunit", "Share of the files' bytes in memory, by a sample of the files, "
+          "before the first epoch and after the newest one (stoker_dataset_page_cache_ratio).",
+          ("{{when}}", f"avg by (when) ({of('dataset_page_cache_ratio')})"), max=1),
+    lines("Bytes by tier", "Bps", "As the program asked for them (stoker_io_bytes_total).",
+          ("{{tier}} {{op}}", rate("io_bytes_total", "tier, op"))),
+    lines("Operations by tier", "ops", "Finished operations (stoker_io_operations_total).",
+          ("{{tier}} {{op}}", rate("io_operations_total", "tier, op"))),
+    lines("Latency by tier (p99)", "s", "As the caller saw it (stoker_io_duration_seconds).",
+          ("{{tier}} {{op}}", quantile(0.99, LATENCY, "tier, op"))),
+    lines("Mean latency by tier", "s", "As the caller saw it (stoker_io_duration_seconds).",
+          ("{{tier}} {{op}}", mean(LATENCY, "tier, op"))),
+    lines("In flight", "short", "Operations that have not ended, at the time of the scrape (stoker_io_inflight).",
+          ("{{tier}}", total(of("io_inflight"), "tier"))),
+    lines("Errors of tiers", "short", "Operations that failed so far (stoker_io_errors_total).",
+          ("{{tier}} {{op}} {{errno}}", total(of('io_errors_total'), 'tier, op, errno'))),
+    Panel("table", "Tiers", "none", "The tiers of this run. An emulated one keeps to rates and latencies that were "
+          "given to it (stoker_tier_info).", ("", last(total(of("tier_info"), "tier, type, emulated"))),
+          columns={"tier": "Tier", "type": "Type", "emulated": "Emulated"}),
+]
+
+CHECKPOINTS = [
+    lines("Saves", "short", "So far, by result (stoker_checkpoint_saves_total). skipped, replaced: the one before was "
+          "not done.", ("{{result}}", total(of("checkpoint_saves_total"), "result"))),
+    lines("Time of a save by part (p95)", "s", "The trainer's and that of the threads behind it "
+          "(stoker_checkpoint_blocking_seconds, stoker_checkpoint_duration_seconds).",
+          ("training blocked", quantile(0.95, "checkpoint_blocking_seconds")),
+          ("{{stage}}", quantile(0.95, "checkpoint_duration_seconds", "stage"))),
+    lines("Trainer blocked for a save (mean)", "s", "Of the saves in the interval "
+          "(stoker_checkpoint_blocking_seconds).", ("blocked", mean("checkpoint_blocking_seconds"))),
+    lines("Newest steps", "short", "Newest finished step, newest one saved, newest one on the tier where sets stay "
+          "(stoker_step, stoker_checkpoint_saved_step, stoker_checkpoint_durable_step).",
+          *((word, f"max({of(name)})") for word, name in
+            (("finished", "step"), ("saved", "checkpoint_saved_step"), ("durable", "checkpoint_durable_step")))),
+    lines("Since the last save", "s", "Age of the newest successful save "
+          "(stoker_checkpoint_last_success_timestamp_seconds).",
+          ("age", f"time() - max({of('checkpoint_last_success_timestamp_seconds')})")),
+    lines("Sets waiting for the drain", "short", "On the fast tier only (stoker_drain_pending_sets).",
+          ("waiting", total(of("drain_pending_sets")))),
+    lines("Drain", "Bps", "Bytes moved to the slow tier (stoker_drain_bytes_total).",
+          ("drained", rate("drain_bytes_total"))),
+    lines("Time of a drain", "s", "For a set, of those that ended in the interval (stoker_drain_duration_seconds).",
+          ("mean", mean("drain_duration_seconds"))),
+    lines("Drains and retries", "short", "So far (stoker_drain_sets_total, stoker_drain_retries_total).",
+          ("drained", total(of("drain_sets_total"))), ("retries", total(of("drain_retries_total")))),
+    stat("Size of a set", "bytes", "Of the newest one (stoker_checkpoint_size_bytes).",
+         last(f"max({of('checkpoint_size_bytes')})"), empty="no checkpoint"),
+    stat("Degraded", "short", "1: training goes on without a tier that fails or hangs (stoker_checkpoint_degraded).",
+         last(f"max({of('checkpoint_degraded')})"), steps=(0.5, 1), empty="no checkpoint"),
+    stat("Restores", "short", "State read back at the start of this process (stoker_checkpoint_restores_total).",
+         whole("checkpoint_restores_total")),
+]
+
+BY_GPU = "avg by (gpu) ({0} or {1})".format
+ON_GPU = [
+    lines("SM active, SM occupancy, memory active", "percentunit", "Means over the scrape interval, from NVML (Hopper "
+          "or newer: stoker_device_sm_active_ratio, stoker_device_sm_occupancy_ratio, "
+          "stoker_device_dram_active_ratio).",
+          *((word, f"avg({of(f'device_{name}_ratio')})") for word, name in
+            (("SM active", "sm_active"), ("SM occupancy", "sm_occupancy"), ("memory active", "dram_active"))),
+          max=1, needs=NVML),
+    lines("A kernel was resident", "percentunit", "What nvidia-smi calls utilisation: share of the time with any "
+          "kernel on the device; says nothing about how full it is (stoker_device_kernel_resident_ratio).",
+          ("resident", f"avg({of('device_kernel_resident_ratio')})"), max=1, needs=NVML),
+    lines("Device memory", "bytes", "Of all programs, by NVML (stoker_device_memory_bytes).",
+          ("{{kind}}", total(of("device_memory_bytes"), "kind")), needs=NVML),
+    lines("Power", "watt", "Mean over the interval, from the energy counter (stoker_device_energy_joules_total).",
+          ("power", rate("device_energy_joules_total")), needs=NVML),
+    lines("DCGM: SM active", "percentunit", "All GPUs of dcgm-exporter, whoever uses them (DCGM_FI_PROF_SM_ACTIVE; "
+          "newer releases call it DCGM_FI_PROF_SM_UTIL_RATIO).",
+          ("GPU {{gpu}}", BY_GPU("DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_SM_UTIL_RATIO")), max=1, needs=DCGM),
+    lines("DCGM: memory active", "percentunit", "Share of the cycles in which the memory moved data "
+          "(DCGM_FI_PROF_DRAM_ACTIVE).", ("GPU {{gpu}}", "avg by (gpu) (DCGM_FI_PROF_DRAM_ACTIVE)"), max=1, needs=DCGM),
+    lines("DCGM: power", "watt", "DCGM_FI_DEV_POWER_USAGE.", ("GPU {{gpu}}", "avg by (gpu) (DCGM_FI_DEV_POWER_USAGE)"),
+          needs=DCGM),
+]
+
+HOST = [
+    lines("Cores used by the program", "short", "process_cpu_seconds_total.",
+          ("cores", f"sum(rate(process_cpu_seconds_total{{@}}{RATE}))")),
+    stack("Cores of the machine by mode", "short", "stoker_system_cpu_seconds_total without idle.",
+          ("{{mode}}", rate('system_cpu_seconds_total{mode!="idle"}', "mode"))),
+    lines("Memory of the program", "bytes", "process_resident_memory_bytes.",
+          ("resident", "sum(process_resident_memory_bytes{@})")),
+    lines("Memory of the machine", "bytes", "stoker_system_memory_bytes.",
+          ("{{kind}}", f"avg by (kind) ({of('system_memory_bytes')})")),
+    lines("Disks below data and checkpoints", "Bps", "All programs' traffic (stoker_system_disk_bytes_total).",
+          ("{{device}} {{direction}}", rate("system_disk_bytes_total", "device, direction"))),
+    lines("Disk in use", "percentunit", "Share of the time with a request under way "
+          "(stoker_system_disk_io_time_seconds_total).",
+          ("{{device}}", f"clamp_max({rate('system_disk_io_time_seconds_total', 'device')}, 1)"), max=1),
+    lines("Network", "Bps", "stoker_system_network_bytes_total.",
+          ("{{device}} {{direction}}", rate("system_network_bytes_total", "device, direction"))),
+    lines("Pressure", "percentunit", "Share of the time in which some task waited for the resource "
+          "(stoker_system_pressure_seconds_total).",
+          ("{{resource}}", f"clamp_max({rate(PRESSURE, 'resource')}, 1)"),
+          max=1),
+    lines("Bytes of the program", "Bps", "By system calls (stoker_process_read_chars_bytes_total, "
+          "stoker_process_written_chars_bytes_total) and at block devices (stoker_process_read_storage_bytes_total, "
+          "stoker_process_written_storage_bytes_total).",
+          *((f"{way} {what}", rate(f"process_{way}_{what}_bytes_total"))
+            for way in ("read", "written") for what in ("chars", "storage"))),
+    lines("Descriptors and threads", "short", "process_open_fds, process_threads.",
+          ("descriptors", "sum(process_open_fds{@})"), ("threads", "sum(process_threads{@})")),
+    lines("Cost of measuring", "percentunit", "Thread time spent on measuring, of one core "
+          "(stoker_observability_overhead_seconds_total).",
+          ("{{part}}", rate("observability_overhead_seconds_total", "part"))),
+    lines("Trace events", "short", "So far; dropped ones did not fit (stoker_trace_events_total, "
+          "stoker_trace_dropped_events_total).",
+          ("recorded", total(of("trace_events_total"))), ("dropped", total(of("trace_dropped_events_total")))),
+    lines("Scrape time", "s", "As Prometheus sees it (scrape_duration_seconds).",
+          ("{{instance}}", "max by (instance) (scrape_duration_seconds{@})")),
+]
+
+RUN_LABELS = {"run": "Run", "loader": "Loader", "dataset": "Data set", "model": "Model", "checkpoint": "Checkpoint",
+              "device": "Device", "precision": "Precision", "config": "Configuration"}
+ABOUT = [
+    Panel("table", "The run", "none", "What it is and which binary ran it "
+          "(stoker_run_info, stoker_build_info). The configuration is a hash of the resolved YAML.",
+          ("", last(f"{of('run_info')} * on (job, instance) group_left (version, revision, compiler, torch) "
+                    f"{of('build_info')}")),
+          columns=RUN_LABELS | {"version": "Version", "revision": "Revision", "compiler": "Compiler",
+                                "torch": "LibTorch", "instance": "Address"}, wide=24),
+]
+
+IMAGES_PER_LOOP = last_of_runs(f"{in_run(of_job(IMAGES))} / {in_run(of_job('loop_seconds_total'), 'avg')}")
+COMPARE = [
+    Panel("table", "Runs", "none", "Whole runs, also those that are over: shares of the trainer's and of the device's "
+          "time (as on the dashboard Stoker run), images and time of the training loop.",
+          ("", f"sum by ({', '.join(RUN_LABELS)}) ({last_of_runs(INFO)})"),
+          ("I/O share", run_share(WAITED, SEGMENTS)),
+          ("Device idle", run_share(IDLE, OBSERVED)),
+          ("Idle for data", run_share(DATA_IDLE, OBSERVED)),
+          ("Checkpoint stall", run_share(STALLED, SEGMENTS)),
+          ("Images/s", IMAGES_PER_LOOP),
+          ("Loop", last_of_runs(in_run(of_job("loop_seconds_total"), "avg"))),
+          ("Images", last_of_runs(in_run(of_job(IMAGES)))),
+          columns=RUN_LABELS, units={"I/O share": "percentunit", "Device idle": "percentunit",
+                                     "Idle for data": "percentunit", "Checkpoint stall": "percentunit",
+                                     "Images/s": "short", "Loop": "s", "Images": "short"}, wide=24, high=10),
+    stat("I/O share", "percentunit", "Whole run (stoker_step_segment_seconds_total: data_wait / all).",
+         run_share(WAITED, SEGMENTS), "{{run}}", text="both", wide=8, high=8, **SHARE),
+    stat("Device idle", "percentunit", "Whole run (stoker_device_idle_seconds_total / "
+         "stoker_device_observed_seconds_total).", run_share(IDLE, OBSERVED), "{{run}}", text="both", wide=8, high=8,
+         **SHARE),
+    stat("Images per second of the loop", "short", "Whole run (stoker_samples_total / stoker_loop_seconds_total).",
+         IMAGES_PER_LOOP, "{{run}}", text="both", wide=8, high=8),
+    lines("Images per second", "short", "Of training (stoker_samples_total).",
+          ("{{run}}", run_rate(IMAGES)), wide=12),
+    lines("Waiting for data", "percentunit", "Trainer blocked for its next batch, of its time "
+          "(stoker_step_segment_seconds_total).", ("{{run}}", f"{run_rate(WAITED)} / {run_rate(SEGMENTS)}"),
+          max=1, wide=12),
+    lines("Device idle over time", "percentunit", "stoker_device_idle_seconds_total / "
+          "stoker_device_observed_seconds_total.", ("{{run}}", f"{run_rate(IDLE)} / {run_rate(OBSERVED)}"),
+          max=1, wide=12),
+    lines("Loss", "short", "stoker_loss.", ("{{run}}", in_run(of_job("loss"), "avg")), wide=12),
+]
+DASHBOARDS = {
+    "overview": ("Stoker run", "One run: is the device idle, why, how much of the run is I/O, which stage or tier is "
+                 "to blame, what did the last checkpoint cost.",
+                 {"At a glance": OVERVIEW, "Training": TRAINING, "Steps and device": STEPS, "Loader": LOADER,
+                  "Storage": STORAGE, "Checkpoints and drains": CHECKPOINTS, "GPU": ON_GPU,
+                  "Program and machine": HOST, "About": ABOUT}),
+    "compare": ("Stoker compare runs", "Runs beside each other, also those that are over.", {"Runs": COMPARE}),
+}

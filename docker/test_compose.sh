@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# test_compose.sh WORK IMAGE: part `compose` of docker/test.sh. Starts a Docker Engine of its own, loads the
+# image and one of Debian's Prometheus under the name in compose.yaml, and brings the stack up from the
+# shipped files. Grafana's image cannot be made of Debian's packages: that service is left out.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+work=$1 image=$2
+engine=$work/engine
+export DOCKER_HOST=unix://$engine/docker.sock COMPOSE_PROJECT_NAME=stoker-test
+compose=(docker-compose -f compose.yaml)
+
+say() { echo "docker/test_compose.sh: $*" >&2; }
+
+stop_engine() {
+  "${compose[@]}" down --volumes >/dev/null 2>&1 || true
+  [ ! -e "$engine/pid" ] || kill "$(cat "$engine/pid")" || true
+  while [ -e "$engine/pid" ]; do sleep 0.2; done
+  umount "$engine/exec/netns/default" 2>/dev/null || true
+  ip link del docker0 2>/dev/null || true
+  rm -rf "$engine"
+}
+
+start_engine() {
+  mkdir -p "$engine"
+  dockerd --data-root "$engine/data" --exec-root "$engine/exec" --pidfile "$engine/pid" \
+    -H "$DOCKER_HOST" >"$work/engine.log" 2>&1 &
+  local end=$((SECONDS + 30))
+  until docker version >/dev/null 2>&1; do
+    ((SECONDS < end)) || {
+      tail -n 5 "$work/engine.log" >&2
+      exit 1
+    }
+    sleep 0.2
+  done
+}
+
+# Debian's Prometheus, with the entry point, user and folders of the official image.
+make_prometheus() {
+  local name
+  name=$(sed -n 's/.*image: \(prom\/prometheus:.*\)/\1/p' compose.yaml)
+  podman build --quiet --network host --tag "localhost/$name" - >/dev/null <<'DOCKERFILE'
+FROM debian:bookworm-slim
+RUN apt-get update -qq && apt-get install -qq --yes --no-install-recommends prometheus wget >/dev/null \
+    && mkdir -p /prometheus && chown 65534:65534 /prometheus
+USER 65534
+ENTRYPOINT ["/usr/bin/prometheus"]
+DOCKERFILE
+  load "localhost/$name" "$name"
+}
+
+load() { # from podman's storage into the engine
+  podman save --quiet --format docker-archive "$1" | docker load --quiet >/dev/null
+  docker tag "$1" "$2"
+}
+
+query() { # EXPRESSION: the first value, or nothing
+  wget -qO- "http://127.0.0.1:9090/api/v1/query?query=$1" |
+    python3 -c 'import json,sys; r=json.load(sys.stdin)["data"]["result"]; print(r[0]["value"][1] if r else "")'
+}
+
+expect() { # SECONDS EXPRESSION PATTERN: until the query's value matches
+  local end=$((SECONDS + $1)) value
+  until value=$(query "$2") && [[ $value =~ $3 ]]; do
+    ((SECONDS < end)) || {
+      say "FAILED: $2 is '$value'"
+      "${compose[@]}" ps >&2
+      "${compose[@]}" logs --tail 20 >&2
+      exit 1
+    }
+    sleep 0.5
+  done
+  say "$2 = $value"
+}
+
+health() { docker inspect --format '{{.State.Health.Status}}' "$("${compose[@]}" ps -q "$1")"; }
+
+trap stop_engine EXIT
+start_engine
+make_prometheus
+load "$image" "${image#localhost/}"
+"${compose[@]}" up -d --no-build prometheus stoker
+expect 60 'up%7Bjob=%22stoker%22%7D' '^1$'
+expect 60 'count(%7B__name__=~%22stoker_.*%22%7D)' '^[1-9]'
+end=$((SECONDS + 60))
+until [ "$(health stoker)" = healthy ]; do
+  ((SECONDS < end)) || { say "FAILED: stoker is $(health stoker)" && exit 1; }
+  sleep 1
+done
+say "stoker is $(health stoker), prometheus is $(health prometheus)"
+if ss -Hltn 'sport = :9464 or sport = :9090' | awk '{print $4}' | grep -v '^127\.0\.0\.1:'; then
+  say "FAILED: published beyond the loopback interface (above)"
+  exit 1
+fi
+id=$("${compose[@]}" ps -q stoker)
+"${compose[@]}" stop stoker >/dev/null 2>&1
+code=$(docker inspect --format '{{.State.ExitCode}}' "$id")
+[ "$code" = 75 ] || { say "FAILED: stop gave exit code $code, expected 75" && exit 1; }
+say "stop: exit code 75"

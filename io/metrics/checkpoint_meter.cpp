@@ -1,0 +1,53 @@
+#include "io/metrics/checkpoint_meter.h"
+
+namespace stoker {
+
+const char* to_string(CheckpointPart part) {
+  switch (part) {
+    case CheckpointPart::blocked:
+      return "blocked";
+    case CheckpointPart::snapshot:
+      return "snapshot";
+    case CheckpointPart::write:
+      return "write";
+    case CheckpointPart::save:
+      return "save";
+    case CheckpointPart::drain:
+      return "drain";
+    case CheckpointPart::restore:
+      break;
+  }
+  return "restore";
+}
+
+void CheckpointMeter::finished(CheckpointPart part, TimePoint begin, TimePoint end, int64_t step,
+                               uint64_t bytes) {
+  const auto index = static_cast<size_t>(part);
+  {
+    const std::lock_guard lock(mutex_);
+    tallies_[index].add(end - begin, bytes);
+    state_.last_s[index] = seconds(end - begin);
+    if (part == CheckpointPart::save) {
+      state_.last_save_unix_s =
+          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+              .count();
+    }
+  }
+  // `save` spans others and the trainer's row shows what blocked it.
+  if (part == CheckpointPart::blocked || part == CheckpointPart::save) return;
+  tracer_.record({to_string(part), "checkpoint", begin, end, bytes, step});
+}
+
+void CheckpointMeter::set_status(const CheckpointReport& report) {
+  const std::lock_guard lock(mutex_);
+  state_.report = report;
+}
+
+CheckpointMeter::State CheckpointMeter::state() const {
+  const std::lock_guard lock(mutex_);
+  State result = state_;
+  for (size_t i = 0; i < kCheckpointParts; ++i) result.parts[i] = tallies_[i].totals();
+  return result;
+}
+
+}  // namespace stoker

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace stoker {
+
+// How a run's checkpoints stand; counts are of this process.
+struct CheckpointReport {
+  int64_t saved = 0;
+  int64_t failed = 0;    // given up
+  int64_t skipped = 0;   // on_backlog: skip
+  int64_t replaced = 0;  // on_backlog: replace
+  int64_t drained = 0;
+  int64_t drain_retries = 0;
+  int64_t drains_left = 0;              // on the fast tier only
+  std::optional<int64_t> saved_step;    // newest on any tier
+  std::optional<int64_t> durable_step;  // newest on the last tier
+  uint64_t set_bytes = 0;
+  bool degraded = false;  // the last attempt on some tier failed
+  std::string last_error;
+};
+
+}  // namespace stoker

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "io/metrics/checkpoint_meter.h"
+#include "io/metrics/loader_meter.h"
+#include "io/metrics/run_meter.h"
+#include "io/metrics/tier_meter.h"
+#include "io/metrics/tracer.h"
+
+namespace stoker {
+
+// What measuring itself costs, by where.
+enum class Overhead { spans, step, sinks, scrape };
+inline constexpr size_t kOverheads = 4;
+const char* to_string(Overhead part);
+
+// Everything that is measured in one process: components write into its meters, sinks read them.
+// Made before all components and gone after them. Any thread.
+class Hub {
+ public:
+  Hub();
+
+    RunMeter& run() { return run_; }
+  const RunMeter& run() const { return run_; }
+  CheckpointMeter& checkpoints() { return checkpoints_; }
+  const CheckpointMeter& checkpoints() const { return checkpoints_; }
+  LoaderMeter& train_loader() { return train_; }
+  LoaderMeter& test_loader() { return test_; }
+    Tracer& tracer() { return tracer_; }
+  const Tracer& tracer() const { return tracer_; }
+  // Valid as long as the hub.
+  TierMeter& add_tier(const std::string& name, const std::string& type, bool emulated);
+
+  std::vector<TierMeter::State> tiers() const;
+  std::vector<LoaderMeter::State> loaders() const { return {train_.state(), test_.state()}; }
+
+  // Time spent on measuring. Spans (operations of tiers and stages of loaders) are not timed one by
+  // one: what they cost was measured when the hub was made, and they are counted.
+  void add_overhead(Overhead part, Clock::duration took);
+  std::array<double, kOverheads> overhead_s() const;
+  double span_cost_s() const { return span_cost_s_; }
+
+ private:
+  Tracer tracer_;
+  RunMeter run_;
+  CheckpointMeter checkpoints_{tracer_};
+  LoaderMeter train_{"train", tracer_};
+  LoaderMeter test_{"test", tracer_};
+  mutable std::mutex mutex_;
+  std::deque<TierMeter> tiers_;
+  std::array<std::atomic<int64_t>, kOverheads> overhead_ns_{};
+  double span_cost_s_ = 0;
+};
+
+// Adds the time from here to the end of the scope to the overhead.
+class MeasuringScope {
+ public:
+  MeasuringScope(Hub& hub, Overhead part) : hub_(hub), part_(part) {}
+  ~MeasuringScope() { hub_.add_overhead(part_, Clock::now() - begin_); }
+  MeasuringScope(const MeasuringScope&) = delete;
+  MeasuringScope& operator=(const MeasuringScope&) = delete;
+
+ private:
+  Hub& hub_;
+  const Overhead part_;
+  const TimePoint begin_ = Clock::now();
+};
+
+}  // namespace stoker

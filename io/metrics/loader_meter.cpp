@@ -1,0 +1,101 @@
+#include "io/metrics/loader_meter.h"
+
+#include <unistd.h>
+
+#include "io/metrics/process_stats.h"
+
+namespace stoker {
+
+const char* stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::read:
+      return "read";
+    case Stage::decode:
+      return "decode";
+    case Stage::digest:
+      return "digest";
+    case Stage::copy:
+      return "copy";
+    case Stage::wait:
+      break;
+  }
+  return "wait";
+}
+
+void LoaderMeter::finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes) {
+  tallies_.here()[static_cast<size_t>(stage)].add(end - begin, bytes);
+  tracer_.record({stage_name(stage), "loader", begin, end, bytes});
+}
+
+void LoaderMeter::failed(const char* reason) {
+  const std::lock_guard lock(mutex_);
+  ++errors_[reason];
+}
+
+void LoaderMeter::skipped(const char* reason) {
+  const std::lock_guard lock(mutex_);
+  ++skipped_[reason];
+}
+
+LoaderMeter::Worker::Worker(LoaderMeter& meter) : meter_(meter) {
+  const std::optional<uint64_t> before = thread_read_bytes(::gettid());
+  const std::lock_guard lock(meter_.mutex_);
+  if (!before) meter_.storage_known_ = false;
+  meter_.readers_[::gettid()] = before.value_or(0);
+}
+
+LoaderMeter::Worker::~Worker() {
+  set_busy(false);
+  const std::optional<uint64_t> now = thread_read_bytes(::gettid());
+  const std::lock_guard lock(meter_.mutex_);
+  const auto reader = meter_.readers_.find(::gettid());
+  if (reader == meter_.readers_.end()) return;
+  if (now) meter_.ended_readers_bytes_ += *now - reader->second;
+  meter_.readers_.erase(reader);
+}
+
+void LoaderMeter::Worker::set_busy(bool busy) {
+  if (busy != busy_) meter_.busy_.fetch_add(busy ? 1 : -1, std::memory_order_relaxed);
+  busy_ = busy;
+}
+
+std::shared_ptr<QueueMeter> LoaderMeter::add_queue(const std::string& name, int64_t capacity) {
+  auto queue = std::make_shared<QueueMeter>(name, capacity);
+  const std::lock_guard lock(mutex_);
+  queues_[name] = queue;
+  return queue;
+}
+
+std::optional<double> LoaderMeter::queue_fill() const {
+  const std::lock_guard lock(mutex_);
+  // "device" stands before "ready", and behind it on the way to the trainer.
+  for (const auto& [name, weak] : queues_) {
+    if (const auto queue = weak.lock()) return queue->fill();
+  }
+  return std::nullopt;
+}
+
+LoaderMeter::State LoaderMeter::state() const {
+  State result;
+  result.split = split_;
+  result.busy = busy_.load(std::memory_order_relaxed);
+  tallies_.each([&result](const Tallies& tallies) {
+    for (size_t i = 0; i < kStages; ++i) result.stages[i] += tallies[i].totals();
+  });
+  const std::lock_guard lock(mutex_);
+  result.workers = static_cast<int64_t>(readers_.size());
+  result.errors = errors_;
+  result.skipped = skipped_;
+  for (const auto& [name, weak] : queues_) {
+    if (const auto queue = weak.lock()) result.queues.push_back(queue->state());
+  }
+  if (!storage_known_) return result;
+  uint64_t bytes = ended_readers_bytes_;
+  for (const auto& [thread, before] : readers_) {
+    bytes += thread_read_bytes(thread).value_or(before) - before;
+  }
+  result.storage_bytes = bytes;
+  return result;
+}
+
+}  // namespace stoker

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/metrics/queue_meter.h"
+#include "io/metrics/tally.h"
+#include "io/metrics/thread_slots.h"
+#include "io/metrics/tracer.h"
+
+namespace stoker {
+
+// What a loader's threads do, per sample: read and decode (with augmentation, into the slot); per
+// batch: digest, copy to the device, and wait (a worker that has nothing to do, as the window of
+// batches ahead is full).
+enum class Stage { read, decode, digest, copy, wait };
+inline constexpr size_t kStages = 5;
+const char* stage_name(Stage stage);
+
+// Where the loaders of one split spend their time. Lives as long as the run; its loaders come and
+// go. Any thread.
+class LoaderMeter {
+ public:
+  LoaderMeter(std::string split, Tracer& tracer) : split_(std::move(split)), tracer_(tracer) {}
+
+  void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes = 0);
+  void failed(const char* reason);
+  void skipped(const char* reason);
+  // The calling thread reads samples until its worker() is destroyed.
+  class Worker {
+   public:
+    explicit Worker(LoaderMeter& meter);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+    void set_busy(bool busy);
+
+   private:
+    LoaderMeter& meter_;
+    bool busy_ = false;
+  };
+  // A queue of a loader that begins; one of that name that was there before is forgotten.
+  std::shared_ptr<QueueMeter> add_queue(const std::string& name, int64_t capacity);
+
+  // Items / capacity of the queue before the trainer, now. Absent: the loader has none.
+  std::optional<double> queue_fill() const;
+
+  struct State {
+    std::string split;
+    int64_t workers = 0;
+    int64_t busy = 0;
+    std::array<Tally::Totals, kStages> stages;
+    std::map<std::string, int64_t> errors;   // by reason
+    std::map<std::string, int64_t> skipped;  // by reason
+    std::vector<QueueMeter::State> queues;
+    // Bytes that the block layer delivered to the reading threads; absent where the kernel does
+    // not say.
+    std::optional<uint64_t> storage_bytes;
+  };
+  State state() const;
+
+ private:
+  using Tallies = std::array<Tally, kStages>;
+  const std::string split_;
+  Tracer& tracer_;
+  ThreadSlots<Tallies> tallies_;
+  std::atomic<int64_t> busy_{0};
+  mutable std::mutex mutex_;
+  std::map<std::string, int64_t> errors_;
+  std::map<std::string, int64_t> skipped_;
+  std::map<pid_t, uint64_t> readers_;  // with what they had read before
+  uint64_t ended_readers_bytes_ = 0;
+  bool storage_known_ = true;
+  std::map<std::string, std::weak_ptr<QueueMeter>> queues_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+// The part of the C interface of NVML (nvml.h of the CUDA toolkit) that is used here, so that
+// neither toolkit nor driver is needed to build. The test compares it with the header where there
+// is one.
+namespace nvml_abi {
+
+using Return = unsigned;  // an enum
+inline constexpr Return kSuccess = 0;
+struct Device;
+struct Sample;
+struct Utilization {
+  unsigned gpu;  // percent
+  unsigned memory;
+};
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+struct GpmMetric {
+  unsigned id;    // in
+  Return status;  // out, as all below
+  double value;
+  const char* short_name;
+  const char* long_name;
+  const char* unit;
+};
+inline constexpr unsigned kGpmGraphicsUtil = 1;
+inline constexpr unsigned kGpmSmUtil = 2;
+inline constexpr unsigned kGpmSmOccupancy = 3;
+inline constexpr unsigned kGpmDramBandwidthUtil = 10;
+inline constexpr unsigned kGpmVersion = 1;
+// NVML's array has grown from 98 to 333 entries under the same version number, so it is longer here
+// than in any driver.
+inline constexpr size_t kGpmCapacity = 1024;
+struct GpmMetricsGet {
+  unsigned version;
+  unsigned count;
+  Sample* earlier;
+  Sample* later;
+  GpmMetric metrics[kGpmCapacity];
+};
+struct GpmSupport {
+  unsigned version;
+  unsigned supported;
+};
+
+using Init = Return();
+using Shutdown = Return();
+using GetHandleByIndex = Return(unsigned index, Device** device);
+using GetHandleByPciBusId = Return(const char* bus_id, Device** device);
+using GetUtilization = Return(Device* device, Utilization* utilization);
+using GetMemory = Return(Device* device, Memory* memory);
+using GetEnergy = Return(Device* device, unsigned long long* millijoules);
+using GpmQuerySupport = Return(Device* device, GpmSupport* support);
+using GpmSampleAlloc = Return(Sample** sample);
+using GpmSampleFree = Return(Sample* sample);
+using GpmSampleGet = Return(Device* device, Sample* sample);
+using GpmGetMetrics = Return(GpmMetricsGet* request);
+
+}  // namespace nvml_abi
+
+struct NvmlLibrary;
+
+// Shares of the time between the last two readings that were at least 100 ms apart, by the hardware
+// counters of Hopper and newer GPUs (GPM).
+struct GpmReadings {
+  std::optional<double> graphics_active;  // any compute or graphics work was on the GPU
+  std::optional<double> sm_active;
+  std::optional<double> sm_occupancy;  // resident warps / the most there could be
+  std::optional<double> dram_active;   // memory bandwidth used / theoretical
+};
+
+// What NVML says of a GPU now. Absent: this GPU or driver does not say.
+struct GpuReadings {
+  // Share of NVML's sample period (1/6 s to 1 s) in which any kernel was resident; says nothing
+  // about how full the GPU was.
+  std::optional<double> kernel_resident;
+  std::optional<uint64_t> memory_total_bytes;
+  std::optional<uint64_t> memory_used_bytes;  // by all processes, and the driver's reserve
+  std::optional<double> energy_joules;        // since the driver was loaded
+  GpmReadings gpm;                            // absent also at the first reading
+};
+
+// One GPU; keeps the library loaded. One thread at a time.
+class NvmlDevice {
+ public:
+  NvmlDevice(std::shared_ptr<const NvmlLibrary> library, nvml_abi::Device* device);
+  GpuReadings read(TimePoint now = Clock::now());
+
+ private:
+  struct FreeSample {
+    void operator()(nvml_abi::Sample* sample) const;
+    std::shared_ptr<const NvmlLibrary> library;
+  };
+  using Sample = std::unique_ptr<nvml_abi::Sample, FreeSample>;
+
+  Sample new_sample() const;
+  void read_gpm(TimePoint now);
+
+  std::shared_ptr<const NvmlLibrary> library_;
+  nvml_abi::Device* device_;
+  Sample last_;                         // null: no GPM here
+  Sample next_;                         // memory for the sample after last_
+  std::optional<TimePoint> last_time_;  // absent: last_ is empty
+  GpmReadings gpm_;
+};
+
+// NVIDIA's management library, which comes with the driver; loaded here, closed with the last
+// object that uses it. Any thread.
+class Nvml {
+ public:
+  // A library that is absent, is not NVML, or finds no driver is no error: nothing is available.
+  explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
+  bool available() const { return library_ != nullptr; }
+  // Absent: there is no such GPU, or nothing is available. The index is NVML's own, which
+  // CUDA_VISIBLE_DEVICES does not change; the PCI bus id ("0000:3b:00.0") is CUDA's, too.
+  std::optional<NvmlDevice> device_by_index(unsigned index) const;
+  std::optional<NvmlDevice> device_by_pci_bus_id(const std::string& bus_id) const;
+
+ private:
+  std::shared_ptr<const NvmlLibrary> library_;
+};
+
+}  // namespace stoker

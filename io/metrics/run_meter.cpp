@@ -1,0 +1,131 @@
+#include "io/metrics/run_meter.h"
+
+#include <cmath>
+
+namespace stoker {
+namespace {
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Clock::duration from_seconds(double s) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+}
+
+HistoryPoint difference(const RunTotals& now, const RunTotals& before) {
+  HistoryPoint piece;
+  piece.end_s = now.wall_s;
+  piece.wall_s = now.wall_s - before.wall_s;
+  for (size_t i = 0; i < kSegments; ++i) piece.segments[i] = now.segments[i] - before.segments[i];
+  piece.observed = now.device.observed - before.device.observed;
+  for (size_t i = 0; i < kIdleCauses; ++i)
+    piece.idle[i] = now.device.idle[i] - before.device.idle[i];
+  piece.images = now.images - before.images;
+  return piece;
+}
+
+}  // namespace
+
+const char* to_string(RunPhase phase) {
+  switch (phase) {
+    case RunPhase::setup:
+      return "setup";
+    case RunPhase::train:
+      return "train";
+    case RunPhase::eval:
+      return "eval";
+    case RunPhase::flush:
+      return "flush";
+    case RunPhase::done:
+      return "done";
+    case RunPhase::stopped:
+      return "stopped";
+    case RunPhase::failed:
+      break;
+  }
+  return "failed";
+}
+
+void RunMeter::describe(const RunInfo& info) {
+  const std::lock_guard lock(mutex_);
+  state_.info = info;
+  state_.totals.step = info.first_step;
+}
+
+void RunMeter::set_phase(RunPhase phase) {
+  const std::lock_guard lock(mutex_);
+  state_.phase = phase;
+  beat_ = Clock::now();
+}
+
+void RunMeter::beat() {
+  const std::lock_guard lock(mutex_);
+  beat_ = Clock::now();
+}
+
+void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill) {
+  const std::lock_guard lock(mutex_);
+  HistoryPoint piece = difference(totals, state_.totals);
+  piece.queue_fill = queue_fill;
+  piece.loss = state_.loss;
+  history_.add(piece);
+  if (totals.steps > state_.totals.steps) {
+    step_times_.add(from_seconds(piece.wall_s));
+    data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));
+    state_.last_step_unix_s = unix_now();
+    beat_ = Clock::now();
+  }
+  state_.totals = totals;
+}
+
+void RunMeter::set_first_batch(double seconds) {
+  const std::lock_guard lock(mutex_);
+  state_.first_batch_s = seconds;
+}
+
+void RunMeter::set_loss(double loss, double learning_rate) {
+  const std::lock_guard lock(mutex_);
+  state_.loss = loss;
+  state_.learning_rate = learning_rate;
+  if (!std::isfinite(loss)) ++state_.nonfinite_losses;
+}
+
+void RunMeter::set_accuracy(const RunAccuracy& accuracy) {
+  const std::lock_guard lock(mutex_);
+  state_.accuracy = accuracy;
+}
+
+void RunMeter::set_evaluated(int64_t batches, int64_t images) {
+  const std::lock_guard lock(mutex_);
+  state_.eval_batches += batches;
+  state_.eval_images += images;
+  beat_ = Clock::now();
+}
+
+void RunMeter::set_cache(const CacheEvidence& evidence) {
+  const std::lock_guard lock(mutex_);
+  state_.cache = evidence;
+}
+
+void RunMeter::set_error(const std::string& error) {
+  const std::lock_guard lock(mutex_);
+  state_.error = error;
+}
+
+RunMeter::State RunMeter::state() const {
+  const std::lock_guard lock(mutex_);
+  State result = state_;
+  result.since_beat_s = seconds(Clock::now() - beat_);
+  result.segment = segment_.load(std::memory_order_relaxed);
+  result.step_times = step_times_.totals();
+  result.data_waits = data_waits_.totals();
+  return result;
+}
+
+std::vector<HistoryPoint> RunMeter::history() const {
+  const std::lock_guard lock(mutex_);
+  return history_.points();
+}
+
+}  // namespace stoker

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/metrics/history.h"
+#include "io/metrics/idle.h"
+#include "io/metrics/ledger.h"
+#include "io/metrics/tally.h"
+
+namespace stoker {
+
+// What a run is; does not change.
+struct RunInfo {
+  std::string name;
+  std::string directory;
+  std::string config_hash;
+  std::string model;
+  std::string dataset;
+  std::string loader;
+  std::string checkpoint;  // type; "none" without
+  std::string precision;
+  std::string device;         // its name
+  std::string timing_method;  // "host", "events" or "emulated"
+    bool emulated = false;      // the device is
+  std::optional<unsigned> gpu;  // NVML's index
+
+  int64_t batch_size = 0;
+  int64_t workers = 0;
+  int64_t rank = 0;
+  int64_t world_size = 1;
+  int64_t steps_planned = 0;
+  int64_t first_step = 0;  // finished before a resume
+    double started_unix_s = 0;
+  std::vector<std::pair<std::string, std::string>> build;  // version, revision, compiler, ...
+  std::vector<std::string> paths;  // of the run directory and the tiers
+};
+
+enum class RunPhase { setup, train, eval, flush, done, stopped, failed };
+inline constexpr size_t kRunPhases = 7;
+const char* to_string(RunPhase phase);
+
+// Where the training loop stands; sums are of this process, times are seconds since the loop began.
+struct RunTotals {
+  int64_t step = 0;  // finished ones, those before a resume included
+  int64_t epoch = 0;
+  int64_t epochs = 0;  // finished ones
+  int64_t steps = 0;
+  int64_t images = 0;
+  double wall_s = 0;
+  std::array<double, kSegments> segments{};
+  DeviceTime device;
+  std::optional<double> au;
+  std::optional<double> closure_error;  // once the loop has ended
+};
+
+struct RunAccuracy {
+  int64_t step = 0;
+  int64_t samples = 0;
+  double top1 = 0;
+  double top5 = 0;
+};
+
+// What the page cache held of the data set, by a sample of its files.
+struct CacheEvidence {
+  int64_t files_looked_at = 0;
+  std::optional<double> resident_before;  // share of bytes, before the first epoch
+  std::optional<double> resident;         // after the last one that ended
+};
+
+// What the training loop publishes, step by step, for those who watch. The trainer's thread writes,
+// any reads.
+class RunMeter {
+ public:
+  void describe(const RunInfo& info);
+  void set_phase(RunPhase phase);
+  // Something moved on: a step, a batch of the evaluation.
+  void beat();
+  // After every step. queue_fill: of the queue before the trainer.
+  void publish(const RunTotals& totals, std::optional<double> queue_fill);
+    void set_first_batch(double seconds);  // since the loop began
+  void set_loss(double loss, double learning_rate);
+  void set_accuracy(const RunAccuracy& accuracy);
+  void set_evaluated(int64_t batches, int64_t images);
+  void set_cache(const CacheEvidence& evidence);
+  void set_error(const std::string& error);
+  // Where the ledger says what the trainer is doing.
+  std::atomic<Segment>& segment() { return segment_; }
+
+  struct State {
+    RunInfo info;
+    RunPhase phase = RunPhase::setup;
+    RunTotals totals;
+        std::optional<double> first_batch_s;
+    std::optional<double> loss;
+    std::optional<double> learning_rate;
+    std::optional<RunAccuracy> accuracy;
+    int64_t eval_batches = 0;
+    int64_t eval_images = 0;
+    int64_t nonfinite_losses = 0;
+    std::optional<double> last_step_unix_s;
+    double since_beat_s = 0;
+    Segment segment = Segment::other;  // now
+    StepTally::Totals step_times;
+    StepTally::Totals data_waits;
+    CacheEvidence cache;
+    std::string error;
+  };
+  State state() const;
+  std::vector<HistoryPoint> history() const;
+
+ private:
+  mutable std::mutex mutex_;
+  State state_;
+  TimePoint beat_ = Clock::now();
+  StepTally step_times_;
+  StepTally data_waits_;
+  History history_;
+  std::atomic<Segment> segment_{Segment::other};
+};
+
+}  // namespace stoker

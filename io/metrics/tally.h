@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+// Upper bounds of histogram buckets in seconds. Half decades for what may take microseconds or
+// minutes, finer ones for steps, of which the quantiles matter.
+inline constexpr std::array kLatencyBounds{1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2,
+                                           0.1,  0.3,  1.0,  3.0,  10.,  30.,  100.};
+inline constexpr std::array kStepBounds{1e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.015, 0.02, 0.03,
+                                        0.05, 0.07, 0.1,  0.15, 0.2,  0.3,  0.5,   0.7,  1.0,
+                                        1.5,  2.0,  3.0,  5.0,  7.0,  10.0, 30.0,  60.0};
+
+// How often something was done, how long it took and how many bytes it moved. A value.
+template <const auto& kBounds>
+struct TallyTotals {
+  int64_t count = 0;
+  int64_t ns = 0;
+  uint64_t bytes = 0;
+  std::array<int64_t, kBounds.size() + 1> buckets{};  // not cumulative; the last has no bound
+
+  double seconds() const { return 1e-9 * static_cast<double>(ns); }
+
+  // Interpolated in its bucket, as Prometheus's histogram_quantile does. 0 where nothing was done.
+  double quantile(double q) const {
+    const double rank = q * static_cast<double>(count);
+    double below = 0;
+    for (size_t i = 0; i < kBounds.size(); ++i) {
+      const auto in_bucket = static_cast<double>(buckets[i]);
+      if (in_bucket > 0 && below + in_bucket >= rank) {
+        const double from = i == 0 ? 0 : kBounds[i - 1];
+        return from + (kBounds[i] - from) * (rank - below) / in_bucket;
+      }
+      below += in_bucket;
+    }
+    return count == 0 ? 0 : kBounds.back();
+  }
+
+  TallyTotals& operator+=(const TallyTotals& other) {
+    count += other.count;
+    ns += other.ns;
+    bytes += other.bytes;
+    for (size_t i = 0; i < buckets.size(); ++i) buckets[i] += other.buckets[i];
+    return *this;
+  }
+};
+
+// Keeps TallyTotals. One thread writes at a time (no read-modify-write is needed then), any thread
+// reads; the members of one reading may be of neighbouring moments.
+template <const auto& kBounds>
+class BasicTally {
+ public:
+  using Totals = TallyTotals<kBounds>;
+
+  void add(Clock::duration took, uint64_t bytes = 0) {
+    const auto bucket = static_cast<size_t>(
+        std::lower_bound(kBounds.begin(), kBounds.end(), stoker::seconds(took)) - kBounds.begin());
+    increase(count_, 1);
+    increase(ns_, std::chrono::duration_cast<std::chrono::nanoseconds>(took).count());
+    increase(bytes_, bytes);
+    increase(buckets_[bucket], 1);
+  }
+
+  Totals totals() const {
+    Totals result;
+    result.count = count_.load(std::memory_order_relaxed);
+    result.ns = ns_.load(std::memory_order_relaxed);
+    result.bytes = bytes_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+      result.buckets[i] = buckets_[i].load(std::memory_order_relaxed);
+    }
+    return result;
+  }
+
+ private:
+  template <class T>
+  static void increase(std::atomic<T>& value, std::type_identity_t<T> by) {
+    value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  }
+
+  std::atomic<int64_t> count_{0};
+  std::atomic<int64_t> ns_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::array<std::atomic<int64_t>, kBounds.size() + 1> buckets_{};
+};
+
+using Tally = BasicTally<kLatencyBounds>;
+using StepTally = BasicTally<kStepBounds>;
+
+}  // namespace stoker

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace stoker {
+
+inline constexpr size_t kMaxThreads = 4096;
+
+// A number below kMaxThreads that no other living thread has; the next thread gets it when this one
+// ends. Throws Error(ExitCode::bug) where more threads live.
+size_t thread_number();
+
+// One T for every thread, so that writing takes no lock and shares no cache line. What a thread
+// wrote stays when it ends, and the thread that inherits its number goes on from there. T must
+// allow one thread to write and any to read.
+template <class T>
+class ThreadSlots {
+ public:
+  T& here() {
+    std::atomic<T*>& slot = slots_[thread_number()];
+    T* own = slot.load(std::memory_order_relaxed);
+    return own != nullptr ? *own : make(slot);
+  }
+
+  template <class F>
+  void each(F f) const {
+    for (const std::atomic<T*>& slot : slots_) {
+      if (T* own = slot.load(std::memory_order_acquire)) f(*own);
+    }
+  }
+
+ private:
+  struct alignas(64) Aligned {
+    T value;
+  };
+
+  T& make(std::atomic<T*>& slot) {
+    const std::lock_guard lock(mutex_);
+    T* own = &owned_.emplace_back(std::make_unique<Aligned>())->value;
+    slot.store(own, std::memory_order_release);
+    return *own;
+  }
+
+  std::array<std::atomic<T*>, kMaxThreads> slots_{};
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<Aligned>> owned_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,176 @@
+#include "io/metrics/tracer.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxEvents = 1 << 16;  // of a thread, between two deliveries
+constexpr auto kDelivery = std::chrono::milliseconds(200);
+
+int64_t thread_id() {
+  thread_local const int64_t id = ::gettid();
+  return id;
+}
+
+std::string thread_name() {
+  char name[16] = "";
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  return name;
+}
+
+}  // namespace
+
+Tracer::Tracer() = default;
+
+Tracer::~Tracer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+}
+
+std::unique_ptr<Tracer::Subscription> Tracer::subscribe(Window window, Consumer consumer) {
+  std::unique_ptr<Subscription> result(new Subscription(*this, window, std::move(consumer)));
+  int64_t finished = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    subscriptions_.push_back(result.get());
+    if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
+    finished = finished_;
+  }
+  at_step(finished);
+  return result;
+}
+
+Tracer::Subscription::~Subscription() {
+  tracer_.deliver();
+  int64_t finished = 0;
+  {
+    const std::scoped_lock lock(tracer_.delivery_, tracer_.mutex_);
+    std::erase(tracer_.subscriptions_, this);
+    finished = tracer_.finished_;
+  }
+  tracer_.at_step(finished);
+}
+
+void Tracer::Subscription::deliver() {
+  tracer_.deliver();
+  const std::lock_guard lock(tracer_.delivery_);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Tracer::at_step(int64_t finished) {
+  const std::lock_guard lock(mutex_);
+  finished_ = finished;
+  if (subscriptions_.empty() && !active()) return;
+  bool active = false;
+  const TimePoint now = Clock::now();
+  for (Subscription* s : subscriptions_) {
+    const bool begun = finished >= s->window_.first_step;
+    const bool over = begun && finished - s->window_.first_step >= s->window_.steps;
+    if (begun) s->from_ = std::min(s->from_, now);
+    if (over) s->to_ = std::min(s->to_, now);
+    active |= begun && !over;
+  }
+  active_.store(active, std::memory_order_relaxed);
+}
+
+void Tracer::keep(const TraceEvent& event) {
+  Rows& rows = threads_.here();
+  const std::lock_guard lock(rows.mutex);
+  const int64_t id = thread_id();
+  // A thread that ended may have left its number to this one.
+  if (rows.rows.empty() || rows.rows.back().id != id) rows.rows.push_back({id, thread_name(), {}});
+  keep(rows, event);
+}
+
+void Tracer::record(const char* row, const TraceEvent& event) {
+  if (!active()) return;
+  Rows* rows = nullptr;
+  {
+    const std::lock_guard lock(engines_mutex_);
+    std::unique_ptr<Rows>& entry = engines_[row];
+    if (!entry) {
+      entry = std::make_unique<Rows>();
+      entry->rows.push_back({-static_cast<int64_t>(engines_.size()), row, {}});
+    }
+    rows = entry.get();
+  }
+  const std::lock_guard lock(rows->mutex);
+  keep(*rows, event);
+}
+
+void Tracer::keep(Rows& rows, const TraceEvent& event) {
+  if (rows.kept == kMaxEvents) {
+    ++dropped_;
+    return;
+  }
+  ++rows.kept;
+  ++recorded_;
+  rows.rows.back().events.push_back(event);
+}
+
+std::vector<TraceRow> Tracer::take() {
+  std::vector<TraceRow> result;
+  const auto take_from = [&result](Rows& rows) {
+    const std::lock_guard lock(rows.mutex);
+    if (rows.kept == 0) return;
+    for (TraceRow& row : rows.rows) {
+      if (row.events.empty()) continue;
+      result.push_back({row.id, row.name, std::exchange(row.events, {})});
+    }
+    rows.rows.erase(rows.rows.begin(), rows.rows.end() - 1);
+    rows.kept = 0;
+  };
+  threads_.each(take_from);
+  const std::lock_guard lock(engines_mutex_);
+  for (auto& [name, rows] : engines_) take_from(*rows);
+  return result;
+}
+
+void Tracer::deliver() {
+  const std::lock_guard delivery(delivery_);
+  const std::vector<TraceRow> rows = take();
+  struct Target {
+    Subscription* subscription;
+    TimePoint from, to;
+  };
+  std::vector<Target> targets;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Subscription* s : subscriptions_) targets.push_back({s, s->from_, s->to_});
+  }
+  for (const auto& [subscription, from, to] : targets) {
+    if (subscription->error_) continue;
+    try {
+      for (const TraceRow& row : rows) {
+        TraceRow part{row.id, row.name, {}};
+        std::copy_if(row.events.begin(), row.events.end(), std::back_inserter(part.events),
+                     [from = from, to = to](const TraceEvent& event) {
+                       return event.begin >= from && event.begin < to;
+                     });
+        if (!part.events.empty()) subscription->consumer_(part);
+      }
+    } catch (...) {
+      subscription->error_ = std::current_exception();
+    }
+  }
+}
+
+void Tracer::run() {
+  pthread_setname_np(pthread_self(), "tracer");
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, kDelivery, [this] { return stop_; })) {
+    lock.unlock();
+    deliver();
+    lock.lock();
+  }
+}
+
+}  // namespace stoker

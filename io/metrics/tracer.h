@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/metrics/clock.h"
+#include "io/metrics/thread_slots.h"
+
+namespace stoker {
+
+// Something that took from `begin` to `end`. The texts must live as long as the tracer.
+struct TraceEvent {
+  const char* name;      // "decode", "read", "data_wait"
+  const char* category;  // "loader", "trainer", "device", "checkpoint", or the name of a tier
+  TimePoint begin;
+  TimePoint end;
+  uint64_t bytes = 0;  // 0: moves none
+  int64_t step = -1;   // -1: belongs to none
+};
+
+// Events of one thread, or of one engine of the device, in the order in which they ended.
+struct TraceRow {
+  int64_t id;  // of the thread, or negative
+  std::string name;
+  std::vector<TraceEvent> events;
+};
+
+// Single events with their times, for those sinks that want them; costs one relaxed load where
+// none does. Each thread keeps its events, up to a limit beyond which they are dropped and counted,
+// and a thread of the tracer hands them on several times a second. Any thread.
+class Tracer {
+ public:
+  // Finished steps after which a subscriber begins to get events, and how many steps long.
+  struct Window {
+    int64_t first_step = 0;
+    int64_t steps = INT64_MAX;
+  };
+  using Consumer = std::function<void(const TraceRow&)>;  // called on one thread at a time
+
+  // Gets the events that begin inside its window until it is destroyed; the destructor hands on
+  // those that ended before. Must not outlive the tracer. An exception of the consumer ends it and
+  // is thrown by the next deliver().
+  class Subscription {
+   public:
+    ~Subscription();
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+    // Now, and not when the tracer's thread wakes next.
+    void deliver();
+
+   private:
+    friend class Tracer;
+    Subscription(Tracer& tracer, Window window, Consumer consumer)
+        : tracer_(tracer), window_(window), consumer_(std::move(consumer)) {}
+    Tracer& tracer_;
+    const Window window_;
+    const Consumer consumer_;
+    TimePoint from_ = TimePoint::max();  // of its window, once that has begun
+    TimePoint to_ = TimePoint::max();
+    std::exception_ptr error_;
+  };
+
+  Tracer();
+  ~Tracer();
+
+  std::unique_ptr<Subscription> subscribe(Window window, Consumer consumer);
+  bool active() const { return active_.load(std::memory_order_relaxed); }
+
+  // On the row of the calling thread. Nothing where no window is open.
+  void record(const TraceEvent& event) {
+    if (active()) keep(event);
+  }
+  // On a row of its own, as for the device. One thread at a time per row.
+  void record(const char* row, const TraceEvent& event);
+  // So many steps are finished: opens and closes windows.
+  void at_step(int64_t finished);
+
+  int64_t recorded() const { return recorded_.load(); }
+  int64_t dropped() const { return dropped_.load(); }
+
+ private:
+  struct Rows {
+    std::mutex mutex;
+    std::vector<TraceRow> rows;  // the last is the thread's that has the slot now
+    size_t kept = 0;
+  };
+
+  void keep(const TraceEvent& event);
+  void keep(Rows& rows, const TraceEvent& event);
+  void deliver();
+  std::vector<TraceRow> take();
+  void run();
+
+  std::atomic<bool> active_{false};
+  std::atomic<int64_t> recorded_{0};
+  std::atomic<int64_t> dropped_{0};
+  ThreadSlots<Rows> threads_;
+  std::mutex engines_mutex_;
+  std::map<std::string, std::unique_ptr<Rows>> engines_;
+
+  std::mutex delivery_;  // held while consumers are called; before mutex_
+  std::mutex mutex_;
+  int64_t finished_ = 0;
+  std::vector<Subscription*> subscriptions_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::jthread thread_;  // runs from the first subscription on; last, as it uses the rest
+};
+
+}  // namespace stoker

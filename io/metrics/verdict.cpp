@@ -1,0 +1,181 @@
+#include "io/metrics/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+// Of what was asked for; less from block devices is warm, more is cold.
+constexpr double kWarmShare = 0.05;
+constexpr double kColdShare = 0.90;
+constexpr double kBusyWorkers = 0.80;
+
+const Tally::Totals& of(const LoaderMeter::State& loader, Stage stage) {
+  return loader.stages[static_cast<size_t>(stage)];
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// Which stage of the loader to blame, and why.
+std::string blame(const RunMeter::State& run, const LoaderMeter::State& loader) {
+  const double read = of(loader, Stage::read).seconds();
+  const double decode = of(loader, Stage::decode).seconds();
+  const double waiting = of(loader, Stage::wait).seconds();
+  if (read + decode <= 0) return "";
+  const char* stage = read > decode ? "reading" : "decoding";
+  std::string text = fmt::format("{:.0f} % of the loader's work is {}",
+                                 100 * std::max(read, decode) / (read + decode), stage);
+  const double busy = share(read + decode, read + decode + waiting);
+  if (run.info.loader == "sync")
+    return text + ", in the trainer's own thread: choose loader.type=prefetched";
+  if (busy < kBusyWorkers) {
+    return text + fmt::format(
+                      ", yet its {} workers wait {:.0f} % of their time: look ahead farther "
+                      "(loader.prefetch_batches)",
+                      loader.workers, 100 * (1 - busy));
+  }
+  return text + fmt::format(", and its {} workers are busy: {}", loader.workers,
+                            read > decode ? "a faster tier, or more workers"
+                                          : "more workers, or smaller images");
+}
+
+std::vector<std::string> evidence_of(const RunMeter::State& run, const LoaderMeter::State& loader) {
+  std::vector<std::string> result;
+  const DeviceTime& device = run.totals.device;
+  for (size_t i = 0; i < kIdleCauses; ++i) {
+    if (device.idle[i] < 0.001 * device.observed) continue;
+    result.push_back(fmt::format("device idle because of {}: {:.1f} %",
+                                 idle_cause_name(static_cast<IdleCause>(i)),
+                                 100 * device.idle[i] / device.observed));
+  }
+  const double wait = run.totals.segments[static_cast<size_t>(Segment::data_wait)];
+  result.push_back(fmt::format("trainer waiting for data (I/O share): {:.1f} %",
+                               100 * share(wait, run.totals.wall_s)));
+  for (const QueueMeter::State& queue : loader.queues) {
+    result.push_back(fmt::format("queue '{}' empty {:.0f} %, full {:.0f} % of the time", queue.name,
+                                 100 * share(queue.empty_s, queue.observed_s),
+                                 100 * share(queue.full_s, queue.observed_s)));
+  }
+  return result;
+}
+
+struct Loss {
+  IdleCause cause;
+  Verdict::Level level;
+  const char* what;
+};
+constexpr Loss kLosses[] = {
+    {IdleCause::data, Verdict::Level::input_bound, "late data"},
+    {IdleCause::h2d, Verdict::Level::input_bound, "copies to it"},
+    {IdleCause::checkpoint, Verdict::Level::checkpoint_bound, "checkpoints"},
+    {IdleCause::host, Verdict::Level::host_bound,
+     "the host's other work (evaluation, reports, launching)"},
+};
+
+}  // namespace
+
+const char* to_string(Verdict::Level level) {
+  switch (level) {
+    case Verdict::Level::fine:
+      return "fine";
+    case Verdict::Level::moderate:
+      return "moderate";
+    case Verdict::Level::input_bound:
+      return "input_bound";
+    case Verdict::Level::host_bound:
+      return "host_bound";
+    case Verdict::Level::checkpoint_bound:
+      return "checkpoint_bound";
+    case Verdict::Level::stalled:
+      return "stalled";
+    case Verdict::Level::failed:
+      return "failed";
+    case Verdict::Level::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+const char* to_string(CacheVerdict::Level level) {
+  switch (level) {
+    case CacheVerdict::Level::cold:
+      return "cold";
+    case CacheVerdict::Level::mixed:
+      return "mixed";
+    case CacheVerdict::Level::warm:
+      return "warm";
+    case CacheVerdict::Level::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
+  const bool working = run.phase == RunPhase::train || run.phase == RunPhase::eval;
+  return !working || run.since_beat_s <= stalled_after_s;
+}
+
+Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
+              double stalled_after_s) {
+  Verdict verdict;
+  if (run.phase == RunPhase::failed) {
+    return {Verdict::Level::failed, "The run failed: " + run.error, {}};
+  }
+  if (!makes_progress(run, stalled_after_s)) {
+    return {Verdict::Level::stalled,
+            fmt::format("Stalled: nothing has moved for {:.0f} s; the trainer is in {}.",
+                        run.since_beat_s, segment_name(run.segment)),
+            evidence_of(run, loader)};
+  }
+  const DeviceTime& device = run.totals.device;
+  if (device.observed <= 0) return {Verdict::Level::unknown, "No step has finished yet.", {}};
+  const Loss* worst = std::begin(kLosses);
+  for (const Loss& loss : kLosses) {
+    if (device.idle[static_cast<size_t>(loss.cause)] >
+        device.idle[static_cast<size_t>(worst->cause)])
+      worst = &loss;
+  }
+  const double lost = device.idle[static_cast<size_t>(worst->cause)] / device.observed;
+  verdict.evidence = evidence_of(run, loader);
+  if (lost < kModerateShare) {
+    verdict.level = Verdict::Level::fine;
+    verdict.text = fmt::format("The device is kept busy: no cause takes {:.0f} % of its time.",
+                               100 * kModerateShare);
+    return verdict;
+  }
+  verdict.level = lost < kBoundShare ? Verdict::Level::moderate : worst->level;
+  verdict.text =
+      fmt::format("The device lost {:.0f} % of its time to {}.", 100 * lost, worst->what);
+  if (worst->cause == IdleCause::data) {
+    const std::string why = blame(run, loader);
+    if (!why.empty()) verdict.text += " Of the loader: " + why + ".";
+  }
+  return verdict;
+}
+
+CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader) {
+  const double asked = static_cast<double>(of(loader, Stage::read).bytes);
+  std::string resident;
+  if (cache.resident_before) {
+    resident = fmt::format(
+        "; before the run the page cache held {:.0f} % of the data ({} files looked at)",
+        100 * *cache.resident_before, cache.files_looked_at);
+  }
+  if (!loader.storage_bytes || asked <= 0) {
+    return {CacheVerdict::Level::unknown, "not known where the data came from" + resident};
+  }
+  const double fetched = static_cast<double>(*loader.storage_bytes) / asked;
+  const std::string figures =
+      fmt::format("{:.1f} % of the {:.1f} MB asked for came from block devices{}",
+                  100 * std::min(1.0, fetched), 1e-6 * asked, resident);
+  if (fetched < kWarmShare) {
+    return {CacheVerdict::Level::warm,
+            figures + ": this run does not measure the storage below the page cache"};
+  }
+  if (fetched < kColdShare) return {CacheVerdict::Level::mixed, figures};
+  return {CacheVerdict::Level::cold, figures};
+}
+
+}  // namespace stoker

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/metrics/hub.h"
+
+namespace stoker {
+
+// Shares of the device's time below which a loss is fine, and above which it decides: TensorFlow
+// profiler's constants for input-bound programs.
+inline constexpr double kModerateShare = 0.05;
+inline constexpr double kBoundShare = 0.20;
+
+// What holds the run up, in words, with what it was seen by.
+struct Verdict {
+  enum class Level {
+    unknown,
+    fine,
+    moderate,
+    input_bound,
+    host_bound,
+    checkpoint_bound,
+    stalled,
+    failed
+  };
+  Level level = Level::unknown;
+  std::string text;
+  std::vector<std::string> evidence;
+};
+const char* to_string(Verdict::Level level);
+
+// `loader`: of the training split. stalled_after_s: so long without progress is no training.
+Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader, double stalled_after_s);
+
+// Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.
+bool makes_progress(const RunMeter::State& run, double stalled_after_s);
+
+// Where the data came from.
+struct CacheVerdict {
+  enum class Level { unknown, cold, mixed, warm };
+  Level level = Level::unknown;
+  std::string text;
+};
+const char* to_string(CacheVerdict::Level level);
+CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader);
+
+}  // namespace stoker

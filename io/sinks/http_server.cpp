@@ -1,0 +1,190 @@
+#include "io/sinks/http_server.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <list>
+#include <system_error>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/sinks/http_connection.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxConnections = 64;
+constexpr int kBacklog = 128;
+constexpr int kAcceptedAtOnce = 16;
+constexpr std::chrono::milliseconds kFarewell{500};
+constexpr std::chrono::milliseconds kWithoutDescriptors{100};
+
+std::string advice(int errno_value) {
+  switch (errno_value) {
+    case EADDRINUSE:
+      return "stop what listens there, name another port, or allow any free one";
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+      return "name an address of this machine, such as 127.0.0.1";
+    case EACCES:
+      return "name a port from 1024 on";
+    default:
+      return "name another address";
+  }
+}
+
+[[noreturn]] void refuse(const HttpAddress& address, int errno_value) {
+  throw Error(ExitCode::environment,
+              fmt::format("cannot listen on {}: {}; {}", Scalar<HttpAddress>::format(address),
+                          std::generic_category().message(errno_value), advice(errno_value)));
+}
+
+FileDescriptor new_listener(const HttpAddress& address, bool other_port_if_taken) {
+  sockaddr_storage where{};
+  const socklen_t size = to_socket(address, where);
+  FileDescriptor listener(::socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  if (!listener ||
+      // Else a restarted run waits a minute for its port. Two listeners it does not allow.
+      ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(listener.get(), reinterpret_cast<sockaddr*>(&where), size) != 0 ||
+      ::listen(listener.get(), kBacklog) != 0) {
+    const int why = errno;
+    if (why == EADDRINUSE && other_port_if_taken && address.port != 0) {
+      return new_listener({address.host, 0}, false);
+    }
+    refuse(address, why);
+  }
+  return listener;
+}
+
+HttpAddress address_of(const FileDescriptor& listener) {
+  sockaddr_storage where{};
+  socklen_t size = sizeof where;
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&where), &size);
+  return from_socket(where);
+}
+
+// Training comes first. Only downwards: a process may have been started with less.
+void step_back() {
+  pthread_setname_np(pthread_self(), "http-server");
+  const sched_param none{};
+  if (::sched_getscheduler(0) == SCHED_OTHER) ::sched_setscheduler(0, SCHED_BATCH, &none);
+  ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5);
+}
+
+class Service {
+ public:
+  Service(int listener, int stop, HttpExchange& exchange)
+      : listener_(listener), stop_(stop), exchange_(exchange) {
+    polled_.reserve(kMaxConnections + 2);
+  }
+
+  void run() {
+    step_back();
+    for (bool running = true; running;) {
+      try {
+        running = round();
+      } catch (const std::exception&) {  // out of memory: give all back and go on
+        connections_.clear();
+      }
+    }
+  }
+
+ private:
+  bool round() {
+    wait();
+    const TimePoint now = Clock::now();
+    if (polled_[0].revents != 0) leave(now);
+    serve(now);
+    if (stopping_) return !connections_.empty() && now < stop_at_;
+    if (polled_[1].revents != 0) accept_some(now);
+    return true;
+  }
+
+  void wait() {
+    polled_.clear();
+    polled_.push_back({stopping_ ? -1 : stop_, POLLIN, 0});
+    const bool accepting = !stopping_ && Clock::now() >= accept_at_;
+    polled_.push_back({accepting ? listener_ : -1, POLLIN, 0});
+    TimePoint until = stopping_ ? stop_at_ : accepting ? TimePoint::max() : accept_at_;
+    for (const HttpConnection& connection : connections_) {
+      polled_.push_back({connection.socket(), connection.events(), 0});
+      until = std::min(until, connection.deadline());
+    }
+    int timeout_ms = -1;
+    if (until != TimePoint::max()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      timeout_ms = static_cast<int>(std::max<int64_t>(0, left.count()));
+    }
+    ::poll(polled_.data(), polled_.size(), timeout_ms);
+  }
+
+  void serve(TimePoint now) {
+    auto polled = polled_.begin() + 2;
+    for (auto each = connections_.begin(); each != connections_.end(); ++polled) {
+      const bool alive = polled->revents == 0 || each->advance(exchange_, now);
+      const bool wanted = !stopping_ || each->replying();
+      if (alive && wanted && now < each->deadline()) {
+        ++each;
+      } else {
+        each = connections_.erase(each);
+      }
+    }
+  }
+
+  void accept_some(TimePoint now) {
+    for (int i = 0; i < kAcceptedAtOnce; ++i) {
+      FileDescriptor socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+          if (!connections_.empty()) connections_.pop_front();
+          accept_at_ = now + kWithoutDescriptors;
+        }
+        return;
+      }
+      if (connections_.size() >= kMaxConnections) connections_.pop_front();
+      connections_.emplace_back(std::move(socket), now);
+    }
+  }
+
+  void leave(TimePoint now) {
+    stopping_ = true;
+    stop_at_ = now + kFarewell;
+  }
+
+  const int listener_;
+  const int stop_;
+  HttpExchange& exchange_;
+  std::list<HttpConnection> connections_;  // the oldest first
+  std::vector<pollfd> polled_;             // stop, listener, connections
+  TimePoint accept_at_{};
+  bool stopping_ = false;
+  TimePoint stop_at_{};
+};
+
+}  // namespace
+
+WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken,
+                     std::vector<HttpRoute> routes)
+    : listener_(new_listener(address, other_port_if_taken)),
+      stop_(::eventfd(0, EFD_CLOEXEC)),
+      address_(address_of(listener_)),
+      exchange_(std::move(routes)) {
+  if (!stop_) refuse(address, errno);
+  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), exchange_).run(); });
+}
+
+WebServer::~WebServer() { ::eventfd_write(stop_.get(), 1); }
+
+}  // namespace stoker

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/sink.h"
+#include "io/metrics/verdict.h"
+#include "io/sinks/exposition.h"
+#include "io/sinks/http_client.h"
+#include "io/sinks/http_server.h"
+#include "io/sinks/status.h"
+#include "io/sinks/status_page.h"
+
+namespace stoker {
+namespace {
+
+enum class Port { fixed, automatic };
+EnumNames<Port> enum_names(Port) { return {{"fixed", Port::fixed}, {"auto", Port::automatic}}; }
+
+struct PrometheusOptions {
+  HttpAddress listen{"127.0.0.1", 9464};
+  Port port = Port::fixed;
+  double linger = 0;
+  double stalled_seconds = 120;
+  double save_seconds = 10;
+  std::string pushgateway;
+
+  template <class V>
+  void visit(V& v) {
+    v("listen", listen, "address of /metrics, /healthz, /api/status and the status page");
+    v("port", port, "auto: another free port where that of `listen` is taken");
+    v("linger", linger, "seconds to wait at the end until the last state was scraped",
+      Limits{0, 3600});
+    v("stalled_seconds", stalled_seconds, "so long without a step, /healthz says 503",
+      Limits{1, 1e6});
+    v("save_seconds", save_seconds, "seconds between writes of metrics.prom", Limits{1, 1e6});
+    v("pushgateway", pushgateway,
+      "http://host:port of a Pushgateway that gets the outcome; empty: none");
+  }
+  void check(const Section& section) const {
+    if (!pushgateway.empty() && !pushgateway.starts_with("http://")) {
+      section.fail("pushgateway", "expected http://host:port");
+    }
+  }
+};
+
+constexpr const char* kText = "text/plain; charset=utf-8";
+
+void write_file(const std::string& path, const std::string& text) {
+  atomic_write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+// Serves the run to a Prometheus, a browser, and whoever asks for its health; leaves metrics.prom
+// (the last state) and targets.json (for file-based discovery) in the run directory.
+class Prometheus final : public MetricsSink {
+ public:
+  using Options = PrometheusOptions;
+  Prometheus(Options options, const Inputs& inputs)
+      : options_(std::move(options)),
+        inputs_(inputs),
+        exposition_(inputs.hub),
+        server_(options_.listen, options_.port == Port::automatic,
+                {{"/metrics", [this] { return metrics(); }},
+                 {"/healthz", [this] { return health(); }},
+                 {"/api/status", [this] { return status(); }},
+                 {"/",
+                  [] {
+                    return HttpReply{200, "text/html; charset=utf-8", std::string(status_page())};
+                  }}}),
+        saver_([this](const std::stop_token& stop) { save_now_and_then(stop); }) {
+    const std::string address = Scalar<HttpAddress>::format(server_.address());
+    inputs_.log("live metrics and status page: http://" +
+                Scalar<HttpAddress>::format(server_.address().destination()) + "/");
+    if (!server_.address().loopback()) {
+      inputs_.log("warning: " + address +
+                  " can be reached from other machines, without a password: let only those in "
+                  "that should read it");
+    }
+    write_targets();
+  }
+
+  void write(const StepReport&) override {}
+
+  void flush() override {
+    linger();
+    saver_.request_stop();
+    saver_.join();
+    save();
+    push();
+  }
+
+ private:
+  HttpReply metrics() {
+    HttpReply reply{200, "text/plain; version=0.0.4; charset=utf-8", exposition_.text()};
+    ++scrapes_;
+    scraped_.notify_all();
+    return reply;
+  }
+
+  HttpReply health() {
+    const RunMeter::State run = inputs_.hub.run().state();
+    const bool healthy =
+        run.phase != RunPhase::failed && makes_progress(run, options_.stalled_seconds);
+    return {healthy ? 200 : 503, kText,
+            fmt::format("{}: {}, step {}, {:.1f} s since the last progress\n",
+                        healthy ? "ok" : "unhealthy", to_string(run.phase), run.totals.step,
+                        run.since_beat_s)};
+  }
+
+  HttpReply status() {
+    return {200, "application/json",
+            status_json(inputs_.hub, options_.stalled_seconds).dump() + "\n"};
+  }
+
+  void write_targets() {
+    const RunInfo info = inputs_.hub.run().state().info;
+    const nlohmann::json targets = {
+        {{"targets", {Scalar<HttpAddress>::format(server_.address().destination())}},
+         {"labels",
+          {{"run", info.name}, {"rank", std::to_string(info.rank)}, {"loader", info.loader}}}}};
+    write_file(inputs_.run_dir + "/targets.json", targets.dump(2) + "\n");
+  }
+
+  void save() { write_file(inputs_.run_dir + "/metrics.prom", exposition_.text()); }
+
+  // A process that is killed leaves the state of a few seconds before.
+  void save_now_and_then(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const auto pause = std::chrono::duration<double>(options_.save_seconds);
+    while (!wake_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
+      try {
+        save();
+      } catch (const std::exception&) {
+        // flush() tries again, and says what is wrong.
+      }
+    }
+  }
+
+  // Until somebody has seen the end of the run, who else would believe in what it saw last.
+  void linger() {
+    const TimePoint end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                             std::chrono::duration<double>(options_.linger));
+    const int64_t before = scrapes_;
+    while (scrapes_ == before && Clock::now() < end && !inputs_.stopping()) {
+      std::unique_lock lock(mutex_);
+      scraped_.wait_for(lock, std::chrono::milliseconds(50));
+    }
+  }
+
+  void push() {
+    if (options_.pushgateway.empty()) return;
+    const RunMeter::State run = inputs_.hub.run().state();
+    try {
+      const HttpReply reply =
+          http_put(options_.pushgateway, fmt::format("/metrics/job/stoker/rank/{}", run.info.rank),
+                   "text/plain; version=0.0.4", outcome_text(run), std::chrono::seconds(10));
+      if (reply.status / 100 == 2) return;
+      inputs_.log(fmt::format("warning: the Pushgateway refused the outcome: {} {}", reply.status,
+                              reply.body));
+    } catch (const Error& error) {
+      inputs_.log(std::string("warning: the outcome was not pushed: ") + error.what());
+    }
+  }
+
+  const Options options_;
+  const Inputs inputs_;
+  Exposition exposition_;
+  std::atomic<int64_t> scrapes_{0};
+  std::mutex mutex_;
+  std::condition_variable scraped_;
+  std::condition_variable_any wake_;
+  WebServer server_;  // its handlers use what stands above
+  std::jthread saver_;
+};
+
+STOKER_REGISTER(MetricsSink, "prometheus", Prometheus);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,94 @@
+// Which part of the history goes into which chart, and what the charts share: time and cursor.
+
+function stackSpec(field, names, colour, share) {
+  return { stacked: true, share, thresholds: true, colour, names,
+    values: (history, row) => names.map((name) => history[field]?.[name]?.[row]) };
+}
+
+function singleSpec(field, more) {
+  return { names: [field], values: (history, row) => [history[field]?.[row]], ...more };
+}
+
+const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_stall", host: "host" };
+
+const charts = {
+  history: null,
+  all: {
+    segments: new Chart("segments", stackSpec("segments", SEGMENTS, (name) => name, "whole")),
+    idle: new Chart("idle", stackSpec("idle", CAUSES, (name) => CAUSE_COLOURS[name], "part")),
+    images_per_s: new Chart("images_per_s", singleSpec("images_per_s", { format: FORMATS.rate })),
+    queue_fill: new Chart("queue_fill", singleSpec("queue_fill", { share: "whole", format: FORMATS.share })),
+    loss: new Chart("loss", singleSpec("loss", { line: true, format: FORMATS.number })),
+  },
+
+  update(status) {
+    const history = status.history ?? { t: [] };
+    const state = JSON.stringify([history.t?.length, history.t?.at(-1), history.wall_s?.[0]]);
+    if (state === this.state) return;
+    this.state = state;
+    this.history = history;
+    this.redraw();
+  },
+
+  redraw() {
+    for (const chart of Object.values(this.all)) {
+      const rows = this.rows(chart.spec);
+      // The last series is the one at the base.
+      const turned = chart.spec.stacked ? rows.map(([x, ...values]) => [x, ...values.reverse()]) : rows;
+      chart.draw(chart.spec.stacked ? [...chart.spec.names].reverse() : chart.spec.names, turned);
+    }
+  },
+
+  rows(spec) {
+    const { t = [], wall_s: wall } = this.history ?? {};
+    const rows = t.map((end, row) => [spec.line || !wall ? end : end - wall[row], ...spec.values(this.history, row)
+      .map((value) => value ?? (spec.stacked ? 0 : null))]);
+    const measured = t.some((_, row) => spec.values(this.history, row).some((value) => value != null));
+    if (!measured) return [];
+    // A step needs its end.
+    if (!spec.line && wall) rows.push([t.at(-1), ...rows.at(-1).slice(1)]);
+    return rows;
+  },
+
+  select(row, source) {
+    const last = (this.history?.t.length ?? 0) - 1;
+    const at = Math.min(row, last);
+    for (const chart of Object.values(this.all)) {
+      if (!chart.graph) continue;
+      chart.tell(at, this.history);
+      if (chart === source) continue;
+      if (at < 0) chart.graph.clearSelection();
+      else chart.graph.setSelection(at);
+    }
+  },
+
+  zoom(source) {
+    const zoomed = source.graph.isZoomed("x");
+    const window = zoomed ? source.graph.xAxisRange() : null;
+    for (const chart of Object.values(this.all)) {
+      if (chart !== source) chart.graph?.updateOptions({ dateWindow: window });
+    }
+  },
+};
+
+function legendItem(name, colour, ...values) {
+  return make("li", {}, make("span", { class: `swatch ${colour}` }), make("span", { class: "name" },
+    name.replaceAll("_", " ")), make("span", { class: "total" }, ...values), make("span", { class: "then" }));
+}
+
+function showLegends(status) {
+  const segments = status.ledger?.seconds ?? {};
+  const ofSegments = SEGMENTS.filter((name) => segments[name] != null);
+  rebuild(charts.all.segments.root.querySelector(".legend"), ofSegments, () => ofSegments.map((name) =>
+    legendItem(name, name, make("b", { "data-derived": `ledger.seconds.${name}` }),
+      show(`ledger.seconds.${name}`, "seconds"))));
+  const whole = ofSegments.reduce((sum, name) => sum + segments[name], 0);
+  for (const element of document.querySelectorAll("[data-derived]")) {
+    setText(element, whole > 0 ? percent(look(status, element.dataset.derived) / whole, 1) : "");
+  }
+  const device = status.device ?? {};
+  const causes = CAUSES.filter((name) => device.idle_s?.[name] != null || device.idle_share_by_cause?.[name] != null);
+  rebuild(charts.all.idle.root.querySelector(".legend"), causes, () => causes.map((name) =>
+    legendItem(name, CAUSE_COLOURS[name], make("b", {}, show(`device.idle_share_by_cause.${name}`, "share")),
+      show(`device.idle_s.${name}`, "seconds"))));
+}

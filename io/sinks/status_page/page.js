@@ -1,0 +1,134 @@
+// Polls api/status and shows what it says; keeps the last values when there is no reply.
+
+const SCHEMA = 1;
+const EVERY_MS = 1000;
+const HIDDEN_MS = 15000;
+const SLOWEST_MS = 10000;
+const TIMEOUT_MS = 5000;
+const ENDED = ["done", "stopped", "failed"];
+
+const page = document.documentElement;
+const connection = document.getElementById("connection");
+const poll = { timer: 0, asking: false, failures: 0, seen: null, status: null, problem: "" };
+
+function showFigures(status) {
+  const ended = ENDED.includes(status.phase);
+  const recent = !ended && look(status, "progress.images_per_s_recent") !== undefined;
+  const value = document.querySelector("#rate .big span");
+  const other = document.querySelector("#rate .small span[data-key]");
+  setData(value, "key", `progress.images_per_s${recent ? "_recent" : ""}`);
+  setData(other, "key", `progress.images_per_s${recent ? "" : "_recent"}`);
+  setText(document.querySelector("#rate .small i"), recent ? "whole run" : "at the end");
+}
+
+function judgeFigures() {
+  const words = { fine: "fine, under 5 %", moderate: "moderate, 5 to 20 %", bound: "bound, over 20 %" };
+  for (const figure of document.querySelectorAll(".figure")) {
+    const value = figure.querySelector(".big span");
+    const absent = value.dataset.value === undefined;
+    figure.classList.toggle("absent", absent);
+    if (absent) setText(value, "not measured");
+    if (!figure.classList.contains("gauged")) continue;
+    setData(figure, "level", value.dataset.level);
+    setText(figure.querySelector(".judged"), words[value.dataset.level] ?? "");
+    figure.querySelector(".gauge").style.setProperty("--share", absent ? 0 : Math.min(1, value.dataset.value));
+  }
+}
+
+function showProgress(status) {
+  const step = look(status, "progress.step");
+  const planned = look(status, "progress.steps_planned");
+  const bar = document.getElementById("bar");
+  bar.hidden = !(planned > 0) || step === undefined;
+  if (!bar.hidden) bar.firstElementChild.style.width = `${Math.min(100, (100 * step) / planned)}%`;
+  const name = look(status, "run.name") ?? "stoker";
+  document.title = bar.hidden ? name : `${Math.floor((100 * step) / planned)} % ${name}`;
+}
+
+function showCards(status) {
+  for (const card of document.querySelectorAll("[data-part]")) {
+    const empty = card.querySelector("[data-value]") === null;
+    const none = card.dataset.part === "checkpoint" && look(status, "run.checkpoint") === "none";
+    setData(card, "says", empty ? (none ? "no checkpoints in this run" : "not measured") : undefined);
+  }
+}
+
+function render(status) {
+  showEvidence(status);
+  showLoaders(status);
+  showTiers(status);
+  showParts(status);
+  showLegends(status);
+  showFigures(status);
+  fill(document.body, status);
+  fillBars(document.body, status);
+  judgeFigures();
+  showProgress(status);
+  showCards(status);
+  setData(document.getElementById("verdict"), "level", look(status, "verdict.level") ?? "unknown");
+  setData(page, "healthy", look(status, "health.healthy"));
+  setData(page, "phase", look(status, "phase"));
+  charts.update(status);
+  setData(page, "shown", status.now_unix_s);
+}
+
+function showConnection() {
+  const seen = poll.seen && `last seen ${clock(poll.seen / 1000)}`;
+  const lost = poll.problem !== "";
+  setData(page, "connection", poll.seen === null && !lost ? "waiting" : lost ? "lost" : "live");
+  if (!lost) setText(connection, poll.seen === null ? "connecting" : "live");
+  else if (poll.seen === null) setText(connection, `no connection: ${poll.problem}`);
+  else setText(connection, `connection lost, ${seen} (${span((Date.now() - poll.seen) / 1000)} ago)`
+    + (ENDED.includes(poll.status.phase) ? "; the run had ended" : "; these are the last values"));
+  connection.title = poll.problem;
+}
+
+async function ask() {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
+  try {
+    const reply = await fetch("api/status", { cache: "no-store", signal: stop.signal });
+    if (!reply.ok) throw new Error(`api/status: HTTP ${reply.status}`);
+    const status = await reply.json();
+    if (status.schema_version !== SCHEMA) {
+      throw new Error(`api/status has schema_version ${status.schema_version}, this page knows ${SCHEMA}: reload it`);
+    }
+    return status;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function update() {
+  if (poll.asking) return;
+  poll.asking = true;
+  try {
+    poll.status = await ask();
+    poll.seen = Date.now();
+    poll.failures = 0;
+    poll.problem = "";
+  } catch (error) {
+    ++poll.failures;
+    poll.problem = error.name === "AbortError" ? `no reply in ${TIMEOUT_MS / 1000} s` : error.message;
+  }
+  poll.asking = false;
+  next();
+  showConnection();
+  if (poll.problem === "") render(poll.status);
+}
+
+function next() {
+  clearTimeout(poll.timer);
+  const late = Math.min(SLOWEST_MS, EVERY_MS * 2 ** Math.min(10, poll.failures));
+  poll.timer = setTimeout(update, document.hidden ? HIDDEN_MS : poll.failures ? late : EVERY_MS);
+}
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(poll.timer);
+  if (document.hidden) next();
+  else update();
+});
+setInterval(() => poll.problem && showConnection(), 1000);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.redraw());
+showConnection();
+update();

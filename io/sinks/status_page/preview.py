@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Serves the status page with simulated runs, for work on the page and for its test.
+
+preview.py [SCENARIO] [--port N]   then open the address it prints; without SCENARIO it lists them
+"""
+import argparse
+import http.server
+import json
+import math
+import pathlib
+import random
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import embed  # noqa: E402
+
+DYGRAPHS = pathlib.Path("/usr/share/javascript/dygraphs")
+SEGMENTS = ("data_wait", "h2d", "compute", "checkpoint_stall", "eval", "log", "other")
+OPERATIONS = (("list", 0.0008, 0), ("open", 0.00002, 0), ("read", 0.00031, 61000), ("stat", 0.000012, 0))
+
+
+def points(seconds, count, shares, stalls=0.0, loss=4.6, rate=3000.0, seed=1):
+    """A history; shares: of the segments but compute, idle of the device about the same."""
+    rng = random.Random(seed)
+    wall = seconds / count
+    history = {"t": [], "wall_s": [], "segments": {name: [] for name in SEGMENTS},
+               "idle": {name: [] for name in ("data", "h2d", "checkpoint", "host")},
+               "images_per_s": [], "queue_fill": [], "loss": []}
+    for at in range(count):
+        part = {name: min(0.9, value * math.exp(rng.gauss(0, 0.35))) for name, value in shares.items()}
+        part["checkpoint_stall"] = stalls * rng.uniform(0.7, 1.3) if at % 16 == 15 else 0.0
+        part["eval"] = 0.6 if at % 40 == 39 else 0.0
+        total = sum(part.values())
+        if total > 1:
+            part = {name: value / total for name, value in part.items()}
+        busy = max(0.0, 1 - sum(part.values()))
+        for name in SEGMENTS:
+            history["segments"][name].append(busy if name == "compute" else part.get(name, 0.0))
+        history["t"].append((at + 1) * wall)
+        history["wall_s"].append(wall)
+        history["idle"]["data"].append(0.9 * part.get("data_wait", 0))
+        history["idle"]["h2d"].append(0.5 * part.get("h2d", 0))
+        history["idle"]["checkpoint"].append(part["checkpoint_stall"])
+        history["idle"]["host"].append(part["eval"] + part.get("other", 0))
+        history["images_per_s"].append(rate * busy)
+        history["queue_fill"].append(max(0.0, min(1.0, 0.9 - 3 * part.get("data_wait", 0) + rng.gauss(0, 0.04))))
+        history["loss"].append(loss * math.exp(-2.5 * at / count) + rng.gauss(0, 0.03) if at % 4 == 0 else None)
+    return history
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def loader(wall, workers=8, busy=5.8, items=412160):
+    def stage(name, count, each, size=0, workers_in=0.0):
+        return {"stage": name, "items": count, "seconds": count * each, "bytes": count * size, "mean_s": each,
+                "p99_s": 4.1 * each, "busy_workers": workers_in,
+                "capacity_per_s": workers / each if name in ("read", "decode") else None}
+    queue = {"queue": "ready", "items": 7, "capacity": 8, "fill": 7 / 8, "empty_share": 0.011, "full_share": 0.74}
+    return {"split": "train", "workers": workers, "busy": 6,
+            "stages": [stage("read", items, 0.00031, 61000, 0.3 * busy), stage("decode", items, 0.00157, 0, 0.7 * busy),
+                       stage("digest", 0, 0.001), stage("copy", items // 64, 0.0021, 9633792),
+                       stage("wait", items // 64, 0.4 * wall / items * 64)],
+            "queues": [queue], "errors": {"corrupt": 0, "missing": 0}, "skipped": {"corrupt": 0},
+            "read_bytes": items * 61000, "storage_bytes": 9144 * 61000, "hidden_share": 0.987}
+
+
+def tier(name, kind, emulated, operations, errors=()):
+    return {"tier": name, "type": kind, "emulated": emulated, "in_flight": 2 if name == "data" else 0,
+            "operations": [{"op": op, "count": count, "bytes": count * size, "seconds": count * each, "mean_s": each,
+                            "p99_s": 3.7 * each, "bytes_per_s": size / each if size else None}
+                           for op, count, each, size in operations],
+            "errors": [{"op": op, "errno": number, "count": count} for op, number, count in errors]}
+
+
+def checkpoints(step, failing=False):
+    def part(count, each):
+        return {"count": count, "seconds": count * each, "mean_s": each, "p99_s": 1.6 * each, "last_s": 1.1 * each}
+    return {"saved": 32, "failed": 2 if failing else 0, "skipped": 0, "replaced": 0, "drained": 31,
+            "drain_retries": 6 if failing else 0, "drains_left": 1, "saved_step": step - 40, "durable_step": step - 240,
+            "work_at_risk": 240, "set_bytes": 489341952, "degraded": failing,
+            "last_error": "tier slow: write step-0000006200/state.safetensors: No space left on device" if failing else "",
+            "parts": {"blocked": part(32, 0.212), "snapshot": part(32, 0.188), "write": part(32, 0.61),
+                      "save": part(32, 0.83), "drain": part(31, 4.9), "restore": part(0, 0)}}
+
+
+def status(history, verdict, **changes):
+    wall, planned = history["t"][-1], 9000
+    rate = mean(history["images_per_s"])
+    step = int(rate * wall / 64)
+    shares = {name: mean(values) for name, values in history["segments"].items()}
+    idle = {name: mean(values) for name, values in history["idle"].items()}
+    now = time.time()
+    result = {
+        "schema_version": 1, "now_unix_s": now,
+        "run": {"name": "alexnet-caltech101", "directory": "runs/alexnet-caltech101-20261121-120006-6522-df3f",
+                "config_hash": "9f31c07ad2b84e10", "model": "alexnet", "dataset": "caltech101",
+                "loader": "device_prefetched", "checkpoint": "burst_buffer", "precision": "fp32",
+                "device": "NVIDIA H100 80GB HBM3", "timing_method": "events", "device_emulated": False, "batch_size": 64,
+                "rank": 0, "world_size": 1, "started_unix_s": now - wall - 3, "first_step": 0, "version": "0.1.0 299f7ea"},
+        "phase": "train", "error": "",
+        "health": {"healthy": True, "since_progress_s": 0.021, "stalled_after_s": 120, "segment": "compute"},
+        "progress": {"step": step, "steps_planned": max(planned, int(1.6 * step)), "epoch": step * 64 // 9144,
+                     "images": step * 64, "wall_s": wall, "eta_s": 0.6 * wall, "last_step_unix_s": now - 0.02,
+                     "images_per_s": rate, "images_per_s_recent": history["images_per_s"][-1], "step_p50_s": 0.0208,
+                     "step_p99_s": 0.0412, "loss": next(v for v in reversed(history["loss"]) if v is not None),
+                     "learning_rate": 0.001,
+                     "accuracy": {"step": step - step % 500, "samples": 1530, "top1": 0.6127, "top5": 0.8431}},
+        "ledger": {"seconds": {name: wall * share for name, share in shares.items()}, "io_share": shares["data_wait"],
+                   "checkpoint_stall_share": shares["checkpoint_stall"], "closure_error": 2.1e-8},
+        "device": {"observed_s": wall, "busy_s": wall * (1 - sum(idle.values())),
+                   "idle_s": {name: wall * share for name, share in idle.items()}, "idle_share": sum(idle.values()),
+                   "idle_share_by_cause": idle, "au": 1 - sum(idle.values()) * 0.98},
+        "loaders": [loader(wall)],
+        "cache": {"asked_bytes": 25141760000, "storage_bytes": 557784000, "files_looked_at": 512, "resident_before": 0.021,
+                  "resident": 0.994, "verdict": "warm",
+                  "text": "2.2 % of what was asked for came from the block device: this run measures the page cache."},
+        "tiers": [tier("data", "posix", False, [(op, 412160, each, size) for op, each, size in OPERATIONS]),
+                  tier("fast", "posix", False, [("write", 960, 0.0041, 16777216), ("sync", 64, 0.021, 0)]),
+                  tier("slow", "emulated", True, [("write", 930, 0.084, 16777216), ("rename", 31, 0.002, 0)])],
+        "checkpoint": checkpoints(step),
+        "overhead": {"seconds": {"spans": 0.0021 * wall, "step": 0.0003 * wall, "sinks": 0.0002 * wall,
+                                 "scrape": 0.0001 * wall}, "share": 0.0027},
+        "verdict": verdict, "history": history}
+    for path, value in changes.items():
+        *way, last = path.split("__")
+        section = result
+        for name in way:
+            section = section[name]
+        section[last] = value
+    return result
+
+
+def verdict(level, text, *evidence):
+    return {"level": level, "text": text, "evidence": list(evidence)}
+
+
+CALM = {"data_wait": 0.006, "h2d": 0.004, "log": 0.001, "other": 0.004}
+
+
+def running():
+    return status(points(148, 148, CALM, rate=3170), verdict(
+        "fine", "The device is fed: it lost 0.5 % of its time to late data.",
+        "I/O share 0.6 %, device idle caused by data 0.5 %",
+        "the queue before the trainer is full 74 % of the time: the loader is faster than the device"),
+        device__idle_share=0.021, device__au=0.979)
+
+
+def finished():
+    return status(points(154.8, 155, CALM, rate=3170), verdict(
+        "moderate", "Not input-bound; the device was idle 9.1 % of the time, mostly in evaluations.",
+        "device idle by cause: host 8.1 %, data 0.5 %"), phase="done", progress__eta_s=0, device__idle_share=0.091,
+        progress__step=9000, progress__steps_planned=9000, health__segment="other", ledger__io_share=0.0613)
+
+
+def input_bound():
+    return status(points(61, 122, {"data_wait": 0.55, "h2d": 0.01, "log": 0.001, "other": 0.004}, rate=5200), verdict(
+        "input_bound", "The trainer waits for data half of the time; reading is what is slow.",
+        "stage read: 7.6 of 8 workers busy, capacity 1,960 images/s; the device could take 5,200",
+        "tier data: mean 3.9 ms a read, p99 14 ms", "the page cache held 2 % of the data set: these are cold reads"),
+        run__device_emulated=True, run__device="emulated, 12 ms a step", run__timing_method="emulated",
+        run__loader="prefetched", cache__verdict="cold", cache__resident=0.31,
+        cache__text="97 % of what was asked for came from the block device.", checkpoint=None, run__checkpoint="none",
+        ledger__checkpoint_stall_share=0.0)
+
+
+def stalled():
+    return status(points(402, 200, CALM, rate=3170), verdict(
+        "stalled", "No step for 3 min 14 s: the trainer waits for its next batch.",
+        "all 8 workers are in a read of tier data, the oldest for 194 s",
+        "the newest checkpoint is 240 steps old"), health__healthy=False, health__since_progress_s=194.2,
+        health__segment="data_wait", progress__images_per_s_recent=0.0, progress__eta_s=None)
+
+
+def checkpointing():
+    state = status(points(320, 256, CALM, stalls=0.8, rate=3170), verdict(
+        "checkpoint_bound", "Checkpoints cost 5 % of the run, and the slow tier does not take them.",
+        "two sets were given up: No space left on device"), phase="flush", health__segment="checkpoint_stall")
+    state["checkpoint"] = checkpoints(state["progress"]["step"], failing=True)
+    state["tiers"][2] = tier("slow", "emulated", True, [("write", 930, 0.084, 16777216)], [("write", 28, 2), ("sync", 5, 4)])
+    return state
+
+
+def three_weeks():
+    return status(points(21 * 86400, 512, CALM, stalls=0.3, rate=3170), verdict(
+        "fine", "The device is fed.", "I/O share 0.6 %"), progress__accuracy=None)
+
+
+def failed():
+    return status(points(12, 24, CALM, rate=3170), verdict("failed", "The run has ended with an error."), phase="failed",
+                  error="<b>dataset</b>: 101_ObjectCategories/crab/image_0042.jpg: premature end of the file (offset 8192)",
+                  health__segment="other", progress__eta_s=None)
+
+
+def minimal():
+    return {"schema_version": 1, "now_unix_s": time.time(), "run": {"name": "minimal"}, "phase": "setup",
+            "progress": {"step": 0}, "checkpoint": None, "loaders": [], "tiers": None, "history": None,
+            "device": {"idle_share": None}, "verdict": {"level": "unknown", "text": "", "evidence": []}}
+
+
+SCENARIOS = {make.__name__: make for make in (running, finished, input_bound, stalled, checkpointing, three_weeks, failed,
+                                              minimal)}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """state: what /api/status answers, or None to refuse."""
+    daemon_threads = True
+
+    def __init__(self, state, port=0):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.page = embed.page(DYGRAPHS).encode()
+        self.state = state
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/":
+            self.reply("text/html; charset=utf-8", self.server.page)
+        elif self.path == "/api/status" and self.server.state is not None:
+            self.reply("application/json", json.dumps(self.server.state).encode())
+        else:
+            self.send_error(503 if self.path == "/api/status" else 404)
+
+    def reply(self, kind, body):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("scenario", nargs="?", choices=SCENARIOS)
+    parser.add_argument("--port", type=int, default=0)
+    options = parser.parse_args()
+    if options.scenario is None:
+        print("\n".join(SCENARIOS))
+        return
+    server = Server(SCENARIOS[options.scenario](), options.port)
+    print(server.url)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

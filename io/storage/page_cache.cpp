@@ -1,0 +1,100 @@
+#include "io/storage/page_cache.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "io/core/file.h"
+
+namespace stoker {
+namespace {
+
+// <linux/mman.h> has these since 6.5; the headers may be older than the kernel.
+constexpr long kCachestat = 451;
+struct CachestatRange {
+  uint64_t offset;
+  uint64_t length;
+};
+struct Cachestat {
+  uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+bool on_overlay(int file) {
+  struct statfs status {};
+  return ::fstatfs(file, &status) != 0 ||
+         static_cast<uint64_t>(status.f_type) == OVERLAYFS_SUPER_MAGIC;
+}
+
+bool owned_or_writable(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return false;
+  if (status.st_uid == ::geteuid()) return true;
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+// Pages of the file in [offset, offset + length) that are cached.
+std::optional<uint64_t> cached_pages(int file, uint64_t offset, uint64_t length) {
+  void* const address =
+      ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file, static_cast<off_t>(offset));
+  if (address == MAP_FAILED) return std::nullopt;
+  const auto unmap = [length](void* mapped) { ::munmap(mapped, length); };
+  const std::unique_ptr<void, decltype(unmap)> mapping(address, unmap);
+  std::vector<unsigned char> pages((length + page_size() - 1) / page_size());
+  if (::mincore(address, length, pages.data()) != 0) return std::nullopt;
+  return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
+}
+
+}  // namespace
+
+std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes) {
+  if (bytes == 0) return 0;
+  if (on_overlay(file)) return std::nullopt;
+  CachestatRange range{0, bytes};
+  Cachestat result{};
+  if (::syscall(kCachestat, file, &range, &result, 0u) != 0) return std::nullopt;
+  return std::min(result.cached * page_size(), bytes);
+}
+
+std::optional<uint64_t> cached_bytes_by_mincore(int file, uint64_t bytes) {
+  constexpr uint64_t kWindow = 1ull << 30;  // a quarter of a million pages
+  if (!owned_or_writable(file)) return std::nullopt;
+  uint64_t total = 0;
+  for (uint64_t offset = 0; offset < bytes; offset += kWindow) {
+    const auto pages = cached_pages(file, offset, std::min(kWindow, bytes - offset));
+    if (!pages) return std::nullopt;
+    total += *pages * page_size();
+  }
+  return std::min(total, bytes);
+}
+
+Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys) {
+  Residency residency;
+  for (const std::string& key : keys) {
+    const std::string path = tree.root() + "/" + key;
+    // O_NONBLOCK: a pipe in the way must not hold us up.
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const auto bytes = static_cast<uint64_t>(status.st_size);
+    auto cached = cached_bytes_by_cachestat(file.get(), bytes);
+    if (!cached) cached = cached_bytes_by_mincore(file.get(), bytes);
+    if (!cached) continue;
+    ++residency.files;
+    residency.bytes += bytes;
+    residency.cached_bytes += *cached;
+  }
+  return residency;
+}
+
+}  // namespace stoker

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+
+// How much of some files is in the page cache.
+struct Residency {
+  int64_t files = 0;  // those that the other two figures are about
+  uint64_t bytes = 0;
+  uint64_t cached_bytes = 0;
+};
+
+// `keys`: paths below the root of `tree`. The files are looked at past the layers of the tree, so
+// that an emulated tier is not charged, and nothing is read. Left out are: what cannot be opened,
+// is no regular file, or is of a file system without a page cache; and files that the caller
+// neither owns nor may write, where the kernel tells the truth about those only (all before 6.5,
+// and those that check it since). Throws nothing. Any thread.
+Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys);
+
+// The two ways, for an open file of `bytes` bytes; absent: it is not to be had this way.
+// cachestat(2), Linux 6.5. Not on overlayfs, where it sees none of the pages below.
+std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes);
+// mincore(2). Absent for a file that the caller neither owns nor may write, because the kernel then
+// calls all of it cached.
+std::optional<uint64_t> cached_bytes_by_mincore(int file, uint64_t bytes);
+
+}  // namespace stoker

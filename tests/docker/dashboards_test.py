@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""The dashboards and the rules, on a real Prometheus that scrapes a real run.
+
+dashboards_test.py [STOKER]   the binary; else $STOKER. Without Prometheus (Debian: prometheus) only the files are
+looked at and the exit code is 77.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+GRAFANA, RULES = SOURCE / "docker/grafana", SOURCE / "docker/prometheus"
+README = SOURCE / "docker/README.md"
+HAVE_PROMETHEUS = bool(shutil.which("prometheus") and shutil.which("promtool"))
+STOKER = os.environ.get("STOKER", "stoker")
+TOLERANCE = 0.02
+
+# Reads of 4 ms hold the run up, whatever the machine; the slow tier makes drains visible.
+RUN = """
+run:        {{name: dashboards, seed: 1}}
+device:     {{type: cpu}}
+storage:
+  data: {{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, read_latency_ms: 4,
+         inner: {{type: posix, root: {mini}}}}}
+  fast: {{type: posix, root: fast}}
+  slow: {{type: emulated, read_mb_per_s: 100, write_mb_per_s: 10, inner: {{type: posix, root: slow}}}}
+dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 30, test_per_class: 5}}}}
+decoder:    {{type: turbojpeg, size: 64, augment: {{flip: true}}}}
+loader:     {{type: device_prefetched, batch_size: 16, workers: 1, digest: true}}
+model:      {{type: linear}}
+optimizer:  {{type: adam, lr: 0.001}}
+training:   {{epochs: 15, threads: 1}}
+evaluation: {{every_epochs: 3}}
+checkpoint: {{type: burst_buffer, fast: fast, slow: slow, every_steps: 25, keep_last: 2, snapshot: async}}
+metrics:
+  every_steps: 5
+  sinks: [{{type: console}}, {{type: csv}}, {{type: prometheus, listen: "{listen}", linger: 30}}]
+"""
+PROMETHEUS = """
+global: {{scrape_interval: 1s, scrape_timeout: 900ms, evaluation_interval: 1s}}
+rule_files: [{rules}]
+scrape_configs:
+  - {{job_name: stoker, static_configs: [{{targets: ["{listen}"]}}]}}
+"""
+PANEL_TYPES = {"timeseries", "stat", "gauge", "heatmap", "table", "row"}
+UNITS = {"percentunit", "s", "short", "none", "Bps", "bytes", "ops", "watt"}
+
+
+def dashboards():
+    return {path.stem: json.loads(path.read_text()) for path in sorted((GRAFANA / "dashboards").glob("*.json"))}
+
+
+def panels(dashboard):
+    """All but the rows, with the inner ones of collapsed rows."""
+    for panel in dashboard["panels"]:
+        yield from panel["panels"] if panel["type"] == "row" and panel["panels"] else [panel]
+
+
+def queries(dashboard):
+    for panel in panels(dashboard):
+        for target in panel.get("targets", []):
+            yield panel, target
+
+
+def needs_more(panel):
+    return "Empty without" in panel["description"]
+
+
+class Files(unittest.TestCase):
+    def lint(self, check):
+        """Collects what check(name, dashboard, complain) says of each dashboard."""
+        found = []
+        for name, dashboard in dashboards().items():
+            check(name, dashboard, lambda text, at=name: found.append(f"{at}: {text}"))
+        self.assertEqual(found, [])
+
+    def test_the_json_is_what_the_generator_makes(self):
+        done = subprocess.run([sys.executable, "-B", GRAFANA / "dashboard.py", "--check"], capture_output=True,
+                              text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_dashboards_can_be_provisioned(self):
+        def check(name, dashboard, complain):
+            if "__inputs" in dashboard or "__requires" in dashboard or "id" in dashboard:
+                complain("is an export for sharing")
+            if dashboard["editable"] or not 0 < len(dashboard["uid"]) <= 40:
+                complain("must not be editable, and needs a uid of at most 40 characters")
+            if not dashboard["time"]["from"].startswith("now-"):
+                complain("shows a fixed time")
+        self.lint(check)
+        self.assertEqual(len({d["uid"] for d in dashboards().values()}), len(dashboards()))
+
+    def test_variables(self):
+        def check(name, dashboard, complain):
+            known = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
+            if known["datasource"]["type"] != "datasource" or known["datasource"]["query"] != "prometheus":
+                complain("the first variable chooses the data source")
+            for variable in known.values():
+                if variable["type"] == "query" and variable["refresh"] != 2:
+                    complain(f"{variable['name']} is not read again when the time range changes")
+                if variable["name"] in ("job", "instance") and not (variable["multi"] and variable["includeAll"]):
+                    complain(f"{variable['name']} has no All")
+            used = set(re.findall(r"\$\{?(\w+)", json.dumps(dashboard["panels"]) + json.dumps(dashboard["templating"])))
+            for name in used - set(known) - {"__rate_interval", "__range", "__value", "__url_time_range"}:
+                complain(f"${name} is not defined")
+            for name in set(known) - used:
+                complain(f"${name} is not used")
+        self.lint(check)
+
+    def test_panels(self):
+        def check(name, dashboard, complain):
+            for panel in panels(dashboard):
+                at, defaults = panel["title"], panel.get("fieldConfig", {}).get("defaults", {})
+                if panel["type"] not in PANEL_TYPES:
+                    complain(f"{at}: type {panel['type']}")
+                if panel["type"] == "row":
+                    continue
+                if not panel["title"] or not panel["description"].rstrip().endswith("."):
+                    complain(f"{at}: title and description")
+                if defaults.get("unit") not in UNITS:
+                    complain(f"{at}: unit {defaults.get('unit')}")
+                if not panel["targets"] or panel["datasource"]["uid"] != "${datasource}":
+                    complain(f"{at}: queries and their data source")
+                if defaults["unit"] == "percentunit" and panel["type"] == "gauge" and defaults.get("max") != 1:
+                    complain(f"{at}: a gauge without its end")
+                if panel["type"] == "table":
+                    continue
+                for _, target in queries({"panels": [panel]}):
+                    for metric in re.findall(r"\b(?:stoker_|DCGM_|process_|scrape_)\w+", target["expr"]):
+                        metric = re.sub(r"_(bucket|sum|count)$", "", metric)
+                        if metric not in panel["description"] and metric != "stoker_run_info":
+                            complain(f"{at}: the description does not name {metric}")
+        self.lint(check)
+
+    def test_queries(self):
+        def check(name, dashboard, complain):
+            for panel, target in queries(dashboard):
+                at, expr = f"{panel['title']} {target['refId']}", target["expr"]
+                if target["datasource"]["uid"] != "${datasource}":
+                    complain(f"{at}: data source")
+                if re.search(r"\b(rate|irate|increase|delta)\(", expr) and re.search(r"\[\d", expr):
+                    complain(f"{at}: a fixed interval instead of $__rate_interval")
+                if re.search(r"\b(rate|increase)\([^\[]*(?<!_total)(?<!_sum)(?<!_count)(?<!_bucket)\{", expr):
+                    complain(f"{at}: the rate of what is no counter")
+                for labels in re.findall(r"(?:stoker|process)_\w+\{([^}]*)\}", expr):
+                    wanted = 'job=~"$job",instance=~"$instance"' if name == "overview" else 'job=~"$job"'
+                    if not labels.startswith(wanted):
+                        complain(f"{at}: {{{labels}}} does not choose job and instance")
+                if re.search(r"\bstoker_\w+(?![\w{:])", expr):
+                    complain(f"{at}: a series without a selector")
+        self.lint(check)
+
+    def test_layout(self):
+        def check(name, dashboard, complain):
+            ids = [p["id"] for top in dashboard["panels"] for p in (top, *top.get("panels", []))]
+            if len(set(ids)) != len(ids):
+                complain("two panels have one id")
+            rows = [panel for panel in dashboard["panels"] if panel["type"] == "row"]
+            if [row["collapsed"] for row in rows] != [False] + [True] * (len(rows) - 1):
+                complain("only the first row is open")
+            if any(row["collapsed"] != bool(row["panels"]) for row in rows):
+                complain("panels of a collapsed row belong into it, those of an open one behind it")
+            for group in [dashboard["panels"], *(row["panels"] for row in rows[1:])]:
+                cells = [(x, y) for box in (panel["gridPos"] for panel in group)
+                         for x in range(box["x"], box["x"] + box["w"]) for y in range(box["y"], box["y"] + box["h"])]
+                if len(set(cells)) != len(cells) or max(cells)[0] > 23:
+                    complain(f"panels behind {group[0]['title']} cover each other, or are too far right")
+        self.lint(check)
+
+    def test_every_alert_is_tested_both_ways_and_explained(self):
+        alerts = re.findall(r"^ +- alert: (\w+)", (RULES / "rules.yml").read_text(), re.MULTILINE)
+        tests = (RULES / "rules_test.yml").read_text()
+        headings = re.findall(r"^#+ (Stoker\w+)$", README.read_text(), re.MULTILINE)
+        self.assertGreater(len(alerts), 10)
+        for alert in alerts:
+            with self.subTest(alert):
+                self.assertRegex(tests, rf"alertname: {alert}, eval_time: \w+, exp_alerts: \[\]")
+                self.assertRegex(tests, rf"alertname: {alert}\n *eval_time: \w+\n *exp_alerts:\n")
+                self.assertIn(f"runbook_url: docker/README.md#{alert.lower()}\n", (RULES / "rules.yml").read_text())
+                self.assertIn(alert, headings, "docker/README.md has no such heading")
+
+
+@unittest.skipUnless(HAVE_PROMETHEUS, "prometheus and promtool are not here")
+class RuleFiles(unittest.TestCase):
+    def promtool(self, *arguments):
+        done = subprocess.run(["promtool", *arguments], cwd=RULES, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_rules(self):
+        self.promtool("check", "rules", "--lint=all", "--lint-fatal", "rules.yml")
+
+    def test_alerts_fire_and_do_not(self):
+        self.promtool("test", "rules", "rules_test.yml")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def fetch(url, timeout=10):
+    with urllib.request.urlopen(url, timeout=timeout) as answer:
+        return answer.read().decode()
+
+
+def wait_until(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if condition():
+                return
+        except (urllib.error.URLError, ConnectionError):
+            pass
+        time.sleep(0.1)
+    raise AssertionError(f"{what} did not happen within {seconds} s")
+
+
+class Prometheus:
+    def __init__(self, folder, target):
+        self.address = f"127.0.0.1:{free_port()}"
+        config = folder / "prometheus.yml"
+        config.write_text(PROMETHEUS.format(rules=RULES / "rules.yml", listen=target))
+        self.log = folder / "prometheus.log"
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'prometheus'}",
+                 f"--web.listen-address={self.address}"], stdout=log, stderr=log)
+        wait_until(lambda: fetch(f"http://{self.address}/-/ready"), 30, "the start of Prometheus")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+
+    def get(self, path, **parameters):
+        try:
+            text = fetch(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}", 60)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{parameters}: {error.read().decode()}") from error
+        return json.loads(text)["data"]
+
+
+class Run:
+    """One training run, scraped every second from before its begin until it has ended."""
+
+    def __init__(self, folder):
+        listen = f"127.0.0.1:{free_port()}"
+        (folder / "run.yaml").write_text(RUN.format(mini=SOURCE / "datasets/caltech101-mini", listen=listen))
+        self.prometheus = Prometheus(folder, listen)
+        try:
+            self.begin = time.time()
+            self.train(folder, listen)
+            time.sleep(2)  # the scrape that finds nothing, and the rules after it
+            self.end = time.time()
+        except BaseException:
+            self.prometheus.stop()
+            raise
+        self.summary = json.loads(next((folder / "runs").glob("dashboards-*/summary.json")).read_text())
+
+    def train(self, folder, listen):
+        with open(folder / "stoker.log", "w+", encoding="utf-8") as log:
+            process = subprocess.Popen([STOKER, "train", "run.yaml"], cwd=folder, stdout=log, stderr=log)
+            try:
+                wait_until(lambda: process.poll() is not None or "stoker_checkpoint_saved_step" in
+                           fetch(f"http://{listen}/metrics"), 60, "the first checkpoint")
+                self.page = fetch(f"http://{listen}/metrics") if process.poll() is None else ""
+                process.wait(180)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+            log.seek(0)
+            if process.returncode != 0:
+                raise AssertionError(f"stoker train: exit code {process.returncode}\n{log.read()}")
+
+
+def values_of(result):
+    for series in result:
+        for _, value in series.get("values") or [series["value"]]:
+            if not math.isnan(float(value)):
+                yield float(value)
+
+
+@unittest.skipUnless(HAVE_PROMETHEUS, "prometheus and promtool are not here")
+class LiveRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="stoker-dashboards-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.run_ = Run(pathlib.Path(cls.folder.name))
+        cls.prometheus = cls.run_.prometheus
+        cls.addClassCleanup(cls.prometheus.stop)
+        cls.chosen = {}
+        for variable in dashboards()["overview"]["templating"]["list"]:
+            if variable["type"] == "query":
+                cls.chosen[variable["name"]] = "|".join(map(re.escape, cls.offered(variable)))
+
+    @classmethod
+    def filled_in(cls, expr):
+        """As Grafana does it for a scrape interval and a step of 1 s; Python's escapes for Go's string literals."""
+        for name, value in cls.chosen.items():
+            expr = expr.replace(f"${name}", value.replace("\\", "\\\\"))
+        seconds = math.ceil(cls.run_.end - cls.run_.begin)
+        return expr.replace("$__rate_interval", "4s").replace("$__range", f"{seconds}s")
+
+    @classmethod
+    def offered(cls, variable):
+        """The values of label_values(match, label)."""
+        match, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"]).groups()
+        values = cls.prometheus.get(f"label/{label}/values", **{"match[]": cls.filled_in(match)},
+                                    start=cls.run_.begin, end=cls.run_.end)
+        if not values:
+            raise AssertionError(f"nothing to choose for {variable['name']}")
+        return values
+
+    def ask(self, target):
+        expr = self.filled_in(target["expr"])
+        if target["instant"] and "$__range" in target["expr"]:
+            return self.prometheus.get("query", query=expr, time=self.run_.end)["result"]
+        return self.over_the_run(expr)
+
+    def over_the_run(self, expr):
+        return self.prometheus.get("query_range", query=expr, start=self.run_.begin, end=self.run_.end,
+                                   step=1)["result"]
+
+    def test_metrics_page(self):
+        done = subprocess.run(["promtool", "check", "metrics"], input=self.run_.page, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_every_query_finds_what_it_should(self):
+        for name, dashboard in dashboards().items():
+            for panel, target in queries(dashboard):
+                with self.subTest(dashboard=name, panel=panel["title"], query=target["refId"]):
+                    self.assertTrue(self.prometheus.get("format_query", query=self.filled_in(target["expr"])))
+                    if not needs_more(panel):
+                        self.check(panel, target, self.ask(target))
+
+    def check(self, panel, target, result):
+        values = list(values_of(result))
+        self.assertTrue(values, "empty")
+        self.assertTrue(all(map(math.isfinite, values)), values)
+        self.assertGreaterEqual(min(values), 0)
+        if panel["fieldConfig"]["defaults"]["unit"] == "percentunit":
+            self.assertLessEqual(max(values), 1 + 1e-9)
+        shown = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+        if panel["type"] == "table" and target["refId"] == "A":
+            renamed = panel["transformations"][-1]["options"]["renameByName"]
+            shown = {field for field in renamed if not field.startswith("Value")}
+        for series in result:
+            if "or vector(0)" not in target["expr"]:
+                self.assertEqual(shown - set(series["metric"]), set(), "labels that are shown and absent")
+
+    def value(self, dashboard, title):
+        """Of the one query of a panel with one value."""
+        ((_, target),) = [found for found in queries(dashboards()[dashboard]) if found[0]["title"] == title]
+        (value,) = values_of(self.ask(target))
+        return value
+
+    def test_whole_run_figures_equal_the_summary(self):
+        summary = self.run_.summary
+        device = summary["device"]
+        stall = summary["segments_s"]["checkpoint_stall"] / summary["wall_s"]
+        for dashboard, title, expected in (
+                ("overview", "I/O share", summary["io_share"]), ("overview", "Device idle", device["idle_ratio"]),
+                ("overview", "Checkpoint stall", stall), ("overview", "AU", device["au"]),
+                ("overview", "Loop time", summary["wall_s"]), ("compare", "I/O share", summary["io_share"]),
+                ("compare", "Device idle", device["idle_ratio"]),
+                ("compare", "Images per second of the loop", summary["images_per_s"])):
+            with self.subTest(dashboard=dashboard, panel=title):
+                self.assertGreater(expected, 0)
+                self.assertAlmostEqual(self.value(dashboard, title), expected, delta=TOLERANCE * expected)
+
+    def test_rules_can_be_evaluated(self):
+        groups = self.prometheus.get("rules")["groups"]
+        rules = [rule for group in groups for rule in group["rules"]]
+        self.assertEqual([rule["name"] for rule in rules if rule["health"] != "ok"], [])
+        for rule in rules:
+            if rule["type"] == "recording":
+                self.assertTrue(list(values_of(self.over_the_run(rule["name"]))), rule["name"])
+
+    def test_prometheus_has_nothing_to_complain_about(self):
+        self.assertNotRegex(self.prometheus.log.read_text(), "level=(warn|error)")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and "/" in sys.argv[1]:
+        STOKER = os.path.abspath(sys.argv.pop(1))
+    outcome = unittest.main(exit=False).result
+    sys.exit(1 if not outcome.wasSuccessful() else 77 if outcome.skipped else 0)

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Facts about docker/ that need no container: docker_test.py, or ctest -R docker. Needs PyYAML; asks
+`stoker` (first argument, may be absent) whether it takes the commands that the files give it."""
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DOCKER = ROOT / "docker"
+VERSION = re.search(r"project\(stoker VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+STOKER = None
+
+
+def read(name):
+    return yaml.safe_load((DOCKER / name).read_text())
+
+
+def exit_codes():
+    """name to number, as io/core/error.h has them."""
+    text = (ROOT / "io/core/error.h").read_text()
+    body = re.search(r"enum class ExitCode : int \{(.*?)\};", text, re.DOTALL).group(1)
+    return {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", body)}
+
+
+def sbatch_commands():
+    """The arguments of `stoker train` in each batch script, with the variables given values."""
+    for script in sorted((DOCKER / "slurm").glob("*.sbatch")):
+        text = script.read_text().replace("\\\n", " ")
+        line = re.search(r'^exec .*? train "\$@" (.*)$', text, re.MULTILINE).group(1)
+        line = line.replace("$runs", "/runs")
+        words = re.findall(r'(?:[^\s"]|"[^"]*")+', line)
+        yield script.name, ["train", "configs/quickstart.yaml"] + [w.replace('"', "") for w in words]
+
+
+class Dockerfile(unittest.TestCase):
+    text = (DOCKER / "Dockerfile").read_text()
+
+    def test_versions_are_the_projects(self):
+        self.assertEqual(set(re.findall(r"^ARG VERSION=(.*)$", self.text, re.MULTILINE)), {VERSION})
+
+    def test_both_runtimes_come_from_the_one_that_runs_without_root(self):
+        runtime = self.text.split(" AS runtime\n")[1].split("\nFROM ")[0]
+        for line in ("USER 10001:10001", "STOPSIGNAL SIGTERM", 'ENTRYPOINT ["stoker"]',
+                     'CMD ["stoker", "healthcheck"]', 'VOLUME ["/runs"]'):
+            self.assertIn(line, runtime)
+        for target in ("runtime-cpu", "runtime-gpu"):
+            self.assertIn(f"FROM runtime AS {target}\n", self.text)
+            stage = self.text.split(f" AS {target}\n")[1].split("\nFROM ")[0]
+            self.assertNotRegex(stage, r"(?m)^(USER|ENTRYPOINT|HEALTHCHECK) ")
+            self.assertIn("org.opencontainers.image.revision", stage)
+
+    def test_every_copied_path_is_in_the_context(self):
+        allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines()
+                   if line.startswith("!")}
+        for line in re.findall(r"^COPY (?!--from)(.*)$", self.text, re.MULTILINE):
+            for path in line.split()[:-1]:
+                self.assertTrue((ROOT / path).exists(), path)
+                self.assertTrue(path in allowed or path.split("/")[0] in allowed, path)
+
+
+class Compose(unittest.TestCase):
+    services = read("compose.yaml")["services"]
+
+    def test_images_have_versions(self):
+        for name, service in self.services.items():
+            self.assertRegex(service["image"], r":v?\d+\.\d+\.\d+", name)
+            if service["image"].startswith("stoker:"):
+                self.assertTrue(service["image"].startswith(f"stoker:{VERSION}-"), name)
+
+    def test_everything_is_published_on_loopback_only(self):
+        for name, service in self.services.items():
+            self.assertTrue(service["ports"], name)
+            for port in service["ports"]:
+                self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$", name)
+
+    def test_services_are_hardened(self):
+        for name, service in self.services.items():
+            self.assertTrue(service["read_only"], name)
+            self.assertEqual(service["cap_drop"], ["ALL"], name)
+            self.assertNotIn("privileged", service, name)
+            self.assertNotIn("network_mode", service, name)
+            exporter = name == "dcgm-exporter"
+            self.assertEqual("cap_add" in service, exporter, name)
+            self.assertEqual(service["security_opt"],
+                             [f"no-new-privileges:{'false' if exporter else 'true'}"], name)
+
+    def test_stopping_takes_longer_than_the_grace_of_checkpoints(self):
+        text = (ROOT / "io/checkpoint/options.h").read_text()
+        grace = float(re.search(r"grace_seconds = (\d+)", text).group(1))
+        for name in ("stoker", "stoker-gpu"):
+            self.assertGreater(float(self.services[name]["stop_grace_period"].rstrip("s")), grace)
+        job = read("kubernetes/job.yaml")["spec"]["template"]["spec"]
+        self.assertGreater(job["terminationGracePeriodSeconds"], grace)
+        for script in (DOCKER / "slurm").glob("*.sbatch"):
+            before = int(re.search(r"#SBATCH --signal=B:TERM@(\d+)", script.read_text()).group(1))
+            self.assertGreater(before, 2 * grace, script.name)
+
+    def test_the_gpu_is_asked_for_in_the_profile_only(self):
+        for name, service in self.services.items():
+            gpu = name in ("stoker-gpu", "dcgm-exporter")
+            self.assertEqual(service.get("profiles"), ["gpu"] if gpu else None, name)
+            self.assertEqual("deploy" in service, gpu, name)
+
+    def test_prometheus_scrapes_what_runs(self):
+        jobs = {job["job_name"]: job for job in read("prometheus/prometheus.yml")["scrape_configs"]}
+        self.assertEqual(jobs["stoker"]["static_configs"], [{"targets": ["stoker:9464"]}])
+        self.assertIn('listen: "0.0.0.0:9464"', self.services["stoker"]["command"][-1])
+        for target in self.services.values():
+            for mount in target.get("volumes", []):
+                if mount.startswith("./"):
+                    self.assertTrue(mount.endswith(":ro"), mount)
+                    self.assertTrue((DOCKER / mount.split(":")[0]).is_dir(), mount)
+
+    def test_grafana_finds_prometheus_and_the_dashboards(self):
+        source, = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+        self.assertEqual((source["uid"], source["url"]), ("prometheus", "http://prometheus:9090"))
+        provider, = read("grafana/provisioning/dashboards/stoker.yaml")["providers"]
+        mounts = [mount.split(":")[1] for mount in self.services["grafana"]["volumes"]]
+        self.assertIn(provider["options"]["path"], mounts)
+
+
+class Kubernetes(unittest.TestCase):
+    job = read("kubernetes/job.yaml")
+    pod = job["spec"]["template"]["spec"]
+
+    def test_the_failure_policy_knows_the_exit_codes(self):
+        codes = exit_codes()
+        disruption, preempted, final = self.job["spec"]["podFailurePolicy"]["rules"]
+        self.assertEqual(disruption["onPodConditions"], [{"type": "DisruptionTarget", "status": "True"}])
+        self.assertEqual([disruption["action"], preempted["action"], final["action"]],
+                         ["Ignore", "Ignore", "FailJob"])
+        self.assertEqual(preempted["onExitCodes"]["values"], [codes["sigterm"]])
+        self.assertEqual(final["onExitCodes"]["values"],
+                         sorted(codes[name] for name in ("config", "environment", "data", "bug")))
+        # The API server takes a failure policy with this restart policy only.
+        self.assertEqual(self.pod["restartPolicy"], "Never")
+
+    def test_the_pod_is_hardened(self):
+        self.assertTrue(self.pod["securityContext"]["runAsNonRoot"])
+        self.assertEqual(self.pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+        container, = self.pod["containers"]
+        self.assertEqual(container["securityContext"],
+                         {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                          "capabilities": {"drop": ["ALL"]}})
+        self.assertEqual(container["image"], f"stoker:{VERSION}-cpu")
+
+    def test_names_agree_across_files(self):
+        container, = self.pod["containers"]
+        claims = [v["persistentVolumeClaim"]["claimName"] for v in self.pod["volumes"]
+                  if "persistentVolumeClaim" in v]
+        self.assertEqual(claims, [read("kubernetes/pvc.yaml")["metadata"]["name"]])
+        self.assertEqual({v["name"] for v in self.pod["volumes"]},
+                         {m["name"] for m in container["volumeMounts"]})
+        monitor = read("kubernetes/podmonitor.yaml")["spec"]
+        self.assertLessEqual(monitor["selector"]["matchLabels"].items(),
+                             self.job["spec"]["template"]["metadata"]["labels"].items())
+        port, = container["ports"]
+        self.assertEqual([e["port"] for e in monitor["podMetricsEndpoints"]], [port["name"]])
+        for probe in ("startupProbe", "livenessProbe"):
+            self.assertEqual(container[probe]["httpGet"], {"path": "/healthz", "port": port["name"]})
+        files = set(read("kubernetes/kustomization.yaml")["resources"])
+        self.assertEqual(files, {"job.yaml", "pvc.yaml", "podmonitor.yaml"})
+        for patch in read("kubernetes/gpu/kustomization.yaml")["patches"]:
+            for operation in yaml.safe_load(patch["patch"]):
+                self.assertIn(operation["op"], ("add", "replace"))
+                self.assertTrue(operation["path"].startswith("/spec/template/spec/containers/0/"))
+
+
+class Slurm(unittest.TestCase):
+    def test_jobs_are_signalled_and_queued_again(self):
+        for script in sorted((DOCKER / "slurm").glob("*.sbatch")):
+            text = script.read_text()
+            for option in ("--requeue", "--open-mode=append", "--signal=B:TERM@"):
+                self.assertIn(f"#SBATCH {option}", text, script.name)
+            self.assertRegex(text, r'(?m)^exec "\$here/launch\.sh" ', script.name)
+        self.assertIn(f"= {exit_codes()['sigterm']} ]", (DOCKER / "slurm/launch.sh").read_text())
+
+    def test_apptainers_image_is_this_version(self):
+        self.assertIn(f"From: stoker:{VERSION}-cpu\n", (DOCKER / "slurm/apptainer.def").read_text())
+
+
+class Commands(unittest.TestCase):
+    """The program accepts, as `stoker check`, every training that the files start."""
+
+    def setUp(self):
+        if STOKER is None:
+            self.skipTest("no program given")
+
+    def accepts(self, where, command):
+        self.assertEqual(command[0], "train", where)
+        result = subprocess.run([STOKER, "check", *command[1:]], cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, f"{where}: {result.stderr}")
+
+    def test_compose(self):
+        for name in ("stoker", "stoker-gpu"):
+            self.accepts(name, Compose.services[name]["command"])
+
+    def test_kubernetes(self):
+        self.accepts("job.yaml", Kubernetes.pod["containers"][0]["args"])
+
+    def test_slurm(self):
+        names = []
+        for name, command in sbatch_commands():
+            self.accepts(name, command)
+            names.append(name)
+        self.assertEqual(names, ["apptainer.sbatch", "bare.sbatch", "pyxis.sbatch"])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
+        STOKER = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# slurm_test.sh PROGRAM|ROOT: docker/slurm's scripts on a real Slurm of one node, as root, with the program or with
+# the one in an image's file system, in a chroot. Needs Debian's slurmctld, slurmd, slurm-client and munge; starts
+# daemons of its own and ends them.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+project=$PWD
+tree=$1
+work=$(mktemp -d)
+export SLURM_CONF=$work/slurm.conf
+host=$(hostname -s)
+
+say() { echo "slurm_test.sh: $*" >&2; }
+
+fail() {
+  say "FAILED: $*"
+  tail -n 40 "$work"/*.log "$work"/job/*.log >&2 || true
+  exit 1
+}
+
+finish() {
+  scancel --full --signal=KILL --user=root 2>/dev/null || true
+  local end=$((SECONDS + 10))
+  while squeue -h 2>/dev/null | grep -q . && ((SECONDS < end)); do sleep 0.2; done
+  cat "$work"/*.pid 2>/dev/null | while read -r pid; do kill "$pid" 2>/dev/null || true; done
+  mountpoint -q "$tree$work" && umount "$tree$work"
+  rm -rf "$work"
+}
+trap finish EXIT
+
+start_slurm() {
+  mkdir -p "$work"/{state,spool,job}
+  dd if=/dev/urandom of="$work/munge.key" bs=1 count=1024 status=none
+  chmod 400 "$work/munge.key"
+  chmod 755 "$work"
+  munged --force --key-file="$work/munge.key" --socket="$work/munge.socket" --pid-file="$work/munged.pid" \
+    --log-file="$work/munged.log" --seed-file="$work/munge.seed"
+  cat >"$SLURM_CONF" <<CONF
+ClusterName=test
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$work/munge.socket
+SlurmctldPort=16817
+SlurmdPort=16818
+StateSaveLocation=$work/state
+SlurmdSpoolDir=$work/spool
+SlurmctldPidFile=$work/slurmctld.pid
+SlurmdPidFile=$work/slurmd.pid
+SlurmctldLogFile=$work/slurmctld.log
+SlurmdLogFile=$work/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+JobRequeue=1
+ReturnToService=2
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+PartitionName=test Nodes=$host Default=YES MaxTime=INFINITE State=UP
+CONF
+  slurmctld -c && slurmd
+  local end=$((SECONDS + 120))
+  until sinfo -h -o %t 2>/dev/null | grep -q idle; do
+    ((SECONDS < end)) || fail "no idle node: $(sinfo)"
+    sleep 0.5
+  done
+}
+
+make_program() {
+  if [ -f "$tree" ]; then
+    realpath "$tree"
+    return
+  fi
+  mkdir -p "$tree$work"
+  mount --bind "$work" "$tree$work"
+  printf '#!/bin/sh\nexec chroot %s sh -c '\''cd /opt/stoker && exec stoker "$@"'\'' stoker "$@"\n' "$tree" \
+    >"$work/program"
+  chmod +x "$work/program"
+  echo "$work/program"
+}
+
+state() { scontrol show job "$1" | sed -n "s/.*\b$2=\([^ ]*\).*/\1/p" | head -n 1; }
+
+wait_for() { # SECONDS WHAT COMMAND...
+  local end=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || fail "$what not within its time"
+    sleep 0.5
+  done
+}
+
+trained() { # ROWS
+  [ "$(tail -qn +2 "$work"/job/runs/latest/steps.csv 2>/dev/null | wc -l)" -ge "$1" ]
+}
+
+restarted() { [ "$(state "$1" Restarts)" -ge 1 ]; }
+finished() { [ "$(state "$1" JobState)" = COMPLETED ]; }
+resumed() { grep -qi resum "$work"/job/stoker-*.log; }
+
+# A job is signalled as at the end of its time, saves, is queued again, goes on and completes.
+preempted() { # SCRIPT
+  rm -rf "$work/job" && mkdir "$work/job"
+  ln -s "$project/configs" "$project/datasets" "$work/job/"
+  local id
+  id=$(cd "$work/job" && sbatch --parsable --cpus-per-task=1 "$1" configs/quickstart.yaml \
+    training.max_steps=30 metrics.every_steps=1 evaluation.enabled=false)
+  wait_for 600 "seven steps" trained 7
+  scancel --signal=TERM --batch "$id"
+  wait_for 300 "the second start" restarted "$id"
+  # A job that was put back waits two minutes before it may begin again.
+  scontrol update JobId="$id" StartTime=now 2>/dev/null || true
+  wait_for 900 "the end" finished "$id"
+  resumed || fail "$1: the second start did not resume"
+  say "$(basename "$1"): signalled once, saved, requeued, resumed, completed"
+}
+
+start_slurm
+STOKER=$(make_program)
+export STOKER STOKER_SLURM=$project/docker/slurm
+preempted "$project/docker/slurm/bare.sbatch"
+
+# Pyxis is not in Debian: its options are taken out, the rest of the script is what is shipped.
+sed -e 's/--container-[a-z]*="[^"]*"//g; s/--container-[a-z]*=[^ ]*//g; s/--container-readonly//g' \
+  -e "s| stoker train | $STOKER train |; s|/runs|$work/job/runs|g" "$project/docker/slurm/pyxis.sbatch" >"$work/pyxis.sbatch"
+preempted "$work/pyxis.sbatch"

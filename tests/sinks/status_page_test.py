@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""The status page in a real browser: what it shows is what /api/status says.
+
+status_page_test.py                     with simulated runs (ctest; 77 where there is no Chromium)
+status_page_test.py URL                 the page of a server that is running
+status_page_test.py --screenshots DIR   pictures of the simulated runs, for people to look at
+"""
+import argparse
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "io/sinks/status_page"))
+import preview  # noqa: E402
+
+SKIP = 77
+PATIENCE_S = 120
+PHONE, DESKTOP, WALL = (360, 780), (1280, 900), (1920, 1080)
+# Not for people, or drawn.
+UNSEEN = re.compile(r"schema_version|now_unix_s|history(\..*)?")
+# Keeps what the page was sent last, for a comparison with what it shows of it.
+SPY = """{
+  const real = window.fetch;
+  window.fetch = async (...request) => {
+    const reply = await real(...request);
+    window.sent = await reply.clone().text();
+    return reply;
+  };
+}"""
+READ = """(() => {
+  if (!window.sent) return null;
+  if (document.documentElement.dataset.shown !== String(JSON.parse(window.sent).now_unix_s)) return null;
+  const seen = (element) => element.checkVisibility({ visibilityProperty: true });
+  return JSON.stringify({ sent: window.sent, title: document.title,
+    level: document.getElementById("verdict").dataset.level,
+    values: [...document.querySelectorAll("[data-key]")].map((e) => ({ key: e.dataset.key, value: e.dataset.value,
+      format: e.dataset.format ?? "text", text: e.textContent, seen: seen(e), level: e.dataset.level })),
+    derived: [...document.querySelectorAll("[data-derived]")].map((e) => ({ key: e.dataset.derived, text: e.textContent })),
+    charts: [...document.querySelectorAll("[data-history]")].map((e) => ({ name: e.dataset.history,
+      points: Number(e.dataset.points), colours: Math.max(0, ...[...e.querySelectorAll("canvas")].map((canvas) => {
+        const image = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(image.data.buffer).filter((pixel) => pixel >>> 24 > 200)).size;
+      })) })),
+    connection: document.getElementById("connection").textContent,
+    scroll: document.documentElement.scrollWidth, width: document.documentElement.clientWidth,
+    wide: [...document.body.querySelectorAll("*")].filter((e) => seen(e) && e.getClientRects().length
+      && e.getBoundingClientRect().right > innerWidth + 0.5).map((e) => e.outerHTML.slice(0, 120)) });
+})()"""
+
+
+class Browser:
+    """Headless Chromium with one page, over a pair of pipes. Use as a context."""
+
+    def __init__(self, program):
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        to_read, self.to = os.pipe()
+        self.of, of_write = os.pipe()
+        theirs = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, of_write)]
+        # The protocol's pipes are descriptors 3 and 4.
+        self.process = subprocess.Popen(
+            ["bash", "-c", f'exec "$@" 3<&{theirs[0]} 4>&{theirs[1]}', "bash", program, "--headless=new",
+             "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", "--disable-background-networking",
+             "--hide-scrollbars"],
+            pass_fds=theirs, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for end in (to_read, of_write, *theirs):
+            os.close(end)
+        self.buffer, self.number, self.session, self.events = b"", 0, None, []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log", "Audits"):
+            self.call(f"{domain}.enable")
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=SPY)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.session = None
+        with contextlib.suppress(Exception):
+            self.call("Browser.close")
+            self.process.wait(10)
+        self.process.kill()
+        self.process.wait()
+        self.profile.cleanup()
+
+    def message(self, deadline):
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.of], [], [], max(0, deadline - time.monotonic()))
+            chunk = os.read(self.of, 1 << 16) if ready else b""
+            if not chunk:
+                raise TimeoutError("the browser does not answer")
+            self.buffer += chunk
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.to, json.dumps(request).encode() + b"\0")
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            message = self.message(deadline)
+            if message.get("id") == self.number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']}")
+                return message["result"]
+            self.events.append(message)
+
+    def evaluate(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(result["exceptionDetails"])
+        return result["result"].get("value")
+
+    def until(self, expression):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            value = self.evaluate(expression)
+            if value:
+                return value
+            time.sleep(0.05)
+        raise TimeoutError(f"{expression}: not within {PATIENCE_S} s; page: {self.evaluate('document.body.innerText')}")
+
+    def screen(self, size, scheme="light"):
+        self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
+                  mobile=size == PHONE)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def open(self, url):
+        self.events.clear()
+        self.call("Page.navigate", url=url)
+
+    def read(self):
+        return json.loads(self.until(READ))
+
+    def picture(self, path):
+        height = self.evaluate("document.documentElement.scrollHeight")
+        width = self.evaluate("innerWidth")
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=True,
+                         clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})["data"]
+        path.write_bytes(base64.b64decode(data))
+
+
+def complaints(events):
+    """What the browser said against the page, and the addresses it asked for."""
+    said, asked = [], []
+    for event in events:
+        method, detail = event.get("method"), event.get("params", {})
+        if method == "Runtime.exceptionThrown" or "contentSecurityPolicyIssueDetails" in str(detail):
+            said.append(json.dumps(detail)[:400])
+        elif method == "Runtime.consoleAPICalled" and detail["type"] in ("error", "warning", "assert"):
+            said.append(str([argument.get("value") for argument in detail["args"]]))
+        elif method == "Log.entryAdded" and detail["entry"]["level"] in ("error", "warning"):
+            said.append(detail["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            asked.append(detail["request"]["url"])
+    return said, asked
+
+
+def leaves(value, key=""):
+    if isinstance(value, (dict, list)):
+        for name, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(child, f"{key}.{name}" if key else str(name))
+    elif value is not None and value != "":
+        yield key, value
+
+
+def at(status, key):
+    for name in key.split("."):
+        status = status[int(name)] if isinstance(status, list) else (status or {}).get(name)
+    return status
+
+
+SCALES = {"": 1, "%": 0.01, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "min": 60, "h": 3600, "d": 86400, "B": 1, "kB": 1e3,
+          "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "/s": 1, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
+NUMERIC = ("count", "amount", "rate", "per_second", "number", "plain", "share", "fine_share", "seconds", "span", "bytes",
+           "bytes_per_second")
+TERM = re.compile(r"(-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?) ?([^\d\s-]*)")
+
+
+def reads_as(text, value):
+    """Is the text that number, to within what its last digit, or the unit it leaves out, stands for?"""
+    terms = TERM.findall(text)
+    total = sum(float(number.replace(",", "")) * SCALES[unit] for number, unit in terms)
+    number, unit = terms[-1]
+    mantissa, _, exponent = number.partition("e")
+    last = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) * SCALES[unit]
+    if unit in ("min", "h", "d") and len(terms) <= 2:
+        last = max(last, 0 if total == value else SCALES[unit])
+    elif "." not in number and not exponent and abs(total) >= 100:
+        last = max(last, abs(total) * 0.005)
+    return abs(total - value) <= 0.51 * last + 1e-9 * abs(value) or (unit in ("min", "h", "d") and abs(total - value) < last)
+
+
+# In the page, but shown only when there is something to say.
+QUIET = re.compile(r"health\.(healthy|stalled_after_s)|run\.device_emulated|tiers\.\d+\.(emulated|errors\.\d+\.op)")
+
+
+def without_unused(status):
+    """What counts nothing, such as an operation that never ran, has no row."""
+    def used(rows, count):
+        return [row if row[count] else {} for row in rows or []]
+    status = json.loads(json.dumps(status))
+    for loader in status.get("loaders") or []:
+        loader["stages"] = used(loader.get("stages"), "items")
+    for tier in status.get("tiers") or []:
+        tier["operations"] = used(tier.get("operations"), "count")
+    parts = (status.get("checkpoint") or {}).get("parts") or {}
+    for name, part in parts.items():
+        parts[name] = part if part and part["count"] else {}
+    return status
+
+
+def check_values(page, sent):
+    shown = {}
+    for element in page["values"]:
+        key, text, value = element["key"], element["text"], at(sent, element["key"])
+        where = f"{key}: {value!r} is shown as {text!r}"
+        if value is None or value == "":
+            assert "value" not in element and text in ("", "not measured", "stoker"), where
+            continue
+        expected = str(value).lower() if isinstance(value, bool) else value
+        assert (float(element["value"]) == value if isinstance(expected, (int, float)) else
+                element["value"] == expected), f"{key}: {value!r} is {element['value']!r}"
+        if element["format"] in NUMERIC:
+            assert reads_as(text, value), where
+        elif element["format"] in ("text", "name"):
+            assert text == (value.replace("_", " ") if element["format"] == "name" else str(value)), where
+        shown[key] = shown.get(key, False) or element["seen"]
+        if element.get("level"):
+            assert element["level"] == ("bound" if value > 0.2 else "moderate" if value >= 0.05 else "fine"), where
+    for key, value in leaves(without_unused(sent)):
+        if not UNSEEN.fullmatch(key):
+            assert shown.get(key) or (key in shown and QUIET.fullmatch(key)), f"{key}: {value!r} is not shown"
+    seconds = (sent.get("ledger") or {}).get("seconds") or {}
+    for element in page["derived"]:
+        assert reads_as(element["text"], at(sent, element["key"]) / sum(seconds.values())), element
+
+
+def check_charts(page, sent):
+    history = sent.get("history") or {}
+    assert len(page["charts"]) == 5
+    for chart in page["charts"]:
+        data = history.get(chart["name"]) or []
+        columns = list(data.values()) if isinstance(data, dict) else [data]
+        measured = any(value is not None for column in columns for value in column)
+        assert (chart["points"] >= len(history["t"]) and chart["colours"] >= 1) if measured else (
+            chart["points"] == 0), chart
+        if isinstance(data, dict) and measured:
+            drawn = sum(any(value and value > 0.05 for value in column) for column in columns)
+            assert chart["colours"] >= drawn, (chart, drawn)
+
+
+def check(browser, url):
+    page = browser.read()
+    sent = json.loads(page["sent"])
+    check_values(page, sent)
+    check_charts(page, sent)
+    words = browser.evaluate("document.body.innerText") + page["title"]
+    assert not re.search(r"\b(NaN|undefined|null|Infinity)\b|\[object", words), words
+    assert page["level"] == ((sent.get("verdict") or {}).get("level") or "unknown")
+    assert page["scroll"] <= page["width"] and not page["wide"], f"wider than the window: {page['wide']}"
+    said, asked = complaints(browser.events)
+    assert not said, said
+    path = urllib.parse.urljoin(url, "api/status")
+    assert set(asked) <= {url, path, "data:,"} and path in asked, asked
+    return page
+
+
+def check_lost(browser, server):
+    """The page keeps its last values and says so, and goes on when the server is back."""
+    browser.open(server.url)
+    before = browser.read()["values"]
+    state, server.state = server.state, None
+    text = browser.until("(t => t.includes('connection lost, last seen') && t)"
+                         "(document.getElementById('connection').textContent)")
+    assert re.search(r"last seen \d\d:\d\d:\d\d \(\d+\.\d s ago\)", text), text
+    assert browser.read()["values"] == before
+    server.state = state | {"schema_version": 2}
+    browser.until("document.getElementById('connection').title.includes('schema_version 2')")
+    server.state = state
+    browser.until("document.getElementById('connection').textContent === 'live'")
+
+
+def check_cursor(browser, server):
+    """All charts tell of the moment under the mouse."""
+    browser.open(server.url)
+    browser.read()
+    box = json.loads(browser.evaluate("JSON.stringify(document.querySelector('#chart-segments .plot')"
+                                      ".getBoundingClientRect())"))
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + box["width"] / 2, y=box["y"] + 40)
+    texts = browser.until("(t => t.every(Boolean) && t.join('|'))"
+                          "([...document.querySelectorAll('.charts .at')].map(e => e.textContent))").split("|")
+    assert len(texts) == 5 and all(" at " in text for text in texts), texts
+    said, _ = complaints(browser.events)
+    assert not said, said
+
+
+@contextlib.contextmanager
+def serving(state):
+    server = preview.Server(state)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def check_live(browser, url):
+    for size in (DESKTOP, PHONE):
+        browser.screen(size)
+        browser.open(url)
+        check(browser, url)
+
+
+def check_simulated(browser):
+    with serving(None) as server:
+        for name, scenario in preview.SCENARIOS.items():
+            server.state = scenario()
+            try:
+                check_live(browser, server.url)
+            except AssertionError as error:
+                raise AssertionError(f"{name}: {error}") from error
+        server.state = preview.running()
+        browser.screen(DESKTOP, "dark")
+        check_cursor(browser, server)
+        check_lost(browser, server)
+
+
+def take_pictures(browser, directory, names):
+    directory.mkdir(parents=True, exist_ok=True)
+    with serving(None) as server:
+        for name in names:
+            server.state = preview.SCENARIOS[name]()
+            for size, screen in ((PHONE, "phone"), (DESKTOP, "desktop"), (WALL, "wall")):
+                for scheme in ("light", "dark"):
+                    browser.screen(size, scheme)
+                    browser.open(server.url)
+                    browser.read()
+                    browser.picture(directory / f"{name}-{screen}-{scheme}.png")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("url", nargs="?")
+    parser.add_argument("--screenshots", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--only", nargs="+", choices=preview.SCENARIOS, default=list(preview.SCENARIOS))
+    options = parser.parse_args()
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        print("skipped: no Chromium here (Debian's package chromium)")
+        return SKIP
+    with Browser(program) as browser:
+        if options.url:
+            check_live(browser, options.url.rstrip("/") + "/")
+        elif options.screenshots:
+            take_pictures(browser, options.screenshots, options.only)
+        else:
+            check_simulated(browser)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
