@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/metrics/hub.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/experiment.h"
+#include "io/metrics/run_meter.h"
 
 namespace stoker {
 

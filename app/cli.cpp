@@ -46,7 +46,7 @@ int run_cli(int argc, char** argv) {
   add_describe(app, result);
   add_dataset(app, result);
   add_bench(app, result);
-    add_checkpoint(app, result);
+  add_checkpoint(app, result);
   add_healthcheck(app, result);
   try {
     app.parse(argc, argv);

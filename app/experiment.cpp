@@ -2,24 +2,28 @@
 
 #include <utility>
 
+#include "io/metrics/hub.h"
 #include "io/storage/metered.h"
 
 namespace stoker {
 
 Experiment::Experiment(ExperimentOptions options, Notify notify)
-    : options_(std::move(options)), notify_(std::move(notify)) {
+    : options_(std::move(options)), notify_(std::move(notify)), hub_(std::make_unique<Hub>()) {
   device_ = options_.device.create({options_.run.seed, notify_});
   for (const auto& [name, tier] : options_.storage) {
-    TierMeter& meter = hub_.add_tier(name, tier.type(), tier.type() == "emulated");
+    TierMeter& meter = hub_->add_tier(name, tier.type(), tier.type() == "emulated");
     tiers_.add(name, metered(tier.create({}), meter));
   }
   dataset_ = options_.dataset.create({tiers_, options_.run.seed, notify_});
   decoder_ = options_.decoder.create({});
 }
 
+Experiment::~Experiment() = default;
+
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
-  return options_.loader.create({*dataset_, *decoder_, *device_, split, options_.run.seed, notify_,
-                                 split == Split::train ? hub_.train_loader() : hub_.test_loader()});
+  return options_.loader.create(
+      {*dataset_, *decoder_, *device_, split, options_.run.seed, notify_,
+       split == Split::train ? hub_->train_loader() : hub_->test_loader()});
 }
 
 std::shared_ptr<Model> Experiment::make_model() {
@@ -46,7 +50,7 @@ std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
   return options_.checkpoint.create({tiers_, options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),
-                                     &hub_.checkpoints()});
+                                     &hub_->checkpoints()});
 }
 
 }  // namespace stoker

@@ -3,9 +3,10 @@
 #include <memory>
 
 #include "app/experiment_options.h"
-#include "io/metrics/hub.h"
 
 namespace stoker {
+
+class Hub;
 
 // The pieces of one experiment, built from its options: the only file that knows how they fit. One
 // thread at a time. The constructor opens the device and the data set; loaders, model and optimizer
@@ -13,9 +14,10 @@ namespace stoker {
 class Experiment {
  public:
   Experiment(ExperimentOptions options, Notify notify);
+  ~Experiment();
 
   const ExperimentOptions& options() const { return options_; }
-  Hub& hub() { return hub_; }
+  Hub& hub() { return *hub_; }
   Device& device() { return *device_; }
   const Tiers& tiers() const { return tiers_; }
   const Dataset& dataset() const { return *dataset_; }
@@ -34,7 +36,7 @@ class Experiment {
  private:
   ExperimentOptions options_;
   Notify notify_;
-  Hub hub_;  // outlives what writes into it
+  std::unique_ptr<Hub> hub_;  // outlives what writes into it
   std::unique_ptr<Device> device_;
   Tiers tiers_;
   std::unique_ptr<Dataset> dataset_;

@@ -7,6 +7,7 @@
 
 #include "app/optimizer/optimizer.h"
 #include "app/precision.h"
+#include "app/profile_window.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -61,11 +62,13 @@ struct EvaluationOptions {
 
 struct MetricsOptions {
   int64_t every_steps = 10;
+  ProfileOptions profile;
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
                                             default_component<MetricsSink>("csv")};
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps, "steps between reports; the loss is read then", Limits{1, 1e9});
+    v("profile", profile, "windows of LibTorch's profiler");
     v("sinks", sinks, "where reports go");
   }
 };

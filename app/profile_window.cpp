@@ -92,8 +92,9 @@ void ProfileWindow::close() {
   if (!gpu_) return;
   const uint64_t busy = kernel_time(result->events());
   if (busy == 0) {
-    log_("warning: the profiler saw no kernel (no permission for CUPTI, or another profiler has "
-         "it): device idle is known from events only");
+    log_(
+        "warning: the profiler saw no kernel (no permission for CUPTI, or another profiler has "
+        "it): device idle is known from events only");
     return;
   }
   meter_.set_window_idle(std::max(0.0, 1 - 1e-9 * static_cast<double>(busy) / window_s));

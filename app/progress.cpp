@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/metrics/hub.h"
+
 namespace stoker {
 namespace {
 

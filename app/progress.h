@@ -8,13 +8,14 @@
 
 #include "app/training_result.h"
 #include "io/device/device.h"
-#include "io/metrics/hub.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
 #include "io/metrics/rate.h"
 #include "io/metrics/sink.h"
 
 namespace stoker {
+
+class Hub;
 
 // Publishes the ledger's and the device's times: after every step in the hub, and window by window
 // as reports for the sinks. The trainer's thread; references must outlive it.

@@ -7,6 +7,7 @@
 
 #include "app/json.h"
 #include "app/statistics.h"
+#include "io/metrics/hub.h"
 #include "io/metrics/ledger.h"
 #include "io/metrics/verdict.h"
 

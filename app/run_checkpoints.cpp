@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "io/metrics/hub.h"
+
 namespace stoker {
 
 RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,

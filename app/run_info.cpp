@@ -42,6 +42,7 @@ RunInfo run_info(Experiment& experiment, const RunDirectory& directory) {
   const ExperimentOptions& options = experiment.options();
   const DeviceInfo& device = experiment.device().info();
   RunInfo info;
+
   info.name = options.run.name;
   info.directory = directory.path();
   info.config_hash = config_hash(options);

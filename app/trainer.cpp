@@ -13,6 +13,7 @@
 #include "app/environment.h"
 #include "app/report.h"
 #include "app/run_info.h"
+#include "io/metrics/hub.h"
 
 namespace stoker {
 namespace {
@@ -130,6 +131,8 @@ void Trainer::train() {
                         experiment_.dataset().size(Split::train),
                         experiment_.dataset().size(Split::test),
                         experiment_.dataset().classes().size(), result_.steps_planned));
+  profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
+                                             directory_.path(), run, log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), sinks_,
@@ -167,6 +170,8 @@ bool Trainer::train_epoch() {
       log_.warn("stopped by a signal after this step");
       return false;
     }
+    ledger_.switch_to(Segment::log);
+    profile_->at_step(result_.steps);
     ledger_.switch_to(Segment::data_wait);
     std::optional<Batch> batch = loader_->next();
     if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");

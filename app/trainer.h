@@ -66,6 +66,7 @@ class Trainer {
   std::unique_ptr<RunCheckpoints> checkpoints_;
   std::vector<std::unique_ptr<MetricsSink>> sinks_;
   std::unique_ptr<Progress> progress_;
+  std::unique_ptr<ProfileWindow> profile_;
   DigestLog digests_;
   int64_t per_epoch_ = 0;
   TrainingPosition position_;

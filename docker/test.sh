@@ -82,7 +82,7 @@ build_image() {
     printf '[global]\ncert = /run/secrets/ca.crt\n' >"$work/pip.conf"
     secrets=(--secret "id=pip.conf,src=$work/pip.conf" --secret "id=ca.crt,src=$ca")
   fi
-  revision=$(git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)
+  revision=${REVISION:-$(git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)}
   podman build --layers --network host --file docker/Dockerfile --target "$1" --tag "$image-$2" \
     --build-arg REVISION="$revision" --build-arg VERSION="$version" "${secrets[@]}" . \
     >"$work/build-$2.log" 2>&1 || {

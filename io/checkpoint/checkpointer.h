@@ -12,11 +12,12 @@
 #include "io/checkpoint/snapshot.h"
 #include "io/core/notify.h"
 #include "io/core/registry.h"
-#include "io/metrics/checkpoint_meter.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
+
+class CheckpointMeter;
 
 // Where a run stands when it offers a checkpoint.
 struct CheckpointOffer {
@@ -59,7 +60,7 @@ class Checkpointer {
     // When a signal asked the process to end; from then on it has checkpoint.grace_seconds.
     std::function<std::optional<TimePoint>()> stop_requested;
     Notify info;
-        Notify warn;
+    Notify warn;
     CheckpointMeter* meter = nullptr;  // null: nobody watches
   };
   virtual ~Checkpointer() = default;

@@ -13,6 +13,7 @@
 #include "io/checkpoint/drain.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/saver.h"
+#include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {
 

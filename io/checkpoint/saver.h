@@ -13,6 +13,7 @@
 #include "io/checkpoint/progress_watch.h"
 #include "io/checkpoint/set_store.h"
 #include "io/checkpoint/snapshot.h"
+#include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {
 

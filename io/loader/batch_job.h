@@ -9,6 +9,7 @@
 #include "io/core/batch.h"
 #include "io/loader/sample_loader.h"
 #include "io/loader/sampler.h"
+#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 

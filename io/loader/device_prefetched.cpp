@@ -7,6 +7,7 @@
 #include "io/core/bounded_queue.h"
 #include "io/device/device.h"
 #include "io/loader/pipeline.h"
+#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 namespace {

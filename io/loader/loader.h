@@ -8,11 +8,11 @@
 #include "io/core/notify.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
-#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 
 class Device;
+class LoaderMeter;
 
 // A number of threads, or `auto`: the cores this process may use.
 struct Workers {

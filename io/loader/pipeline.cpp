@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "io/metrics/loader_meter.h"
+
 namespace stoker {
 
 Batch empty_batch(const Sampler& sampler, SlotPool& slots, int64_t epoch, int64_t batch) {

@@ -5,6 +5,7 @@
 
 #include "io/core/batch.h"
 #include "io/loader/loader.h"
+#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 

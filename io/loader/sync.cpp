@@ -1,4 +1,5 @@
 #include "io/loader/pipeline.h"
+#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 namespace {

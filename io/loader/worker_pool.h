@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/loader/batch_job.h"
+#include "io/metrics/loader_meter.h"
 
 namespace stoker {
 

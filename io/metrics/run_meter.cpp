@@ -108,6 +108,11 @@ void RunMeter::set_cache(const CacheEvidence& evidence) {
   state_.cache = evidence;
 }
 
+void RunMeter::set_window_idle(double share) {
+  const std::lock_guard lock(mutex_);
+  state_.window_idle = share;
+}
+
 void RunMeter::set_error(const std::string& error) {
   const std::lock_guard lock(mutex_);
   state_.error = error;

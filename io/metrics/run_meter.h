@@ -18,6 +18,7 @@ namespace stoker {
 
 // What a run is; does not change.
 struct RunInfo {
+    
   std::string name;
   std::string directory;
   std::string config_hash;
@@ -26,9 +27,9 @@ struct RunInfo {
   std::string loader;
   std::string checkpoint;  // type; "none" without
   std::string precision;
-  std::string device;         // its name
-  std::string timing_method;  // "host", "events" or "emulated"
-    bool emulated = false;      // the device is
+  std::string device;           // its name
+  std::string timing_method;    // "host", "events" or "emulated"
+  bool emulated = false;        // the device is
   std::optional<unsigned> gpu;  // NVML's index
 
   int64_t batch_size = 0;
@@ -37,9 +38,9 @@ struct RunInfo {
   int64_t world_size = 1;
   int64_t steps_planned = 0;
   int64_t first_step = 0;  // finished before a resume
-    double started_unix_s = 0;
+  double started_unix_s = 0;
   std::vector<std::pair<std::string, std::string>> build;  // version, revision, compiler, ...
-  std::vector<std::string> paths;  // of the run directory and the tiers
+  std::vector<std::string> paths;                          // of the run directory and the tiers
 };
 
 enum class RunPhase { setup, train, eval, flush, done, stopped, failed };
@@ -84,11 +85,13 @@ class RunMeter {
   void beat();
   // After every step. queue_fill: of the queue before the trainer.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
-    void set_first_batch(double seconds);  // since the loop began
+  void set_first_batch(double seconds);  // since the loop began
   void set_loss(double loss, double learning_rate);
   void set_accuracy(const RunAccuracy& accuracy);
   void set_evaluated(int64_t batches, int64_t images);
   void set_cache(const CacheEvidence& evidence);
+  // Of the newest window of a profiler: share in which no kernel ran.
+  void set_window_idle(double share);
   void set_error(const std::string& error);
   // Where the ledger says what the trainer is doing.
   std::atomic<Segment>& segment() { return segment_; }
@@ -97,7 +100,7 @@ class RunMeter {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
     RunTotals totals;
-        std::optional<double> first_batch_s;
+    std::optional<double> first_batch_s;
     std::optional<double> loss;
     std::optional<double> learning_rate;
     std::optional<RunAccuracy> accuracy;
@@ -110,6 +113,7 @@ class RunMeter {
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;
+    std::optional<double> window_idle;
     std::string error;
   };
   State state() const;

@@ -118,16 +118,23 @@ bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
 }
 
 Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
-              double stalled_after_s) {
+              const std::vector<TierMeter::State>& tiers, double stalled_after_s) {
   Verdict verdict;
   if (run.phase == RunPhase::failed) {
     return {Verdict::Level::failed, "The run failed: " + run.error, {}};
   }
   if (!makes_progress(run, stalled_after_s)) {
-    return {Verdict::Level::stalled,
-            fmt::format("Stalled: nothing has moved for {:.0f} s; the trainer is in {}.",
-                        run.since_beat_s, segment_name(run.segment)),
-            evidence_of(run, loader)};
+    verdict = {Verdict::Level::stalled,
+               fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.",
+                           run.since_beat_s, segment_name(run.segment)),
+               {}};
+    for (const TierMeter::State& tier : tiers) {
+      if (tier.in_flight == 0) continue;
+      verdict.evidence.push_back(
+          fmt::format("{} operations under way on tier '{}'", tier.in_flight, tier.name));
+    }
+    verdict.evidence.push_back(fmt::format("{} of {} workers busy", loader.busy, loader.workers));
+    return verdict;
   }
   const DeviceTime& device = run.totals.device;
   if (device.observed <= 0) return {Verdict::Level::unknown, "No step has finished yet.", {}};

@@ -33,7 +33,8 @@ struct Verdict {
 const char* to_string(Verdict::Level level);
 
 // `loader`: of the training split. stalled_after_s: so long without progress is no training.
-Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader, double stalled_after_s);
+Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
+              const std::vector<TierMeter::State>& tiers, double stalled_after_s);
 
 // Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.
 bool makes_progress(const RunMeter::State& run, double stalled_after_s);

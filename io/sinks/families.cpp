@@ -1,10 +1,21 @@
 #include "io/sinks/families.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
 
 namespace stoker {
 namespace {
+
+// The names that every client library of Prometheus gives to these.
+constexpr std::array<std::string_view, 7> kStandard{"process_cpu_seconds_total",
+                                                    "process_resident_memory_bytes",
+                                                    "process_virtual_memory_bytes",
+                                                    "process_open_fds",
+                                                    "process_max_fds",
+                                                    "process_threads",
+                                                    "process_start_time_seconds"};
 
 prometheus::ClientMetric with_labels(const Families::Labels& labels) {
   prometheus::ClientMetric metric;
@@ -15,7 +26,7 @@ prometheus::ClientMetric with_labels(const Families::Labels& labels) {
 }  // namespace
 
 Families& Families::begin(const char* name, const char* help, prometheus::MetricType type) {
-  const bool standard = std::string_view(name).starts_with("process_");
+  const bool standard = std::ranges::find(kStandard, name) != kStandard.end();
   families_.push_back({standard ? name : std::string("stoker_") + name, help, type, {}});
   return *this;
 }

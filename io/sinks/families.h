@@ -22,7 +22,7 @@ class Families {
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
   // Begins a family; its values follow. Names get the prefix "stoker_", unless they are
-  // standard ones ("process_...").
+  // standard ones ("process_open_fds").
   Families& counter(const char* name, const char* help);
   Families& gauge(const char* name, const char* help);
   Families& histogram(const char* name, const char* help);
@@ -43,6 +43,9 @@ class Families {
 
   std::vector<prometheus::MetricFamily> families_;
 };
+
+// What tells runs apart: the name of the directory.
+std::string run_label(const RunInfo& info);
 
 // The catalogue, by subject.
 void add_run(Families& out, const RunMeter::State& run);

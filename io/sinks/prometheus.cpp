@@ -15,6 +15,7 @@
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
 #include "io/sinks/exposition.h"
+#include "io/sinks/families.h"
 #include "io/sinks/http_client.h"
 #include "io/sinks/http_server.h"
 #include "io/sinks/status.h"
@@ -126,7 +127,9 @@ class Prometheus final : public MetricsSink {
     const nlohmann::json targets = {
         {{"targets", {Scalar<HttpAddress>::format(server_.address().destination())}},
          {"labels",
-          {{"run", info.name}, {"rank", std::to_string(info.rank)}, {"loader", info.loader}}}}};
+          {{"run", run_label(info)},
+           {"rank", std::to_string(info.rank)},
+           {"loader", info.loader}}}}};
     write_file(inputs_.run_dir + "/targets.json", targets.dump(2) + "\n");
   }
 

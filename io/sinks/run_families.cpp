@@ -7,13 +7,17 @@ std::string share(int64_t k) { return std::to_string(k); }
 
 }  // namespace
 
+std::string run_label(const RunInfo& info) {
+  return info.directory.substr(info.directory.rfind('/') + 1);
+}
+
 void add_run(Families& out, const RunMeter::State& run) {
   const RunInfo& info = run.info;
   Families::Labels build;
   for (const auto& [name, value] : info.build) build.emplace_back(name, value);
   out.gauge("build_info", "Build of this binary; always 1.").add(1, build);
   out.gauge("run_info", "What this run is; config is the hash of the resolved YAML; always 1.")
-      .add(1, {{"run", info.name},
+      .add(1, {{"run", run_label(info)},
                {"config", info.config_hash},
                {"loader", info.loader},
                {"dataset", info.dataset},
@@ -108,6 +112,10 @@ void add_device(Families& out, const RunMeter::State& run) {
             "Accelerator utilisation as MLPerf Storage defines it: compute / total, without the "
             "first step.");
   if (run.totals.au) out.add(*run.totals.au, {{"device", device}});
+  out.gauge("device_window_idle_ratio",
+            "Share of the newest profiler window (metrics.profile) in which no kernel ran, gaps "
+            "inside steps included.");
+  if (run.window_idle) out.add(*run.window_idle, {{"device", device}});
 }
 
 void add_gpu(Families& out, const std::string& device, const GpuReadings& gpu) {

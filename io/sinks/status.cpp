@@ -146,7 +146,8 @@ json status_json(const Hub& hub, double stalled_after_s) {
   const RunMeter::State run = hub.run().state();
   const std::vector<HistoryPoint> points = hub.run().history();
   const std::vector<LoaderMeter::State> loaders = hub.loaders();
-  const Verdict verdict = judge(run, loaders.front(), stalled_after_s);
+  const std::vector<TierMeter::State> tiers = hub.tiers();
+  const Verdict verdict = judge(run, loaders.front(), tiers, stalled_after_s);
   json result = {{"schema_version", 1},
                  {"now_unix_s", unix_now()},
                  {"run", run_json(run.info)},
@@ -175,7 +176,7 @@ json status_json(const Hub& hub, double stalled_after_s) {
       result["loaders"].push_back(loader_status(loader, run));
     }
   }
-  for (const TierMeter::State& tier : hub.tiers()) result["tiers"].push_back(tier_status(tier));
+  for (const TierMeter::State& tier : tiers) result["tiers"].push_back(tier_status(tier));
   return result;
 }
 

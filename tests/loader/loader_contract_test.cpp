@@ -5,6 +5,7 @@
 
 #include "io/loader/batch_job.h"
 #include "io/loader/loader.h"
+#include "io/metrics/loader_meter.h"
 #include "tests/support/errors.h"
 #include "tests/support/fakes.h"
 
@@ -21,11 +22,13 @@ struct Rig {
         parse_yaml("{type: " + type + ", batch_size: 8, digest: true, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
-        .create({dataset, decoder, device, split, 7, [](const std::string&) {}});
+        .create({dataset, decoder, device, split, 7, [](const std::string&) {}, meter});
   }
   FakeDataset dataset;
   FakeDecoder decoder;
   FakeDevice device;
+  Tracer tracer;
+  LoaderMeter meter{"train", tracer};
 };
 
 struct Seen {

@@ -4,6 +4,7 @@
 
 #include "io/loader/failure_budget.h"
 #include "io/loader/loader.h"
+#include "io/metrics/loader_meter.h"
 #include "tests/support/errors.h"
 #include "tests/support/fakes.h"
 
@@ -19,7 +20,7 @@ struct Rig {
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
         .create({dataset, decoder, device, Split::train, 7,
-                 [this](const std::string& text) { remark = text; }});
+                 [this](const std::string& text) { remark = text; }, meter});
   }
   // Waits until nothing moves any more.
   int64_t settled() {
@@ -31,6 +32,8 @@ struct Rig {
     return decoder.decoded();
   }
   FakeDataset dataset{40};
+  Tracer tracer;
+  LoaderMeter meter{"train", tracer};
   FakeDecoder decoder;
   FakeDevice device;
   std::string remark;

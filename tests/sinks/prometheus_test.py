@@ -150,7 +150,8 @@ class PrometheusTest(unittest.TestCase):
         self.assertEqual(value(saved, "stoker_step"), 40)
         targets = json.loads((self.run_directory() / "targets.json").read_text())
         self.assertEqual(targets, [{"targets": [f"127.0.0.1:{self.port}"],
-                                    "labels": {"run": "watched", "rank": "0", "loader": "prefetched"}}])
+                                    "labels": {"run": self.run_directory().name, "rank": "0",
+                                               "loader": "prefetched"}}])
 
     def test_health_is_progress(self):
         # A tier that takes 30 s for a read: alive, and no training.

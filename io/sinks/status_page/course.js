@@ -13,6 +13,7 @@ const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_s
 
 const charts = {
   history: null,
+  row: -1,
   all: {
     segments: new Chart("segments", stackSpec("segments", SEGMENTS, (name) => name, "whole")),
     idle: new Chart("idle", stackSpec("idle", CAUSES, (name) => CAUSE_COLOURS[name], "part")),
@@ -37,6 +38,8 @@ const charts = {
       const turned = chart.spec.stacked ? rows.map(([x, ...values]) => [x, ...values.reverse()]) : rows;
       chart.draw(chart.spec.stacked ? [...chart.spec.names].reverse() : chart.spec.names, turned);
     }
+    // Drawing anew takes the cursor away.
+    if (this.row >= 0) this.select(this.row, null);
   },
 
   rows(spec) {
@@ -53,6 +56,7 @@ const charts = {
   select(row, source) {
     const last = (this.history?.t.length ?? 0) - 1;
     const at = Math.min(row, last);
+    this.row = at;
     for (const chart of Object.values(this.all)) {
       if (!chart.graph) continue;
       chart.tell(at, this.history);

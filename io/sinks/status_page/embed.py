@@ -39,11 +39,13 @@ def inline_source(text):
 def page(dygraphs):
     licence = (HERE / "dygraphs-licence.txt").read_text().strip()
     library = (dygraphs / "dygraph.min.js").read_text()
-    # Its map is a file of its own, and this page has no other files.
-    library = re.sub(r"\s*//# sourceMappingURL=\S*\s*\Z", "\n", library)
+    library_style = (dygraphs / "dygraph.min.css").read_text()
+    # Their maps are files of their own, and this page has no other files.
+    library = re.sub(r"//# sourceMappingURL=\S*\s*\Z", "\n", library)
+    library_style = re.sub(r"/\*# sourceMappingURL=[^*]*\*/\s*\Z", "\n", library_style)
     own = "".join(f"// {name}\n{(HERE / name).read_text()}" for name in SCRIPTS)
     parts = {
-        "STYLE": (dygraphs / "dygraph.min.css").read_text().split("/*# sourceMapping")[0] + (HERE / "page.css").read_text(),
+        "STYLE": library_style + (HERE / "page.css").read_text(),
         "DYGRAPHS": f"/*\n{licence}\n*/\n{library}",
         "SCRIPT": f'(() => {{\n"use strict";\n{own}}})();\n',
     }

@@ -75,6 +75,7 @@ const FORMATS = {
   word: (value) => value.charAt(0).toUpperCase() + value.slice(1),
   level: (value) => LEVELS[value] ?? String(value),
   count: (value) => grouped(value),
+  tally: (value) => (value < 1e7 ? grouped(value) : scaled(value, 1000, ["", "k", "M", "G", "T"])),
   amount: (value) => (Number.isInteger(value) ? grouped(value) : digits(value)),
   rate: (value) => digits(value),
   per_second: (value) => `${digits(value)}/s`,

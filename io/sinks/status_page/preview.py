@@ -4,6 +4,7 @@
 preview.py [SCENARIO] [--port N]   then open the address it prints; without SCENARIO it lists them
 """
 import argparse
+import contextlib
 import http.server
 import json
 import math
@@ -81,7 +82,8 @@ def checkpoints(step, failing=False):
     return {"saved": 32, "failed": 2 if failing else 0, "skipped": 0, "replaced": 0, "drained": 31,
             "drain_retries": 6 if failing else 0, "drains_left": 1, "saved_step": step - 40, "durable_step": step - 240,
             "work_at_risk": 240, "set_bytes": 489341952, "degraded": failing,
-            "last_error": "tier slow: write step-0000006200/state.safetensors: No space left on device" if failing else "",
+            "last_error": "tier slow: write step-0000006200/state.safetensors: No space left on device" if failing
+            else "",
             "parts": {"blocked": part(32, 0.212), "snapshot": part(32, 0.188), "write": part(32, 0.61),
                       "save": part(32, 0.83), "drain": part(31, 4.9), "restore": part(0, 0)}}
 
@@ -98,8 +100,9 @@ def status(history, verdict, **changes):
         "run": {"name": "alexnet-caltech101", "directory": "runs/alexnet-caltech101-20261121-120006-6522-df3f",
                 "config_hash": "9f31c07ad2b84e10", "model": "alexnet", "dataset": "caltech101",
                 "loader": "device_prefetched", "checkpoint": "burst_buffer", "precision": "fp32",
-                "device": "NVIDIA H100 80GB HBM3", "timing_method": "events", "device_emulated": False, "batch_size": 64,
-                "rank": 0, "world_size": 1, "started_unix_s": now - wall - 3, "first_step": 0, "version": "0.1.0 299f7ea"},
+                "device": "NVIDIA H100 80GB HBM3", "timing_method": "events", "device_emulated": False,
+                "batch_size": 64, "rank": 0, "world_size": 1, "started_unix_s": now - wall - 3, "first_step": 0,
+                "version": "0.1.0 299f7ea"},
         "phase": "train", "error": "",
         "health": {"healthy": True, "since_progress_s": 0.021, "stalled_after_s": 120, "segment": "compute"},
         "progress": {"step": step, "steps_planned": max(planned, int(1.6 * step)), "epoch": step * 64 // 9144,
@@ -114,8 +117,8 @@ def status(history, verdict, **changes):
                    "idle_s": {name: wall * share for name, share in idle.items()}, "idle_share": sum(idle.values()),
                    "idle_share_by_cause": idle, "au": 1 - sum(idle.values()) * 0.98},
         "loaders": [loader(wall)],
-        "cache": {"asked_bytes": 25141760000, "storage_bytes": 557784000, "files_looked_at": 512, "resident_before": 0.021,
-                  "resident": 0.994, "verdict": "warm",
+        "cache": {"asked_bytes": 25141760000, "storage_bytes": 557784000, "files_looked_at": 512,
+                  "resident_before": 0.021, "resident": 0.994, "verdict": "warm",
                   "text": "2.2 % of what was asked for came from the block device: this run measures the page cache."},
         "tiers": [tier("data", "posix", False, [(op, 412160, each, size) for op, each, size in OPERATIONS]),
                   tier("fast", "posix", False, [("write", 960, 0.0041, 16777216), ("sync", 64, 0.021, 0)]),
@@ -149,10 +152,10 @@ def running():
 
 
 def finished():
-    return status(points(154.8, 155, CALM, rate=3170), verdict(
-        "moderate", "Not input-bound; the device was idle 9.1 % of the time, mostly in evaluations.",
-        "device idle by cause: host 8.1 %, data 0.5 %"), phase="done", progress__eta_s=0, device__idle_share=0.091,
-        progress__step=9000, progress__steps_planned=9000, health__segment="other", ledger__io_share=0.0613)
+    return status(points(154.8, 155, CALM | {"data_wait": 0.07}, rate=3170), verdict(
+        "moderate", "The trainer waited 7 % of its time for data; most of it was the device's, too.",
+        "device idle by cause: data 6.7 %, host 1.6 %"), phase="done", progress__eta_s=0,
+        progress__step=9000, progress__steps_planned=9000, health__segment="other")
 
 
 def input_bound():
@@ -179,18 +182,21 @@ def checkpointing():
         "checkpoint_bound", "Checkpoints cost 5 % of the run, and the slow tier does not take them.",
         "two sets were given up: No space left on device"), phase="flush", health__segment="checkpoint_stall")
     state["checkpoint"] = checkpoints(state["progress"]["step"], failing=True)
-    state["tiers"][2] = tier("slow", "emulated", True, [("write", 930, 0.084, 16777216)], [("write", 28, 2), ("sync", 5, 4)])
+    state["tiers"][2] = tier("slow", "emulated", True, [("write", 930, 0.084, 16777216)], [("write", 28, 2),
+                                                                                           ("sync", 5, 4)])
     return state
 
 
 def three_weeks():
     return status(points(21 * 86400, 512, CALM, stalls=0.3, rate=3170), verdict(
-        "fine", "The device is fed.", "I/O share 0.6 %"), progress__accuracy=None)
+        "fine", "The device is fed.", "I/O share 0.6 %"), progress__accuracy=None,
+        loaders=[loader(21 * 86400, items=5469494208)],
+        tiers=[tier("data", "posix", False, [(op, 5469494208, each, size) for op, each, size in OPERATIONS])])
 
 
 def failed():
-    return status(points(12, 24, CALM, rate=3170), verdict("failed", "The run has ended with an error."), phase="failed",
-                  error="<b>dataset</b>: 101_ObjectCategories/crab/image_0042.jpg: premature end of the file (offset 8192)",
+    return status(points(12, 24, CALM, rate=3170), verdict("failed", "The run has ended with an error."),
+                  phase="failed", error="<b>dataset</b>: crab/image_0042.jpg: premature end of the file (offset 8192)",
                   health__segment="other", progress__eta_s=None)
 
 
@@ -200,8 +206,8 @@ def minimal():
             "device": {"idle_share": None}, "verdict": {"level": "unknown", "text": "", "evidence": []}}
 
 
-SCENARIOS = {make.__name__: make for make in (running, finished, input_bound, stalled, checkpointing, three_weeks, failed,
-                                              minimal)}
+SCENARIOS = {make.__name__: make for make in (running, finished, input_bound, stalled, checkpointing, three_weeks,
+                                              failed, minimal)}
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -229,7 +235,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):  # the page was left meanwhile
+            self.wfile.write(body)
 
     def log_message(self, *_):
         pass

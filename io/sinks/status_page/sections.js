@@ -19,7 +19,7 @@ const STAGE_COLUMNS = (base) => [
   { head: "mean", key: "mean_s", format: "seconds" },
   { head: "p99", key: "p99_s", format: "seconds" },
   { head: "capacity", key: "capacity_per_s", format: "per_second" },
-  { head: "items", key: "items", format: "count" },
+  { head: "items", key: "items", format: "tally" },
   { head: "time", key: "seconds", format: "seconds" },
   { head: "data", key: "bytes", format: "bytes" },
 ];
@@ -60,7 +60,7 @@ function showLoaders(status) {
 
 const OPERATION_COLUMNS = (tier, base) => [
   { head: "operation", key: "op", format: "name" },
-  { head: "count", key: "count", format: "count" },
+  { head: "count", key: "count", format: "tally" },
   { head: "data", key: "bytes", format: "bytes" },
   { head: "rate", key: "bytes_per_s", format: "bytes_per_second" },
   { head: "mean", key: "mean_s", format: "seconds" },

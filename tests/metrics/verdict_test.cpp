@@ -1,0 +1,103 @@
+#include "io/metrics/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kStalledAfter = 120;
+
+// A run of 100 s of which the device lost a share to a cause.
+RunMeter::State run_with(IdleCause cause, double share) {
+  RunMeter::State run;
+  run.phase = RunPhase::train;
+  run.totals.steps = 10;
+  run.totals.wall_s = run.totals.device.observed = 100;
+  run.totals.device.idle[static_cast<size_t>(cause)] = 100 * share;
+  run.totals.device.busy = 100 * (1 - share);
+  return run;
+}
+
+LoaderMeter::State loader_with(int64_t read_ms, int64_t decode_ms, int64_t wait_ms) {
+  LoaderMeter::State loader;
+  loader.split = "train";
+  loader.workers = 4;
+  loader.stages[static_cast<size_t>(Stage::read)].ns = read_ms * 1'000'000;
+  loader.stages[static_cast<size_t>(Stage::decode)].ns = decode_ms * 1'000'000;
+  loader.stages[static_cast<size_t>(Stage::wait)].ns = wait_ms * 1'000'000;
+  return loader;
+}
+
+Verdict judge_of(const RunMeter::State& run, const LoaderMeter::State& loader = {}) {
+  return judge(run, loader, {}, kStalledAfter);
+}
+
+TEST(Verdict, TheThresholdsAreFiveAndTwentyPercent) {
+  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.049)).level, Verdict::Level::fine);
+  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.051)).level, Verdict::Level::moderate);
+  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.199)).level, Verdict::Level::moderate);
+  EXPECT_EQ(judge_of(run_with(IdleCause::data, 0.201)).level, Verdict::Level::input_bound);
+  EXPECT_EQ(judge_of(run_with(IdleCause::h2d, 0.5)).level, Verdict::Level::input_bound);
+  EXPECT_EQ(judge_of(run_with(IdleCause::checkpoint, 0.5)).level, Verdict::Level::checkpoint_bound);
+  EXPECT_EQ(judge_of(run_with(IdleCause::host, 0.5)).level, Verdict::Level::host_bound);
+}
+
+TEST(Verdict, NamesTheStageThatBinds) {
+  const RunMeter::State run = run_with(IdleCause::data, 0.6);
+  EXPECT_THAT(judge_of(run, loader_with(900, 100, 0)).text,
+              HasSubstr("90 % of the loader's work is reading"));
+  EXPECT_THAT(judge_of(run, loader_with(100, 900, 10)).text,
+              HasSubstr("decoding, and its 4 workers are busy"));
+  EXPECT_THAT(judge_of(run, loader_with(100, 900, 3000)).text, HasSubstr("workers wait 75 %"));
+}
+
+TEST(Verdict, ASyncLoaderIsToldOfTheOthers) {
+  RunMeter::State run = run_with(IdleCause::data, 0.6);
+  run.info.loader = "sync";
+  EXPECT_THAT(judge_of(run, loader_with(100, 900, 0)).text, HasSubstr("loader.type=prefetched"));
+}
+
+TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
+  RunMeter::State run = run_with(IdleCause::data, 0.01);
+  run.since_beat_s = kStalledAfter + 1;
+  run.segment = Segment::data_wait;
+  TierMeter::State tier;
+  tier.name = "data";
+  tier.in_flight = 3;
+  const Verdict verdict = judge(run, {}, {tier}, kStalledAfter);
+  EXPECT_EQ(verdict.level, Verdict::Level::stalled);
+  EXPECT_THAT(verdict.text, HasSubstr("data_wait"));
+  EXPECT_THAT(verdict.evidence, testing::Contains("3 operations under way on tier 'data'"));
+  run.phase = RunPhase::flush;  // what waits for a slow tier is no stall of the training
+  EXPECT_NE(judge_of(run).level, Verdict::Level::stalled);
+}
+
+TEST(Verdict, NothingObservedIsUnknownAndAFailureIsNamed) {
+  RunMeter::State run;
+  EXPECT_EQ(judge_of(run).level, Verdict::Level::unknown);
+  run.phase = RunPhase::failed;
+  run.error = "no space left";
+  EXPECT_THAT(judge_of(run).text, HasSubstr("no space left"));
+}
+
+TEST(CacheVerdict, ComparesWhatWasAskedForWithWhatBlockDevicesDelivered) {
+  LoaderMeter::State loader;
+  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::unknown);
+  loader.stages[static_cast<size_t>(Stage::read)].bytes = 1000;
+  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::unknown);  // not measured
+  loader.storage_bytes = 49;
+  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::warm);
+  EXPECT_THAT(judge_cache({}, loader).text, HasSubstr("does not measure the storage"));
+  loader.storage_bytes = 500;
+  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::mixed);
+  loader.storage_bytes = 1100;  // with read-ahead
+  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::cold);
+  EXPECT_THAT(judge_cache({200, 0.25, {}}, loader).text,
+              HasSubstr("held 25 % of the data (200 files"));
+}
+
+}  // namespace
+}  // namespace stoker
