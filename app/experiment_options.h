@@ -7,7 +7,7 @@
 
 #include "app/optimizer/optimizer.h"
 #include "app/precision.h"
-#include "app/profile_window.h"
+#include "app/profile_options.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"

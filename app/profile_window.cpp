@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/metrics/run_meter.h"
+
 namespace stoker {
 namespace {
 

@@ -3,26 +3,14 @@
 #include <cstdint>
 #include <string>
 
-#include "io/core/config.h"
+#include "app/profile_options.h"
 #include "io/core/notify.h"
 #include "io/device/device.h"
-#include "io/metrics/run_meter.h"
+#include "io/metrics/clock.h"
 
 namespace stoker {
 
-struct ProfileOptions {
-  int64_t every_steps = 0;
-  int64_t steps = 5;
-  template <class V>
-  void visit(V& v) {
-    v("every_steps", every_steps,
-      "0: never; else a window of LibTorch's profiler (Kineto; CUPTI on a GPU) begins after every "
-      "so many steps",
-      Limits{0, 1e9});
-    v("steps", steps, "length of a window", Limits{1, 1e6});
-  }
-  void check(const Section& section) const;
-};
+class RunMeter;
 
 // Opt-in windows of LibTorch's profiler: each leaves profile-<step>.json (Chrome trace) in the run
 // directory, and on a GPU the share of the window in which no kernel ran, gaps inside steps

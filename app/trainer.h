@@ -8,6 +8,7 @@
 #include "app/cache_watch.h"
 #include "app/digest_log.h"
 #include "app/experiment.h"
+#include "app/profile_window.h"
 #include "app/progress.h"
 #include "app/run_checkpoints.h"
 #include "app/run_directory.h"

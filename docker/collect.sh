@@ -22,6 +22,8 @@ libraries() {
 
 below_torch() { grep "^$torch/" || true; }
 
+licences() { find "$torch" -ipath '*.dist-info/*license*' -type f; }
+
 copy() {  # of the paths on standard input
   mkdir -p "$out/libtorch"
   sed "s|^$torch/||" | (cd "$torch" && xargs -r cp --parents -t "$out/libtorch")
@@ -58,7 +60,7 @@ case $kind in
     libraries "${program[@]}" | grep -v -e "^$torch/" -e "^$install/" | packages >"$out/packages"
     {
       libraries "${program[@]}" | below_torch
-      find "$torch" -path '*/licenses/*' -type f -o -path '*.dist-info/*LICENSE*' -type f
+      licences
     } | sort -u | copy
     ;;
   cuda)
@@ -66,7 +68,7 @@ case $kind in
     {
       printf '%s\n' "${opened[@]}"
       libraries "${opened[@]}" | below_torch
-      find "$torch/nvidia" "$torch" -maxdepth 2 -path '*.dist-info/*LICENSE*' -type f
+      licences
     } | sort -u | comm -23 - <(libraries "${program[@]}" | below_torch) | copy
     ;;
   *)

@@ -1,8 +1,5 @@
 #include "io/checkpoint/crc32c.h"
 
-#include <isa-l.h>
-
-#include <algorithm>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -71,19 +68,6 @@ uint32_t copy_cached(uint8_t* to, Bytes bytes, uint32_t before) {
 }
 
 }  // namespace
-
-uint32_t crc32c(Bytes bytes, uint32_t before) {
-  // ISA-L takes an int, and neither inverts at the start nor at the end.
-  constexpr size_t most = size_t{1} << 30;
-  uint32_t remainder = ~before;
-  while (!bytes.empty()) {
-    const Bytes part = bytes.first(std::min(most, bytes.size()));
-    remainder =
-        crc32_iscsi(const_cast<uint8_t*>(part.data()), static_cast<int>(part.size()), remainder);
-    bytes = bytes.subspan(part.size());
-  }
-  return ~remainder;
-}
 
 // The first part's remainder is multiplied by x^8 for each byte that follows; the inversions at
 // start and end cancel out. The power is made by squaring, a bit of the length at a time.

@@ -5,21 +5,18 @@
 namespace stoker {
 namespace {
 
-// Of one span as a tier records it: two readings of the clock and a tally. The best of several
-// rounds, as a lost time slice is not its cost.
-double measure_span() {
-  constexpr int kRounds = 8, kSpans = 256;
-  ThreadSlots<Tally> tallies;
+// Seconds that one `action` takes: the best of several rounds, as a lost time slice is not its
+// cost.
+template <class F>
+double cost_of(F action) {
+  constexpr int kRounds = 8, kActions = 256;
   Clock::duration best = Clock::duration::max();
   for (int round = 0; round < kRounds; ++round) {
     const TimePoint begin = Clock::now();
-    for (int i = 0; i < kSpans; ++i) {
-      const TimePoint from = Clock::now();
-      tallies.here().add(Clock::now() - from, 1);
-    }
+    for (int i = 0; i < kActions; ++i) action(i);
     best = std::min(best, Clock::now() - begin);
   }
-  return seconds(best) / kSpans;
+  return seconds(best) / kActions;
 }
 
 }  // namespace
@@ -38,7 +35,12 @@ const char* to_string(Overhead part) {
   return "scrape";
 }
 
-Hub::Hub() : span_cost_s_(measure_span()) {}
+Hub::Hub() {
+  ThreadSlots<Tally> tallies;
+  tally_s_ = cost_of([&](int i) { tallies.here().add(std::chrono::microseconds(i), 1); });
+  TimePoint last;
+  clock_s_ = cost_of([&](int) { last = std::max(last, Clock::now()); });
+}
 
 TierMeter& Hub::add_tier(const std::string& name, const std::string& type, bool emulated) {
   const std::lock_guard lock(mutex_);
@@ -62,14 +64,17 @@ std::array<double, kOverheads> Hub::overhead_s() const {
   for (size_t i = 0; i < kOverheads; ++i) {
     result[i] = 1e-9 * static_cast<double>(overhead_ns_[i].load());
   }
-  int64_t spans = 0;
+  int64_t operations = 0, stages = 0;
   for (const TierMeter::State& tier : tiers()) {
-    for (const auto& op : tier.ops) spans += op.count;
+    for (const auto& op : tier.ops) operations += op.count;
   }
   for (const LoaderMeter::State& loader : loaders()) {
-    for (const auto& stage : loader.stages) spans += stage.count;
+    for (const auto& stage : loader.stages) stages += stage.count;
   }
-  result[static_cast<size_t>(Overhead::spans)] += span_cost_s_ * static_cast<double>(spans);
+  // A stage begins with the reading that ended the one before.
+  result[static_cast<size_t>(Overhead::spans)] +=
+      static_cast<double>(operations) * (2 * clock_s_ + tally_s_) +
+      static_cast<double>(stages) * (clock_s_ + tally_s_);
   return result;
 }
 

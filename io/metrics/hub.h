@@ -27,13 +27,13 @@ class Hub {
  public:
   Hub();
 
-    RunMeter& run() { return run_; }
+  RunMeter& run() { return run_; }
   const RunMeter& run() const { return run_; }
   CheckpointMeter& checkpoints() { return checkpoints_; }
   const CheckpointMeter& checkpoints() const { return checkpoints_; }
   LoaderMeter& train_loader() { return train_; }
   LoaderMeter& test_loader() { return test_; }
-    Tracer& tracer() { return tracer_; }
+  Tracer& tracer() { return tracer_; }
   const Tracer& tracer() const { return tracer_; }
   // Valid as long as the hub.
   TierMeter& add_tier(const std::string& name, const std::string& type, bool emulated);
@@ -42,10 +42,10 @@ class Hub {
   std::vector<LoaderMeter::State> loaders() const { return {train_.state(), test_.state()}; }
 
   // Time spent on measuring. Spans (operations of tiers and stages of loaders) are not timed one by
-  // one: what they cost was measured when the hub was made, and they are counted.
+  // one: what a reading of the clock and a tally cost was measured when the hub was made, and they
+  // are counted.
   void add_overhead(Overhead part, Clock::duration took);
   std::array<double, kOverheads> overhead_s() const;
-  double span_cost_s() const { return span_cost_s_; }
 
  private:
   Tracer tracer_;
@@ -56,7 +56,8 @@ class Hub {
   mutable std::mutex mutex_;
   std::deque<TierMeter> tiers_;
   std::array<std::atomic<int64_t>, kOverheads> overhead_ns_{};
-  double span_cost_s_ = 0;
+  double clock_s_ = 0;  // of one reading
+  double tally_s_ = 0;
 };
 
 // Adds the time from here to the end of the scope to the overhead.

@@ -1,6 +1,9 @@
 #include "io/metrics/run_meter.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 
 namespace stoker {
 namespace {
@@ -75,6 +78,9 @@ void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill
     data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));
     state_.last_step_unix_s = unix_now();
     beat_ = Clock::now();
+    if (epochs_.empty() || epochs_.back().second != totals.epoch) {
+      epochs_.emplace_back(state_.totals.step + 1, totals.epoch);
+    }
   }
   state_.totals = totals;
 }
@@ -131,6 +137,14 @@ RunMeter::State RunMeter::state() const {
 std::vector<HistoryPoint> RunMeter::history() const {
   const std::lock_guard lock(mutex_);
   return history_.points();
+}
+
+std::optional<int64_t> RunMeter::epoch_of(int64_t step) const {
+  const std::lock_guard lock(mutex_);
+  if (epochs_.empty() || step < epochs_.front().first || step > state_.totals.step) return {};
+  return std::prev(std::upper_bound(epochs_.begin(), epochs_.end(),
+                                    std::pair(step, std::numeric_limits<int64_t>::max())))
+      ->second;
 }
 
 }  // namespace stoker

@@ -118,6 +118,8 @@ class RunMeter {
   };
   State state() const;
   std::vector<HistoryPoint> history() const;
+  // Of a step that was published. Absent: of another process, or still to come.
+  std::optional<int64_t> epoch_of(int64_t step) const;
 
  private:
   mutable std::mutex mutex_;
@@ -126,6 +128,7 @@ class RunMeter {
   StepTally step_times_;
   StepTally data_waits_;
   History history_;
+  std::vector<std::pair<int64_t, int64_t>> epochs_;  // first step of each, epoch
   std::atomic<Segment> segment_{Segment::other};
 };
 

@@ -60,10 +60,11 @@ class BasicTally {
   using Totals = TallyTotals<kBounds>;
 
   void add(Clock::duration took, uint64_t bytes = 0) {
+    const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
     const auto bucket = static_cast<size_t>(
-        std::lower_bound(kBounds.begin(), kBounds.end(), stoker::seconds(took)) - kBounds.begin());
+        std::lower_bound(kNanoseconds.begin(), kNanoseconds.end(), ns) - kNanoseconds.begin());
     increase(count_, 1);
-    increase(ns_, std::chrono::duration_cast<std::chrono::nanoseconds>(took).count());
+    increase(ns_, ns);
     increase(bytes_, bytes);
     increase(buckets_[bucket], 1);
   }
@@ -80,6 +81,13 @@ class BasicTally {
   }
 
  private:
+  static constexpr auto kNanoseconds = [] {
+    std::array<int64_t, kBounds.size()> result{};
+    for (size_t i = 0; i < result.size(); ++i)
+      result[i] = static_cast<int64_t>(1e9 * kBounds[i] + 0.5);
+    return result;
+  }();
+
   template <class T>
   static void increase(std::atomic<T>& value, std::type_identity_t<T> by) {
     value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);

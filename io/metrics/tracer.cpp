@@ -37,26 +37,18 @@ Tracer::~Tracer() {
 
 std::unique_ptr<Tracer::Subscription> Tracer::subscribe(Window window, Consumer consumer) {
   std::unique_ptr<Subscription> result(new Subscription(*this, window, std::move(consumer)));
-  int64_t finished = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    subscriptions_.push_back(result.get());
-    if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
-    finished = finished_;
-  }
-  at_step(finished);
+  const std::lock_guard lock(mutex_);
+  subscriptions_.push_back(result.get());
+  if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
+  update_windows();
   return result;
 }
 
 Tracer::Subscription::~Subscription() {
   tracer_.deliver();
-  int64_t finished = 0;
-  {
-    const std::scoped_lock lock(tracer_.delivery_, tracer_.mutex_);
-    std::erase(tracer_.subscriptions_, this);
-    finished = tracer_.finished_;
-  }
-  tracer_.at_step(finished);
+  const std::scoped_lock lock(tracer_.delivery_, tracer_.mutex_);
+  std::erase(tracer_.subscriptions_, this);
+  tracer_.update_windows();
 }
 
 void Tracer::Subscription::deliver() {
@@ -68,17 +60,22 @@ void Tracer::Subscription::deliver() {
 void Tracer::at_step(int64_t finished) {
   const std::lock_guard lock(mutex_);
   finished_ = finished;
-  if (subscriptions_.empty() && !active()) return;
-  bool active = false;
+  if (!subscriptions_.empty()) update_windows();
+}
+
+// Under mutex_.
+void Tracer::update_windows() {
+  Clock::rep until = kNever;
   const TimePoint now = Clock::now();
   for (Subscription* s : subscriptions_) {
-    const bool begun = finished >= s->window_.first_step;
-    const bool over = begun && finished - s->window_.first_step >= s->window_.steps;
-    if (begun) s->from_ = std::min(s->from_, now);
-    if (over) s->to_ = std::min(s->to_, now);
-    active |= begun && !over;
+    if (finished_ < s->window_.first_step) continue;
+    s->from_ = std::min(s->from_, now);
+    if (s->failed_ || finished_ - s->window_.first_step >= s->window_.steps) {
+      s->to_ = std::min(s->to_, now);
+    }
+    if (!s->failed_) until = std::max(until, s->to_.time_since_epoch().count());
   }
-  active_.store(active, std::memory_order_relaxed);
+  until_.store(until, std::memory_order_relaxed);
 }
 
 void Tracer::keep(const TraceEvent& event) {
@@ -86,12 +83,14 @@ void Tracer::keep(const TraceEvent& event) {
   const std::lock_guard lock(rows.mutex);
   const int64_t id = thread_id();
   // A thread that ended may have left its number to this one.
-  if (rows.rows.empty() || rows.rows.back().id != id) rows.rows.push_back({id, thread_name(), {}});
+  if (rows.rows.empty() || rows.rows.back().id != id) {
+    rows.rows.push_back({id, thread_name(), {}, thread_number()});
+  }
   keep(rows, event);
 }
 
 void Tracer::record(const char* row, const TraceEvent& event) {
-  if (!active()) return;
+  if (!wanted(event.begin)) return;
   Rows* rows = nullptr;
   {
     const std::lock_guard lock(engines_mutex_);
@@ -123,7 +122,7 @@ std::vector<TraceRow> Tracer::take() {
     if (rows.kept == 0) return;
     for (TraceRow& row : rows.rows) {
       if (row.events.empty()) continue;
-      result.push_back({row.id, row.name, std::exchange(row.events, {})});
+      result.push_back({row.id, row.name, std::exchange(row.events, {}), row.slot});
     }
     rows.rows.erase(rows.rows.begin(), rows.rows.end() - 1);
     rows.kept = 0;
@@ -147,10 +146,10 @@ void Tracer::deliver() {
     for (Subscription* s : subscriptions_) targets.push_back({s, s->from_, s->to_});
   }
   for (const auto& [subscription, from, to] : targets) {
-    if (subscription->error_) continue;
+    if (subscription->failed_) continue;
     try {
       for (const TraceRow& row : rows) {
-        TraceRow part{row.id, row.name, {}};
+        TraceRow part{row.id, row.name, {}, row.slot};
         std::copy_if(row.events.begin(), row.events.end(), std::back_inserter(part.events),
                      [from = from, to = to](const TraceEvent& event) {
                        return event.begin >= from && event.begin < to;
@@ -159,6 +158,9 @@ void Tracer::deliver() {
       }
     } catch (...) {
       subscription->error_ = std::current_exception();
+      const std::lock_guard lock(mutex_);
+      subscription->failed_ = true;
+      update_windows();
     }
   }
 }

@@ -32,6 +32,7 @@ struct TraceRow {
   int64_t id;  // of the thread, or negative
   std::string name;
   std::vector<TraceEvent> events;
+  size_t slot = SIZE_MAX;  // of the thread: its number, which the next one gets when it has ended
 };
 
 // Single events with their times, for those sinks that want them; costs one relaxed load where
@@ -46,9 +47,9 @@ class Tracer {
   };
   using Consumer = std::function<void(const TraceRow&)>;  // called on one thread at a time
 
-  // Gets the events that begin inside its window until it is destroyed; the destructor hands on
-  // those that ended before. Must not outlive the tracer. An exception of the consumer ends it and
-  // is thrown by the next deliver().
+  // Gets the events that begin inside its window, however late they end, until it is destroyed; the
+  // destructor hands on those that ended before. Must not outlive the tracer. After an exception of
+  // the consumer it gets none any more; the next deliver() throws it.
   class Subscription {
    public:
     ~Subscription();
@@ -66,6 +67,7 @@ class Tracer {
     const Consumer consumer_;
     TimePoint from_ = TimePoint::max();  // of its window, once that has begun
     TimePoint to_ = TimePoint::max();
+    bool failed_ = false;  // the consumer threw
     std::exception_ptr error_;
   };
 
@@ -73,11 +75,12 @@ class Tracer {
   ~Tracer();
 
   std::unique_ptr<Subscription> subscribe(Window window, Consumer consumer);
-  bool active() const { return active_.load(std::memory_order_relaxed); }
+  // A window is open.
+  bool active() const { return wanted(TimePoint::max() - Clock::duration(1)); }
 
-  // On the row of the calling thread. Nothing where no window is open.
+  // On the row of the calling thread. Nothing where no window was open when it began.
   void record(const TraceEvent& event) {
-    if (active()) keep(event);
+    if (wanted(event.begin)) keep(event);
   }
   // On a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
@@ -94,13 +97,18 @@ class Tracer {
     size_t kept = 0;
   };
 
+  bool wanted(TimePoint begin) const {
+    return begin.time_since_epoch().count() < until_.load(std::memory_order_relaxed);
+  }
+  void update_windows();
   void keep(const TraceEvent& event);
   void keep(Rows& rows, const TraceEvent& event);
   void deliver();
   std::vector<TraceRow> take();
   void run();
 
-  std::atomic<bool> active_{false};
+  static constexpr Clock::rep kNever = Clock::duration::min().count();
+  std::atomic<Clock::rep> until_{kNever};  // events that begin later are not wanted
   std::atomic<int64_t> recorded_{0};
   std::atomic<int64_t> dropped_{0};
   ThreadSlots<Rows> threads_;

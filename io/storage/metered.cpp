@@ -1,5 +1,7 @@
 #include "io/storage/metered.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -61,6 +63,23 @@ TierOp op_of(FileCall::Op op) {
   }
 }
 
+// Answers that FileTree asks for or tries again after: not every error number is a failure.
+bool expected(FileCall::Op op, int64_t result) {
+  switch (op) {
+    case FileCall::Op::stat:
+    case FileCall::Op::list:
+    case FileCall::Op::remove:
+    case FileCall::Op::remove_directory:
+      return result == -ENOENT || result == -EINTR;
+    case FileCall::Op::lock:
+      return result == -EAGAIN || result == -EINTR;
+    case FileCall::Op::reserve:
+      return result == -EOPNOTSUPP || result == -EINTR;
+    default:
+      return result == -EINTR;
+  }
+}
+
 class MeterLayer final : public FileLayer {
  public:
   explicit MeterLayer(TierMeter& meter) : meter_(meter) {}
@@ -70,8 +89,8 @@ class MeterLayer final : public FileLayer {
     const TierOp op = op_of(call.op);
     const TimePoint begin = Clock::now();
     const int64_t result = next(call);
-    if (result >= 0) {
-      meter_.finished(op, begin, static_cast<uint64_t>(result));
+    if (result >= 0 || expected(call.op, result)) {
+      meter_.finished(op, begin, static_cast<uint64_t>(std::max<int64_t>(0, result)));
     } else {
       meter_.failed(op, static_cast<int>(-result));
     }

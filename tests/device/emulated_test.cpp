@@ -226,7 +226,7 @@ struct Loop {
 
   DeviceRig rig;
   std::atomic<Segment> now{};
-  StepLedger ledger(now);
+  StepLedger ledger{now};
   std::vector<SegmentInterval> segments;
   std::vector<BusyInterval> steps;
   DeviceTime measured;

@@ -95,11 +95,12 @@ TEST(Loader, a_batch_larger_than_the_data_set_is_an_error) {
   Rig rig;
   const Node node = parse_yaml("{type: sync, batch_size: 41}", "t.yaml");
   const auto component = Registry<Loader>::global().parse(Section(node, "", "loader", nullptr));
-  EXPECT_EQ(error_of([&] {
-              component.create({rig.dataset, rig.decoder, rig.device, Split::train, 7, {}});
-            }),
-            "loader: batch_size 41 is larger than this rank's 40 training samples: use a smaller "
-            "batch_size, or drop_last: false");
+  EXPECT_EQ(
+      error_of([&] {
+        component.create({rig.dataset, rig.decoder, rig.device, Split::train, 7, {}, rig.meter});
+      }),
+      "loader: batch_size 41 is larger than this rank's 40 training samples: use a smaller "
+      "batch_size, or drop_last: false");
 }
 
 TEST(Loader, a_rank_outside_the_world_is_an_error) {

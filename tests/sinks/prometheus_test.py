@@ -56,7 +56,7 @@ def get(port, path):
 
 def value(text, series):
     """The value of a series that is written exactly so."""
-    match = re.search(re.escape(series) + r" (\S+)$", text, re.MULTILINE)
+    match = re.search("^" + re.escape(series) + r" (\S+)$", text, re.MULTILINE)
     return None if match is None else float(match.group(1))
 
 
@@ -212,6 +212,7 @@ class PrometheusTest(unittest.TestCase):
                            capture_output=True, timeout=60, check=True)
         finally:
             server.shutdown()
+            server.server_close()
         (path, body), = Pushgateway.pushed
         self.assertEqual(path, "/metrics/job/stoker/rank/0")
         self.assertEqual(value(body, 'stoker_run_phase{phase="done"}'), 1)
@@ -220,7 +221,7 @@ class PrometheusTest(unittest.TestCase):
     def test_a_killed_run_leaves_its_last_state(self):
         with self.running(*EMULATED, sink=", save_seconds: 1") as process:
             path = self.folder / "runs" / "latest" / "metrics.prom"
-            self.until(lambda: value(path.read_text(), "stoker_step") or 0 > 0, "a saved state")
+            self.until(lambda: (value(path.read_text(), "stoker_step") or 0) > 0, "a saved state")
             process.kill()
         self.assertGreater(value(path.read_text(), 'stoker_device_observed_seconds_total{device="emulated"}'), 0)
 

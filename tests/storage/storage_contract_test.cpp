@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "io/core/error.h"
+#include "io/storage/metered.h"
 #include "tests/support/errors.h"
 #include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"
@@ -21,11 +22,19 @@ const std::map<std::string, std::string> kInstances = {
     {"memory", "{type: memory}"},
     {"posix", "{type: posix, root: {}}"},
 };
+constexpr const char* kMetered = "metered";  // posix behind a meter, as an experiment has it
+
+std::vector<std::string> tiers() {
+  std::vector<std::string> names = Registry<Storage>::global().names();
+  names.emplace_back(kMetered);
+  return names;
+}
 
 class StorageContract : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const auto instance = kInstances.find(GetParam());
+    const bool behind_meter = GetParam() == kMetered;
+    const auto instance = kInstances.find(behind_meter ? "posix" : GetParam());
     ASSERT_NE(instance, kInstances.end())
         << "add a line for storage '" << GetParam() << "' to the table in " << __FILE__;
     std::string yaml = instance->second;
@@ -33,14 +42,16 @@ class StorageContract : public testing::TestWithParam<std::string> {
       yaml.replace(at, 2, directory_.path());
     }
     storage_ = make_storage(yaml);
+    if (behind_meter) storage_ = metered(std::move(storage_), meter_);
   }
 
   TemporaryDirectory directory_;
+  Tracer tracer_;
+  TierMeter meter_{"tier", "posix", false, tracer_};
   std::unique_ptr<Storage> storage_;
 };
 
-INSTANTIATE_TEST_SUITE_P(all, StorageContract,
-                         testing::ValuesIn(Registry<Storage>::global().names()),
+INSTANTIATE_TEST_SUITE_P(all, StorageContract, testing::ValuesIn(tiers()),
                          [](const auto& info) { return info.param; });
 
 TEST_P(StorageContract, a_new_tier_is_empty) { EXPECT_EQ(listing(*storage_), ""); }

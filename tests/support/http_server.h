@@ -17,8 +17,8 @@ namespace stoker {
 
 struct HttpResponse {
   std::string status = "200 OK";
-  std::string headers;  // "ETag: \"1\"\r\n"
-  std::string body;
+  std::string headers = {};  // "ETag: \"1\"\r\n"
+  std::string body = {};
   size_t send = std::string::npos;  // bytes of the body before the connection breaks
 };
 

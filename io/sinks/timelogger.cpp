@@ -1,0 +1,180 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/core/file.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/sink.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kUnknown = -1;  // epoch
+constexpr const char* kHeader =
+    "Epoch,Rank,Action Name,Action Description,Start Time,End Time,Time Taken,Process ID,"
+    "Current Thread\n";
+
+// Of a part of a checkpoint's way; null: none.
+const char* checkpoint_description(std::string_view part) {
+  if (part == "snapshot") return "Checkpoint Snapshot";
+  if (part == "write") return "Checkpoint Write";
+  if (part == "drain") return "Checkpoint Drain";
+  if (part == "restore") return "Checkpoint Restore";
+  return nullptr;
+}
+
+struct Span {
+  int64_t thread;
+  TimePoint begin, end;
+};
+
+// time_logger_output/<rank> in the run directory: the records of the TimeLogger of Chowdhury et al.
+// (2018) as CSV. Times are UNIX seconds with microseconds. By their Action Description, in brackets
+// what stands under Epoch:
+//
+//   Training Iteration         from a step's wait for its batch to the next step's [epoch]
+//   Call to Next Batch         that wait, at the begin of the iteration [epoch]
+//   Checkpoint Listener        checkpoints hold up the trainer [step]; every step offers one, so
+//                              there are records of microseconds where none was due
+//   Time to Read Single Image  a thread of a loader reads one sample [-1]
+//   Training Loop              the trainer's first segment to its last [-1]
+//
+// and those that they do not have:
+//
+//   Validation                 an evaluation, outside of iterations [epoch]
+//   Checkpoint Snapshot, Checkpoint Write, Checkpoint Drain, Checkpoint Restore
+//                              parts of a checkpoint's way, beside the training [step of the set]
+//
+// Epochs begin at 0, as in all our files. Their "Load File" and "HDF5 File Read" do not occur:
+// samples are files, and read beside the training rather than inside an iteration.
+class TimeLogger final : public MetricsSink {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  TimeLogger(Options, const Inputs& inputs)
+      : inputs_(inputs),
+        rank_(inputs.hub.run().state().info.rank),
+        directory_(inputs.run_dir + "/time_logger_output"),
+        path_(directory_ + "/" + std::to_string(rank_)) {
+    make_directories(directory_);
+    file_ = open_file("create", path_, O_WRONLY | O_CREAT | O_EXCL);
+    text_ = kHeader;
+    write_text();
+    events_ = inputs_.hub.tracer().subscribe({}, [this](const TraceRow& row) { take(row); });
+  }
+
+  void write(const StepReport&) override {}
+
+  void flush() override {
+    events_->deliver();
+    events_.reset();
+    end_iteration();
+    if (loop_) put(kUnknown, "loop", "Training Loop", *loop_);
+    write_text();
+    if (const int64_t dropped = inputs_.hub.tracer().dropped(); dropped > 0) {
+      inputs_.log(
+          fmt::format("warning: {} lacks some of {} events that came too fast", path_, dropped));
+    }
+  }
+
+ private:
+  struct Iteration {
+    int64_t step;
+    Span wait;
+  };
+
+  // A thread of the tracer's, until events_ is gone.
+  void take(const TraceRow& row) {
+    for (const TraceEvent& event : row.events) add(row.id, event);
+    write_text();
+  }
+
+  void add(int64_t thread, const TraceEvent& event) {
+    const std::string_view category = event.category, name = event.name;
+    const Span span{thread, event.begin, event.end};
+    // A tier may be named "trainer" or "checkpoint"; its operations belong to no step.
+    if (category == "trainer" && event.step >= 0) {
+      add_segment(name, event.step, span);
+    } else if (category == "checkpoint" && event.step >= 0) {
+      if (const char* text = checkpoint_description(name)) put(event.step, name, text, span);
+    } else if (category == "loader" && name == "read") {
+      put(kUnknown, name, "Time to Read Single Image", span);
+    }
+  }
+
+  void add_segment(std::string_view name, int64_t step, const Span& span) {
+    if (name == "data_wait") {
+      end_iteration();
+      iteration_ = {step, span};
+    } else if (name == "eval") {
+      end_iteration();
+      put(epoch_of(step_), name, "Validation", span);
+    } else if (name == "checkpoint_stall") {
+      put(iteration_ ? iteration_->step : step_, name, "Checkpoint Listener", span);
+    }
+    if (!loop_) loop_ = span;
+    loop_->end = span.end;
+  }
+
+  // With the last segment seen.
+  void end_iteration() {
+    if (!iteration_) return;
+    step_ = iteration_->step;
+    const Span& wait = iteration_->wait;
+    const int64_t epoch = epoch_of(step_);
+    put(epoch, "data_wait", "Call to Next Batch", wait);
+    put(epoch, "step", "Training Iteration", {wait.thread, wait.begin, loop_->end});
+    iteration_.reset();
+  }
+
+  int64_t epoch_of(int64_t step) const {
+    return inputs_.hub.run().epoch_of(step).value_or(kUnknown);
+  }
+
+  void put(int64_t epoch, std::string_view action, const char* description, const Span& span) {
+    const int64_t begin = unix_us(span.begin), end = unix_us(span.end), took = end - begin;
+    constexpr int64_t kSecond = 1000000;
+    fmt::format_to(std::back_inserter(text_), "{},{},{},{},{}.{:06},{}.{:06},{}.{:06},{},{}\n",
+                   epoch, rank_, action, description, begin / kSecond, begin % kSecond,
+                   end / kSecond, end % kSecond, took / kSecond, took % kSecond, pid_, span.thread);
+  }
+
+  int64_t unix_us(TimePoint time) const {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch() + to_unix_)
+        .count();
+  }
+
+  // Whole lines, also for a process that is killed.
+  void write_text() {
+    write_all(file_, {reinterpret_cast<const uint8_t*>(text_.data()), text_.size()}, path_);
+    text_.clear();
+  }
+
+  const Inputs inputs_;
+  const int64_t rank_;
+  const int64_t pid_ = ::getpid();
+  const std::string directory_, path_;
+  // Found once: durations stay right when somebody sets the clock.
+  const std::chrono::nanoseconds to_unix_ =
+      std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
+  FileDescriptor file_;
+  std::string text_;
+  std::optional<Iteration> iteration_;
+  std::optional<Span> loop_;                      // up to the last segment
+  int64_t step_ = kUnknown;                       // of the last whole iteration
+  std::unique_ptr<Tracer::Subscription> events_;  // last: its end still uses the others
+};
+
+STOKER_REGISTER(MetricsSink, "timelogger", TimeLogger);
+
+}  // namespace
+}  // namespace stoker

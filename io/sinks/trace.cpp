@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/sink.h"
+
+namespace stoker {
+namespace {
+
+constexpr uint64_t kEndBytes = 512;        // kept free for the last line
+constexpr int64_t kMaxThreadId = 1 << 22;  // Linux's PID_MAX_LIMIT
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int64_t nanoseconds(Clock::duration d) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+}
+
+// Rows from the top: by what the names of threads begin with, then by the number they end with.
+int64_t place_of(const std::string& name) {
+  static constexpr std::string_view kOrder[] = {"trainer", "device", "load-", "copy-ahead", "ckpt"};
+  const auto* kind = std::find_if(std::begin(kOrder), std::end(kOrder),
+                                  [&](std::string_view kind) { return name.starts_with(kind); });
+  int64_t number = 0;
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  std::from_chars(name.data() + digits, name.data() + name.size(), number);
+  return 1000 * (kind - std::begin(kOrder)) + std::min<int64_t>(number, 999);
+}
+
+// Where the program started, on the clock of the events; never after now.
+TimePoint start_of(const RunInfo& run) {
+  const std::chrono::duration<double> since_epoch =
+      std::chrono::system_clock::now().time_since_epoch();
+  const double age = run.started_unix_s > 0 ? since_epoch.count() - run.started_unix_s : 0;
+  return Clock::now() - std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(std::max(0.0, age)));
+}
+
+// trace.json in the run directory, for Perfetto or chrome://tracing: a row per thread and one for
+// the device, of a window of steps. One event per line, each behind its comma, so that whole lines
+// and a bracket are JSON where the process was killed; both viewers do without the bracket.
+class Trace final : public MetricsSink {
+ public:
+  struct Options {
+    int64_t first_step = 0;
+    int64_t steps = 200;
+    ByteSize max_bytes{100'000'000};
+    template <class V>
+    void visit(V& v) {
+      v("first_step", first_step, "steps of this process before the trace begins", Limits{0});
+      v("steps", steps, "how many steps it is long", Limits{1});
+      v("max_bytes", max_bytes, "limit of trace.json; what comes later is left out and counted");
+    }
+    void check(const Section& section) const {
+      if (max_bytes.bytes < 4096) section.fail("max_bytes", "must be at least 4096");
+    }
+  };
+
+  Trace(Options options, const Inputs& inputs)
+      : inputs_(inputs),
+        max_bytes_(options.max_bytes.bytes),
+        path_(inputs.run_dir + "/trace.json"),
+        file_(std::fopen(path_.c_str(), "wx")),
+        start_(start_of(inputs.hub.run().state().info)),
+        dropped_before_(inputs.hub.tracer().dropped()) {
+    if (file_ == nullptr) throw_errno("create", path_, errno);
+    const RunInfo run = inputs.hub.run().state().info;
+    buffer_ = fmt::format(
+        "[\n"
+        R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})"
+        "\n",
+        pid_, quoted(fmt::format("stoker {} rank {}", run.name, run.rank)));
+    write_out();
+    subscription_ = inputs.hub.tracer().subscribe({options.first_step, options.steps},
+                                                  [this](const TraceRow& row) { add(row); });
+  }
+
+  void write(const StepReport&) override {}
+
+  void flush() override {
+    subscription_->deliver();
+    subscription_.reset();
+    const int64_t dropped = inputs_.hub.tracer().dropped() - dropped_before_;
+    buffer_ =
+        fmt::format(R"(,{{"ph":"M","name":"trace_end","pid":{},"args":{{"events":{},"dropped":{},)"
+                    R"("over_max_bytes":{}}}}})"
+                    "\n]\n",
+                    pid_, events_, dropped, over_max_bytes_);
+    write_out();
+    std::string line = fmt::format("trace: {} events in {}", events_, path_);
+    if (over_max_bytes_ > 0) line += fmt::format("; {} more over max_bytes", over_max_bytes_);
+    if (dropped > 0) line += fmt::format("; {} came too fast and were dropped", dropped);
+    inputs_.log(line);
+  }
+
+ private:
+  // A thread gets the row of one that ended where slot and name are the same: helpers that come and
+  // go are one row. Its number there is that of the first.
+  int64_t row_of(const TraceRow& row) {
+    const auto [at, is_new] = rows_.try_emplace({row.slot, row.id < 0 ? row.id : 0, row.name},
+                                                row.id < 0 ? kMaxThreadId - row.id : row.id);
+    if (is_new) {
+      const std::string name = row.id == trainer_ ? "trainer" : row.name;
+      const auto meta = [&](const char* what, const char* key, const std::string& value) {
+        put(fmt::format(R"(,{{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"{}":{}}}}})"
+                        "\n",
+                        what, pid_, at->second, key, value));
+      };
+      meta("thread_name", "name", quoted(name));
+      meta("thread_sort_index", "sort_index", std::to_string(place_of(name)));
+    }
+    return at->second;
+  }
+
+  // Name and category, as they are written. An operation of a tier is named after it.
+  const std::string& label_of(const TraceEvent& event) {
+    std::string& label = labels_[{event.name, event.category}];
+    if (!label.empty()) return label;
+    static constexpr const char* kParts[] = {"trainer", "device", "loader", "checkpoint"};
+    const bool part = std::any_of(std::begin(kParts), std::end(kParts), [&](const char* name) {
+      return std::strcmp(name, event.category) == 0;
+    });
+    const std::string name = part ? event.name : fmt::format("{}: {}", event.category, event.name);
+    return label = fmt::format(R"("name":{},"cat":"{}")", quoted(name),
+                               part ? event.category : "storage");
+  }
+
+  // One thread at a time, the tracer's or the trainer's.
+  void add(const TraceRow& row) {
+    const int64_t id = row_of(row);
+    for (const TraceEvent& event : row.events) {
+      const int64_t begin = nanoseconds(event.begin - start_);
+      const int64_t took = nanoseconds(event.end - event.begin);
+      line_.clear();
+      fmt::format_to(std::back_inserter(line_),
+                     R"(,{{"ph":"X",{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})",
+                     label_of(event), pid_, id, begin / 1000, begin % 1000, took / 1000,
+                     took % 1000);
+      if (event.bytes > 0 && event.step >= 0) {
+        fmt::format_to(std::back_inserter(line_), R"(,"args":{{"bytes":{},"step":{}}})",
+                       event.bytes, event.step);
+      } else if (event.bytes > 0) {
+        fmt::format_to(std::back_inserter(line_), R"(,"args":{{"bytes":{}}})", event.bytes);
+      } else if (event.step >= 0) {
+        fmt::format_to(std::back_inserter(line_), R"(,"args":{{"step":{}}})", event.step);
+      }
+      line_ += "}\n";
+      ++(put(line_) ? events_ : over_max_bytes_);
+    }
+    write_out();
+  }
+
+  // False: over the limit. Nothing comes after the first line that is.
+  bool put(const std::string& line) {
+    full_ = full_ || bytes_ + buffer_.size() + line.size() + kEndBytes > max_bytes_;
+    if (!full_) buffer_ += line;
+    return !full_;
+  }
+
+  // Whole lines only, so that a process that is killed leaves few of them half.
+  void write_out() {
+    bytes_ += buffer_.size();
+    const bool written =
+        std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size();
+    if (!written || std::fflush(file_.get()) != 0) throw_errno("write", path_, errno);
+    buffer_.clear();
+  }
+
+  const Inputs inputs_;
+  const uint64_t max_bytes_;
+  const std::string path_;
+  const std::unique_ptr<std::FILE, Close> file_;
+  const TimePoint start_;
+  const int64_t dropped_before_;
+  const int64_t pid_ = ::getpid();
+  const int64_t trainer_ = ::gettid();
+  std::map<std::tuple<size_t, int64_t, std::string>, int64_t> rows_;
+  std::map<std::pair<const char*, const char*>, std::string> labels_;
+  std::string line_;
+  std::string buffer_;
+  uint64_t bytes_ = 0;
+  bool full_ = false;
+  int64_t events_ = 0;
+  int64_t over_max_bytes_ = 0;
+  std::unique_ptr<Tracer::Subscription> subscription_;  // last: its consumer uses the rest
+};
+
+STOKER_REGISTER(MetricsSink, "trace", Trace);
+
+}  // namespace
+}  // namespace stoker

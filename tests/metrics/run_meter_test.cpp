@@ -1,0 +1,142 @@
+#include "io/metrics/run_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <set>
+#include <thread>
+
+namespace stoker {
+namespace {
+
+// After `steps` steps of 30 ms, of which each waited 10 ms for data.
+RunTotals after(int64_t steps) {
+  const auto n = static_cast<double>(steps);
+  RunTotals totals;
+  totals.step = totals.steps = steps;
+  totals.images = 32 * steps;
+  totals.wall_s = 0.03 * n;
+  totals.segments[static_cast<size_t>(Segment::data_wait)] = 0.01 * n;
+  totals.segments[static_cast<size_t>(Segment::compute)] = 0.02 * n;
+  totals.device.observed = 0.03 * n;
+  totals.device.busy = 0.02 * n;
+  totals.device.idle[0] = 0.01 * n;
+  return totals;
+}
+
+TEST(RunMeter, every_phase_has_a_name_of_its_own) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < kRunPhases; ++i) names.insert(to_string(static_cast<RunPhase>(i)));
+  EXPECT_EQ(names.size(), kRunPhases);
+}
+
+TEST(RunMeter, what_was_not_measured_is_absent) {
+  const RunMeter::State state = RunMeter().state();
+  EXPECT_EQ(state.phase, RunPhase::setup);
+  EXPECT_FALSE(state.first_batch_s || state.loss || state.learning_rate || state.accuracy);
+  EXPECT_FALSE(state.last_step_unix_s || state.window_idle || state.totals.au);
+  EXPECT_FALSE(state.totals.closure_error || state.cache.resident);
+  EXPECT_EQ(state.step_times.count, 0);
+}
+
+TEST(RunMeter, a_resumed_run_begins_at_its_step) {
+  RunMeter meter;
+  RunInfo info;
+  info.first_step = 500;
+  info.steps_planned = 900;
+  meter.describe(info);
+  EXPECT_EQ(meter.state().totals.step, 500);
+  EXPECT_EQ(meter.state().info.steps_planned, 900);
+}
+
+TEST(RunMeter, steps_and_their_waits_are_tallied_once_each) {
+  RunMeter meter;
+  for (int64_t step = 1; step <= 100; ++step) meter.publish(after(step), std::nullopt);
+  RunTotals end = after(100);
+  end.wall_s += 5;  // an evaluation is no step
+  end.closure_error = 0.0001;
+  meter.publish(end, std::nullopt);
+  const RunMeter::State state = meter.state();
+  EXPECT_EQ(state.totals.step, 100);
+  EXPECT_EQ(state.totals.closure_error, 0.0001);
+  EXPECT_EQ(state.step_times.count, 100);
+  EXPECT_NEAR(state.step_times.seconds(), 3, 1e-6);
+  EXPECT_EQ(state.data_waits.count, 100);
+  EXPECT_NEAR(state.data_waits.seconds(), 1, 1e-6);
+  EXPECT_GT(state.last_step_unix_s, 1.7e9);
+}
+
+TEST(RunMeter, the_history_has_what_passed_between_two_calls) {
+  RunMeter meter;
+  meter.set_loss(2.5, 0.1);
+  for (int64_t step = 1; step <= 100; ++step) meter.publish(after(step), 0.5);
+  HistoryPoint sum;
+  for (const HistoryPoint& point : meter.history()) {
+    sum.wall_s += point.wall_s;
+    sum.images += point.images;
+    sum.observed += point.observed;
+    sum.idle[0] += point.idle[0];
+    EXPECT_NEAR(*point.queue_fill, 0.5, 1e-9);
+    EXPECT_EQ(point.loss, 2.5);
+  }
+  EXPECT_NEAR(sum.wall_s, 3, 1e-9);
+  EXPECT_EQ(sum.images, 3200);
+  EXPECT_NEAR(sum.observed, 3, 1e-9);
+  EXPECT_NEAR(sum.idle[0], 1, 1e-9);
+}
+
+TEST(RunMeter, counts_losses_that_are_no_number) {
+  RunMeter meter;
+  meter.set_loss(1, 0.1);
+  meter.set_loss(std::numeric_limits<double>::quiet_NaN(), 0.1);
+  meter.set_loss(std::numeric_limits<double>::infinity(), 0.05);
+  EXPECT_EQ(meter.state().nonfinite_losses, 2);
+  EXPECT_EQ(meter.state().learning_rate, 0.05);
+}
+
+// Whatever moved on, the heart beats: the age after it is less than the time since before it.
+TEST(RunMeter, progress_of_any_kind_is_a_heartbeat) {
+  RunMeter meter;
+  const std::vector<std::function<void()>> kinds{
+      [&] { meter.beat(); }, [&] { meter.set_phase(RunPhase::train); },
+      [&] { meter.set_evaluated(1, 32); }, [&] { meter.publish(after(1), std::nullopt); }};
+  for (const auto& moves_on : kinds) {
+    while (meter.state().since_beat_s < 0.002) std::this_thread::yield();
+    const double before = meter.state().since_beat_s;
+    const TimePoint then = Clock::now();
+    moves_on();
+    const double age = meter.state().since_beat_s;
+    EXPECT_LE(age, seconds(Clock::now() - then));
+    EXPECT_GE(before, 0.002);
+  }
+  EXPECT_EQ(meter.state().eval_batches, 1);
+  EXPECT_EQ(meter.state().eval_images, 32);
+}
+
+TEST(RunMeter, a_report_without_a_step_is_no_heartbeat) {
+  RunMeter meter;
+  meter.publish(after(1), std::nullopt);
+  while (meter.state().since_beat_s < 0.002) std::this_thread::yield();
+  meter.publish(after(1), std::nullopt);
+  EXPECT_GE(meter.state().since_beat_s, 0.002);
+}
+
+TEST(RunMeter, is_read_while_it_is_written) {
+  RunMeter meter;
+  std::jthread reader([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const RunMeter::State state = meter.state();
+      EXPECT_EQ(state.totals.images, 32 * state.totals.steps);
+      EXPECT_LE(meter.history().size(), 512);
+    }
+  });
+  for (int64_t step = 1; step <= 2000; ++step) {
+    meter.segment() = step % 2 == 0 ? Segment::compute : Segment::data_wait;
+    meter.publish(after(step), std::nullopt);
+  }
+  EXPECT_EQ(meter.state().segment, Segment::compute);
+}
+
+}  // namespace
+}  // namespace stoker

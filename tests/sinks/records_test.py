@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The sinks `jsonl` and `timelogger` of a real run say what its summary says. STOKER names the binary."""
+import csv
+import json
+import unittest
+
+from training_run import BATCH, STEPS, RunTest
+
+MICROSECOND = 2e-6  # to which each record is cut
+
+
+def records(run):
+    with open(run / "time_logger_output" / "0", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class RecordsTest(RunTest):
+    SINKS = ("csv", "jsonl", "timelogger")
+
+    def of(self, description):
+        return [r for r in self.records if r["Action Description"] == description]
+
+    def total(self, description):
+        return sum(float(r["Time Taken"]) for r in self.of(description))
+
+    def assert_sums_to(self, description, seconds):
+        self.assertAlmostEqual(self.total(description), seconds, delta=MICROSECOND * (1 + len(self.of(description))))
+
+    def test_reports_and_records_agree_with_the_summary(self):
+        run = self.train()
+        summary = json.loads((run / "summary.json").read_text())
+        self.check_jsonl(run, summary)
+        self.records = records(run)
+        self.check_iterations(summary)
+        self.check_checkpoints(summary)
+
+    def check_jsonl(self, run, summary):
+        reports = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
+        self.assertEqual([r["step"] for r in reports], list(range(5, STEPS + 1, 5)))
+        with open(run / "steps.csv", newline="") as file:
+            for report, row in zip(reports, csv.DictReader(file), strict=True):
+                self.assertEqual((report["step"], report["epoch"], report["images"]),
+                                 (int(row["step"]), int(row["epoch"]), int(row["images"])))
+                self.assertAlmostEqual(report["loss"], float(row["loss"]), places=6)
+                self.assertAlmostEqual(report["segments_s"]["data_wait"], float(row["data_wait_s"]), places=5)
+        self.assertEqual(reports[-1]["images"], summary["images"])
+        self.assertEqual(reports[-1]["steps_planned"], STEPS)
+        self.assertEqual(reports[-1]["checkpoints"]["failed"], 0)
+        shares = reports[-1]["idle_by_cause"].values()
+        self.assertAlmostEqual(sum(shares), reports[-1]["device_idle"], places=9)
+
+    def check_iterations(self, summary):
+        iterations, waits = self.of("Training Iteration"), self.of("Call to Next Batch")
+        self.assertEqual((len(iterations), len(waits)), (STEPS, STEPS))
+        self.assert_sums_to("Call to Next Batch", summary["segments_s"]["data_wait"])
+        self.assert_sums_to("Checkpoint Listener", summary["segments_s"]["checkpoint_stall"])
+        self.assert_sums_to("Validation", summary["segments_s"]["eval"])
+        self.assertGreater(len(self.of("Validation")), 0)
+        for wait, iteration in zip(waits, iterations):
+            self.assertEqual(wait["Start Time"], iteration["Start Time"])
+            self.assertEqual(wait["Epoch"], iteration["Epoch"])
+            self.assertLessEqual(float(wait["End Time"]), float(iteration["End Time"]))
+        for before, after in zip(iterations, iterations[1:]):
+            self.assertLessEqual(float(before["End Time"]), float(after["Start Time"]) + MICROSECOND)
+        epochs = [int(r["Epoch"]) for r in iterations]
+        per_epoch = epochs.count(0)
+        self.assertEqual(epochs, [step // per_epoch for step in range(STEPS)])
+        loop, = self.of("Training Loop")
+        self.assertAlmostEqual(float(loop["Time Taken"]), summary["wall_s"], delta=0.01 * summary["wall_s"])
+        # Batches that were read ahead are read, too.
+        reads = self.of("Time to Read Single Image")
+        self.assertGreaterEqual(len(reads), STEPS * BATCH)
+        self.assertEqual({r["Epoch"] for r in reads}, {"-1"})
+        self.assertEqual({r["Rank"] for r in self.records}, {"0"})
+        self.assertEqual(len({r["Process ID"] for r in self.records}), 1)
+
+    def check_checkpoints(self, summary):
+        saved = sorted(int(r["Epoch"]) for r in self.of("Checkpoint Write"))
+        self.assertEqual(saved, [15, 30, STEPS])
+        self.assertEqual(summary["checkpoints"]["saved"], len(saved))
+
+    def test_a_killed_run_leaves_whole_lines(self):
+        run = self.kill_when(lambda run: (run / "time_logger_output" / "0").stat().st_size > 100_000
+                             and (run / "steps.jsonl").stat().st_size > 5_000)
+        text = (run / "steps.jsonl").read_text()
+        self.assertTrue(text.endswith("}\n"))
+        self.assertEqual([json.loads(line)["step"] for line in text.splitlines()],
+                         list(range(5, 5 * text.count("\n") + 1, 5)))
+        self.assertTrue((run / "time_logger_output" / "0").read_text().endswith("\n"))
+        for record in records(run):
+            self.assertEqual(len(record), 9)
+            self.assertNotIn(None, record.values())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "io/core/crc32c.h"
+#include "tests/sinks/rig.h"
+
+namespace stoker {
+namespace {
+
+// A reader of our own, written from the format; tensorboard_test.py uses TensorBoard's.
+class Reader {
+ public:
+  explicit Reader(const std::string& text) : text_(text) {}
+  bool ended() const { return at_ == text_.size(); }
+  std::string take(size_t bytes) {
+    if (text_.size() - at_ < bytes) throw std::runtime_error("the data ends early");
+    at_ += bytes;
+    return text_.substr(at_ - bytes, bytes);
+  }
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = number<uint8_t>();
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+
+ private:
+  const std::string text_;
+  size_t at_ = 0;
+};
+
+struct Event {
+  double seconds = 0;
+  int64_t step = 0;
+  std::string version;
+  std::map<std::string, float> scalars;
+};
+
+std::pair<std::string, float> read_scalar(const std::string& text) {
+  std::pair<std::string, float> result;
+  for (Reader in(text); !in.ended();) {
+    const auto key = in.varint();
+    if (key == (1 << 3 | 2)) {
+      result.first = in.take(in.varint());
+    } else if (key == (2 << 3 | 5)) {
+      result.second = in.number<float>();
+    } else {
+      throw std::runtime_error("a field that is no scalar's");
+    }
+  }
+  return result;
+}
+
+Event read_event(const std::string& text) {
+  Event event;
+  for (Reader in(text); !in.ended();) {
+    const auto key = in.varint();
+    if (key == (1 << 3 | 1)) {
+      event.seconds = in.number<double>();
+    } else if (key == (2 << 3 | 0)) {
+      event.step = static_cast<int64_t>(in.varint());
+    } else if (key == (3 << 3 | 2)) {
+      event.version = in.take(in.varint());
+    } else if (key == (5 << 3 | 2)) {
+      for (Reader summary(in.take(in.varint())); !summary.ended();) {
+        EXPECT_EQ(summary.varint(), 1u << 3 | 2);
+        event.scalars.insert(read_scalar(summary.take(summary.varint())));
+      }
+    } else {
+      throw std::runtime_error("a field that is no event's");
+    }
+  }
+  return event;
+}
+
+uint32_t masked(const std::string& text) {
+  const uint32_t crc = crc32c({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+std::vector<Event> events(const SinkRig& rig) {
+  std::string name;
+  for (const auto& entry : std::filesystem::directory_iterator(rig.run.path())) {
+    name = entry.path().filename().string();
+  }
+  EXPECT_TRUE(name.starts_with("events.out.tfevents.")) << name;
+  std::vector<Event> result;
+  for (Reader in(rig.run.read(name)); !in.ended();) {
+    const std::string length = in.take(8);
+    EXPECT_EQ(in.number<uint32_t>(), masked(length));
+    const std::string event = in.take(Reader(length).number<uint64_t>());
+    EXPECT_EQ(in.number<uint32_t>(), masked(event));
+    result.push_back(read_event(event));
+  }
+  return result;
+}
+
+TEST(TensorBoard, begins_with_the_version_of_the_format) {
+  SinkRig rig;
+  rig.make("{type: tensorboard}");
+  const std::vector<Event> found = events(rig);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].version, "brain.Event:2");
+  EXPECT_TRUE(found[0].scalars.empty());
+}
+
+TEST(TensorBoard, writes_every_report_as_scalars) {
+  SinkRig rig;
+  const auto sink = rig.make("{type: tensorboard}");
+  constexpr int64_t kStep = 1000000;  // of three bytes
+  sink->write(full_report(kStep));
+  const std::vector<Event> found = events(rig);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].step, kStep);
+  EXPECT_GE(found[1].seconds, found[0].seconds);
+  const std::map<std::string, float> expected = {{"training/loss", 4.5f},
+                                                 {"training/learning_rate", 0.0625f},
+                                                 {"training/epoch", 2.f},
+                                                 {"training/images_per_s", 80.f},
+                                                 {"accuracy/top1", 0.5f},
+                                                 {"accuracy/top5", 0.75f},
+                                                 {"io/io_share", 0.25f},
+                                                 {"io/device_idle", 0.375f},
+                                                 {"device_idle/data", 0.25f},
+                                                 {"device_idle/host", 0.125f},
+                                                 {"segments/data_wait", 0.25f},
+                                                 {"segments/compute", 0.75f},
+                                                 {"checkpoints/saved", 3.f},
+                                                 {"checkpoints/failed", 1.f},
+                                                 {"checkpoints/skipped", 2.f},
+                                                 {"checkpoints/drained", 2.f},
+                                                 {"checkpoints/drains_left", 1.f},
+                                                 {"checkpoints/steps_since_saved", 1.f},
+                                                 {"checkpoints/steps_since_durable", 3.f},
+                                                 {"checkpoints/set_bytes", 4096.f}};
+  EXPECT_EQ(found[1].scalars, expected);
+}
+
+TEST(TensorBoard, has_no_point_for_what_was_not_measured) {
+  SinkRig rig;
+  rig.make("{type: tensorboard}")->write(bare_report(7));
+  const std::map<std::string, float> expected = {{"training/learning_rate", 0.f},
+                                                 {"training/epoch", 0.f},
+                                                 {"training/images_per_s", 0.f},
+                                                 {"io/io_share", 0.f}};
+  EXPECT_EQ(events(rig).at(1).scalars, expected);
+}
+
+TEST(TensorBoard, a_loss_that_is_no_number_stays_so) {
+  SinkRig rig;
+  StepReport report = bare_report(1);
+  report.loss = std::numeric_limits<double>::quiet_NaN();
+  rig.make("{type: tensorboard}")->write(report);
+  EXPECT_TRUE(std::isnan(events(rig).at(1).scalars.at("training/loss")));
+}
+
+TEST(TensorBoard, records_are_whole_in_the_file_after_every_report) {
+  SinkRig rig;
+  const auto sink = rig.make("{type: tensorboard}");
+  for (int64_t step = 1; step <= 3; ++step) {
+    sink->write(full_report(step));
+    EXPECT_EQ(events(rig).back().step, step);
+  }
+}
+
+}  // namespace
+}  // namespace stoker
