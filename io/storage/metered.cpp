@@ -1,6 +1,5 @@
 #include "io/storage/metered.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -90,7 +89,8 @@ class MeterLayer final : public FileLayer {
     const TimePoint begin = Clock::now();
     const int64_t result = next(call);
     if (result >= 0 || expected(call.op, result)) {
-      meter_.finished(op, begin, static_cast<uint64_t>(std::max<int64_t>(0, result)));
+      const bool moves_bytes = result > 0 && (op == TierOp::read || op == TierOp::write);
+      meter_.finished(op, begin, moves_bytes ? static_cast<uint64_t>(result) : 0);
     } else {
       meter_.failed(op, static_cast<int>(-result));
     }

@@ -267,7 +267,21 @@ TEST(Trace, overwrites_none) {
 
 TEST(Trace, refuses_a_limit_that_holds_nothing) {
   EXPECT_EQ(error_of([] { TracedRun run(", max_bytes: 100"); }),
-            "test.yaml:1:27: sink.max_bytes: must be at least 4096");
+            "test.yaml:1:26: sink: 'max_bytes' must be at least 4096");
+}
+
+// On a thread of its own, as the calling one is a copy of another process's.
+void trace_for_ever(const std::string& directory) {
+  std::jthread([&] {
+    Hub hub;
+    const auto sink = make_sink("{type: trace}", {directory, [](const std::string&) {}, false,
+                                                  false, hub, [] { return false; }});
+    for (;;) {
+      const TimePoint begin = Clock::now();
+      std::this_thread::sleep_for(microseconds(10));
+      hub.tracer().record({"compute", "trainer", begin, Clock::now()});
+    }
+  }).join();
 }
 
 // Its process is killed in the middle. What it leaves are whole lines but for the last.
@@ -275,16 +289,7 @@ TEST(Trace, a_killed_run_leaves_whole_lines) {
   TemporaryDirectory directory;
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
-  if (child == 0) {
-    Hub hub;
-    const auto sink = make_sink("{type: trace}", {directory.path(), [](const std::string&) {},
-                                                  false, false, hub, [] { return false; }});
-    for (;;) {
-      const TimePoint begin = Clock::now();
-      std::this_thread::sleep_for(microseconds(10));
-      hub.tracer().record({"compute", "trainer", begin, Clock::now()});
-    }
-  }
+  if (child == 0) trace_for_ever(directory.path());
   const std::string path = directory / "trace.json";
   while (!std::filesystem::exists(path) || std::filesystem::file_size(path) < 100'000) {
     ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it ended by itself";

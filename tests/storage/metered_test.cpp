@@ -57,7 +57,7 @@ TEST_F(Metered, a_failure_is_no_operation_but_an_error) {
   EXPECT_THROW(get(*tier_, "none"), IoError);
   EXPECT_THROW(get(*tier_, "../out"), IoError);
   EXPECT_EQ(done(), "");
-  EXPECT_EQ(errors(), (Errors{{{TierOp::read, ENOENT}, 1}, {{TierOp::read, 0}, 1}}));
+  EXPECT_EQ(errors(), (Errors{{{TierOp::read, ENOENT}, 1}, {{TierOp::read, EINVAL}, 1}}));
   EXPECT_EQ(meter_.state().in_flight, 0);
 }
 
