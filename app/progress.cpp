@@ -55,7 +55,7 @@ void Progress::add_step(int64_t images, int64_t epoch) {
   rates_.add(Clock::now(), images);
   collect(false);
   publish();
-  hub_.tracer().at_step(steps_);
+  hub_.tracer().at_step(steps_ - first_step_);
 }
 
 void Progress::publish() {

@@ -1,5 +1,6 @@
 #include "io/checkpoint/drain.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -72,6 +73,7 @@ bool Drain::hung() {
 }
 
 void Drain::run() {
+  pthread_setname_np(pthread_self(), "ckpt-drain");
   yield_to_all_others();
   for (;;) {
     int64_t step = 0;
@@ -100,7 +102,7 @@ bool Drain::attempt(int64_t step) {
   const TimePoint begin = Clock::now();
   try {
     copy(step);
-    hooks_.done(step, seconds(Clock::now() - begin));
+    hooks_.done(step, begin);
     return true;
   } catch (const DamagedSet& error) {
     // The only copy is bad: no attempt will mend it.

@@ -22,7 +22,8 @@ namespace stoker {
 class Drain {
  public:
   struct Hooks {
-    std::function<void(int64_t step, double seconds)> done;  // committed and verified
+    // Committed and verified; begin: of the attempt.
+    std::function<void(int64_t step, TimePoint begin)> done;
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
     std::function<void()> appeared;  // the slow tier, which was absent at the start

@@ -33,7 +33,7 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
   if (write_to_ == WriteTo::fast) {
     drain_ = std::make_unique<Drain>(
         first(), last(), options_,
-        Drain::Hooks{[this](int64_t step, double s) { drained(step, s); },
+        Drain::Hooks{[this](int64_t step, TimePoint begin) { drained(step, begin); },
                      [this](int64_t step, const std::string& error, bool again) {
                        drain_failed(step, error, again);
                      },
@@ -152,13 +152,8 @@ CheckpointStatus Engine::status() {
   return status;
 }
 
-// `seconds` long, until now.
-void Engine::measured(CheckpointPart part, double seconds, int64_t step) {
-  if (meter_ == nullptr) return;
-  const TimePoint end = Clock::now();
-  const auto took =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  meter_->finished(part, end - took, end, step, status_.set_bytes);
+void Engine::measured(CheckpointPart part, TimePoint begin, int64_t step) {
+  if (meter_ != nullptr) meter_->finished(part, begin, Clock::now(), step, status_.set_bytes);
 }
 
 void Engine::saved(const SaveResult& result) {
@@ -183,7 +178,7 @@ void Engine::saved(const SaveResult& result) {
     status_.save_s.push_back(result.seconds);
     scores_[result.step] = result.score;
   }
-  measured(CheckpointPart::save, result.seconds, result.step);
+  measured(CheckpointPart::save, result.offered, result.step);
   news(false,
        fmt::format("checkpoint of step {}: {:.1f} MB on tier '{}' after {:.3f} s{}", result.step,
                    1e-6 * static_cast<double>(status_.set_bytes), first().tier(), result.seconds,
@@ -197,18 +192,19 @@ void Engine::saved(const SaveResult& result) {
   if (drain_) drain_->add(result.step);
 }
 
-void Engine::drained(int64_t step, double seconds) {
+void Engine::drained(int64_t step, TimePoint begin) {
+  const double took = seconds(Clock::now() - begin);
   {
     const std::lock_guard lock(mutex_);
     ++status_.drained;
     drain_failed_ = false;
     status_.durable_step = std::max(step, status_.durable_step.value_or(-1));
-    status_.drain_s.push_back(seconds);
+    status_.drain_s.push_back(took);
     on_last_.insert(step);
   }
-  measured(CheckpointPart::drain, seconds, step);
+  measured(CheckpointPart::drain, begin, step);
   news(false, fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s", step,
-                          last().tier(), seconds));
+                          last().tier(), took));
   try {
     if (apply_retention(first())) first().point_latest();
     apply_retention(last());

@@ -51,9 +51,9 @@ class Engine : public Checkpointer {
 
   bool due(const CheckpointOffer& offer);
   bool in_time(const CheckpointOffer& offer);
-  void measured(CheckpointPart part, double seconds, int64_t step);
+  void measured(CheckpointPart part, TimePoint begin, int64_t step);
   void saved(const SaveResult& result);
-  void drained(int64_t step, double seconds);
+  void drained(int64_t step, TimePoint begin);
   void drain_failed(int64_t step, const std::string& error, bool again);
   bool apply_retention(SetStore& store);
   bool make_room();

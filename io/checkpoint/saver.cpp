@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <cerrno>
 #include <random>
@@ -119,6 +120,7 @@ std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
 }
 
 void Saver::copy_loop() {
+  pthread_setname_np(pthread_self(), "ckpt-copy");
   while (std::unique_ptr<Job> job = take(to_copy_)) {
     std::string error;
     const TimePoint begin = Clock::now();
@@ -132,6 +134,7 @@ void Saver::copy_loop() {
     if (!error.empty()) {
       hooks_.done({job->state.step,
                    {},
+                   job->offered,
                    seconds(Clock::now() - job->offered),
                    "copy to staging memory: " + error});
     }
@@ -150,6 +153,7 @@ void Saver::copy_loop() {
 }
 
 void Saver::write_loop() {
+  pthread_setname_np(pthread_self(), "ckpt-write");
   while (std::unique_ptr<Job> job = take(to_write_)) {
     {
       const std::lock_guard lock(watch_.mutex());
@@ -175,7 +179,8 @@ void Saver::measured(CheckpointPart part, TimePoint begin, const Job& job) const
 // sync of the same file succeeds without writing them ("Can applications recover from fsync
 // failures?", ATC 2020). Every attempt therefore writes a new set from the staging memory.
 SaveResult Saver::write(const Job& job) {
-  SaveResult result{job.state.step, job.state.score, 0, "the process ended before it was written"};
+  SaveResult result{job.state.step, job.state.score, job.offered, 0,
+                    "the process ended before it was written"};
   for (int attempt = 1; attempt <= kAttempts && !stop_; ++attempt) {
     bool full = false;
     try {

@@ -20,8 +20,10 @@ namespace stoker {
 struct SaveResult {
   int64_t step = 0;
   std::optional<double> score;
+  TimePoint offered;
   double seconds = 0;  // from the offer
-  std::string error;   // empty: committed
+
+  std::string error;  // empty: committed
 };
 
 // From a state in the trainer's memory to a committed set on the first tier: slots of staging

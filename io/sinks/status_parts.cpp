@@ -32,6 +32,7 @@ json stage_json(const LoaderMeter::State& loader, Stage stage, double wall_s) {
   const Tally::Totals& totals = loader.stages[static_cast<size_t>(stage)];
   json result = tally_json(totals);
   result["stage"] = stage_name(stage);
+  result.erase("count");
   result["items"] = totals.count;
   if (wall_s > 0) result["busy_workers"] = totals.seconds() / wall_s;
   const bool by_workers = stage == Stage::read || stage == Stage::decode;

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -143,9 +144,10 @@ class TimeLogger final : public MetricsSink {
   void put(int64_t epoch, std::string_view action, const char* description, const Span& span) {
     const int64_t begin = unix_us(span.begin), end = unix_us(span.end), took = end - begin;
     constexpr int64_t kSecond = 1000000;
-    fmt::format_to(std::back_inserter(text_), "{},{},{},{},{}.{:06},{}.{:06},{}.{:06},{},{}\n",
-                   epoch, rank_, action, description, begin / kSecond, begin % kSecond,
-                   end / kSecond, end % kSecond, took / kSecond, took % kSecond, pid_, span.thread);
+    fmt::format_to(std::back_inserter(text_),
+                   FMT_COMPILE("{},{},{},{},{}.{:06},{}.{:06},{}.{:06},{},{}\n"), epoch, rank_,
+                   action, description, begin / kSecond, begin % kSecond, end / kSecond,
+                   end % kSecond, took / kSecond, took % kSecond, pid_, span.thread);
   }
 
   int64_t unix_us(TimePoint time) const {

@@ -37,7 +37,8 @@ int64_t nanoseconds(Clock::duration d) {
 
 // Rows from the top: by what the names of threads begin with, then by the number they end with.
 int64_t place_of(const std::string& name) {
-  static constexpr std::string_view kOrder[] = {"trainer", "device", "load-", "copy-ahead", "ckpt"};
+  static constexpr std::string_view kOrder[] = {
+      "trainer", "device", "load-", "copy-ahead", "ckpt-copy", "ckpt-write", "ckpt-drain"};
   const auto* kind = std::find_if(std::begin(kOrder), std::end(kOrder),
                                   [&](std::string_view kind) { return name.starts_with(kind); });
   int64_t number = 0;

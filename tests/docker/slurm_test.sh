@@ -103,7 +103,7 @@ preempted() { # SCRIPT
   ln -s "$project/configs" "$project/datasets" "$work/job/"
   local id
   id=$(cd "$work/job" && sbatch --parsable --cpus-per-task=1 "$1" configs/quickstart.yaml \
-    training.max_steps=30 metrics.every_steps=1 evaluation.enabled=false)
+    "model={type: linear}" training.max_steps=400 metrics.every_steps=1 evaluation.enabled=false)
   wait_for 600 "seven steps" trained 7
   scancel --signal=TERM --batch "$id"
   wait_for 300 "the second start" restarted "$id"

@@ -13,7 +13,7 @@
 namespace stoker {
 namespace {
 
-// A reader of our own, written from the format; tensorboard_test.py uses TensorBoard's.
+// A reader of our own, written from the format; tensorboard_run_test.py uses TensorBoard's.
 class Reader {
  public:
   explicit Reader(const std::string& text) : text_(text) {}

@@ -135,7 +135,8 @@ TEST(Trace, has_a_row_per_thread_and_one_for_the_device) {
 TEST(Trace, rows_are_in_the_order_of_a_batch) {
   TracedRun run;
   TierMeter& tier = run.hub.add_tier("data", "posix", false);
-  for (const char* name : {"ckpt-write", "other", "copy-ahead", "load-10", "load-2"}) {
+  for (const char* name :
+       {"ckpt-drain", "ckpt-write", "other", "copy-ahead", "load-10", "load-2"}) {
     std::jthread([&] {
       pthread_setname_np(pthread_self(), name);
       tier.finished(TierOp::read, Clock::now(), 1);
@@ -151,7 +152,7 @@ TEST(Trace, rows_are_in_the_order_of_a_batch) {
   std::vector<std::string> names;
   for (const auto& [place, name] : order) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"trainer", "device", "load-0", "load-2", "load-10",
-                                             "copy-ahead", "ckpt-write", "other"}));
+                                             "copy-ahead", "ckpt-write", "ckpt-drain", "other"}));
 }
 
 TEST(Trace, times_are_exact_to_the_nanosecond) {

@@ -47,13 +47,19 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.run_directory()
 
+    def holds(self, condition):
+        try:
+            return condition(self.run_directory())
+        except FileNotFoundError:  # not yet
+            return False
+
     def kill_when(self, condition):
         """Kills an endless training once condition(run directory) holds."""
         process = subprocess.Popen(self.command(*ENDLESS), cwd=self.folder, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + 120
-            while not ((self.folder / "runs" / "latest").exists() and condition(self.run_directory())):
+            while not self.holds(condition):
                 self.assertIsNone(process.poll(), "the training ended")
                 self.assertLess(time.monotonic(), end, "timed out")
                 time.sleep(0.05)

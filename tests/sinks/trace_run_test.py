@@ -68,9 +68,26 @@ class TraceTest(unittest.TestCase):
                 rows[names[event["tid"]]][event["name"]].append(1e-6 * event["dur"])
         return rows
 
+    def assert_nested(self, events):
+        """On each row, an event lies inside the one before or begins after its end."""
+        rows = collections.defaultdict(list)
+        for event in events:
+            if event["ph"] == "X":
+                begin = round(1000 * event["ts"])
+                rows[event["tid"]].append((begin, -begin - round(1000 * event["dur"]), event["name"]))
+        for row in rows.values():
+            open_ends = []
+            for begin, negative_end, name in sorted(row):
+                while open_ends and open_ends[-1] <= begin:
+                    open_ends.pop()
+                if open_ends:
+                    self.assertLessEqual(-negative_end, open_ends[-1], name)
+                open_ends.append(-negative_end)
+
     def test_shows_the_way_of_a_batch(self):
         events = self.train()
         summary = json.loads((self.run_directory() / "summary.json").read_text())
+        self.assert_nested(events)
         rows = self.rows(events)
         self.assertLessEqual({"trainer", "device", "load-0", "load-1", "copy-ahead"}, set(rows))
         self.assertEqual(len(rows["device"]["step"]), 40)

@@ -96,7 +96,8 @@ def in_new_environment():
         if done.returncode != 0:
             print(f"SKIPPED: tensorboard is not here, and pip says: {done.stderr.strip().splitlines()[-1:]}")
             return SKIPPED
-        return subprocess.run([python, "-B", __file__, *sys.argv[1:]], env={**os.environ, INSTALLED_HERE: "1"}).returncode
+        return subprocess.run([python, "-B", __file__, *sys.argv[1:]],
+                              env={**os.environ, INSTALLED_HERE: "1"}).returncode
 
 
 if __name__ == "__main__":
