@@ -18,7 +18,6 @@ namespace stoker {
 
 // What a run is; does not change.
 struct RunInfo {
-    
   std::string name;
   std::string directory;
   std::string config_hash;

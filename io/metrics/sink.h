@@ -47,7 +47,7 @@ class MetricsSink {
     Notify log;         // a line of the run's log
     bool live = false;  // standard error is a terminal that the user wants to watch
     bool emulated = false;
-        Hub& hub;  // everything that is measured, at any time
+    Hub& hub;                        // everything that is measured, at any time
     std::function<bool()> stopping;  // a signal asked the process to end
   };
   virtual ~MetricsSink() = default;

@@ -28,8 +28,10 @@ std::string blame(const RunMeter::State& run, const LoaderMeter::State& loader) 
   std::string text = fmt::format("{:.0f} % of the loader's work is {}",
                                  100 * std::max(read, decode) / (read + decode), stage);
   const double busy = share(read + decode, read + decode + waiting);
-  if (run.info.loader == "sync")
-    return text + ", in the trainer's own thread: choose loader.type=prefetched";
+  if (run.info.loader == "sync" || run.info.loader == "threaded") {
+    return text + ", and loader " + run.info.loader +
+           " does none of it ahead: choose loader.type=prefetched";
+  }
   if (busy < kBusyWorkers) {
     return text + fmt::format(
                       ", yet its {} workers wait {:.0f} % of their time: look ahead farther "

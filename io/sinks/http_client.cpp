@@ -55,7 +55,7 @@ class Request {
   void header(const std::string& line) {
     curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
     if (longer == nullptr) throw std::bad_alloc();
-    headers_.release();
+    static_cast<void>(headers_.release());  // it is the beginning of the longer one
     headers_.reset(longer);
   }
 

@@ -119,17 +119,18 @@ class Trace final : public MetricsSink {
   int64_t row_of(const TraceRow& row) {
     const auto [at, is_new] = rows_.try_emplace({row.slot, row.id < 0 ? row.id : 0, row.name},
                                                 row.id < 0 ? kMaxThreadId - row.id : row.id);
+    const int64_t id = at->second;
     if (is_new) {
       const std::string name = row.id == trainer_ ? "trainer" : row.name;
       const auto meta = [&](const char* what, const char* key, const std::string& value) {
         put(fmt::format(R"(,{{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"{}":{}}}}})"
                         "\n",
-                        what, pid_, at->second, key, value));
+                        what, pid_, id, key, value));
       };
       meta("thread_name", "name", quoted(name));
       meta("thread_sort_index", "sort_index", std::to_string(place_of(name)));
     }
-    return at->second;
+    return id;
   }
 
   // Name and category, as they are written. An operation of a tier is named after it.

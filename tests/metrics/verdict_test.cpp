@@ -54,10 +54,13 @@ TEST(Verdict, NamesTheStageThatBinds) {
   EXPECT_THAT(judge_of(run, loader_with(100, 900, 3000)).text, HasSubstr("workers wait 75 %"));
 }
 
-TEST(Verdict, ASyncLoaderIsToldOfTheOthers) {
+TEST(Verdict, ALoaderThatDoesNothingAheadIsToldOfOneThatDoes) {
   RunMeter::State run = run_with(IdleCause::data, 0.6);
-  run.info.loader = "sync";
-  EXPECT_THAT(judge_of(run, loader_with(100, 900, 0)).text, HasSubstr("loader.type=prefetched"));
+  for (const char* loader : {"sync", "threaded"}) {
+    run.info.loader = loader;
+    EXPECT_THAT(judge_of(run, loader_with(100, 900, 300)).text,
+                HasSubstr("loader.type=prefetched"));
+  }
 }
 
 TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
