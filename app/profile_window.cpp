@@ -60,12 +60,9 @@ ProfileWindow::ProfileWindow(const ProfileOptions& options, const DeviceInfo& de
       run_dir_(std::move(run_dir)),
       meter_(meter),
       log_(std::move(log)) {
-  if (options_.every_steps == 0) return;
-  if (!computes_) {
+  if (options_.every_steps != 0 && !computes_) {
     log_("metrics.profile: an emulated device computes nothing that could be profiled");
-    return;
   }
-  profiler::prepareProfiler(ProfilerConfig(ProfilerState::KINETO), activities(gpu_));
 }
 
 ProfileWindow::~ProfileWindow() {
@@ -79,7 +76,9 @@ void ProfileWindow::at_step(int64_t step) {
 }
 
 void ProfileWindow::open(int64_t step) {
-  profiler::enableProfiler(ProfilerConfig(ProfilerState::KINETO), activities(gpu_),
+  const ProfilerConfig config(ProfilerState::KINETO);
+  profiler::prepareProfiler(config, activities(gpu_));  // for every window: Kineto ends with each
+  profiler::enableProfiler(config, activities(gpu_),
                            {at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE});
   opened_ = true;
   first_step_ = step;

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# collect.sh cpu|cuda INSTALL LIBTORCH OUT: what the runtime image needs of a build.
-#   cpu:  OUT/packages, the Debian packages of the shared libraries that the program is linked to;
-#         OUT/libtorch, those of LibTorch's files that it is linked to.
-#   cuda: OUT/libtorch, what the CUDA half needs besides.
-# Every library lies in exactly one of the two trees.
+# What the runtime images need of a build. Every library lies in exactly one of the two trees.
+# collect.sh cpu INSTALL LIBTORCH OUT
+#   OUT/packages   the Debian packages of the shared libraries that the program is linked to
+#   OUT/libraries  the paths of those of LibTorch's libraries that it is linked to
+#   OUT/libtorch   these, and the licences
+# collect.sh cuda LIBRARIES LIBTORCH OUT
+#   OUT/libtorch   what the CUDA half needs besides LIBRARIES, the file that `cpu` wrote
 set -euo pipefail
-kind=$1 install=$2 torch=$3 out=$4
-program=("$install/usr/local/bin/stoker" "$install/usr/local/lib/libstoker.so")
+kind=$1 from=$2 torch=$3 out=$4
 
 # Absolute paths of all libraries that the given files need. A library that is not found is an error,
 # but for the driver's, which the host brings.
@@ -19,8 +20,6 @@ libraries() {
   fi
   sed -n 's/.* => \(\/[^ ]*\) (.*/\1/p' <<<"$lines" | xargs -n 1 realpath -m -s | sort -u
 }
-
-below_torch() { grep "^$torch/" || true; }
 
 licences() { find "$torch" -ipath '*.dist-info/*license*' -type f; }
 
@@ -57,19 +56,19 @@ rm -rf "$out"
 mkdir -p "$out"
 case $kind in
   cpu)
-    libraries "${program[@]}" | grep -v -e "^$torch/" -e "^$install/" | packages >"$out/packages"
-    {
-      libraries "${program[@]}" | below_torch
-      licences
-    } | sort -u | copy
+    linked=$(libraries "$from/usr/local/bin/stoker" "$from/usr/local/lib/libstoker.so")
+    grep -v -e "^$torch/" -e "^$from/" <<<"$linked" | packages >"$out/packages"
+    grep "^$torch/" <<<"$linked" >"$out/libraries"
+    { cat "$out/libraries" && licences; } | copy
     ;;
   cuda)
-    mapfile -t opened < <(opened_by_name)
+    names=$(opened_by_name)
+    mapfile -t opened <<<"$names"
     {
       printf '%s\n' "${opened[@]}"
-      libraries "${opened[@]}" | below_torch
+      libraries "${opened[@]}" | grep "^$torch/"
       licences
-    } | sort -u | comm -23 - <(libraries "${program[@]}" | below_torch) | copy
+    } | sort -u | comm -23 - "$from" | copy
     ;;
   *)
     echo "collect.sh: '$kind': expected cpu or cuda" >&2

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# test_compose.sh WORK IMAGE: part `compose` of docker/test.sh. Starts a Docker Engine of its own, loads the
-# image and one of Debian's Prometheus under the name in compose.yaml, and brings the stack up from the
-# shipped files. Grafana's image cannot be made of Debian's packages: that service is left out.
+# test_compose.sh WORK IMAGE: part `compose` of docker/test.sh. Starts a Docker Engine of its own, in a network
+# namespace of its own, loads the image and one of Debian's Prometheus under the name in compose.yaml, and
+# brings the stack up from the shipped files. Grafana's image cannot be made of Debian's packages: that
+# service is left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 work=$1 image=$2
 engine=$work/engine
 export DOCKER_HOST=unix://$engine/docker.sock COMPOSE_PROJECT_NAME=stoker-test
 compose=(docker-compose -f compose.yaml)
+prometheus=$(sed -n 's/.*image: \(prom\/prometheus:.*\)/\1/p' compose.yaml)
 
 say() { echo "docker/test_compose.sh: $*" >&2; }
 
@@ -16,7 +18,6 @@ stop_engine() {
   [ ! -e "$engine/pid" ] || kill "$(cat "$engine/pid")" || true
   while [ -e "$engine/pid" ]; do sleep 0.2; done
   umount "$engine/exec/netns/default" 2>/dev/null || true
-  ip link del docker0 2>/dev/null || true
   rm -rf "$engine"
 }
 
@@ -36,16 +37,13 @@ start_engine() {
 
 # Debian's Prometheus, with the entry point, user and folders of the official image.
 make_prometheus() {
-  local name
-  name=$(sed -n 's/.*image: \(prom\/prometheus:.*\)/\1/p' compose.yaml)
-  podman build --quiet --network host --tag "localhost/$name" - >/dev/null <<'DOCKERFILE'
+  podman build --quiet --network host --tag "localhost/$prometheus" - >/dev/null 2>&1 <<'DOCKERFILE'
 FROM debian:bookworm-slim
 RUN apt-get update -qq && apt-get install -qq --yes --no-install-recommends prometheus wget >/dev/null \
     && mkdir -p /prometheus && chown 65534:65534 /prometheus
 USER 65534
 ENTRYPOINT ["/usr/bin/prometheus"]
 DOCKERFILE
-  load "localhost/$name" "$name"
 }
 
 load() { # from podman's storage into the engine
@@ -74,9 +72,14 @@ expect() { # SECONDS EXPRESSION PATTERN: until the query's value matches
 
 health() { docker inspect --format '{{.State.Health.Status}}' "$("${compose[@]}" ps -q "$1")"; }
 
+if [ -z "${STOKER_TEST_NAMESPACE:-}" ]; then
+  make_prometheus
+  exec env STOKER_TEST_NAMESPACE=1 unshare --net "$PWD/test_compose.sh" "$@"
+fi
+ip link set lo up
 trap stop_engine EXIT
 start_engine
-make_prometheus
+load "localhost/$prometheus" "$prometheus"
 load "$image" "${image#localhost/}"
 "${compose[@]}" up -d --no-build prometheus stoker
 expect 60 'up%7Bjob=%22stoker%22%7D' '^1$'

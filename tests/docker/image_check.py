@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""image_check.py VERSION cpu|gpu: what docker/README.md promises of an image; its configuration (JSON)
-on standard input."""
+"""image_check.py VERSION cpu|gpu: what docker/README.md promises of an image; what `podman image
+inspect` says of it on standard input."""
 import json
 import sys
 
 version, kind = sys.argv[1:]
-config = json.load(sys.stdin)
+image, = json.load(sys.stdin)
+config = image["Config"]
 labels = config["Labels"]
 environment = dict(line.split("=", 1) for line in config["Env"])
 
@@ -14,7 +15,7 @@ assert config["Entrypoint"] == ["stoker"], config["Entrypoint"]
 assert config["StopSignal"] in ("SIGTERM", "15"), config["StopSignal"]
 assert list(config["Volumes"]) == ["/runs"], config["Volumes"]
 assert config["WorkingDir"] == "/opt/stoker", config["WorkingDir"]
-assert config["Healthcheck"]["Test"] == ["CMD", "stoker", "healthcheck"], config["Healthcheck"]
+assert image["Healthcheck"]["Test"] == ["CMD", "stoker", "healthcheck"], image["Healthcheck"]
 assert labels["org.opencontainers.image.version"] == version, labels
 assert labels["org.opencontainers.image.licenses"] == "Apache-2.0", labels
 assert labels["org.opencontainers.image.revision"] != "unknown", labels

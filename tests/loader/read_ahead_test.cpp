@@ -91,6 +91,46 @@ TEST(ReadAhead, device_prefetched_on_a_device_without_memory_says_so_and_is_pref
   EXPECT_EQ(rig.device.copies(), 0);
 }
 
+int64_t ready(const Rig& rig) { return rig.meter.state().queues.at(0).items; }
+
+TEST(ReadAhead, the_queue_meter_counts_finished_batches) {
+  Rig rig;
+  const auto loader = rig.make("type: prefetched, prefetch_batches: 3");
+  loader->start(0, 0);
+  rig.settled();
+  EXPECT_EQ(ready(rig), 3);
+  EXPECT_EQ(rig.meter.state().queues.at(0).capacity, 3);
+  const auto held = loader->next();
+  rig.settled();
+  EXPECT_EQ(ready(rig), 3);
+  loader->start(5, 2);  // drops what was ahead
+  rig.settled();
+  EXPECT_EQ(ready(rig), 3);
+  while (loader->next()) {
+    EXPECT_GE(ready(rig), 0);
+    EXPECT_LE(ready(rig), 3);
+  }
+}
+
+TEST(ReadAhead, the_meter_counts_every_sample_and_worker) {
+  for (const char* type : {"sync", "threaded", "prefetched", "device_prefetched"}) {
+    Rig rig;
+    {
+      const auto loader = rig.make(std::string("type: ") + type);
+      loader->start(0, 0);
+      while (loader->next()) continue;
+      rig.settled();
+      const LoaderMeter::State state = rig.meter.state();
+      EXPECT_EQ(state.stages[static_cast<size_t>(Stage::decode)].count, rig.decoder.decoded())
+          << type;
+      EXPECT_EQ(state.workers, std::string(type) == "sync" ? 1 : 3) << type;
+    }
+    EXPECT_EQ(rig.meter.state().workers, 0) << type;
+    EXPECT_EQ(rig.meter.state().busy, 0) << type;
+    EXPECT_TRUE(rig.meter.state().queues.empty()) << type;
+  }
+}
+
 TEST(Loader, a_batch_larger_than_the_data_set_is_an_error) {
   Rig rig;
   const Node node = parse_yaml("{type: sync, batch_size: 41}", "t.yaml");
