@@ -84,6 +84,8 @@ load "$image" "${image#localhost/}"
 "${compose[@]}" up -d --no-build prometheus stoker
 expect 60 'up%7Bjob=%22stoker%22%7D' '^1$'
 expect 60 'count(%7B__name__=~%22stoker_.*%22%7D)' '^[1-9]'
+# Of the recording rules: the rules file is loaded and fits what is scraped.
+expect 60 'count(%7B__name__=~%22.*:.*%22%7D)' '^[1-9]'
 end=$((SECONDS + 60))
 until [ "$(health stoker)" = healthy ]; do
   ((SECONDS < end)) || { say "FAILED: stoker is $(health stoker)" && exit 1; }
@@ -99,3 +101,11 @@ id=$("${compose[@]}" ps -q stoker)
 code=$(docker inspect --format '{{.State.ExitCode}}' "$id")
 [ "$code" = 75 ] || { say "FAILED: stop gave exit code $code, expected 75" && exit 1; }
 say "stop: exit code 75"
+
+"${compose[@]}" up -d --no-build stoker
+end=$((SECONDS + 120))
+until "${compose[@]}" logs stoker 2>/dev/null | grep -q 'resumed from'; do
+  ((SECONDS < end)) || { say "FAILED: the next 'up' did not go on" && exit 1; }
+  sleep 1
+done
+say "up again: $("${compose[@]}" logs stoker 2>/dev/null | grep -o 'resumed from.*' | tail -n 1)"

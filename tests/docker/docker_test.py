@@ -197,7 +197,9 @@ class Commands(unittest.TestCase):
 
     def test_compose(self):
         for name in ("stoker", "stoker-gpu"):
-            self.accepts(name, Compose.services[name]["command"])
+            command = [re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in Compose.services[name]["command"]]
+            self.assertIn("run.name=quickstart", command)
+            self.accepts(name, command)
 
     def test_kubernetes(self):
         self.accepts("job.yaml", Kubernetes.pod["containers"][0]["args"])
