@@ -74,7 +74,7 @@ class EvidenceTest(unittest.TestCase):
         trace = json.loads(pathlib.Path(self.folder, summary["run_directory"], found[0]).read_text())
         names = {event.get("name") for event in trace["traceEvents"]}
         self.assertIn("aten::addmm", names)
-        self.assertIn("metrics.profile.every_steps", self.train("metrics.profile={every_steps: 2, steps: 5}", code=2))
+        self.assertIn("metrics.profile: 'every_steps' must be 0", self.train("metrics.profile={every_steps: 2, steps: 5}", code=2))
 
     def test_measuring_is_cheap_and_says_so(self):
         summary = self.train("training.epochs=5")
