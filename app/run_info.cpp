@@ -8,6 +8,7 @@
 
 #include "app/environment.h"
 #include "io/core/error.h"
+#include "io/metrics/unix_time.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
@@ -65,8 +66,7 @@ RunInfo run_info(Experiment& experiment, const RunDirectory& directory) {
   info.batch_size = loader_option(options, "batch_size");
   info.rank = loader_option(options, "rank");
   info.world_size = loader_option(options, "world_size");
-  info.started_unix_s =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  info.started_unix_s = unix_now();
   return info;
 }
 

@@ -1,5 +1,7 @@
 #include "io/metrics/checkpoint_meter.h"
 
+#include "io/metrics/unix_time.h"
+
 namespace stoker {
 
 const char* to_string(CheckpointPart part) {
@@ -28,9 +30,7 @@ void CheckpointMeter::finished(CheckpointPart part, TimePoint begin, TimePoint e
     tallies_[index].add(end - begin, bytes);
     state_.last_s[index] = seconds(end - begin);
     if (part == CheckpointPart::save) {
-      state_.last_save_unix_s =
-          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-              .count();
+      state_.last_save_unix_s = unix_now();
     }
   }
   // `save` spans others and the trainer's row shows what blocked it.

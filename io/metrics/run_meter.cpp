@@ -5,12 +5,10 @@
 #include <iterator>
 #include <limits>
 
+#include "io/metrics/unix_time.h"
+
 namespace stoker {
 namespace {
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 Clock::duration from_seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));

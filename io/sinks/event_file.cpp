@@ -9,13 +9,10 @@
 #include <climits>
 
 #include "io/core/crc32c.h"
+#include "io/metrics/unix_time.h"
 
 namespace stoker {
 namespace {
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = "";

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "io/metrics/unix_time.h"
 #include "io/sinks/families.h"
 
 namespace stoker {
@@ -46,8 +47,7 @@ std::string outcome_text(const RunMeter::State& run) {
   add_device(families, run);
   families.gauge("run_last_success_timestamp_seconds", "Unix time the last run completed.");
   if (run.phase == RunPhase::done) {
-    families.add(
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+    families.add(unix_now());
   }
   return serialize(families);
 }

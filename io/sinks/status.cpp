@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/metrics/unix_time.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {
@@ -15,10 +16,6 @@ constexpr double kRecent_s = 10;
 template <class T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
-}
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 json run_json(const RunInfo& info) {
