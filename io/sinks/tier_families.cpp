@@ -99,9 +99,11 @@ void add_checkpoints(Families& out, const CheckpointMeter::State& checkpoints) {
       .add(report.degraded ? 1 : 0);
   out.gauge("drain_pending_sets", "Sets that are on the fast tier only.")
       .add(number(report.drains_left));
+  out.gauge("drain_pending_bytes", "Bytes of those sets.")
+      .add(number(report.drains_left) * number(report.set_bytes));
   out.counter("drain_sets_total", "Sets drained: copied, verified and committed on the last tier.")
       .add(number(report.drained));
-  out.counter("drain_bytes_total", "Bytes of those sets.")
+  out.counter("drain_bytes_total", "Bytes of the sets that were drained.")
       .add(number(part(CheckpointPart::drain).bytes));
   out.counter("drain_retries_total", "Attempts to drain that failed and were made again.")
       .add(number(report.drain_retries));
