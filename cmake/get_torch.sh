@@ -32,7 +32,7 @@ unpack() {
   python3 - "$work" <<'PYTHON'
 import pathlib, re, sys, zipfile
 work = pathlib.Path(sys.argv[1])
-wanted = re.compile(r"torch/include/|(torch|nvidia/[^/]+)/lib/[^/]+\.so|[^/]+\.dist-info/.*LICENSE")
+wanted = re.compile(r"torch/include/|(torch|nvidia/[^/]+)/lib/[^/]+\.so|[^/]+\.dist-info/.*(?i:license)")
 unwanted = re.compile(r"libtorch_python|libshm")
 for wheel in (work / "wheels").glob("*.whl"):
     with zipfile.ZipFile(wheel) as archive:

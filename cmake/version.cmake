@@ -5,4 +5,7 @@ execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 -
 if(NOT failure)
   set(STOKER_REVISION ${revision})
 endif()
+if(DEFINED ENV{STOKER_REVISION})  # of an image, which has no git
+  set(STOKER_REVISION $ENV{STOKER_REVISION})
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${OUTPUT} @ONLY)

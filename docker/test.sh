@@ -215,10 +215,11 @@ part_compose() { docker/test_compose.sh "$work" "$image-cpu"; }
 
 part_slurm() {
   need slurmctld slurmd slurm-client munge
-  local id
+  local id code=0
   id=$(podman create "$image-cpu")
-  tests/docker/slurm_test.sh "$(podman mount "$id")"
+  tests/docker/slurm_test.sh "$(podman mount "$id")" || code=1
   podman rm "$id" >/dev/null
+  return "$code"
 }
 
 part_clean() {

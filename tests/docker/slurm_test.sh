@@ -19,6 +19,7 @@ fail() {
 }
 
 finish() {
+  local mounted
   scancel --full --signal=KILL --user=root 2>/dev/null || true
   local end=$((SECONDS + 10))
   while squeue -h 2>/dev/null | grep -q . && ((SECONDS < end)); do sleep 0.2; done
@@ -26,7 +27,9 @@ finish() {
     kill "$pid" 2>/dev/null || continue
     while kill -0 "$pid" 2>/dev/null && ((SECONDS < end + 20)); do sleep 0.2; done
   done
-  mountpoint -q "$tree$work" && umount "$tree$work"
+  for mounted in "$tree/proc" "$tree$work"; do
+    if [ -d "$tree" ] && mountpoint -q "$mounted"; then umount "$mounted"; fi
+  done
   rm -rf "$work"
 }
 trap finish EXIT
@@ -75,6 +78,7 @@ make_program() {
   fi
   mkdir -p "$tree$work"
   mount --bind "$work" "$tree$work"
+  mount --bind /proc "$tree/proc" # the dynamic linker asks it where the program lies
   printf '#!/bin/sh\nexec chroot %s sh -c '\''cd /opt/stoker && exec stoker "$@"'\'' stoker "$@"\n' "$tree" \
     >"$work/program"
   chmod +x "$work/program"
