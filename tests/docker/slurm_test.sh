@@ -14,13 +14,13 @@ say() { echo "slurm_test.sh: $*" >&2; }
 
 fail() {
   say "FAILED: $*"
-  tail -n 40 "$work"/*.log "$work"/job/*.log >&2 || true
+  tail -n 40 "$work"/*.log "$work"/job/*.log >&2 || say "some logs were not written"
   exit 1
 }
 
 finish() {
   local mounted
-  scancel --full --signal=KILL --user=root 2>/dev/null || true
+  if squeue -h >/dev/null 2>&1; then scancel --full --signal=KILL --user=root; fi
   local end=$((SECONDS + 10))
   while squeue -h 2>/dev/null | grep -q . && ((SECONDS < end)); do sleep 0.2; done
   cat "$work"/*.pid 2>/dev/null | while read -r pid; do

@@ -49,7 +49,6 @@ struct PageCache : testing::Test {
 
 TEST_F(PageCache, a_file_that_was_written_or_read_is_cached) {
   EXPECT_EQ(residency({"a"}).cached_bytes, kBytes);
-  if (!evictable(root.path())) GTEST_SKIP() << "nothing can be evicted from " << root.path();
   evict("a");
   EXPECT_EQ(root.read("a").size(), kBytes);
   const Residency all = residency({"a"});
@@ -59,12 +58,15 @@ TEST_F(PageCache, a_file_that_was_written_or_read_is_cached) {
 }
 
 TEST_F(PageCache, a_file_that_was_evicted_is_not_and_looking_does_not_fetch_it) {
-  if (!evictable(root.path())) GTEST_SKIP() << "nothing can be evicted from " << root.path();
   evict("a");
   for (int again = 0; again < 3; ++again) {
     const Residency none = residency({"a"});
     EXPECT_EQ(none.bytes, kBytes);
-    EXPECT_LE(none.cached_bytes, kBytes / 50);
+    if (evictable(root.path())) {
+      EXPECT_LE(none.cached_bytes, kBytes / 50);
+    } else {
+      EXPECT_EQ(none.cached_bytes, kBytes);  // its memory is the file
+    }
   }
 }
 
@@ -72,11 +74,13 @@ TEST_F(PageCache, both_ways_agree_on_all_some_and_none) {
   const auto by_cachestat = [&] { return cached_bytes_by_cachestat(open("a").get(), kBytes); };
   const auto by_mincore = [&] { return cached_bytes_by_mincore(open("a").get(), kBytes); };
   EXPECT_EQ(by_mincore(), kBytes);
-  if (!by_cachestat()) GTEST_SKIP() << "no cachestat for " << root.path();
-  EXPECT_EQ(by_cachestat(), kBytes);
-  if (!evictable(root.path())) GTEST_SKIP() << "nothing can be evicted from " << root.path();
+  EXPECT_EQ(by_cachestat().value_or(kBytes), kBytes);  // absent: an older kernel, or an overlay
   evict("a");
-  EXPECT_EQ(by_cachestat(), by_mincore());
+  EXPECT_EQ(by_cachestat().value_or(*by_mincore()), by_mincore());
+  if (!evictable(root.path())) {
+    EXPECT_EQ(by_mincore(), kBytes);
+    return;
+  }
   EXPECT_LE(by_mincore(), kBytes / 50);
   const FileDescriptor file = open("a");
   ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM), 0);  // no read-ahead
@@ -84,7 +88,7 @@ TEST_F(PageCache, both_ways_agree_on_all_some_and_none) {
   for (const off_t offset : {0, 1 << 20, 2 << 20}) {
     ASSERT_EQ(::pread(file.get(), &byte, 1, offset), 1);
   }
-  EXPECT_EQ(by_cachestat(), by_mincore());
+  EXPECT_EQ(by_cachestat().value_or(*by_mincore()), by_mincore());
   EXPECT_GT(by_mincore(), 0u);
   EXPECT_LT(by_mincore(), kBytes);
 }
