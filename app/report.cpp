@@ -78,10 +78,6 @@ std::string segments_text(const TrainingResult& result) {
   return text + fmt::format("; closure error {:.4f} %\n", 100 * result.closure_error);
 }
 
-CacheVerdict cache_verdict(Experiment& experiment) {
-  return judge_cache(experiment.hub().run().state().cache, experiment.hub().train_loader().state());
-}
-
 nlohmann::json cache_json(Experiment& experiment) {
   const CacheEvidence cache = experiment.hub().run().state().cache;
   const LoaderMeter::State loader = experiment.hub().train_loader().state();
@@ -169,36 +165,36 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
 nlohmann::json summary_json(Experiment& experiment, const RunDirectory& directory,
                             const TrainingResult& result) {
   const ExperimentOptions& options = experiment.options();
-  nlohmann::json json = {{"schema_version", 1},
-                         {"status", result.status},
-                         {"exit_code", static_cast<int>(result.exit_code)},
-                         {"run_directory", directory.path()},
-                         {"config_hash", config_hash(options)},
-                         {"loader", options.loader.type()},
-                         {"model", options.model.type()},
-                         {"steps", result.steps},
-                         {"steps_planned", result.steps_planned},
-                         {"epochs_completed", result.epochs},
-                         {"images", result.images},
-                         {"wall_s", result.wall_s},
-                         {"segments_s", to_object(result.segments)},
-                         {"closure_error", result.closure_error},
-                         {"io_share", result.io_share},
-                         {"verdict", verdict(result)},
-                         {"device", device_json(experiment.device().info(), result)},
-                         {"loader_cost",
-                          {{"read_s", 1e-9 * static_cast<double>(result.load_cost.read_ns)},
-                           {"decode_s", 1e-9 * static_cast<double>(result.load_cost.decode_ns)},
-                           {"bytes_read", result.load_cost.bytes_read},
-                           {"note", "summed over workers"}}},
-                         {"skipped", result.skipped_by_reason},
-                         {"conditions",
-                          {{"page_cache", to_string(cache_verdict(experiment).level)},
-                           {"storage", nlohmann::json::object()}}}};
+  const nlohmann::json cache = cache_json(experiment);
+  nlohmann::json json = {
+      {"schema_version", 1},
+      {"status", result.status},
+      {"exit_code", static_cast<int>(result.exit_code)},
+      {"run_directory", directory.path()},
+      {"config_hash", config_hash(options)},
+      {"loader", options.loader.type()},
+      {"model", options.model.type()},
+      {"steps", result.steps},
+      {"steps_planned", result.steps_planned},
+      {"epochs_completed", result.epochs},
+      {"images", result.images},
+      {"wall_s", result.wall_s},
+      {"segments_s", to_object(result.segments)},
+      {"closure_error", result.closure_error},
+      {"io_share", result.io_share},
+      {"verdict", verdict(result)},
+      {"device", device_json(experiment.device().info(), result)},
+      {"loader_cost",
+       {{"read_s", 1e-9 * static_cast<double>(result.load_cost.read_ns)},
+        {"decode_s", 1e-9 * static_cast<double>(result.load_cost.decode_ns)},
+        {"bytes_read", result.load_cost.bytes_read},
+        {"note", "summed over workers"}}},
+      {"skipped", result.skipped_by_reason},
+      {"conditions", {{"page_cache", cache["verdict"]}, {"storage", nlohmann::json::object()}}}};
   for (const auto& [name, tier] : options.storage) {
     json["conditions"]["storage"][name] = tier.type();
   }
-  json["cache"] = cache_json(experiment);
+  json["cache"] = cache;
   const auto overhead = experiment.hub().overhead_s();
   json["measuring_s"] = std::accumulate(overhead.begin(), overhead.end(), 0.0);
   if (result.checkpoints) json["conditions"]["checkpoint"] = to_json(options.checkpoint.dump());
@@ -232,7 +228,8 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
   text += device_text(device, result) + segments_text(result);
   if (result.first_batch_s)
     text += fmt::format("  first batch after {:.3f} s\n", *result.first_batch_s);
-  const CacheVerdict cache = cache_verdict(experiment);
+  const CacheVerdict cache =
+      judge_cache(experiment.hub().run().state().cache, experiment.hub().train_loader().state());
   text += fmt::format("  data {}: {}\n", to_string(cache.level), cache.text);
   for (const auto& [reason, count] : result.skipped_by_reason) {
     text += fmt::format("  {} samples replaced ({}), see skipped.csv\n", count, reason);

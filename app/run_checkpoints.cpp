@@ -57,8 +57,10 @@ void RunCheckpoints::offer(const CheckpointOffer& offer,
     tensors_->capture(state);
     return state;
   });
-  if (copying_) blocked(begin, step_ = offer.step, offer.last);
-  publish();
+  if (copying_) {
+    blocked(begin, step_ = offer.step, offer.last);
+    now();
+  }
   ledger_.switch_to(Segment::other);
 }
 
@@ -74,9 +76,9 @@ void RunCheckpoints::before_update() {
 
 bool RunCheckpoints::flush() {
   if (!checkpointer_) return true;
-  publish();
+  now();
   const bool complete = checkpointer_->flush();
-  publish();
+  now();
   if (complete) return true;
   const CheckpointStatus status = checkpointer_->status();
   log_.warn(fmt::format(
@@ -88,25 +90,9 @@ bool RunCheckpoints::flush() {
 
 std::optional<CheckpointReport> RunCheckpoints::now() {
   if (!checkpointer_) return std::nullopt;
-  const CheckpointStatus status = checkpointer_->status();
-  CheckpointReport report;
-  report.saved = status.saved;
-  report.failed = status.failed;
-  report.skipped = status.skipped;
-  report.replaced = status.replaced;
-  report.drained = status.drained;
-  report.drain_retries = status.drain_retries;
-  report.drains_left = status.drains_left;
-  report.saved_step = status.saved_step;
-  report.durable_step = status.durable_step;
-  report.set_bytes = status.set_bytes;
-  report.degraded = status.degraded;
-  report.last_error = status.last_error;
+  const CheckpointReport report = checkpointer_->status();
+  experiment_.hub().checkpoints().set_status(report);
   return report;
-}
-
-void RunCheckpoints::publish() {
-  if (const auto report = now()) experiment_.hub().checkpoints().set_status(*report);
 }
 
 // The trainer waits for one checkpoint up to twice: where it begins, and before the next update.

@@ -35,13 +35,12 @@ class RunCheckpoints {
   // Waits until all are where they belong (Checkpointer::flush), and says what is left. False:
   // something is.
   bool flush();
-  // For a StepReport.
+  // For a StepReport, and into the hub.
   std::optional<CheckpointReport> now();
   // Into the result; its exit code becomes ExitCode::storage where a checkpoint was lost.
   void report(TrainingResult& result);
 
  private:
-  void publish();
   void blocked(TimePoint begin, int64_t step, bool over);
 
   Experiment& experiment_;

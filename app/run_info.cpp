@@ -1,7 +1,6 @@
 #include "app/run_info.h"
 
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -16,10 +15,10 @@ namespace {
 
 // An option of the loader, whichever it is: they share one struct.
 int64_t loader_option(const ExperimentOptions& options, const std::string& name) {
-  for (const Node::Entry& entry : options.loader.dump().entries) {
-    if (entry.key == name) return std::stoll(entry.value.scalar);
-  }
-  throw Error(ExitCode::bug, "the loader has no option " + name);
+  const Node loader = options.loader.dump();
+  const Node* option = loader.find(name);
+  if (option == nullptr) throw Error(ExitCode::bug, "the loader has no option " + name);
+  return std::stoll(option->scalar);
 }
 
 // Which GPU NVML means, as it does not know CUDA_VISIBLE_DEVICES. Empty: none, or chosen by name.
@@ -43,7 +42,6 @@ RunInfo run_info(Experiment& experiment, const RunDirectory& directory) {
   const ExperimentOptions& options = experiment.options();
   const DeviceInfo& device = experiment.device().info();
   RunInfo info;
-
   info.name = options.run.name;
   info.directory = directory.path();
   info.config_hash = config_hash(options);

@@ -65,7 +65,7 @@ TrainingResult Trainer::run() {
   return result_;
 }
 
-// What a sink cannot say at the end does not undo a training that is complete and saved.
+// Every sink has its turn. The first failure is the run's, where nothing else failed.
 void Trainer::flush_sinks() {
   RunMeter& run = experiment_.hub().run();
   run.set_error(result_.error);

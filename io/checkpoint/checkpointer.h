@@ -12,6 +12,7 @@
 #include "io/checkpoint/snapshot.h"
 #include "io/core/notify.h"
 #include "io/core/registry.h"
+#include "io/metrics/checkpoint_report.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
 
@@ -27,24 +28,11 @@ struct CheckpointOffer {
   bool last = false;         // nothing follows: save in any case
 };
 
-// What has become of a run's checkpoints. Counts are of this process. What is absent was not
-// measured.
-struct CheckpointStatus {
-  int64_t saved = 0;     // committed on the first tier
-  int64_t failed = 0;    // given up after all attempts
-  int64_t skipped = 0;   // on_backlog: skip
-  int64_t replaced = 0;  // on_backlog: replace
-  int64_t drained = 0;
-  int64_t drain_retries = 0;
-  int64_t drains_left = 0;              // sets that are on the fast tier only
-  std::optional<int64_t> saved_step;    // newest on any tier
-  std::optional<int64_t> durable_step;  // newest on the last tier
-  uint64_t set_bytes = 0;
+// What has become of a run's checkpoints.
+struct CheckpointStatus : CheckpointReport {
   std::vector<double> save_s;   // from offer to commit on the first tier
   std::vector<double> drain_s;  // from the begin of the copy to the commit on the last tier
-  bool degraded = false;        // the last attempt on some tier failed
   bool hung = false;            // a thread is stuck in a system call; it cannot be joined
-  std::string last_error;
 };
 
 // Saves and restores the state of a run. The trainer's thread, for all methods. Failures of tiers

@@ -6,10 +6,11 @@
 
 namespace stoker {
 
-// How a run's checkpoints stand; counts are of this process.
+// How a run's checkpoints stand; counts are of this process. What is absent was not measured. A
+// value.
 struct CheckpointReport {
-  int64_t saved = 0;
-  int64_t failed = 0;    // given up
+  int64_t saved = 0;     // committed on the first tier
+  int64_t failed = 0;    // given up after all attempts
   int64_t skipped = 0;   // on_backlog: skip
   int64_t replaced = 0;  // on_backlog: replace
   int64_t drained = 0;

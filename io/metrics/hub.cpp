@@ -64,12 +64,11 @@ std::array<double, kOverheads> Hub::overhead_s() const {
   for (size_t i = 0; i < kOverheads; ++i) {
     result[i] = 1e-9 * static_cast<double>(overhead_ns_[i].load());
   }
-  int64_t operations = 0, stages = 0;
-  for (const TierMeter::State& tier : tiers()) {
-    for (const auto& op : tier.ops) operations += op.count;
-  }
-  for (const LoaderMeter::State& loader : loaders()) {
-    for (const auto& stage : loader.stages) stages += stage.count;
+  const int64_t stages = train_.spans() + test_.spans();
+  int64_t operations = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const TierMeter& tier : tiers_) operations += tier.spans();
   }
   // A stage begins with the reading that ended the one before.
   result[static_cast<size_t>(Overhead::spans)] +=

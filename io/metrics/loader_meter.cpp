@@ -75,6 +75,14 @@ std::optional<double> LoaderMeter::queue_fill() const {
   return std::nullopt;
 }
 
+int64_t LoaderMeter::spans() const {
+  int64_t spans = 0;
+  tallies_.each([&spans](const Tallies& tallies) {
+    for (const Tally& stage : tallies) spans += stage.count();
+  });
+  return spans;
+}
+
 LoaderMeter::State LoaderMeter::state() const {
   State result;
   result.split = split_;

@@ -55,6 +55,9 @@ class LoaderMeter {
   // Items / capacity of the queue before the trainer, now. Absent: the loader has none.
   std::optional<double> queue_fill() const;
 
+  // How many stages were recorded.
+  int64_t spans() const;
+
   struct State {
     std::string split;
     int64_t workers = 0;

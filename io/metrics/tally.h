@@ -69,6 +69,8 @@ class BasicTally {
     increase(buckets_[bucket], 1);
   }
 
+  int64_t count() const { return count_.load(std::memory_order_relaxed); }
+
   Totals totals() const {
     Totals result;
     result.count = count_.load(std::memory_order_relaxed);

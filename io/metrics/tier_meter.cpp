@@ -31,12 +31,20 @@ const char* to_string(TierOp op) {
 void TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
   const TimePoint end = Clock::now();
   tallies_.here()[static_cast<size_t>(op)].add(end - begin, bytes);
-  tracer_.record({to_string(op), name_.c_str(), begin, end, bytes});
+  tracer_.record({to_string(op), "storage", begin, end, bytes, -1, name_.c_str()});
 }
 
 void TierMeter::failed(TierOp op, int errno_value) {
   const std::lock_guard lock(mutex_);
   ++errors_[{op, errno_value}];
+}
+
+int64_t TierMeter::spans() const {
+  int64_t spans = 0;
+  tallies_.each([&spans](const Tallies& tallies) {
+    for (const Tally& op : tallies) spans += op.count();
+  });
+  return spans;
 }
 
 TierMeter::State TierMeter::state() const {

@@ -45,6 +45,9 @@ class TierMeter {
   void begin() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
   void end() { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
 
+  // How many operations were recorded.
+  int64_t spans() const;
+
   struct State {
     std::string name;
     std::string type;

@@ -20,11 +20,12 @@ namespace stoker {
 // Something that took from `begin` to `end`. The texts must live as long as the tracer.
 struct TraceEvent {
   const char* name;      // "decode", "read", "data_wait"
-  const char* category;  // "loader", "trainer", "device", "checkpoint", or the name of a tier
+  const char* category;  // "loader", "trainer", "device", "checkpoint", "storage"
   TimePoint begin;
   TimePoint end;
-  uint64_t bytes = 0;  // 0: moves none
-  int64_t step = -1;   // -1: belongs to none
+  uint64_t bytes = 0;          // 0: moves none
+  int64_t step = -1;           // -1: belongs to none
+  const char* tier = nullptr;  // of "storage"
 };
 
 // Events of one thread, or of one engine of the device, in the order in which they ended.

@@ -102,10 +102,9 @@ class TimeLogger final : public MetricsSink {
   void add(int64_t thread, const TraceEvent& event) {
     const std::string_view category = event.category, name = event.name;
     const Span span{thread, event.begin, event.end};
-    // A tier may be named "trainer" or "checkpoint"; its operations belong to no step.
-    if (category == "trainer" && event.step >= 0) {
+    if (category == "trainer") {
       add_segment(name, event.step, span);
-    } else if (category == "checkpoint" && event.step >= 0) {
+    } else if (category == "checkpoint") {
       if (const char* text = checkpoint_description(name)) put(event.step, name, text, span);
     } else if (category == "loader" && name == "read") {
       put(kUnknown, name, "Time to Read Single Image", span);

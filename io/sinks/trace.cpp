@@ -2,10 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -133,17 +133,13 @@ class Trace final : public MetricsSink {
     return id;
   }
 
-  // Name and category, as they are written. An operation of a tier is named after it.
+  // Name and category, as they are written. An operation is named after its tier.
   const std::string& label_of(const TraceEvent& event) {
-    std::string& label = labels_[{event.name, event.category}];
+    std::string& label = labels_[{event.name, event.category, event.tier}];
     if (!label.empty()) return label;
-    static constexpr const char* kParts[] = {"trainer", "device", "loader", "checkpoint"};
-    const bool part = std::any_of(std::begin(kParts), std::end(kParts), [&](const char* name) {
-      return std::strcmp(name, event.category) == 0;
-    });
-    const std::string name = part ? event.name : fmt::format("{}: {}", event.category, event.name);
-    return label = fmt::format(R"("name":{},"cat":"{}")", quoted(name),
-                               part ? event.category : "storage");
+    const std::string name =
+        event.tier == nullptr ? event.name : fmt::format("{}: {}", event.tier, event.name);
+    return label = fmt::format(R"("name":{},"cat":"{}")", quoted(name), event.category);
   }
 
   // One thread at a time, the tracer's or the trainer's.
@@ -196,7 +192,7 @@ class Trace final : public MetricsSink {
   const int64_t pid_ = ::getpid();
   const int64_t trainer_ = ::gettid();
   std::map<std::tuple<size_t, int64_t, std::string>, int64_t> rows_;
-  std::map<std::pair<const char*, const char*>, std::string> labels_;
+  std::map<std::array<const char*, 3>, std::string> labels_;
   std::string line_;
   std::string buffer_;
   uint64_t bytes_ = 0;

@@ -70,7 +70,7 @@ TEST(Hub, its_parts_share_a_tracer) {
   hub.test_loader().finished(Stage::read, now, now);
   hub.checkpoints().finished(CheckpointPart::write, now, now, 1);
   subscription.reset();
-  EXPECT_EQ(categories, (std::vector<std::string>{"data", "loader", "loader", "checkpoint"}));
+  EXPECT_EQ(categories, (std::vector<std::string>{"storage", "loader", "loader", "checkpoint"}));
 }
 
 TEST(Hub, is_read_while_components_come_and_write) {

@@ -78,7 +78,8 @@ TEST(TierMeter, an_operation_is_an_event_of_its_tier) {
   subscription.reset();
   ASSERT_EQ(events.size(), 1);
   EXPECT_STREQ(events[0].name, "write");
-  EXPECT_STREQ(events[0].category, "archive");
+  EXPECT_STREQ(events[0].category, "storage");
+  EXPECT_STREQ(events[0].tier, "archive");
   EXPECT_EQ(events[0].begin, later);
   EXPECT_GE(events[0].end, later);
   EXPECT_EQ(events[0].bytes, 7);

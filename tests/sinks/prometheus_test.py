@@ -7,34 +7,18 @@ import contextlib
 import http.server
 import json
 import os
-import pathlib
 import re
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 import urllib.error
 import urllib.request
 
-STOKER = os.environ.get("STOKER", "stoker")
-MINI = pathlib.Path(__file__).resolve().parents[2] / "datasets" / "caltech101-mini"
-CONFIG = f"""
-run:        {{name: watched, seed: 1}}
-device:     {{type: cpu}}
-storage:
-  data: {{type: posix, root: {MINI}}}
-  slow: {{type: posix, root: slow}}
-dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 30, test_per_class: 5}}}}
-decoder:    {{type: turbojpeg, size: 48}}
-loader:     {{type: prefetched, batch_size: 16, workers: 1}}
-model:      {{type: linear}}
-optimizer:  {{type: sgd, lr: 0.001}}
-training:   {{max_steps: 40, epochs: 9}}
-checkpoint: {{type: direct, slow: slow, every_steps: 20}}
-"""
+from training_run import MINI, STOKER, RunTest
+
 EMULATED = ("device={type: emulated, step_ms: 20}", "training.max_steps=100000", "training.epochs=100000",
             "checkpoint={type: none}")
 
@@ -77,10 +61,9 @@ class Pushgateway(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class PrometheusTest(unittest.TestCase):
+class PrometheusTest(RunTest):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        (self.folder / "config.yaml").write_text(CONFIG)
+        super().setUp()
         self.port = free_port()
 
     def command(self, *overrides, sink=""):
@@ -109,9 +92,6 @@ class PrometheusTest(unittest.TestCase):
             time.sleep(0.05)
         self.fail("timed out: " + what)
 
-    def run_directory(self):
-        return (self.folder / "runs" / "latest").resolve()
-
     def test_serves_the_end_of_the_run_until_it_is_scraped(self):
         with self.running(sink=", linger: 60") as process:
             status = self.until(lambda: (s := json.loads(get(self.port, "/api/status")[1]))["phase"] == "done" and s,
@@ -131,16 +111,16 @@ class PrometheusTest(unittest.TestCase):
         self.assertAlmostEqual(idle / observed, summary["device"]["idle_ratio"], places=6)
         self.assertEqual(value(text, 'stoker_steps_total{phase="train"}'), 40)
         self.assertEqual(value(text, 'stoker_samples_total{phase="train"}'), summary["images"])
-        self.assertEqual(value(text, 'stoker_samples_total{phase="eval"}'), 50)
+        self.assertEqual(value(text, 'stoker_samples_total{phase="eval"}'), 50 * len(summary["evaluations"]))
         self.assertEqual(value(text, 'stoker_loader_read_bytes_total{split="train"}') > 0, True)
         self.assertGreaterEqual(value(text, 'stoker_loader_stage_items_total{split="train",stage="decode"}'), 40 * 16)
         self.assertEqual(value(text, 'stoker_io_operations_total{tier="data",type="posix",op="read"}'),
                          value(text, 'stoker_loader_stage_items_total{split="train",stage="read"}') +
                          value(text, 'stoker_loader_stage_items_total{split="test",stage="read"}'))
-        self.assertEqual(value(text, 'stoker_checkpoint_saves_total{result="success"}'), 2)
+        self.assertEqual(value(text, 'stoker_checkpoint_saves_total{result="success"}'), 3)  # 15, 30, 40
         self.assertEqual(value(text, "stoker_checkpoint_durable_step"), 40)
         self.assertGreater(value(text, 'stoker_io_bytes_total{tier="slow",type="posix",op="write"}'),
-                           2 * value(text, "stoker_checkpoint_size_bytes") - 1)
+                           3 * value(text, "stoker_checkpoint_size_bytes") - 1)
         self.assertGreater(value(text, 'stoker_observability_overhead_seconds_total{part="spans"}'), 0)
         self.assertEqual(status["progress"]["step"], 40)
         self.assertEqual(status["progress"]["accuracy"]["top1"], summary["evaluations"][-1]["top1"])

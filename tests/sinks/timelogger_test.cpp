@@ -188,12 +188,14 @@ TEST_F(TimeLoggerTest, a_checkpoint_s_parts_carry_their_step) {
 }
 
 TEST_F(TimeLoggerTest, tiers_may_be_named_like_categories) {
-  for (const char* name : {"trainer", "checkpoint"}) {
-    rig.hub.add_tier(name, "posix", false);
+  std::vector<TierMeter*> tiers;
+  for (const char* name : {"trainer", "checkpoint", "loader"}) {
+    tiers.push_back(&rig.hub.add_tier(name, "posix", false));
   }
   make();
-  for (const char* name : {"trainer", "checkpoint"}) {
-    rig.hub.tracer().record({"write", name, Clock::now(), Clock::now(), 10});
+  for (TierMeter* tier : tiers) {
+    tier->finished(TierOp::read, Clock::now(), 10);
+    tier->finished(TierOp::write, Clock::now(), 10);
   }
   sink->flush();
   EXPECT_THAT(records(), IsEmpty());
