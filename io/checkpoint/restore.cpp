@@ -10,8 +10,8 @@
 //    no reason not to train: the drain tries again.
 // 2. The newest step of any tier is read, the fast tier first. Every byte is verified while it is
 //    read; a damaged set is set aside, never deleted, and the next candidate is tried: the same
-//    step on the other tier, then the step before. A set whose tier fails, rather than its bytes, is
-//    passed over and stays where it is.
+//    step on the other tier, then the step before. A set whose tier fails, rather than its bytes,
+//    is passed over and stays where it is.
 // 3. Sets newer than the one taken belong to a history that this run will not repeat (they could
 //    not be read, or an older one was asked for): they are set aside, so that no later restart
 //    takes them.
