@@ -11,8 +11,7 @@ Experiment::Experiment(ExperimentOptions options, Notify notify)
     : options_(std::move(options)), notify_(std::move(notify)), hub_(std::make_unique<Hub>()) {
   device_ = options_.device.create({options_.run.seed, notify_});
   for (const auto& [name, tier] : options_.storage) {
-    TierMeter& meter = hub_->add_tier(name, tier.type(), tier.type() == "emulated");
-    tiers_.add(name, metered(tier.create({}), meter));
+    tiers_.add(name, open_tier(tier, {name, notify_, hub_.get()}));
   }
   dataset_ = options_.dataset.create({tiers_, options_.run.seed, notify_});
   decoder_ = options_.decoder.create({});

@@ -63,7 +63,7 @@ void CheckpointSets::add_config(const std::string& file,
   for (const char* key : {"fast", "slow"}) {
     const std::string tier = scalar(checkpoint, key);
     if (tier.empty()) continue;
-    tiers_.add(tier, options.storage.at(tier).create({}));
+    tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
     const FileTree* files = tiers_.at(tier).files();
     if (files == nullptr) continue;
     places_.push_back({std::make_unique<SetStore>(tier, *files, directory), {}});

@@ -93,7 +93,7 @@ struct InspectArguments : ConfigArguments {
 void inspect_command(const InspectArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
   Tiers tiers;
-  for (const auto& [name, tier] : options.storage) tiers.add(name, tier.create({}));
+  for (const auto& [name, tier] : options.storage) tiers.add(name, tier.create({name, {}}));
   const auto dataset = options.dataset.create(
       {tiers, options.run.seed, [](const std::string& text) { fmt::print(stderr, "{}\n", text); }});
   const DatasetReport report = inspect_dataset(

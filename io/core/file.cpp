@@ -73,6 +73,22 @@ FileDescriptor open_file(const std::string& operation, const std::string& path, 
   }
 }
 
+std::optional<std::string> read_if_there(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) return std::nullopt;
+  if (!file) throw_errno("read", path, errno);
+  std::string text;
+  constexpr size_t kPiece = 1 << 20;
+  for (size_t size = 0;;) {
+    text.resize(size + kPiece);
+    const ssize_t count = ::read(file.get(), text.data() + size, kPiece);
+    if (count < 0 && errno != EINTR) throw_errno("read", path, errno);
+    if (count > 0) size += static_cast<size_t>(count);
+    text.resize(size);
+    if (count == 0) return text;
+  }
+}
+
 void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());

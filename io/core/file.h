@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,9 @@ class FileDescriptor {
 
 // open(2) with O_CLOEXEC; `operation` is the first word of the message ("read", "write").
 FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
+
+// A whole file. Empty: there is none of that name.
+std::optional<std::string> read_if_there(const std::string& path);
 
 // Writes all of `bytes`; `path` is for the message.
 void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path);

@@ -1,5 +1,7 @@
 #include "io/metrics/tier_meter.h"
 
+#include <algorithm>
+
 namespace stoker {
 
 const char* to_string(TierOp op) {
@@ -30,7 +32,13 @@ const char* to_string(TierOp op) {
 
 void TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
   const TimePoint end = Clock::now();
-  tallies_.here()[static_cast<size_t>(op)].add(end - begin, bytes);
+  Tallies& here = tallies_.here();
+  here.ops[static_cast<size_t>(op)].add(end - begin, bytes);
+  if (op == TierOp::read || op == TierOp::write) {
+    const auto bucket = std::ranges::lower_bound(kSizeBounds, bytes) - kSizeBounds.begin();
+    auto& count = here.sizes[op == TierOp::write][static_cast<size_t>(bucket)];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   tracer_.record({to_string(op), "storage", begin, end, bytes, -1, name_.c_str()});
 }
 
@@ -39,20 +47,57 @@ void TierMeter::failed(TierOp op, int errno_value) {
   ++errors_[{op, errno_value}];
 }
 
+void TierMeter::begin(TierOp op, TimePoint now) {
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  if (op == TierOp::read) reading_.begin(now);
+  if (op == TierOp::write) writing_.begin(now);
+}
+
+void TierMeter::end(TierOp op) {
+  in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  if (op == TierOp::read) reading_.end(Clock::now());
+  if (op == TierOp::write) writing_.end(Clock::now());
+}
+
+void TierMeter::overran(Clock::duration by) {
+  overruns_.fetch_add(1, std::memory_order_relaxed);
+  overrun_ns_.fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(by).count(),
+                        std::memory_order_relaxed);
+}
+
+void TierMeter::add_condition(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(conditions_, text) == conditions_.end()) conditions_.push_back(text);
+}
+
 int64_t TierMeter::spans() const {
   int64_t spans = 0;
   tallies_.each([&spans](const Tallies& tallies) {
-    for (const Tally& op : tallies) spans += op.count();
+    for (const Tally& op : tallies.ops) spans += op.count();
   });
   return spans;
 }
 
 TierMeter::State TierMeter::state() const {
-  State result{name_, type_, emulated_, in_flight_.load(std::memory_order_relaxed), {}, {}};
+  State result;
+  result.name = name_;
+  result.type = type_;
+  result.emulated = emulated_;
+  result.in_flight = in_flight_.load(std::memory_order_relaxed);
   tallies_.each([&result](const Tallies& tallies) {
-    for (size_t i = 0; i < kTierOps; ++i) result.ops[i] += tallies[i].totals();
+    for (size_t i = 0; i < kTierOps; ++i) result.ops[i] += tallies.ops[i].totals();
+    for (size_t i = 0; i < result.read_sizes.size(); ++i) {
+      result.read_sizes[i] += tallies.sizes[0][i].load(std::memory_order_relaxed);
+      result.write_sizes[i] += tallies.sizes[1][i].load(std::memory_order_relaxed);
+    }
   });
+  const TimePoint now = Clock::now();
+  result.read_busy_s = seconds(reading_.total(now));
+  result.write_busy_s = seconds(writing_.total(now));
+  result.overruns = overruns_.load(std::memory_order_relaxed);
+  result.overrun_s = 1e-9 * static_cast<double>(overrun_ns_.load(std::memory_order_relaxed));
   const std::lock_guard lock(mutex_);
+  result.conditions = conditions_;
   result.errors = errors_;
   return result;
 }

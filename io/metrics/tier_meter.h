@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/metrics/busy_clock.h"
 #include "io/metrics/tally.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tracer.h"
@@ -32,6 +33,13 @@ enum class TierOp {
 inline constexpr size_t kTierOps = 10;
 const char* to_string(TierOp op);
 
+// Inclusive upper bounds of request sizes in bytes: those of Darshan, so that a histogram can be
+// laid beside one of its.
+inline constexpr std::array<uint64_t, 9> kSizeBounds{100,          1ull << 10,   10ull << 10,
+                                                     100ull << 10, 1ull << 20,   4ull << 20,
+                                                     10ull << 20,  100ull << 20, 1ull << 30};
+using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has no bound
+
 // The operations of one tier, as their callers saw them. Any thread.
 class TierMeter {
  public:
@@ -41,9 +49,15 @@ class TierMeter {
   void finished(TierOp op, TimePoint begin, uint64_t bytes);
   // errno_value 0: no system call failed.
   void failed(TierOp op, int errno_value);
-  // Operations under way.
-  void begin() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
-  void end() { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
+  // Around each operation.
+  void begin(TierOp op, TimePoint now);
+  void end(TierOp op);
+  // An emulated tier's operation took longer than its model says, because the tier below did: `by`
+  // so much. Figures of such a tier are too low.
+  void overran(Clock::duration by);
+  // Something that a reader of its figures has to know ("O_DIRECT is not possible here: through the
+  // page cache"). Once is enough.
+  void add_condition(const std::string& text);
 
   // How many operations were recorded.
   int64_t spans() const;
@@ -54,19 +68,34 @@ class TierMeter {
     bool emulated = false;
     int64_t in_flight = 0;
     std::array<Tally::Totals, kTierOps> ops;
+    SizeCounts read_sizes{};
+    SizeCounts write_sizes{};
+    double read_busy_s = 0;  // time with at least one read under way
+    double write_busy_s = 0;
+    int64_t overruns = 0;
+    double overrun_s = 0;
+    std::vector<std::string> conditions;
     std::map<std::pair<TierOp, int>, int64_t> errors;  // by operation and errno
   };
   State state() const;
 
  private:
-  using Tallies = std::array<Tally, kTierOps>;
+  struct Tallies {
+    std::array<Tally, kTierOps> ops;
+    std::array<std::array<std::atomic<int64_t>, kSizeBounds.size() + 1>, 2> sizes{};  // read, write
+  };
   const std::string name_;
   const std::string type_;
   const bool emulated_;
   Tracer& tracer_;
   ThreadSlots<Tallies> tallies_;
   std::atomic<int64_t> in_flight_{0};
+  BusyClock reading_;
+  BusyClock writing_;
+  std::atomic<int64_t> overruns_{0};
+  std::atomic<int64_t> overrun_ns_{0};
   mutable std::mutex mutex_;
+  std::vector<std::string> conditions_;
   std::map<std::pair<TierOp, int>, int64_t> errors_;
 };
 

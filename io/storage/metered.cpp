@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/metrics/hub.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
@@ -12,20 +13,23 @@ namespace {
 
 class InFlight {
  public:
-  explicit InFlight(TierMeter& meter) : meter_(meter) { meter_.begin(); }
-  ~InFlight() { meter_.end(); }
+  InFlight(TierMeter& meter, TierOp op, TimePoint begin) : meter_(meter), op_(op) {
+    meter_.begin(op_, begin);
+  }
+  ~InFlight() { meter_.end(op_); }
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
 
  private:
   TierMeter& meter_;
+  const TierOp op_;
 };
 
 // `operation` returns the number of bytes it moved.
 template <class F>
 void measure(TierMeter& meter, TierOp op, F operation) {
-  const InFlight in_flight(meter);
   const TimePoint begin = Clock::now();
+  const InFlight in_flight(meter, op, begin);
   try {
     meter.finished(op, begin, operation());
   } catch (const IoError& error) {
@@ -84,9 +88,9 @@ class MeterLayer final : public FileLayer {
   explicit MeterLayer(TierMeter& meter) : meter_(meter) {}
 
   int64_t call(const FileCall& call, const Next& next) override {
-    const InFlight in_flight(meter_);
     const TierOp op = op_of(call.op);
     const TimePoint begin = Clock::now();
+    const InFlight in_flight(meter_, op, begin);
     const int64_t result = next(call);
     if (result >= 0 || expected(call.op, result)) {
       const bool moves_bytes = result > 0 && (op == TierOp::read || op == TierOp::write);
@@ -170,6 +174,12 @@ class Metered final : public Storage {
 };
 
 }  // namespace
+
+std::unique_ptr<Storage> open_tier(const Component<Storage>& tier, Storage::Inputs inputs) {
+  if (inputs.hub == nullptr) return tier.create(inputs);
+  inputs.meter = &inputs.hub->add_tier(inputs.name, tier.type(), tier.type() == "emulated");
+  return metered(tier.create(inputs), *inputs.meter);
+}
 
 std::unique_ptr<Storage> metered(std::unique_ptr<Storage> inner, TierMeter& meter) {
   return std::make_unique<Metered>(std::move(inner), meter);

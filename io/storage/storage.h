@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "io/core/memory.h"
+#include "io/core/notify.h"
 #include "io/core/registry.h"
 
 namespace stoker {
 
 class FileTree;
+class Hub;
+class TierMeter;
 
 struct ObjectInfo {
   std::string key;
@@ -40,7 +43,12 @@ class ObjectWriter {
 class Storage {
  public:
   static constexpr const char* kKind = "storage";
-  struct Inputs {};
+  struct Inputs {
+    std::string name = {};       // of the tier in the configuration
+    Notify notify = {};          // remarks for the user's log; may be empty
+    Hub* hub = nullptr;          // null: nothing is measured
+    TierMeter* meter = nullptr;  // of this tier, where there is a hub
+  };
   virtual ~Storage() = default;
 
   // All objects whose key starts with `prefix`, sorted by key (bytewise). A tier that has

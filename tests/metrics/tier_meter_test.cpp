@@ -28,7 +28,7 @@ TEST(TierMeter, counts_by_operation_and_errors_by_errno) {
   meter.failed(TierOp::write, ENOSPC);
   meter.failed(TierOp::write, ENOSPC);
   meter.failed(TierOp::read, 0);
-  meter.begin();
+  meter.begin(TierOp::read, Clock::now());
   const TierMeter::State state = meter.state();
   EXPECT_EQ(state.name, "data");
   EXPECT_EQ(state.type, "posix");
@@ -40,8 +40,41 @@ TEST(TierMeter, counts_by_operation_and_errors_by_errno) {
   EXPECT_EQ(state.errors,
             (decltype(state.errors){{{TierOp::write, ENOSPC}, 2}, {{TierOp::read, 0}, 1}}));
   EXPECT_EQ(state.in_flight, 1);
-  meter.end();
+  meter.end(TierOp::read);
   EXPECT_EQ(meter.state().in_flight, 0);
+}
+
+TEST(TierMeter, knows_the_sizes_of_requests_and_the_time_with_one_under_way) {
+  Tracer tracer;
+  TierMeter meter("data", "posix", false, tracer);
+  const TimePoint begin = Clock::now();
+  meter.begin(TierOp::read, begin);
+  meter.begin(TierOp::read, begin);
+  for (const uint64_t bytes : {0, 100, 101, 1 << 20, 2 << 20}) {
+    meter.finished(TierOp::read, begin, bytes);
+  }
+  meter.finished(TierOp::write, begin, 2ull << 30);
+  meter.end(TierOp::read);
+  meter.end(TierOp::read);
+  const TierMeter::State state = meter.state();
+  EXPECT_EQ(state.read_sizes, (SizeCounts{2, 1, 0, 0, 1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(state.write_sizes, (SizeCounts{0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
+  EXPECT_GT(state.read_busy_s, 0);
+  EXPECT_LE(state.read_busy_s, seconds(Clock::now() - begin));
+  EXPECT_EQ(state.write_busy_s, 0);
+}
+
+TEST(TierMeter, conditions_are_kept_once_and_overruns_add_up) {
+  Tracer tracer;
+  TierMeter meter("data", "direct", false, tracer);
+  meter.add_condition("no O_DIRECT here");
+  meter.add_condition("no O_DIRECT here");
+  meter.overran(std::chrono::milliseconds(3));
+  meter.overran(std::chrono::milliseconds(4));
+  const TierMeter::State state = meter.state();
+  EXPECT_EQ(state.conditions, std::vector<std::string>{"no O_DIRECT here"});
+  EXPECT_EQ(state.overruns, 2);
+  EXPECT_NEAR(state.overrun_s, 0.007, 1e-9);
 }
 
 TEST(TierMeter, merges_its_threads) {

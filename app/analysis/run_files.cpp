@@ -1,0 +1,35 @@
+#include "app/analysis/run_files.h"
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+
+namespace stoker {
+namespace {
+
+nlohmann::json read_json(const std::string& path) {
+  const std::optional<std::string> text = read_if_there(path);
+  if (!text) {
+    throw Error(ExitCode::environment,
+                path + " is missing: name the directory of a run that has ended");
+  }
+  try {
+    return nlohmann::json::parse(*text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(ExitCode::environment, path + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+RunFiles read_run(const std::string& directory) {
+  RunFiles run;
+  run.directory = directory;
+  run.summary = read_json(run.path("summary.json"));
+  run.environment = read_json(run.path("environment.json"));
+  run.config = read_if_there(run.path("config.yaml")).value_or("");
+  run.steps = Table::read(run.path("steps.csv"));
+  run.timeline = Table::read(run.path("timeline.csv"));
+  return run;
+}
+
+}  // namespace stoker

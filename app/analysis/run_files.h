@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/analysis/table.h"
+
+namespace stoker {
+
+// What a run left in its directory, read for those who look at it afterwards. A value.
+struct RunFiles {
+  std::string directory;
+  nlohmann::json summary;      // summary.json
+  nlohmann::json environment;  // environment.json
+  std::string config;          // config.yaml, the resolved configuration
+  Table steps;                 // steps.csv; empty without that sink
+  Table timeline;              // timeline.csv; likewise
+
+  std::string path(const std::string& file) const { return directory + "/" + file; }
+};
+
+// Error(ExitCode::environment) where `directory` is no run's that has ended: it names what is
+// missing.
+RunFiles read_run(const std::string& directory);
+
+}  // namespace stoker

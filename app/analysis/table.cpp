@@ -1,0 +1,71 @@
+#include "app/analysis/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+
+namespace stoker {
+namespace {
+
+std::vector<std::string_view> split(std::string_view line) {
+  std::vector<std::string_view> fields;
+  while (true) {
+    const size_t comma = line.find(',');
+    fields.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return fields;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<double> number(std::string_view field, const std::string& path) {
+  if (field.empty()) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size()) {
+    throw Error(ExitCode::environment,
+                path + ": '" + std::string(field) + "' is no number; is it a file of stoker's?");
+  }
+  return value;
+}
+
+}  // namespace
+
+Table Table::read(const std::string& path) {
+  Table table;
+  const std::string text = read_if_there(path).value_or("");
+  std::string_view rest = text;
+  for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
+    const std::vector<std::string_view> fields = split(rest.substr(0, end));
+    if (table.names_.empty()) {
+      table.names_.assign(fields.begin(), fields.end());
+      table.columns_.resize(fields.size());
+      continue;
+    }
+    if (fields.size() != table.names_.size()) {
+      throw Error(ExitCode::environment, path + ": a line has " + std::to_string(fields.size()) +
+                                             " fields, its header " +
+                                             std::to_string(table.names_.size()));
+    }
+    for (size_t i = 0; i < fields.size(); ++i) table.columns_[i].push_back(number(fields[i], path));
+  }
+  return table;
+}
+
+const Table::Column& Table::column(const std::string& name) const {
+  static const Column kNone;
+  const auto found = std::ranges::find(names_, name);
+  return found == names_.end() ? kNone : columns_[static_cast<size_t>(found - names_.begin())];
+}
+
+std::vector<double> Table::values(const std::string& name) const {
+  std::vector<double> result;
+  for (const std::optional<double>& value : column(name)) {
+    if (value) result.push_back(*value);
+  }
+  return result;
+}
+
+}  // namespace stoker

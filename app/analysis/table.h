@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stoker {
+
+// A CSV file with a header, as our sinks write it (steps.csv, timeline.csv): numbers, or nothing
+// where nothing was measured. A value.
+class Table {
+ public:
+  using Column = std::vector<std::optional<double>>;
+
+  // Empty where the file is absent. A last line without its end (the process was killed) is left
+  // out. Error(ExitCode::environment) for a file that is not such a table.
+  static Table read(const std::string& path);
+
+  const std::vector<std::string>& names() const { return names_; }
+  size_t rows() const { return columns_.empty() ? 0 : columns_.front().size(); }
+  // Empty where there is none of that name.
+  const Column& column(const std::string& name) const;
+  // Those rows of a column that have a value.
+  std::vector<double> values(const std::string& name) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace stoker

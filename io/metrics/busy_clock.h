@@ -1,0 +1,28 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+// How long something was going on: the union of the times between begin() and end(), of any number
+// of threads at once. No lock. Any thread; pairs may overlap and nest.
+class BusyClock {
+ public:
+  void begin(TimePoint now);
+  void end(TimePoint now);
+  // Up to now; what is going on counts.
+  Clock::duration total(TimePoint now) const;
+
+ private:
+  // How many are at it (16 bits) and since when (48 bits, units of 64 ns: 208 days), in one word,
+  // so that whoever ends the last one knows when the first began.
+  uint64_t ticks(TimePoint time) const;
+  const TimePoint origin_ = Clock::now();
+  std::atomic<uint64_t> state_{0};
+  std::atomic<uint64_t> total_{0};  // ticks
+};
+
+}  // namespace stoker

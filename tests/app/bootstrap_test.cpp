@@ -1,0 +1,52 @@
+#include "app/analysis/bootstrap.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace stoker {
+namespace {
+
+std::vector<double> normal(double mean, double deviation, int count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> draw(mean, deviation);
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) values.push_back(draw(random));
+  return values;
+}
+
+TEST(Bootstrap, the_interval_of_equal_samples_is_nothing_around_zero) {
+  const Interval same = relative_difference({3, 3, 3}, {3, 3, 3});
+  EXPECT_EQ(same.value, 0);
+  EXPECT_EQ(same.low, 0);
+  EXPECT_EQ(same.high, 0);
+}
+
+TEST(Bootstrap, a_real_difference_lies_in_an_interval_that_leaves_out_zero) {
+  const Interval found = relative_difference(normal(100, 5, 50, 1), normal(120, 5, 50, 2));
+  EXPECT_NEAR(found.value, 0.2, 0.03);
+  EXPECT_LT(found.low, found.value);
+  EXPECT_GT(found.high, found.value);
+  EXPECT_GT(found.low, 0.1);
+}
+
+// 95 % of the intervals of samples of one distribution hold zero; a median's are a little wider.
+TEST(Bootstrap, intervals_hold_the_truth_as_often_as_they_say) {
+  int held = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const Interval found =
+        relative_difference(normal(100, 10, 30, 2 * i + 1), normal(100, 10, 30, 2 * i + 2), 400, i);
+    held += found.low <= 0 && found.high >= 0;
+  }
+  EXPECT_GE(held, 180);
+}
+
+TEST(Bootstrap, is_a_function_of_its_arguments) {
+  const auto a = normal(10, 2, 20, 1), b = normal(11, 2, 20, 2);
+  const Interval first = relative_difference(a, b), again = relative_difference(a, b);
+  EXPECT_EQ(first.low, again.low);
+  EXPECT_EQ(first.high, again.high);
+}
+
+}  // namespace
+}  // namespace stoker
