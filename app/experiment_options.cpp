@@ -19,10 +19,17 @@ void load_plugins(const Node& root) {
 
 }  // namespace
 
+EnumNames<PageCache> enum_names(PageCache) {
+  return {{"as_is", PageCache::as_is}, {"cold", PageCache::cold}, {"warm", PageCache::warm}};
+}
+
 void RunOptions::check(const Section& section) const {
   const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
                      name.find('/') == std::string::npos;
   if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
+  if (drop_caches && page_cache != PageCache::cold) {
+    section.fail("drop_caches", "is for page_cache: cold");
+  }
 }
 
 ExperimentOptions read_experiment(const std::string& path,

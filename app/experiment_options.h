@@ -13,21 +13,32 @@
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
 #include "io/loader/loader.h"
+#include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
 #include "io/storage/storage.h"
 #include "models/model.h"
 
 namespace stoker {
 
+EnumNames<PageCache> enum_names(PageCache);
+
 struct RunOptions {
   std::string name = "run";
   uint64_t seed = 1;
   Path dir{"runs"};
+  PageCache page_cache = PageCache::as_is;
+  bool drop_caches = false;
   template <class V>
   void visit(V& v) {
     v("name", name, "beginning of the run directory's name");
     v("seed", seed, "order, augmentation, weights and emulated times are functions of it");
     v("dir", dir, "where run directories are made");
+    v("page_cache", page_cache,
+      "what the page cache holds of the data when training begins: cold evicts the data's own "
+      "files, "
+      "warm reads them all; looked at, and said where it did not come to be");
+    v("drop_caches", drop_caches,
+      "cold: also drop the page cache of the whole machine, where the kernel lets us");
   }
   void check(const Section& section) const;
 };

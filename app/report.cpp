@@ -86,6 +86,8 @@ nlohmann::json cache_json(Experiment& experiment) {
                          {"text", verdict.text},
                          {"asked_bytes", loader.stages[static_cast<size_t>(Stage::read)].bytes}};
   if (loader.storage_bytes) json["storage_bytes"] = *loader.storage_bytes;
+  if (cache.wanted != PageCache::as_is) json["wanted"] = to_string(cache.wanted);
+  if (const std::string missed = missed_page_cache(cache); !missed.empty()) json["missed"] = missed;
   if (cache.resident_before) json["resident_before"] = *cache.resident_before;
   if (cache.resident) json["resident_after"] = *cache.resident;
   return json;
@@ -231,6 +233,8 @@ std::string summary_text(Experiment& experiment, const RunDirectory& directory,
   const CacheVerdict cache =
       judge_cache(experiment.hub().run().state().cache, experiment.hub().train_loader().state());
   text += fmt::format("  data {}: {}\n", to_string(cache.level), cache.text);
+  const std::string missed = missed_page_cache(experiment.hub().run().state().cache);
+  if (!missed.empty()) text += fmt::format("    {}: no figure of the storage below\n", missed);
   for (const auto& [reason, count] : result.skipped_by_reason) {
     text += fmt::format("  {} samples replaced ({}), see skipped.csv\n", count, reason);
   }

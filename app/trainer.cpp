@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "app/environment.h"
+#include "app/page_cache_setup.h"
 #include "app/report.h"
 #include "app/run_info.h"
 #include "io/metrics/hub.h"
+#include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {
@@ -120,7 +122,10 @@ void Trainer::train() {
   RunInfo info = run_info(experiment_, directory_);
   run.describe(info);
   make_sinks();
+  set_up_page_cache(experiment_, log_.notify());
   cache_ = std::make_unique<CacheWatch>(experiment_);
+  const std::string missed = missed_page_cache(run.state().cache);
+  if (!missed.empty()) log_.warn(missed);
   prepare();
   resume();
   info.steps_planned = result_.steps_planned;

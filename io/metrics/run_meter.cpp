@@ -28,6 +28,18 @@ HistoryPoint difference(const RunTotals& now, const RunTotals& before) {
 
 }  // namespace
 
+const char* to_string(PageCache state) {
+  switch (state) {
+    case PageCache::cold:
+      return "cold";
+    case PageCache::warm:
+      return "warm";
+    case PageCache::as_is:
+      break;
+  }
+  return "as_is";
+}
+
 const char* to_string(RunPhase phase) {
   switch (phase) {
     case RunPhase::setup:

@@ -67,11 +67,16 @@ struct RunAccuracy {
   double top5 = 0;
 };
 
-// What the page cache held of the data set, by a sample of its files.
+// What the page cache should hold of the data set when a run begins.
+enum class PageCache { as_is, cold, warm };
+const char* to_string(PageCache state);
+
+// What it held, by a sample of the files.
 struct CacheEvidence {
   int64_t files_looked_at = 0;
   std::optional<double> resident_before;  // share of bytes, before the first epoch
   std::optional<double> resident;         // after the last one that ended
+  PageCache wanted = PageCache::as_is;
 };
 
 // What the training loop publishes, step by step, for those who watch. The trainer's thread writes,

@@ -10,6 +10,9 @@ namespace {
 // Of what was asked for; less from block devices is warm, more is cold.
 constexpr double kWarmShare = 0.05;
 constexpr double kColdShare = 0.90;
+// Share of the data in the page cache: up to this it is cold, from that it is warm.
+constexpr double kColdResident = 0.05;
+constexpr double kWarmResident = 0.95;
 constexpr double kBusyWorkers = 0.80;
 
 const Tally::Totals& of(const LoaderMeter::State& loader, Stage stage) {
@@ -162,6 +165,21 @@ Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
     if (!why.empty()) verdict.text += " Of the loader: " + why + ".";
   }
   return verdict;
+}
+
+std::string missed_page_cache(const CacheEvidence& cache) {
+  if (cache.wanted == PageCache::as_is) return "";
+  const std::string wanted = fmt::format("run.page_cache is {}, but ", to_string(cache.wanted));
+  if (!cache.resident_before) {
+    return wanted + "the data lie in no files whose pages can be looked at";
+  }
+  const bool cold = cache.wanted == PageCache::cold;
+  const double resident = *cache.resident_before;
+  if (cold ? resident <= kColdResident : resident >= kWarmResident) return "";
+  return wanted + fmt::format(
+                      "when the run began the page cache held {:.0f} % of the data ({} "
+                      "files looked at)",
+                      100 * resident, cache.files_looked_at);
 }
 
 CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader) {

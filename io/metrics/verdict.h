@@ -46,6 +46,10 @@ struct CacheVerdict {
   std::string text;
 };
 const char* to_string(CacheVerdict::Level level);
+
+// The page cache was not as the run was told to make it: why, in words. Such a run says nothing of
+// the storage below. Empty: it was, or nothing was asked.
+std::string missed_page_cache(const CacheEvidence& cache);
 CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader);
 
 }  // namespace stoker

@@ -78,6 +78,23 @@ std::optional<uint64_t> cached_bytes_by_mincore(int file, uint64_t bytes) {
   return std::min(total, bytes);
 }
 
+Residency evict(const FileTree& tree, std::span<const std::string> keys) {
+  for (const std::string& key : keys) {
+    const std::string path = tree.root() + "/" + key;
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file) continue;
+    ::fdatasync(file.get());
+    ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+  return page_cache_residency(tree, keys);
+}
+
+bool drop_page_cache() {
+  ::sync();
+  const FileDescriptor file(::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC));
+  return file && ::write(file.get(), "1", 1) == 1;
+}
+
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys) {
   Residency residency;
   for (const std::string& key : keys) {

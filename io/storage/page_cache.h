@@ -23,6 +23,13 @@ struct Residency {
 // and those that check it since). Throws nothing. Any thread.
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys);
 
+// Drops the pages of these files alone (posix_fadvise DONTNEED, after fdatasync, as dirty pages
+// stay), and says what is left of them. Throws nothing.
+Residency evict(const FileTree& tree, std::span<const std::string> keys);
+
+// Drops the whole machine's clean pages. False: the kernel does not let this process.
+bool drop_page_cache();
+
 // The two ways, for an open file of `bytes` bytes; absent: it is not to be had this way.
 // cachestat(2), Linux 6.5. Not on overlayfs, where it sees none of the pages below.
 std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes);

@@ -59,6 +59,24 @@ class EvidenceTest(unittest.TestCase):
         self.assertLess(warm["storage_bytes"], 0.05 * warm["asked_bytes"])
         self.assertIn("does not measure the storage", warm["text"])
 
+    def test_a_run_is_cold_or_warm_as_told(self):
+        warm = self.train("run.page_cache=warm")["cache"]
+        self.assertEqual((warm["wanted"], warm["resident_before"]), ("warm", 1.0))
+        self.assertNotIn("missed", warm)
+        cold = self.train("run.page_cache=cold")["cache"]
+        if "missed" in cold:  # this file system does not let go of its pages: the run says so
+            self.assertGreater(cold["resident_before"], 0.05)
+        else:
+            self.assertLessEqual(cold["resident_before"], 0.05)
+            self.assertNotEqual(cold["verdict"], "warm")
+
+    def test_a_run_that_cannot_be_cold_is_marked(self):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:  # a tmpfs has nowhere to evict to
+            shutil.copytree(self.folder / "data", pathlib.Path(memory, "data"))
+            cache = self.train("run.page_cache=cold", f"storage.data.root={memory}/data")["cache"]
+        self.assertEqual(cache["resident_before"], 1.0)
+        self.assertIn("run.page_cache is cold, but when the run began the page cache held 100 %", cache["missed"])
+
     def test_checkpoints_read_back_are_no_data(self):
         self.train()  # warms the cache
         summary = self.train(

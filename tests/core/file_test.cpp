@@ -69,13 +69,12 @@ TEST(FileName, temporary_ones_are_known) {
   EXPECT_FALSE(is_temporary(".tmpfile"));
 }
 
-TEST(File, read_if_there_gives_all_of_a_file_or_nothing) {
-  TemporaryDirectory root;
+TEST_F(File, read_if_there_gives_all_of_a_file_or_nothing) {
   const std::string text(3 << 20, 'x');
-  atomic_write_file(root / "a", {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  EXPECT_EQ(read_if_there(root / "a"), text);
-  EXPECT_EQ(read_if_there(root / "none"), std::nullopt);
-  EXPECT_THROW(read_if_there(root.path()), IoError);
+  atomic_write_file(directory / "a", {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  EXPECT_EQ(read_if_there(directory / "a"), text);
+  EXPECT_EQ(read_if_there(directory / "none"), std::nullopt);
+  EXPECT_THROW(read_if_there(directory.path()), IoError);
 }
 
 }  // namespace

@@ -102,5 +102,22 @@ TEST(CacheVerdict, ComparesWhatWasAskedForWithWhatBlockDevicesDelivered) {
               HasSubstr("held 25 % of the data (200 files"));
 }
 
+TEST(PageCache, a_run_that_was_not_cold_as_told_is_found_out) {
+  CacheEvidence cache{200, 0.5, {}, PageCache::cold};
+  EXPECT_EQ(missed_page_cache(cache),
+            "run.page_cache is cold, but when the run began the page cache held 50 % of the data "
+            "(200 files looked at)");
+  cache.resident_before = 0.01;
+  EXPECT_EQ(missed_page_cache(cache), "");
+  cache.wanted = PageCache::warm;
+  EXPECT_THAT(missed_page_cache(cache), HasSubstr("is warm, but"));
+  cache.resident_before = 1;
+  EXPECT_EQ(missed_page_cache(cache), "");
+  cache.resident_before.reset();
+  EXPECT_THAT(missed_page_cache(cache), HasSubstr("no files whose pages can be looked at"));
+  cache.wanted = PageCache::as_is;
+  EXPECT_EQ(missed_page_cache(cache), "");
+}
+
 }  // namespace
 }  // namespace stoker
