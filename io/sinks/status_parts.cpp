@@ -73,9 +73,17 @@ json loader_status(const LoaderMeter::State& loader, const RunMeter::State& run)
 }
 
 json tier_status(const TierMeter::State& tier) {
-  json result = {{"tier", tier.name},           {"type", tier.type},
-                 {"emulated", tier.emulated},   {"in_flight", tier.in_flight},
-                 {"operations", json::array()}, {"errors", json::array()}};
+  json result = {{"tier", tier.name},
+                 {"type", tier.type},
+                 {"emulated", tier.emulated},
+                 {"in_flight", tier.in_flight},
+                 {"operations", json::array()},
+                 {"errors", json::array()},
+                 {"conditions", tier.conditions}};
+  if (tier.emulated) {
+    result["overruns"] = tier.overruns;
+    result["overrun_s"] = tier.overrun_s;
+  }
   for (size_t i = 0; i < kTierOps; ++i) {
     const Tally::Totals& totals = tier.ops[i];
     if (totals.count == 0) continue;

@@ -23,6 +23,22 @@ void each_op(const std::vector<TierMeter::State>& tiers, F add) {
   }
 }
 
+void add_overruns(Families& out, const std::vector<TierMeter::State>& tiers) {
+  const auto each_emulated = [&](auto value) {
+    for (const TierMeter::State& tier : tiers) {
+      if (tier.emulated) out.add(value(tier), {{"tier", tier.name}, {"type", tier.type}});
+    }
+  };
+  out.counter("tier_overruns_total",
+              "Operations of an emulated tier that took longer than its model says, because the "
+              "tier below or the processor did.");
+  each_emulated([](const auto& tier) { return static_cast<double>(tier.overruns); });
+  out.counter("tier_overrun_seconds_total",
+              "By how much, summed over threads. More than a few per cent of the tier's time: its "
+              "figures are not those of the emulated device.");
+  each_emulated([](const auto& tier) { return tier.overrun_s; });
+}
+
 }  // namespace
 
 void add_tiers(Families& out, const std::vector<TierMeter::State>& tiers) {
@@ -39,9 +55,10 @@ void add_tiers(Families& out, const std::vector<TierMeter::State>& tiers) {
   each_op(tiers, [&](const auto& tier, size_t op, const Families::Labels& labels) {
     if (moves_bytes(op)) out.add(static_cast<double>(tier.ops[op].bytes), labels);
   });
-  out.histogram("io_duration_seconds",
-                "Their latency as the caller saw it; of an emulated tier with the time that the "
-                "model adds.");
+  out.histogram(
+      "io_duration_seconds",
+      "Their latency as the caller saw it; of an emulated tier it is what the model says, "
+      "or longer where stoker_tier_overruns_total counts.");
   each_op(tiers, [&](const auto& tier, size_t op, const Families::Labels& labels) {
     if (moves_bytes(op) || tier.ops[op].count > 0) out.add(tier.ops[op], labels);
   });
@@ -61,6 +78,7 @@ void add_tiers(Families& out, const std::vector<TierMeter::State>& tiers) {
   for (const TierMeter::State& tier : tiers) {
     out.add(static_cast<double>(tier.in_flight), {{"tier", tier.name}, {"type", tier.type}});
   }
+  add_overruns(out, tiers);
 }
 
 void add_checkpoints(Families& out, const CheckpointMeter::State& checkpoints) {

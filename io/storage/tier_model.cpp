@@ -9,65 +9,81 @@
 // 1. Every thread has a virtual clock. It is the real one, less what the scheduler added to the
 //    thread's last sleep. So a thousand short operations take a thousand times the cost of one, not
 //    a thousand times that and a wake-up (50 us and more).
-// 2. The device is one number: when it will be idle. An operation that a thread begins at `arrival`
-//    occupies it from the later of the two, for latency + bytes / bandwidth. Idle time is gone: the
-//    number never lies before the arrival.
-// 3. The thread goes on at the end of that, or when the operation itself has ended, whichever comes
-//    last. An operation that was slower than its model is no lateness and is not made good.
+// 2. An operation arrives at the device by its thread's virtual clock, and goes from one part of
+// the
+//    device to the next when the device says, not when its thread wakes up.
+// 3. The thread sleeps before it asks for the next part, so that the parts are asked for in the
+//    order of their time, and those with a short latency overtake.
+// 4. The thread goes on when the device is done, or when the operation itself has ended, whichever
+//    comes last. An operation that was slower than its model is no lateness and is not made good.
 
 namespace stoker {
 namespace {
 
-// After a longer one (a stopped process) there is nothing to make good.
+// What a thread may be ahead after a longer stop.
 constexpr Clock::duration kMaxLate = std::chrono::milliseconds(20);
-
-Clock::duration time_of(uint64_t bytes, double bytes_per_s) {
-  return std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(static_cast<double>(bytes) / bytes_per_s));
-}
+// A wake-up costs as much: a shorter wait before the next part is left to the last sleep.
+constexpr Clock::duration kShort = std::chrono::microseconds(100);
+constexpr Clock::duration kEnoughToJudge = std::chrono::seconds(1);
+constexpr double kTooSlow = 0.03;
+constexpr const char* kCondition =
+    "the tier below is slower than the emulated device (stoker_tier_overrun_seconds_total): "
+    "figures of this tier are too low";
 
 }  // namespace
 
-TierModel::TierModel(TierCosts costs, TierClock clock)
-    : costs_(costs), clock_(std::move(clock)), idle_from_(clock_.now()) {}
+TierModel::TierModel(TierDevice device, TierMeter* meter, TierClock clock)
+    : device_(std::move(device)), meter_(meter), clock_(std::move(clock)) {}
 
-Clock::duration TierModel::cost(Kind kind, uint64_t bytes) const {
-  switch (kind) {
-    case Kind::read:
-      return costs_.read_latency + time_of(bytes, costs_.read_bytes_per_s);
-    case Kind::write:
-      return costs_.write_latency + time_of(bytes, costs_.write_bytes_per_s);
-    case Kind::metadata:
-      break;
+TimePoint TierModel::wait_for_device(TimePoint arrival, const TierOperation& operation) {
+  const auto sleep = [&](TimePoint time) {
+    if (time - clock_.now() > kShort) clock_.sleep_until(time);
+  };
+  auto [end, arm] = device_.admit(arrival, operation);
+  for (uint64_t left = operation.bytes; left > 0;) {
+    sleep(end);
+    const TierDevice::Piece piece = device_.transfer(end, operation.kind, left, arm);
+    left -= piece.bytes;
+    end = piece.end;
+    arm = {};
   }
-  return costs_.metadata_latency;
+  return end;
 }
 
-void TierModel::finish(TimePoint begun, Kind kind, uint64_t bytes) {
+void TierModel::finish(TimePoint begun, const TierOperation& operation) {
   const TimePoint done = clock_.now();
-  const auto self = std::this_thread::get_id();
-  std::unique_lock lock(mutex_);
-  const Clock::duration late = late_[self];
-  idle_from_ = std::max(idle_from_, begun - late) + cost(kind, bytes);
-  const TimePoint end = std::max(idle_from_, done - late);
-  lock.unlock();
-  if (end > done) clock_.sleep_until(end);
-  const Clock::duration now_late = clock_.now() - end;
-  lock.lock();
-  late_[self] = now_late > kMaxLate ? Clock::duration{} : now_late;
+  std::atomic<Clock::rep>& own = late_.here();
+  const Clock::duration late(own.load(std::memory_order_relaxed));
+  const TimePoint modelled = wait_for_device(begun - late, operation);
+  modelled_.fetch_add((modelled - (begun - late)).count(), std::memory_order_relaxed);
+  if (modelled < done - late) overran(done - late - modelled);
+  const TimePoint end = std::max(modelled, done - late);
+  if (end > clock_.now()) clock_.sleep_until(end);
+  const Clock::duration now_late = std::clamp(clock_.now() - end, Clock::duration{}, kMaxLate);
+  own.store(now_late.count(), std::memory_order_relaxed);
+}
+
+void TierModel::overran(Clock::duration by) {
+  if (meter_ == nullptr) return;
+  meter_->overran(by);
+  const Clock::rep sum = overrun_.fetch_add(by.count(), std::memory_order_relaxed) + by.count();
+  const Clock::duration modelled(modelled_.load(std::memory_order_relaxed));
+  if (modelled < kEnoughToJudge) return;
+  if (seconds(Clock::duration(sum)) > kTooSlow * seconds(modelled)) {
+    meter_->add_condition(kCondition);
+  }
 }
 
 int64_t TierLayer::call(const FileCall& call, const Next& next) {
   const TimePoint begun = model_->begin();
   const int64_t result = next(call);
-  const auto bytes = static_cast<uint64_t>(std::max<int64_t>(result, 0));
-  if (call.op == FileCall::Op::read) {
-    model_->finish(begun, TierModel::Kind::read, bytes);
-  } else if (call.op == FileCall::Op::write) {
-    model_->finish(begun, TierModel::Kind::write, bytes);
-  } else {
-    model_->finish(begun, TierModel::Kind::metadata);
+  TierOperation operation{TierOperation::Kind::metadata};
+  if (call.op == FileCall::Op::read || call.op == FileCall::Op::write) {
+    operation = {
+        call.op == FileCall::Op::read ? TierOperation::Kind::read : TierOperation::Kind::write,
+        static_cast<uint64_t>(std::max<int64_t>(result, 0)), tier_object(call.path), call.offset};
   }
+  model_->finish(begun, operation);
   return result;
 }
 

@@ -1,26 +1,18 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
-#include <utility>
 
 #include "io/metrics/clock.h"
+#include "io/metrics/thread_slots.h"
+#include "io/metrics/tier_meter.h"
 #include "io/storage/file_tree.h"
+#include "io/storage/tier_device.h"
 
 namespace stoker {
-
-// What the operations of one device cost.
-struct TierCosts {
-  double read_bytes_per_s = 0;
-  double write_bytes_per_s = 0;
-  Clock::duration read_latency{};
-  Clock::duration write_latency{};
-  Clock::duration metadata_latency{};  // of everything that moves no bytes
-};
 
 // Where a TierModel gets its time from; a test brings its own.
 struct TierClock {
@@ -30,28 +22,28 @@ struct TierClock {
   };
 };
 
-// The time of a device that does one operation after the other, for all threads together. It only
-// ever adds time: an operation takes as long as the model says, or as it takes in truth where that
-// is longer. Any thread.
+// Lets the callers of real operations wait until a TierDevice would have done them. It only ever
+// adds time: an operation takes as long as the device says, or as it takes in truth where that is
+// longer, which is told to the meter (may be null; must outlive it). Any thread.
 class TierModel {
  public:
-  enum class Kind { read, write, metadata };
-
-  explicit TierModel(TierCosts costs, TierClock clock = {});
+  explicit TierModel(TierDevice device, TierMeter* meter = nullptr, TierClock clock = {});
 
   // Around each operation: begin(), the operation, finish() with what begin() returned. finish()
   // returns when the device would have. Without it nothing is charged.
   TimePoint begin() const { return clock_.now(); }
-  void finish(TimePoint begun, Kind kind, uint64_t bytes = 0);
+  void finish(TimePoint begun, const TierOperation& operation);
 
  private:
-  Clock::duration cost(Kind kind, uint64_t bytes) const;
+  TimePoint wait_for_device(TimePoint arrival, const TierOperation& operation);
+  void overran(Clock::duration by);
 
-  const TierCosts costs_;
+  TierDevice device_;
+  TierMeter* const meter_;
   const TierClock clock_;
-  std::mutex mutex_;
-  TimePoint idle_from_;                              // when the device has done all it was given
-  std::map<std::thread::id, Clock::duration> late_;  // by which a thread's last sleep was too long
+  ThreadSlots<std::atomic<Clock::rep>> late_;  // by which a thread's last sleep was too long
+  std::atomic<Clock::rep> modelled_{0};        // what the operations took by the model
+  std::atomic<Clock::rep> overrun_{0};         // and what they took longer
 };
 
 // Charges every call of a FileTree to a model: read and write their bytes, everything else (sync,

@@ -1,9 +1,15 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <set>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "io/core/error.h"
 #include "io/storage/file_tree.h"
@@ -17,7 +23,7 @@ namespace stoker {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = TierModel::Kind;
+using Kind = TierOperation::Kind;
 
 // Time that passes only where something takes it. Every sleep is `oversleep` too long.
 struct FakeTime {
@@ -33,17 +39,23 @@ struct FakeTime {
   std::vector<Clock::duration> slept;
 };
 
+// 1 MB/s read, 2 MB/s written.
+TierDevice device_of(TierCosts costs = {1e6, 2e6, 10ms, 20ms, 30ms}) {
+  return {costs, std::make_shared<TierShare>()};
+}
+
 struct Model : testing::Test {
   FakeTime time;
-  // 1 MB/s read, 2 MB/s written.
-  TierModel model{{1e6, 2e6, 10ms, 20ms, 30ms}, time.clock()};
+  Tracer tracer;
+  TierMeter meter{"tier", "emulated", true, tracer};
+  TierModel model{device_of(), &meter, time.clock()};
   TimePoint start = time.now;
 
   // An operation that takes `inner` in truth; returns the time since the start.
   Clock::duration operate(Kind kind, uint64_t bytes, Clock::duration inner = {}) {
     const TimePoint begun = model.begin();
     time.now += inner;
-    model.finish(begun, kind, bytes);
+    model.finish(begun, {kind, bytes});
     return time.now - start;
   }
 };
@@ -56,12 +68,41 @@ TEST_F(Model, an_operation_takes_its_latency_and_its_bytes) {
 
 TEST_F(Model, the_time_of_the_operation_itself_is_part_of_it) {
   EXPECT_EQ(operate(Kind::read, 1000, 4ms), 11ms);
-  EXPECT_EQ(time.slept, std::vector<Clock::duration>{7ms});
+  EXPECT_EQ(time.slept, (std::vector<Clock::duration>{6ms, 1ms}));
+}
+
+TEST_F(Model, a_large_operation_takes_its_time_in_pieces) {
+  EXPECT_EQ(operate(Kind::read, 1'000'000), 1010ms);
+  EXPECT_EQ(time.slept.size(), 34u);  // the latency, and pieces as long as the longest of them
 }
 
 TEST_F(Model, an_operation_that_is_slower_than_its_model_is_not_slowed_down) {
   EXPECT_EQ(operate(Kind::read, 1000, 500ms), 500ms);
   EXPECT_TRUE(time.slept.empty());
+}
+
+TEST_F(Model, an_operation_that_is_slower_than_its_model_is_reported) {
+  operate(Kind::read, 1000, 5ms);
+  EXPECT_EQ(meter.state().overruns, 0);
+  operate(Kind::read, 1000, 500ms);
+  operate(Kind::metadata, 0, 31ms);
+  EXPECT_EQ(meter.state().overruns, 2);
+  EXPECT_NEAR(meter.state().overrun_s, 0.489 + 0.001, 1e-9);
+}
+
+TEST_F(Model, a_late_wake_up_is_no_overrun) {
+  time.oversleep = 60us;
+  for (int i = 0; i < 100; ++i) operate(Kind::read, 0, 10ms - 1us);
+  EXPECT_EQ(meter.state().overruns, 0);
+}
+
+TEST_F(Model, many_overruns_are_a_condition_of_the_tier_and_few_are_not) {
+  for (int i = 0; i < 200; ++i) operate(Kind::read, 1000);
+  operate(Kind::read, 1000, 50ms);
+  EXPECT_TRUE(meter.state().conditions.empty());
+  for (int i = 0; i < 20; ++i) operate(Kind::read, 1000, 20ms);
+  ASSERT_EQ(meter.state().conditions.size(), 1u);
+  EXPECT_NE(meter.state().conditions[0].find("slower than the emulated device"), std::string::npos);
 }
 
 TEST_F(Model, a_slow_operation_is_not_made_good_by_the_next) {
@@ -77,10 +118,10 @@ TEST_F(Model, idle_time_is_not_saved_up) {
 
 TEST_F(Model, operations_of_several_threads_share_the_device) {
   const TimePoint first = model.begin(), second = model.begin();
-  model.finish(first, Kind::read, 1000);
+  model.finish(first, {Kind::read, 1000});
   EXPECT_EQ(time.now - start, 11ms);
-  model.finish(second, Kind::write, 1000);  // waits for the read
-  EXPECT_EQ(time.now - start, 31500us);
+  model.finish(second, {Kind::write, 1000});  // waits until the read's latency has passed
+  EXPECT_EQ(time.now - start, 30500us);
 }
 
 TEST_F(Model, an_operation_without_an_end_is_not_charged) {
@@ -91,8 +132,15 @@ TEST_F(Model, an_operation_without_an_end_is_not_charged) {
 TEST_F(Model, sleeps_that_are_too_long_do_not_add_up) {
   time.oversleep = 60us;
   Clock::duration end{};
-  for (int i = 0; i < 1000; ++i) end = operate(Kind::read, 0);
-  EXPECT_EQ(end, 1000 * 10ms + 60us);
+  for (int i = 0; i < 1000; ++i) end = operate(Kind::read, 1000);
+  EXPECT_EQ(end, 1000 * 11ms + 60us);
+}
+
+TEST_F(Model, operations_shorter_than_a_wake_up_take_their_time_on_average) {
+  TierModel quick(device_of({1e9, 1e9, 10us, 10us, 10us}), nullptr, time.clock());
+  time.oversleep = 60us;
+  for (int i = 0; i < 1000; ++i) quick.finish(quick.begin(), {Kind::read, 10'000});
+  EXPECT_NEAR(seconds(time.now - start), 0.020, 0.0001);
 }
 
 TEST_F(Model, work_between_two_operations_is_not_taken_for_a_late_wake_up) {
@@ -103,18 +151,18 @@ TEST_F(Model, work_between_two_operations_is_not_taken_for_a_late_wake_up) {
   EXPECT_EQ(time.now - start, 10ms + 5ms + 10ms + 60us);
 }
 
-TEST_F(Model, a_long_stop_is_not_made_good) {
+TEST_F(Model, of_a_long_stop_little_is_made_good) {
   time.oversleep = 10s;
   operate(Kind::read, 0);
   time.oversleep = 0us;
-  EXPECT_EQ(operate(Kind::read, 0), 10ms + 10s + 10ms);
+  for (int i = 0; i < 10; ++i) operate(Kind::read, 0);
+  EXPECT_EQ(time.now - start, 10ms + 10s + 100ms - 20ms);
 }
 
 TEST(TierLayer, every_call_is_charged) {
   TemporaryDirectory root;
   FakeTime time;
-  const auto model =
-      std::make_shared<TierModel>(TierCosts{1e6, 2e6, 10ms, 20ms, 30ms}, time.clock());
+  const auto model = std::make_shared<TierModel>(device_of(), nullptr, time.clock());
   const FileTree tree = FileTree(root.path()).behind(std::make_shared<TierLayer>(model));
   auto passed = [&, before = time.now]() mutable {
     return time.now - std::exchange(before, time.now);
@@ -140,24 +188,35 @@ TEST(TierLayer, every_call_is_charged) {
   EXPECT_EQ(passed(), 90ms);
 }
 
-TEST(TierFigures, a_profile_has_the_figures_of_the_study_and_the_latencies_of_its_help) {
+TEST(TierFigures, a_profile_has_the_figures_of_the_study_and_those_of_its_help) {
   const TierCosts hdd = TierFigures{.profile = TierProfile::hdd}.costs();
   EXPECT_DOUBLE_EQ(hdd.read_bytes_per_s, 163e6);
   EXPECT_DOUBLE_EQ(hdd.write_bytes_per_s, 133.1e6);
-  EXPECT_EQ(hdd.read_latency, 8ms);
-  EXPECT_EQ(hdd.write_latency, 0ms);
+  EXPECT_EQ(hdd.read_latency, 100us);
+  EXPECT_EQ(hdd.seek, 8ms);
   EXPECT_EQ(hdd.metadata_latency, 8ms);
   FieldDescriber describer;
   TierFigures figures;
   figures.visit(describer);
   const std::string help = describer.take()[0].help;
+  const auto ms = [](Clock::duration duration) { return 1e3 * seconds(duration); };
   for (const auto& [name, profile] : enum_names(TierProfile{})) {
     const TierCosts costs = TierFigures{.profile = profile}.costs();
-    char text[100];
-    std::snprintf(text, sizeof text, "%s %g/%g, %g ms", name, costs.read_bytes_per_s / 1e6,
-                  costs.write_bytes_per_s / 1e6, 1e3 * seconds(costs.metadata_latency));
+    std::string text = fmt::format("{} {:g}/{:g}, {:g} ms, ", name, costs.read_bytes_per_s / 1e6,
+                                   costs.write_bytes_per_s / 1e6, ms(costs.read_latency));
+    EXPECT_EQ(costs.read_latency, costs.write_latency);
+    if (costs.seek > 0ms) {
+      text += fmt::format("seek {:g} ms, metadata {:g} ms, ", ms(costs.seek),
+                          ms(costs.metadata_latency));
+    } else {
+      EXPECT_EQ(costs.read_latency, costs.metadata_latency);
+    }
+    text += fmt::format("queue depth {:g}", costs.queue_depth);
+    if (costs.latency_sigma > 0) text += fmt::format(", sigma {:g}", costs.latency_sigma);
+    if (costs.stream_bytes_per_s > 0) {
+      text += fmt::format(", stream {:g} MB/s", costs.stream_bytes_per_s / 1e6);
+    }
     EXPECT_NE(help.find(text), std::string::npos) << text << " in: " << help;
-    EXPECT_EQ(costs.read_latency, costs.metadata_latency);
   }
 }
 
@@ -173,7 +232,9 @@ TEST(TierFigures, a_figure_beside_a_profile_replaces_it) {
 TEST(TierFigures, without_a_profile_latencies_are_none) {
   const TierCosts costs = TierFigures{.read_mb_per_s = 1, .write_mb_per_s = 2}.costs();
   EXPECT_DOUBLE_EQ(costs.read_bytes_per_s, 1e6);
-  EXPECT_EQ(costs.read_latency + costs.write_latency + costs.metadata_latency, 0ms);
+  EXPECT_EQ(costs.read_latency + costs.write_latency + costs.metadata_latency + costs.seek, 0ms);
+  EXPECT_EQ(costs.queue_depth, 1);
+  EXPECT_EQ(costs.latency_sigma + costs.stream_bytes_per_s, 0);
 }
 
 struct EmulatedTier : testing::Test {
@@ -197,14 +258,15 @@ TEST_F(EmulatedTier, without_a_profile_both_bandwidths_are_needed) {
 }
 
 TEST_F(EmulatedTier, profiles_are_known_and_need_nothing_else) {
-  for (const char* name : {"hdd", "ssd", "optane", "lustre"}) {
+  for (const char* name : {"hdd", "ssd", "optane", "lustre", "nfs", "s3-like"}) {
     EXPECT_NE(
         make_storage("{type: emulated, profile: " + std::string(name) + ", inner: {type: memory}}"),
         nullptr);
   }
   EXPECT_EQ(
       error_of([] { make_storage("{type: emulated, profile: tape, inner: {type: memory}}"); }),
-      "test.yaml:1:27: storage: 'profile' must be one of hdd, ssd, optane, lustre, got 'tape'");
+      "test.yaml:1:27: storage: 'profile' must be one of hdd, ssd, optane, lustre, nfs, s3-like, "
+      "got 'tape'");
 }
 
 TEST_F(EmulatedTier, an_inner_tier_is_needed) {
@@ -238,6 +300,65 @@ TEST_F(EmulatedTier, errors_are_those_of_the_inner_tier) {
   const std::string absent = root / "none" + ": No such file or directory";
   EXPECT_EQ(error_of([&] { get(*tier, "none"); }), "read " + absent);
   EXPECT_EQ(error_of([&] { tier->files()->open("none", FileAccess::buffered); }), "open " + absent);
+}
+
+// The shared states that this process has mapped, by file.
+std::set<std::string> shared_devices() {
+  std::set<std::string> files;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (const size_t at = line.find("/dev/shm/stoker-tier-"); at != std::string::npos) {
+      files.insert(line.substr(at));
+    }
+  }
+  return files;
+}
+
+struct SharedTier : EmulatedTier {
+  std::unique_ptr<Storage> open(const std::string& name, const std::string& figures) {
+    const Node node = parse_yaml("{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, " +
+                                     figures + "inner: " + posix() + "}",
+                                 "test.yaml");
+    return Registry<Storage>::global()
+        .parse(Section(node, "", "storage", nullptr))
+        .create({.name = name});
+  }
+};
+
+TEST_F(SharedTier, tiers_of_one_name_and_configuration_are_one_device) {
+  const auto one = open("slow", "metadata_latency_ms: 50, ");
+  const auto two = open("slow", "metadata_latency_ms: 50, ");
+  EXPECT_EQ(shared_devices().size(), 1u);
+  const TimePoint begin = Clock::now();
+  std::jthread other([&] { two->remove("none"); });
+  one->remove("none");
+  other.join();
+  EXPECT_GE(Clock::now() - begin, 100ms);
+}
+
+TEST_F(SharedTier, another_name_figure_or_place_is_another_device) {
+  const auto slow = open("slow", "");
+  const auto data = open("data", "");
+  const auto deep = open("slow", "queue_depth: 2, ");
+  EXPECT_EQ(shared_devices().size(), 3u);
+  const auto place = std::filesystem::current_path();
+  std::vector<std::unique_ptr<Storage>> relative;
+  for (const char* directory : {"a", "b"}) {
+    std::filesystem::create_directory(root / directory);
+    std::filesystem::current_path(root / directory);
+    const Node node =
+        parse_yaml("{type: emulated, profile: hdd, inner: {type: posix, root: slow}}", "test.yaml");
+    const Section section(node, "", "storage", nullptr);
+    relative.push_back(Registry<Storage>::global().parse(section).create({.name = "slow"}));
+  }
+  std::filesystem::current_path(place);
+  EXPECT_EQ(shared_devices().size(), 5u);
+}
+
+TEST_F(SharedTier, a_device_without_a_name_or_by_its_option_is_of_its_process_alone) {
+  const auto nameless = open("", "");
+  const auto own = open("slow", "shared: false, ");
+  EXPECT_EQ(shared_devices(), std::set<std::string>{});
 }
 
 }  // namespace

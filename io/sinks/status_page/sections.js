@@ -92,7 +92,9 @@ function tierBlock(tier, base) {
   return make("div", { class: "block" },
     make("h3", {}, show(`${base}.tier`), " ", make("i", {}, show(`${base}.type`)), " ",
       make("span", { class: "chip emulated item" }, show(`${base}.emulated`, "emulated_tier"))),
-    make("p", { class: "line" }, fact("under way", show(`${base}.in_flight`, "count"))),
+    make("p", { class: "line" }, fact("under way", show(`${base}.in_flight`, "count")),
+      ...(tier.emulated ? [fact("slower than the model by", show(`${base}.overrun_s`, "seconds"))] : [])),
+    ...(tier.conditions ?? []).map((_, at) => make("p", { class: "none" }, show(`${base}.conditions.${at}`))),
     operations.length ? table(OPERATION_COLUMNS(tier, base), operations.map(([, row]) => [row]))
       : make("p", { class: "none" }, "not used"),
     otherErrors(tier, base, operations));
@@ -101,7 +103,7 @@ function tierBlock(tier, base) {
 function showTiers(status) {
   const tiers = status.tiers ?? [];
   const shape = tiers.map((tier) => [tier.operations?.map((operation) => [operation.op, operation.count !== 0]),
-    tier.errors?.map((error) => error.op)]);
+    tier.errors?.map((error) => error.op), tier.conditions?.length]);
   rebuild(document.getElementById("tiers"), shape, () => tiers.map((tier, at) => tierBlock(tier, `tiers.${at}`)));
 }
 
