@@ -99,12 +99,7 @@ ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const Sweep
     if (finding.verdict == Verdict::outside) return ExitCode::threshold;
   }
   for (const SweepRow& row : results.rows) {
-    if (row.ok()) continue;
-    for (const ExitCode code : {ExitCode::config, ExitCode::environment, ExitCode::data,
-                                ExitCode::storage, ExitCode::device, ExitCode::threshold}) {
-      if (row.exit_code == static_cast<int>(code)) return code;
-    }
-    return ExitCode::bug;
+    if (!row.ok()) return known_code(row.exit_code);
   }
   return ExitCode::ok;
 }
@@ -135,7 +130,7 @@ ExitCode sweep(const Arguments& arguments) {
   }
   directory.write(plan, results);
   if (arguments.json) {
-    fmt::print("{}\n", results_json(options, plan, results).dump());
+    fmt::print("{}\n", results_json(options, plan, results, path).dump());
   } else {
     fmt::print("{}results: {}, {}\n", results_text(options, plan, results),
                directory.path("results.json"), directory.path("results.csv"));

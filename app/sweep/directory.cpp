@@ -66,7 +66,7 @@ SweepResults SweepDirectory::results() const {
 }
 
 void SweepDirectory::write(const SweepPlan& plan, const SweepResults& results) const {
-  write_file(kResults, results_json(options_, plan, results).dump(1) + "\n");
+  write_file(kResults, results_json(options_, plan, results, path_).dump(1) + "\n");
   write_file("results.csv", results_csv(options_, results));
 }
 

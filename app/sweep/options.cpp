@@ -28,7 +28,7 @@ void check_axis(const std::string& name, const char* key, const SweepMatrix& mat
 }
 
 void check_plot(const PlotOptions& plot, const SweepMatrix& matrix, const Section& section) {
-  check_axis(plot.x, "x", matrix, section);
+  if (plot.x != kTime) check_axis(plot.x, "x", matrix, section);
   for (const std::string& name : plot.series.names) check_axis(name, "series", matrix, section);
   plot.where.check(matrix, section);
   plot.relative_to.check(matrix, section);
@@ -38,6 +38,9 @@ void check_plot(const PlotOptions& plot, const SweepMatrix& matrix, const Sectio
     section.fail_at(section.node().at, "axis '" + axis +
                                            "' is neither x nor in series: name it there, or say "
                                            "one value of it in where");
+  }
+  if (plot.x == kTime && !plot.relative_to.empty()) {
+    section.fail("relative_to", "goes with an axis as x, not with time");
   }
   for (const CellPattern::Term& term : plot.relative_to.terms) {
     if (term.names.size() != 1) section.fail_at(term.at, "must be one value");

@@ -73,6 +73,10 @@ struct PublishedSeries {
 enum class PlotScale { linear, log };
 EnumNames<PlotScale> enum_names(PlotScale);
 
+// The x of a plot whose y is a column of timeline.csv: second after second of the first run of each
+// cell.
+inline constexpr const char* kTime = "time";
+
 struct PlotOptions {
   std::string title;
   std::string x;
@@ -86,8 +90,8 @@ struct PlotOptions {
   template <class V>
   void visit(V& v) {
     v.required("title", title, "above the plot");
-    v.required("x", x, "an axis");
-    v.required("y", y, "a figure");
+    v.required("x", x, "an axis, or time");
+    v.required("y", y, "a figure; with time a column of timeline.csv");
     v("series", series, "an axis or a list of axes: a line for each of their values");
     v("where", where, "only cells with these values");
     v("relative_to", relative_to, "y is divided by that of the cell with these values");

@@ -1,7 +1,9 @@
 #include "app/sweep/plots.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/analysis/table.h"
 #include "app/json.h"
 #include "app/statistics.h"
 
@@ -42,24 +44,47 @@ json& series_of(json& data, const std::string& name) {
   return data.back()["points"];
 }
 
+json point(const json& x, const std::vector<double>& found) {
+  const Spread s = spread(found);
+  return {{"x", x},       {"median", s.median}, {"min", s.min},
+          {"max", s.max}, {"n", found.size()},  {"values", found}};
+}
+
+// Of the first run of the cell that counts.
+json course(const SweepOptions& options, const PlotOptions& plot, const SweepResults& results,
+            const Coordinates& cell, const std::string& directory) {
+  json points = json::array();
+  for (int64_t repeat = options.drop_first ? 1 : 0; repeat < options.repeat; ++repeat) {
+    const SweepRow* row = results.find(cell, repeat);
+    if (row == nullptr || !row->ok() || row->directory.empty()) continue;
+    const Table table = Table::read(directory + "/" + row->directory + "/timeline.csv");
+    const Table::Column& time = table.column("t_s");
+    const Table::Column& value = table.column(plot.y);
+    for (size_t i = 0; i < std::min(time.size(), value.size()); ++i) {
+      if (time[i] && value[i]) points.push_back(point(*time[i], {*value[i]}));
+    }
+    break;
+  }
+  return points;
+}
+
 }  // namespace
 
 json plot_json(const SweepOptions& options, const PlotOptions& plot, const SweepPlan& plan,
-               const SweepResults& results) {
+               const SweepResults& results, const std::string& directory) {
   json value = to_json(dump_struct(plot));
   value["data"] = json::array();
   for (const SweepCell& cell : plan.cells) {
     if (!plot.where.matches(cell.at)) continue;
+    const std::string name = series_name(plot, cell.at);
+    if (plot.x == kTime) {
+      const json points = course(options, plot, results, cell.at, directory);
+      if (!points.empty()) series_of(value["data"], name) = points;
+      continue;
+    }
     const std::vector<double> found = plotted(options, plot, results, cell.at);
     if (found.empty()) continue;
-    const Spread s = spread(found);
-    series_of(value["data"], series_name(plot, cell.at))
-        .push_back({{"x", to_json(Node::text(cell.at.at(plot.x)))},
-                    {"median", s.median},
-                    {"min", s.min},
-                    {"max", s.max},
-                    {"n", found.size()},
-                    {"values", found}});
+    series_of(value["data"], name).push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
   }
   return value;
 }

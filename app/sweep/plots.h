@@ -8,8 +8,9 @@ namespace stoker {
 
 // A plot as it was described, and "data": for each series in the order of its axes {"series": name,
 // "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one.
-// A cell without a value has no point.
+// A cell without a value has no point. Run directories are relative to `directory`.
 nlohmann::json plot_json(const SweepOptions& options, const PlotOptions& plot,
-                         const SweepPlan& plan, const SweepResults& results);
+                         const SweepPlan& plan, const SweepResults& results,
+                         const std::string& directory);
 
 }  // namespace stoker

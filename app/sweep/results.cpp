@@ -96,13 +96,16 @@ std::vector<std::string> main_figures(const SweepOptions& options) {
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
-  for (const PlotOptions& plot : options.plots) add(plot.y);
+  for (const PlotOptions& plot : options.plots) {
+    if (plot.x != kTime) add(plot.y);
+  }
   for (const FindingOptions& finding : options.findings) add(finding.value);
   if (names.empty()) names = {"images_per_s", "io_share"};
   return names;
 }
 
-json results_json(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results) {
+json results_json(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results,
+                  const std::string& directory) {
   json value = {{"schema_version", 1},
                 {"name", options.name},
                 {"command", options.command},
@@ -121,7 +124,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
   if (!results.finished.empty()) value["finished"] = results.finished;
   for (const SweepRow& row : results.rows) value["rows"].push_back(row_json(row));
   for (const PlotOptions& plot : options.plots) {
-    value["plots"].push_back(plot_json(options, plot, plan, results));
+    value["plots"].push_back(plot_json(options, plot, plan, results, directory));
   }
   for (const Finding& finding : judge(options, plan, results)) {
     value["findings"].push_back(finding_json(finding));

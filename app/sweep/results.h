@@ -48,8 +48,9 @@ std::vector<double> values(const SweepOptions& options, const SweepResults& resu
 std::vector<std::string> main_figures(const SweepOptions& options);
 
 // results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
+// `directory` is the sweep's.
 nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
-                            const SweepResults& results);
+                            const SweepResults& results, const std::string& directory);
 
 // Rows, machine and times of a results.json. Error(ExitCode::environment) where it is none of ours.
 SweepResults read_results(const std::string& path);

@@ -44,6 +44,14 @@ std::string duration_text(double s) {
 
 }  // namespace
 
+ExitCode known_code(int exit_code) {
+  for (const ExitCode code : {ExitCode::config, ExitCode::environment, ExitCode::data,
+                              ExitCode::storage, ExitCode::device, ExitCode::threshold}) {
+    if (exit_code == static_cast<int>(code)) return code;
+  }
+  return ExitCode::bug;
+}
+
 double seconds_left(const SweepPlan& plan, const SweepResults& results) {
   const double overall = mean_seconds(results, nullptr);
   if (overall < 0) return -1;
@@ -63,18 +71,24 @@ SweepRunner::SweepRunner(const SweepOptions& options, const SweepPlan& plan,
     : options_(options), plan_(plan), directory_(directory), stop_(stop), say_(std::move(say)) {}
 
 void SweepRunner::prepare() const {
+  namespace fs = std::filesystem;
+  const std::string unfinished = directory_.path("preparing");
+  if (const auto half = read_if_there(unfinished)) fs::remove_all(*half);
   for (const SweepPreparation& step : options_.prepare) {
-    if (std::filesystem::exists(step.creates.value)) continue;
-    say_(fmt::format("{} is not there yet: stoker {}", step.creates.value,
-                     fmt::join(step.run, " ")));
+    const std::string& made = step.creates.value;
+    if (fs::exists(made)) continue;
+    const std::string command = fmt::format("stoker {}", fmt::join(step.run, " "));
+    say_(fmt::format("{} is not there yet: {}", made, command));
     const std::string log = directory_.path("logs/prepare.log");
+    directory_.write_file("preparing", made);
     const ChildResult result = run_child(step.run, log, [this] { return stop_.requested(); });
+    if (result.exit_code != 0) fs::remove_all(made);
+    fs::remove(unfinished);
     if (stop_.requested()) return;
-    if (result.exit_code == 0 && std::filesystem::exists(step.creates.value)) continue;
-    throw Error(
-        result.exit_code == 0 ? ExitCode::config : static_cast<ExitCode>(result.exit_code),
-        fmt::format("prepare: stoker {} made no {} (exit code {}): {}", fmt::join(step.run, " "),
-                    step.creates.value, result.exit_code, last_line(log)));
+    if (result.exit_code == 0 && fs::exists(made)) continue;
+    throw Error(result.exit_code == 0 ? ExitCode::config : known_code(result.exit_code),
+                fmt::format("prepare: {} made no {} (exit code {}): {}", command, made,
+                            result.exit_code, last_line(log)));
   }
 }
 
@@ -113,7 +127,10 @@ SweepRow SweepRunner::run_cell(const SweepRun& run, const std::string& log,
   if (output.is_object()) {
     row.figures = flatten(output, options_.figures);
     row.directory = directory_.relative(output.value("run_directory", ""));
-    if (output.contains("conditions")) row.conditions = output["conditions"];
+    row.conditions = output.value("conditions", json::object());
+    for (const char* of_benchmarks : {"page_cache", "tiers", "emulated"}) {
+      if (output.contains(of_benchmarks)) row.conditions[of_benchmarks] = output[of_benchmarks];
+    }
   }
   if (child.exit_code != 0) row.error = last_line(log);
   if (child.exit_code == 0 && !output.is_structured()) row.error = "it printed no JSON";

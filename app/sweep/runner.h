@@ -6,6 +6,7 @@
 #include "app/child_process.h"
 #include "app/stop_signal.h"
 #include "app/sweep/directory.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
@@ -35,6 +36,9 @@ class SweepRunner {
   const StopSignal& stop_;
   std::function<void(const std::string&)> say_;
 };
+
+// The exit code of a process as ours; bug where it is none of those that a user can mend.
+ExitCode known_code(int exit_code);
 
 // Seconds until all runs of the plan are done: for each the mean of the finished runs of its cell,
 // else of all. Negative where nothing has finished.
