@@ -14,8 +14,8 @@ struct ChildResult {
 
 // Runs this program with `arguments` ("train", "a.yaml", ...) and waits. Its standard error goes
 // into the file `log` (appended to), its standard output comes back. stop_requested is asked ten
-// times a second: once true, the child gets a SIGTERM, and is waited for. IoError where it cannot
-// start.
+// times a second: once true, the child gets a SIGTERM, and is waited for. The child dies with the
+// calling thread. IoError where it cannot start.
 ChildResult run_child(const std::vector<std::string>& arguments, const std::string& log,
                       const std::function<bool()>& stop_requested = {});
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "app/experiment_tree.h"
 #include "io/core/plugin.h"
 
 namespace stoker {
@@ -34,7 +35,10 @@ void RunOptions::check(const Section& section) const {
 
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides) {
-  Node root = load_yaml(path);
+  return read_experiment_tree(load_yaml(path), overrides);
+}
+
+ExperimentOptions read_experiment_tree(Node root, const std::vector<std::string>& overrides) {
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   load_plugins(root);
   ConfigContext context;

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "app/experiment_options.h"
+#include "app/experiment_tree.h"
+#include "app/sweep/plan.h"
 #include "tests/support/errors.h"
 
 namespace stoker {
@@ -12,10 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> config_files() {
+// Experiments, and the sweeps in paper/.
+std::vector<std::string> config_files(bool sweeps = false) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(STOKER_SOURCE_DIR "/configs")) {
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+    const bool sweep = entry.path().parent_path().filename() == "paper";
+    if (entry.path().extension() == ".yaml" && sweep == sweeps)
+      files.push_back(entry.path().string());
   }
   return files;
 }
@@ -43,6 +48,24 @@ TEST(Configs, every_file_is_valid_and_reads_back_from_its_resolved_form) {
     const ExperimentOptions again = read_experiment(resolved, {});
     EXPECT_EQ(resolved_yaml(again), resolved_yaml(options)) << file;
     EXPECT_EQ(config_hash(again), config_hash(options)) << file;
+  }
+}
+
+TEST(Configs, every_cell_of_every_sweep_is_valid) {
+  ASSERT_GE(config_files(true).size(), 4u);
+  for (const std::string& file : config_files(true)) {
+    const SweepOptions options = read_sweep(file, {});
+    const SweepPlan plan = plan_sweep(options, [&](const std::vector<std::string>& overrides) {
+      return config_hash(options.base.path.empty()
+                             ? read_experiment_tree(options.base.experiment, overrides)
+                             : read_experiment(options.base.path, overrides));
+    });
+    EXPECT_GE(plan.cells.size(), 2u) << file;
+    EXPECT_EQ(options.name, fs::path(file).stem().string());
+    EXPECT_FALSE(options.findings.empty()) << file;
+    for (const FindingOptions& finding : options.findings) {
+      EXPECT_FALSE(finding.source.empty()) << file << ": " << finding.name;
+    }
   }
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace stoker {
+
+// Name -> number; what was not measured is absent.
+using Figures = std::map<std::string, double>;
+
+// Every number in what a run printed, by its place: "segments_s.compute". Beside these
+//   - an object with a "median" is a figure itself: "images_per_s" = "images_per_s.median";
+//   - an element of a list is named by its first text or "threads", else by its place, and the only
+//     element of "results" has no name of its own: "results.0.images_per_s" is "images_per_s";
+//   - shares of the wall time: "segments_share.compute".
+// `names`: further ones, as SweepOptions::figures; a path that a run does not have gives none.
+Figures flatten(const nlohmann::json& output, const std::map<std::string, std::string>& names);
+
+// A figure for people, with its unit where the name tells it: "1,234 images/s", "I/O share 12 %".
+std::string figure_text(const std::string& name, double value);
+
+}  // namespace stoker

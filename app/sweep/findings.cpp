@@ -1,0 +1,148 @@
+#include "app/sweep/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "app/json.h"
+#include "app/statistics.h"
+
+namespace stoker {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+// Medians, minima and maxima of the cells a statement is about.
+class Judge {
+ public:
+  Judge(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results)
+      : options_(options), plan_(plan), results_(results) {}
+
+  std::optional<Interval> measure(const FindingOptions& finding) const {
+    if (finding.kind() == "spread") return spread_among(finding);
+    const std::optional<Interval> of = value_of(finding, finding.of);
+    if (!of || finding.over.empty()) return of;
+    const std::optional<Interval> over = value_of(finding, finding.over);
+    if (!over || over->value <= 0) return std::nullopt;
+    // Differences with the cost of nothing may be 0 or less within the noise: then no bound is
+    // known.
+    const double high = over->low > 0 ? of->high / over->low : kUnbounded;
+    const double low = of->low > 0 ? of->low / over->high : -kUnbounded;
+    return Interval{of->value / over->value, low, high};
+  }
+
+ private:
+  std::optional<Interval> measured(const Coordinates& cell, const std::string& figure) const {
+    const std::vector<double> found = values(options_, results_, cell, figure);
+    if (found.empty()) return std::nullopt;
+    const Spread s = spread(found);
+    return Interval{s.median, s.min, s.max};
+  }
+
+  // Of the only cell that matches, without the cost of `less`.
+  std::optional<Interval> value_of(const FindingOptions& finding,
+                                   const CellPattern& pattern) const {
+    for (const SweepCell& cell : plan_.cells) {
+      if (!pattern.matches(cell.at)) continue;
+      const std::optional<Interval> own = measured(cell.at, finding.value);
+      return own ? without(finding, *own) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Interval> without(const FindingOptions& finding, const Interval& own) const {
+    if (finding.less.empty()) return own;
+    for (const SweepCell& cell : plan_.cells) {
+      if (!finding.less.matches(cell.at)) continue;
+      const std::optional<Interval> base = measured(cell.at, finding.value);
+      if (!base) return std::nullopt;
+      return Interval{own.value - base->value, own.low - base->high, own.high - base->low};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Interval> spread_among(const FindingOptions& finding) const {
+    std::vector<Interval> cells;
+    for (const SweepCell& cell : plan_.cells) {
+      if (!finding.among.matches(cell.at)) continue;
+      const std::optional<Interval> own = measured(cell.at, finding.value);
+      const std::optional<Interval> value = own ? without(finding, *own) : std::nullopt;
+      if (!value || value->low <= 0) return std::nullopt;
+      cells.push_back(*value);
+    }
+    if (cells.size() < 2) return std::nullopt;
+    const auto ratio = [&](double Interval::*top, double Interval::*bottom) {
+      const auto most = std::ranges::max_element(cells, {}, top);
+      const auto least = std::ranges::min_element(cells, {}, bottom);
+      return (*most).*top / (*least).*bottom - 1;
+    };
+    // The least spread that the repetitions allow: every cell as near to the others as it got.
+    const double least = std::max(0.0, std::ranges::max(cells, {}, &Interval::low).low /
+                                               std::ranges::min(cells, {}, &Interval::high).high -
+                                           1);
+    return Interval{ratio(&Interval::value, &Interval::value), least,
+                    ratio(&Interval::high, &Interval::low)};
+  }
+
+  const SweepOptions& options_;
+  const SweepPlan& plan_;
+  const SweepResults& results_;
+};
+
+Verdict verdict(const FindingOptions& statement, double measured) {
+  if (!statement.fitted.empty()) return Verdict::put_in;
+  bool holds = true;
+  if (statement.published && statement.tolerance) {
+    const double room = std::abs(*statement.published) * statement.tolerance->value;
+    holds = std::abs(measured - *statement.published) <= room;
+  }
+  if (statement.at_most) holds = holds && measured <= *statement.at_most;
+  if (statement.at_least) holds = holds && measured >= *statement.at_least;
+  return holds ? Verdict::within : Verdict::outside;
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::within:
+      return "within";
+    case Verdict::outside:
+      return "outside";
+    case Verdict::put_in:
+      return "put in";
+    case Verdict::not_measured:
+      break;
+  }
+  return "not measured";
+}
+
+std::vector<Finding> judge(const SweepOptions& options, const SweepPlan& plan,
+                           const SweepResults& results) {
+  const Judge judge(options, plan, results);
+  std::vector<Finding> findings;
+  for (const FindingOptions& statement : options.findings) {
+    Finding finding{statement, judge.measure(statement), Verdict::not_measured};
+    if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+nlohmann::json finding_json(const Finding& finding) {
+  nlohmann::json value = to_json(dump_struct(finding.statement));
+  std::erase_if(value.get_ref<nlohmann::json::object_t&>(),
+                [](const auto& entry) { return entry.second == ""; });
+  value["kind"] = finding.statement.kind();
+  value["verdict"] = to_string(finding.verdict);
+  if (finding.statement.tolerance) value["tolerance"] = finding.statement.tolerance->value;
+  if (finding.measured) {
+    value["measured"] = finding.measured->value;
+    if (std::isfinite(finding.measured->low)) value["low"] = finding.measured->low;
+    if (std::isfinite(finding.measured->high)) value["high"] = finding.measured->high;
+  }
+  return value;
+}
+
+}  // namespace stoker

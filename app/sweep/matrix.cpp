@@ -1,0 +1,183 @@
+#include "app/sweep/matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+const std::string& plain_scalar(const Section& at) {
+  if (at.node().kind != Node::Kind::scalar) at.fail("must be a plain value");
+  return at.node().scalar;
+}
+
+Axis read_axis(const Section& at) {
+  const Node& node = at.node();
+  Axis axis;
+  axis.at = node.at;
+  if (node.kind == Node::Kind::sequence) {
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      axis.values.push_back({plain_scalar(at.child(std::to_string(i), node.items[i])), {}});
+    }
+  } else if (node.kind == Node::Kind::mapping) {
+    for (const Node::Entry& entry : node.entries) {
+      AxisValue value{entry.key, {}};
+      Field<std::vector<std::string>>::read(at.child(entry.key, entry.value), value.settings, {});
+      axis.values.push_back(std::move(value));
+    }
+  } else {
+    at.fail("must be a list of values, [1, 2], or variants, {name: [a.b=c]}");
+  }
+  if (axis.values.empty()) at.fail("needs at least one value");
+  return axis;
+}
+
+Node list_of(const std::vector<std::string>& texts) {
+  return Field<std::vector<std::string>>::dump(texts);
+}
+
+std::vector<std::string> names_of(const Axis& axis) {
+  std::vector<std::string> names;
+  for (const AxisValue& value : axis.values) names.push_back(value.name);
+  return names;
+}
+
+}  // namespace
+
+size_t Axis::find(const std::string& name) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].name == name) return i;
+  }
+  return std::string::npos;
+}
+
+const Axis* SweepMatrix::find(const std::string& key) const {
+  const auto found = std::ranges::find_if(axes, [&](const Axis& axis) { return axis.key == key; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> SweepMatrix::keys() const {
+  std::vector<std::string> result;
+  for (const Axis& axis : axes) result.push_back(axis.key);
+  return result;
+}
+
+void Field<SweepMatrix>::read(const Section& at, SweepMatrix& out, Limits) {
+  if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping of axes");
+  for (const Node::Entry& entry : at.node().entries) {
+    const Section section = at.child(entry.key, entry.value);
+    Axis axis = read_axis(section);
+    axis.key = entry.key;
+    for (size_t i = 0; i < axis.values.size(); ++i) {
+      AxisValue& value = axis.values[i];
+      if (axis.find(value.name) != i) section.fail("has the value '" + value.name + "' twice");
+      if (entry.value.kind == Node::Kind::sequence) {
+        value.settings = {entry.key + "=" + to_yaml(entry.value.items[i])};
+      }
+    }
+    out.axes.push_back(std::move(axis));
+  }
+  if (out.axes.empty()) at.fail("needs at least one axis");
+}
+
+Node Field<SweepMatrix>::dump(const SweepMatrix& value) {
+  Node node = Node::map();
+  for (const Axis& axis : value.axes) {
+    Node variants = Node::map();
+    for (const AxisValue& one : axis.values) {
+      variants.entries.push_back({one.name, {}, list_of(one.settings)});
+    }
+    node.entries.push_back({axis.key, {}, std::move(variants)});
+  }
+  return node;
+}
+
+bool CellPattern::matches(const Coordinates& cell) const {
+  return std::ranges::all_of(terms, [&](const Term& term) {
+    const auto found = cell.find(term.axis);
+    return found != cell.end() && std::ranges::find(term.names, found->second) != term.names.end();
+  });
+}
+
+bool CellPattern::fixes(const std::string& axis) const {
+  return std::ranges::any_of(
+      terms, [&](const Term& term) { return term.axis == axis && term.names.size() == 1; });
+}
+
+void CellPattern::check(const SweepMatrix& matrix, const Section& section) const {
+  for (const Term& term : terms) {
+    const Axis* axis = matrix.find(term.axis);
+    if (axis == nullptr) {
+      section.fail_at(term.at, "'" + term.axis + "' is no axis of the matrix" +
+                                   suggestion(term.axis, matrix.keys()));
+    }
+    for (const std::string& name : term.names) {
+      if (axis->find(name) != std::string::npos) continue;
+      section.fail_at(term.at, "'" + term.axis + "' has no value '" + name + "'" +
+                                   suggestion(name, names_of(*axis)));
+    }
+  }
+}
+
+std::string CellPattern::text() const {
+  std::string result;
+  for (const Term& term : terms) {
+    result +=
+        fmt::format("{}{}={}", result.empty() ? "" : " ", term.axis, fmt::join(term.names, "|"));
+  }
+  return result;
+}
+
+void Field<CellPattern>::read(const Section& at, CellPattern& out, Limits) {
+  if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping, e.g. {tier: hdd}");
+  out.at = at.node().at;
+  for (const Node::Entry& entry : at.node().entries) {
+    const Section section = at.child(entry.key, entry.value);
+    CellPattern::Term term{entry.key, {}, entry.value.at};
+    if (entry.value.kind == Node::Kind::sequence) {
+      for (const Node& item : entry.value.items) {
+        term.names.push_back(plain_scalar(section.child(entry.key, item)));
+      }
+    } else {
+      term.names.push_back(plain_scalar(section));
+    }
+    out.terms.push_back(std::move(term));
+  }
+}
+
+Node Field<CellPattern>::dump(const CellPattern& value) {
+  if (value.empty()) return {};
+  Node node = Node::map();
+  for (const CellPattern::Term& term : value.terms) {
+    node.entries.push_back(
+        {term.axis, {}, term.names.size() == 1 ? Node::text(term.names[0]) : list_of(term.names)});
+  }
+  return node;
+}
+
+bool AxisNames::has(const std::string& name) const {
+  return std::ranges::find(names, name) != names.end();
+}
+
+void Field<AxisNames>::read(const Section& at, AxisNames& out, Limits) {
+  if (at.node().kind == Node::Kind::sequence) {
+    Field<std::vector<std::string>>::read(at, out.names, {});
+  } else {
+    out.names = {plain_scalar(at)};
+  }
+}
+
+Node Field<AxisNames>::dump(const AxisNames& value) {
+  return value.names.empty() ? Node{} : list_of(value.names);
+}
+
+std::string text(const SweepMatrix& matrix, const Coordinates& cell) {
+  std::string result;
+  for (const Axis& axis : matrix.axes) {
+    result += (result.empty() ? "" : " ") + axis.key + "=" + cell.at(axis.key);
+  }
+  return result;
+}
+
+}  // namespace stoker

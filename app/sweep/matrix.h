@@ -1,0 +1,84 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/core/config.h"
+
+namespace stoker {
+
+// One value of an axis and the settings that make it: overrides of the experiment ("a.b=c") and
+// arguments of the command ("--a=b").
+struct AxisValue {
+  std::string name;
+  std::vector<std::string> settings;
+};
+
+struct Axis {
+  std::string key;
+  std::vector<AxisValue> values;
+  Position at;
+
+  // Its place, or npos.
+  size_t find(const std::string& name) const;
+};
+
+// The axes in the order of the file. In YAML an axis is a key of the experiment with a list of
+// scalars, or a name with named variants, each a list of settings.
+struct SweepMatrix {
+  std::vector<Axis> axes;
+  const Axis* find(const std::string& key) const;
+  std::vector<std::string> keys() const;
+};
+template <>
+struct Field<SweepMatrix> {
+  static void read(const Section& at, SweepMatrix& out, Limits);
+  static Node dump(const SweepMatrix& value);
+  static std::string type() { return "axes"; }
+};
+
+// Axis -> value, in names.
+using Coordinates = std::map<std::string, std::string>;
+
+// Some cells: {tier: hdd, loader.workers: [1, 2]}. Empty: all.
+struct CellPattern {
+  struct Term {
+    std::string axis;
+    std::vector<std::string> names;
+    Position at;
+  };
+  std::vector<Term> terms;
+  Position at;
+
+  bool empty() const { return terms.empty(); }
+  bool matches(const Coordinates& cell) const;
+  // Whether it says exactly one value for this axis.
+  bool fixes(const std::string& axis) const;
+  // Error(ExitCode::config) where an axis or a value is none of the matrix'.
+  void check(const SweepMatrix& matrix, const Section& section) const;
+  std::string text() const;
+};
+template <>
+struct Field<CellPattern> {
+  static void read(const Section& at, CellPattern& out, Limits);
+  static Node dump(const CellPattern& value);
+  static std::string type() { return "axes with a value or a list of values each"; }
+};
+
+// One axis, or a list of axes.
+struct AxisNames {
+  std::vector<std::string> names;
+  bool has(const std::string& name) const;
+};
+template <>
+struct Field<AxisNames> {
+  static void read(const Section& at, AxisNames& out, Limits);
+  static Node dump(const AxisNames& value);
+  static std::string type() { return "axis or list of axes"; }
+};
+
+// "tier=hdd loader.workers=4", in the order of the axes.
+std::string text(const SweepMatrix& matrix, const Coordinates& cell);
+
+}  // namespace stoker

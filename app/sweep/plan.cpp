@@ -1,0 +1,80 @@
+#include "app/sweep/plan.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+void add_settings(SweepCell& cell, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    (setting.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
+  }
+}
+
+// The product of the axes from `axis` on, appended to `cells`.
+void expand(const SweepMatrix& matrix, size_t axis, const SweepCell& so_far,
+            std::vector<SweepCell>& cells) {
+  if (axis == matrix.axes.size()) {
+    cells.push_back(so_far);
+    return;
+  }
+  for (const AxisValue& value : matrix.axes[axis].values) {
+    SweepCell cell = so_far;
+    cell.at[matrix.axes[axis].key] = value.name;
+    add_settings(cell, value.settings);
+    expand(matrix, axis + 1, cell, cells);
+  }
+}
+
+void exclude(const SweepOptions& options, std::vector<SweepCell>& cells) {
+  for (const CellPattern& pattern : options.exclude) {
+    if (std::erase_if(cells, [&](const SweepCell& cell) { return pattern.matches(cell.at); }) > 0) {
+      continue;
+    }
+    throw Error(ExitCode::config, pattern.at.text() + ": exclude: " + pattern.text() +
+                                      " matches no cell that is not excluded already");
+  }
+  if (cells.empty()) {
+    throw Error(ExitCode::config, "sweep " + options.name + ": every cell is excluded");
+  }
+}
+
+std::string hash_of(const SweepOptions& options, const SweepCell& cell,
+                    const std::string& config_hash) {
+  std::string text = fmt::format("{}\n{}\n", config_hash, options.command);
+  for (const std::string& argument : cell.arguments) text += argument + "\n";
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+}  // namespace
+
+SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_experiment) {
+  SweepPlan plan;
+  SweepCell common;
+  common.overrides = options.set;
+  common.arguments = options.arguments;
+  expand(options.matrix, 0, common, plan.cells);
+  exclude(options, plan.cells);
+  for (SweepCell& cell : plan.cells) {
+    try {
+      cell.hash = hash_of(options, cell, read_experiment(cell.overrides));
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("sweep {}: cell {}: {}", options.name,
+                                            text(options.matrix, cell.at), error.what()));
+    }
+  }
+  const auto repeats = static_cast<size_t>(options.repeat);
+  for (size_t i = 0; i < plan.cells.size() * repeats; ++i) {
+    const size_t cell = options.interleave ? i % plan.cells.size() : i / repeats;
+    const size_t repeat = options.interleave ? i / plan.cells.size() : i % repeats;
+    plan.runs.push_back({cell, static_cast<int64_t>(repeat)});
+  }
+  return plan;
+}
+
+}  // namespace stoker

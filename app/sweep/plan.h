@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/sweep/options.h"
+
+namespace stoker {
+
+// One combination of the axes' values.
+struct SweepCell {
+  Coordinates at;
+  std::vector<std::string> overrides;  // those of the sweep, then those of the axes in order
+  std::vector<std::string> arguments;  // of the command; likewise
+  std::string hash;                    // equal: the same experiment is run in the same way
+};
+
+// One run: a cell and which repetition of it, from 0.
+struct SweepRun {
+  size_t cell = 0;
+  int64_t repeat = 0;
+};
+
+// What a sweep does. A value.
+struct SweepPlan {
+  std::vector<SweepCell> cells;  // the first axis varies slowest
+  std::vector<SweepRun> runs;    // in the order they are run
+};
+
+// Reads the experiment of a cell and gives the hash of its resolved configuration.
+using ReadExperiment = std::function<std::string(const std::vector<std::string>& overrides)>;
+
+// All cells, every one read and checked. Error(ExitCode::config) names the cell that is wrong, or
+// says that nothing is left to run or an exclusion excludes nothing.
+SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_experiment);
+
+}  // namespace stoker

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/sweep/results.h"
+
+namespace stoker {
+
+// A plot as it was described, and "data": for each series in the order of its axes {"series": name,
+// "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one.
+// A cell without a value has no point. Run directories are relative to `directory`.
+nlohmann::json plot_json(const SweepOptions& options, const PlotOptions& plot,
+                         const SweepPlan& plan, const SweepResults& results,
+                         const std::string& directory);
+
+}  // namespace stoker

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/sweep/figures.h"
+#include "app/sweep/plan.h"
+
+namespace stoker {
+
+// What came of one run.
+struct SweepRow {
+  Coordinates cell;
+  int64_t repeat = 0;
+  std::string hash;  // of the cell when it was run
+  int exit_code = 0;
+  std::string error;      // last line of its log; empty: it went well
+  std::string directory;  // of the run, from the sweep's; empty: it left none
+  double seconds = 0;
+  Figures figures;
+  nlohmann::json conditions;  // of the figures; null: the run says none
+
+  bool ok() const { return exit_code == 0 && error.empty(); }
+};
+
+// All that a sweep knows so far. A value.
+struct SweepResults {
+  nlohmann::json machine;
+  std::string started;   // UTC
+  std::string finished;  // empty: not yet
+  std::vector<std::string> notes;
+  std::vector<SweepRow> rows;
+
+  const SweepRow* find(const Coordinates& cell, int64_t repeat) const;
+  // In the place of an older one of the same run.
+  void put(SweepRow row);
+};
+
+// The values of a figure in a cell, in the order of the repetitions; without the first one where
+// the sweep drops it, and without failed runs.
+std::vector<double> values(const SweepOptions& options, const SweepResults& results,
+                           const Coordinates& cell, const std::string& figure);
+
+// The figures that plots and findings are about; images_per_s and io_share where there are none.
+std::vector<std::string> main_figures(const SweepOptions& options);
+
+// results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
+// `directory` is the sweep's.
+nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
+                            const SweepResults& results, const std::string& directory);
+
+// Rows, machine and times of a results.json. Error(ExitCode::environment) where it is none of ours.
+SweepResults read_results(const std::string& path);
+
+// Nothing, or why the rows are not those of this plan.
+std::string definition_change(const SweepOptions& options, const SweepPlan& plan,
+                              const SweepResults& results);
+
+// A row per run: axes, repeat, status, exit_code, seconds, and the union of all figures.
+std::string results_csv(const SweepOptions& options, const SweepResults& results);
+
+}  // namespace stoker

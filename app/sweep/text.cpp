@@ -1,0 +1,138 @@
+#include "app/sweep/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/statistics.h"
+#include "app/sweep/findings.h"
+
+namespace stoker {
+namespace {
+
+using Lines = std::vector<std::vector<std::string>>;
+
+std::string number(double value) { return fmt::format("{:.4g}", value); }
+
+std::string aligned(const Lines& lines) {
+  std::vector<size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    std::string row;
+    for (size_t i = 0; i < line.size(); ++i) row += fmt::format("{:<{}}  ", line[i], widths[i]);
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  }
+  return text;
+}
+
+std::string value_text(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const Spread s = spread(values);
+  if (values.size() == 1) return number(s.median);
+  return fmt::format("{} ({} to {})", number(s.median), number(s.min), number(s.max));
+}
+
+std::string cells_text(const SweepOptions& options, const SweepPlan& plan,
+                       const SweepResults& results) {
+  const std::vector<std::string> figures = main_figures(options);
+  Lines lines{options.matrix.keys()};
+  lines[0].emplace_back("runs");
+  lines[0].insert(lines[0].end(), figures.begin(), figures.end());
+  for (const SweepCell& cell : plan.cells) {
+    std::vector<std::string> line;
+    for (const Axis& axis : options.matrix.axes) line.push_back(cell.at.at(axis.key));
+    const auto good = std::ranges::count_if(
+        results.rows, [&](const SweepRow& row) { return row.ok() && row.cell == cell.at; });
+    line.push_back(std::to_string(good));
+    for (const std::string& name : figures) {
+      line.push_back(value_text(values(options, results, cell.at, name)));
+    }
+    lines.push_back(std::move(line));
+  }
+  return aligned(lines);
+}
+
+std::string expected_text(const FindingOptions& statement) {
+  std::string text;
+  if (statement.published) text += fmt::format(" published {}", number(*statement.published));
+  if (statement.tolerance) {
+    text += fmt::format(" +- {:.3g} %", 100 * statement.tolerance->value);
+  }
+  if (!statement.mark.empty()) text += fmt::format(" [{}]", statement.mark);
+  if (statement.at_most) text += fmt::format(" at most {}", number(*statement.at_most));
+  if (statement.at_least) text += fmt::format(" at least {}", number(*statement.at_least));
+  return text;
+}
+
+std::string findings_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    const FindingOptions& statement = finding.statement;
+    text += fmt::format("  {:<12} {}: ", to_string(finding.verdict), statement.name);
+    if (finding.measured) {
+      const Interval& measured = *finding.measured;
+      text += fmt::format("{} ({} to {});", number(measured.value), number(measured.low),
+                          number(measured.high));
+    }
+    text += expected_text(statement);
+    if (!statement.fitted.empty()) text += fmt::format(" (fitted: {})", statement.fitted);
+    text += "\n";
+  }
+  return text.empty() ? "" : "findings\n" + text;
+}
+
+std::string failures_text(const SweepOptions& options, const SweepResults& results) {
+  std::string text;
+  for (const SweepRow& row : results.rows) {
+    if (row.ok()) continue;
+    text +=
+        fmt::format("  {} repeat {}: exit code {}: {}\n", stoker::text(options.matrix, row.cell),
+                    row.repeat, row.exit_code, row.error);
+  }
+  return text.empty() ? "" : "failed\n" + text;
+}
+
+// Figures that plots and findings ask for and no run has.
+std::string unknown_text(const SweepOptions& options, const SweepResults& results) {
+  std::set<std::string> known;
+  for (const SweepRow& row : results.rows) {
+    for (const auto& [name, value] : row.figures) known.insert(name);
+  }
+  std::string text;
+  if (known.empty()) return text;
+  for (const std::string& name : main_figures(options)) {
+    if (known.contains(name)) continue;
+    text += fmt::format("no run has the figure '{}'{}\n", name,
+                        suggestion(name, {known.begin(), known.end()}));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string results_text(const SweepOptions& options, const SweepPlan& plan,
+                         const SweepResults& results) {
+  std::string text = fmt::format(
+      "{}: {} of {} runs; medians (minimum to maximum){}\n", options.name, results.rows.size(),
+      plan.runs.size(), options.drop_first ? " without the first repetition of each cell" : "");
+  text += cells_text(options, plan, results);
+  text += findings_text(judge(options, plan, results));
+  text += failures_text(options, results) + unknown_text(options, results);
+  for (const std::string& note : results.notes) text += note + "\n";
+  return text;
+}
+
+std::string plan_text(const SweepOptions& options, const SweepPlan& plan) {
+  std::string result;
+  for (const SweepCell& cell : plan.cells) result += text(options.matrix, cell.at) + "\n";
+  return result + fmt::format("{} cells, {} runs of `stoker {}`\n", plan.cells.size(),
+                              plan.runs.size(), options.command);
+}
+
+}  // namespace stoker
