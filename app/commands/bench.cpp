@@ -203,6 +203,8 @@ void add_bench(CLI::App& app, ExitCode& result) {
     run_checkpoint(*checkpoint);
     result = ExitCode::ok;
   });
+
+  add_bench_storage(*bench, result);
 }
 
 }  // namespace stoker

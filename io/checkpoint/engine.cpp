@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "io/checkpoint/retention.h"
-#include "io/storage/uring.h"
+#include "io/storage/uring_queue.h"
 
 namespace stoker {
 namespace {

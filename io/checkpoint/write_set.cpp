@@ -8,7 +8,7 @@
 
 #include "io/checkpoint/tf_saver.h"
 #include "io/core/parallel.h"
-#include "io/storage/uring.h"
+#include "io/storage/uring_queue.h"
 
 namespace stoker {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdio>
 
 #include "io/core/error.h"
-#include "io/storage/uring.h"
+#include "io/storage/uring_queue.h"
 
 namespace stoker {
 namespace {

@@ -98,10 +98,14 @@ enum class FileAccess { buffered, direct };
 // relative to the root. Everything throws IoError that names operation and full path.
 class FileTree {
  public:
-  explicit FileTree(std::string root) : root_(std::move(root)) {}
+  // access: what access() says.
+  explicit FileTree(std::string root, FileAccess access = FileAccess::buffered)
+      : root_(std::move(root)), access_(access) {}
   // The same files behind one more layer, which sees a call before the others do.
   FileTree behind(std::shared_ptr<FileLayer> layer) const;
   const std::string& root() const { return root_; }
+  // How the tier itself opens its files; whoever opens one by open() or create() is free to differ.
+  FileAccess access() const { return access_; }
 
   TreeFile open(const std::string& path, FileAccess access) const;
   // A new, empty file.
@@ -134,6 +138,7 @@ class FileTree {
   std::string full(const std::string& path) const;
 
   std::string root_;
+  FileAccess access_;
   std::vector<std::shared_ptr<FileLayer>> layers_;  // the outermost last
 };
 

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <vector>
 
+#include "io/core/error.h"
 #include "io/core/file.h"
 
 namespace stoker {
@@ -55,6 +57,14 @@ std::optional<uint64_t> cached_pages(int file, uint64_t offset, uint64_t length)
   return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
 }
 
+// A regular file that is open for reading, or nothing.
+FileDescriptor open_regular(const std::string& path, struct stat& status) {
+  // O_NONBLOCK: a pipe in the way must not hold us up.
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return file;
+}
+
 }  // namespace
 
 std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes) {
@@ -78,31 +88,12 @@ std::optional<uint64_t> cached_bytes_by_mincore(int file, uint64_t bytes) {
   return std::min(total, bytes);
 }
 
-Residency evict(const FileTree& tree, std::span<const std::string> keys) {
-  for (const std::string& key : keys) {
-    const std::string path = tree.root() + "/" + key;
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!file) continue;
-    ::fdatasync(file.get());
-    ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
-  }
-  return page_cache_residency(tree, keys);
-}
-
-bool drop_page_cache() {
-  ::sync();
-  const FileDescriptor file(::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC));
-  return file && ::write(file.get(), "1", 1) == 1;
-}
-
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys) {
   Residency residency;
   for (const std::string& key : keys) {
-    const std::string path = tree.root() + "/" + key;
-    // O_NONBLOCK: a pipe in the way must not hold us up.
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const FileDescriptor file = open_regular(tree.root() + "/" + key, status);
+    if (!file) continue;
     const auto bytes = static_cast<uint64_t>(status.st_size);
     auto cached = cached_bytes_by_cachestat(file.get(), bytes);
     if (!cached) cached = cached_bytes_by_mincore(file.get(), bytes);
@@ -112,6 +103,28 @@ Residency page_cache_residency(const FileTree& tree, std::span<const std::string
     residency.cached_bytes += *cached;
   }
   return residency;
+}
+
+Residency evict(const FileTree& tree, std::span<const std::string> keys) {
+  for (const std::string& key : keys) {
+    const std::string path = tree.root() + "/" + key;
+    struct stat status {};
+    const FileDescriptor file = open_regular(path, status);
+    if (!file) continue;
+    // EINVAL, EROFS: a file system that has nothing to write.
+    if (::fdatasync(file.get()) != 0 && errno != EINVAL && errno != EROFS) {
+      throw_errno("sync", path, errno);
+    }
+    ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+  return page_cache_residency(tree, keys);
+}
+
+bool drop_page_cache(const std::string& control) {
+  const FileDescriptor file(::open(control.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file) return false;
+  ::sync();
+  return ::write(file.get(), "3\n", 2) == 2;
 }
 
 }  // namespace stoker

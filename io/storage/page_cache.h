@@ -23,12 +23,17 @@ struct Residency {
 // and those that check it since). Throws nothing. Any thread.
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys);
 
-// Drops the pages of these files alone (posix_fadvise DONTNEED, after fdatasync, as dirty pages
-// stay), and says what is left of them. Throws nothing.
+// Asks the kernel to forget what it has cached of these files, and of no others, and says what it
+// still has: 0 cached bytes are proof, fewer files than keys mean that some could not be looked at.
+// Dirty pages are written to the device first, for the kernel would keep them; so it keeps what
+// others have mapped, and all of tmpfs, whose memory is the file. Past the layers of the tree.
+// IoError where a file's bytes cannot be written. Any thread.
 Residency evict(const FileTree& tree, std::span<const std::string> keys);
 
-// Drops the whole machine's clean pages. False: the kernel does not let this process.
-bool drop_page_cache();
+// Writes all dirty pages of the machine, then drops its whole page cache, directory entries and
+// inodes. False where that is not allowed (only root may, and containers mount /proc read-only):
+// then nothing was dropped. `control` is for tests. Never asks anybody for a password. Any thread.
+bool drop_page_cache(const std::string& control = "/proc/sys/vm/drop_caches");
 
 // The two ways, for an open file of `bytes` bytes; absent: it is not to be had this way.
 // cachestat(2), Linux 6.5. Not on overlayfs, where it sees none of the pages below.

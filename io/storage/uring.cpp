@@ -1,84 +1,108 @@
-#include "io/storage/uring.h"
-
-#include <liburing.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <system_error>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
+
+#include "io/metrics/tier_meter.h"
+#include "io/storage/file_objects.h"
+#include "io/storage/uring_queue.h"
 
 namespace stoker {
 namespace {
 
-constexpr uint64_t kPieceBytes = 1ull << 20;
-constexpr size_t kInFlight = 8;
+// Queues that threads borrow for one read each: as many as reads were ever under way at once.
+class QueuePool {
+ public:
+  explicit QueuePool(UringShape shape) : shape_(shape) {}
 
-}  // namespace
-
-struct Uring::Ring {
-  Ring() : error(io_uring_queue_init(kInFlight, &ring, 0)) {}
-  ~Ring() {
-    if (error == 0) io_uring_queue_exit(&ring);
+  // Null: the kernel gives no more of them.
+  std::unique_ptr<Uring> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Uring> queue = std::move(idle_.back());
+        idle_.pop_back();
+        return queue;
+      }
+    }
+    std::string why;
+    return Uring::open(why, shape_);
   }
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
-  io_uring ring{};
-  int error;
+
+  void give_back(std::unique_ptr<Uring> queue) {
+    if (queue->broken()) return;
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(queue));
+  }
+
+ private:
+  const UringShape shape_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Uring>> idle_;
 };
 
-Uring::Uring(std::unique_ptr<Ring> ring) : ring_(std::move(ring)) {}
-Uring::~Uring() = default;
+struct UringOptions {
+  Path root;
+  ByteSize block{256 << 10};
+  int64_t queue_depth = 16;
+  bool direct = false;
+  template <class V>
+  void visit(V& v) {
+    v.required("root", root, "directory that holds the objects");
+    v("block", block, "bytes of one request, 4KiB to 1GiB; with direct a multiple of 4KiB");
+    v("queue_depth", queue_depth, "requests in flight of one read", Limits{1, 4096});
+    v("direct", direct, "reads go past the page cache");
+  }
+  void check(const Section& section) const {
+    constexpr uint64_t kMin = 4096, kMax = 1 << 30;
+    if (block.bytes < kMin || block.bytes > kMax) section.fail("block", "must be 4KiB to 1GiB");
+    if (direct && block.bytes % kDirectAlignment != 0) {
+      section.fail("block", "must be a multiple of 4KiB where direct is true");
+    }
+  }
+};
 
-std::unique_ptr<Uring> Uring::open(std::string& why) {
-  auto ring = std::make_unique<Ring>();
-  if (ring->error != 0) {
-    why = "io_uring is refused here: " + std::generic_category().message(-ring->error);
-    return nullptr;
+// Files below a directory, each read by several requests of io_uring at once.
+class UringStorage final : public FileObjects {
+ public:
+  using Options = UringOptions;
+  UringStorage(Options options, const Inputs& inputs)
+      : FileObjects(std::move(options.root.value),
+                    options.direct ? FileAccess::direct : FileAccess::buffered, inputs),
+        meter_(inputs.meter),
+        pool_({static_cast<unsigned>(options.queue_depth), options.block.bytes}) {
+    std::string why;
+    refused_ = !Uring::open(why);
+    if (refused_) remark(inputs, why + ": reads are by pread");
   }
-  const std::unique_ptr<io_uring_probe, decltype(&io_uring_free_probe)> probe(
-      io_uring_get_probe_ring(&ring->ring), io_uring_free_probe);
-  if (!probe || io_uring_opcode_supported(probe.get(), IORING_OP_WRITE) == 0) {
-    why = "this kernel's io_uring cannot write";
-    return nullptr;
-  }
-  return std::make_unique<Uring>(std::move(ring));
-}
 
-int64_t Uring::write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset) {
-  std::array<int64_t, kInFlight> results{};
-  const uint64_t taken = std::min(bytes, kPieceBytes * kInFlight);
-  const auto pieces = static_cast<size_t>((taken + kPieceBytes - 1) / kPieceBytes);
-  const auto size_of = [&](size_t i) { return std::min(kPieceBytes, taken - i * kPieceBytes); };
-  for (size_t i = 0; i < pieces; ++i) {
-    io_uring_sqe* request = io_uring_get_sqe(&ring_->ring);
-    io_uring_prep_write(request, file, data + i * kPieceBytes, static_cast<unsigned>(size_of(i)),
-                        offset + i * kPieceBytes);
-    request->user_data = i;
+  void read(const std::string& key, Buffer& out, Range range) const override {
+    if (refused_) return read_by(pread_file, key, out, range);
+    const auto read = [this](const ObjectFile& file, uint8_t* data, uint64_t bytes,
+                             uint64_t offset) {
+      std::unique_ptr<Uring> queue = pool_.take();
+      if (queue) {
+        const int64_t count =
+            queue->read(file.file.get(), data, bytes, offset, file.direct ? kDirectAlignment : 1);
+        const bool broken = queue->broken();
+        pool_.give_back(std::move(queue));
+        if (!broken) return count;
+      }
+      if (meter_ != nullptr) {
+        meter_->add_condition("io_uring gave no queue to some reads: they are by pread");
+      }
+      return pread_file(file, data, bytes, offset);
+    };
+    read_by(read, key, out, range);
   }
-  int submitted = 0;
-  do {
-    submitted = io_uring_submit_and_wait(&ring_->ring, static_cast<unsigned>(pieces));
-  } while (submitted == -EINTR);
-  if (submitted < 0) return submitted;
-  // All of them are reaped, whatever fails: the kernel reads the memory until then.
-  for (size_t i = 0; i < pieces; ++i) {
-    io_uring_cqe* done = nullptr;
-    int waited = 0;
-    do {
-      waited = io_uring_wait_cqe(&ring_->ring, &done);
-    } while (waited == -EINTR);
-    if (waited < 0) return waited;
-    results[done->user_data] = done->res;
-    io_uring_cqe_seen(&ring_->ring, done);
-  }
-  int64_t written = 0;
-  for (size_t i = 0; i < pieces; ++i) {
-    if (results[i] < 0) return written > 0 ? written : results[i];
-    written += results[i];
-    if (static_cast<uint64_t>(results[i]) < size_of(i)) break;
-  }
-  return written;
-}
 
+ private:
+  TierMeter* meter_;
+  mutable QueuePool pool_;
+  bool refused_ = false;
+};
+
+STOKER_REGISTER(Storage, "uring", UringStorage);
+
+}  // namespace
 }  // namespace stoker

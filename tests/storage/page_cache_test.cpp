@@ -105,6 +105,45 @@ TEST_F(PageCache, mincore_goes_through_a_large_file_in_windows) {
   EXPECT_EQ(cached_bytes_by_cachestat(file.get(), kLarge).value_or(*cached), *cached);
 }
 
+TEST_F(PageCache, evict_leaves_nothing_cached_of_what_it_was_given_and_the_rest_alone) {
+  root.write("b", std::string(kBytes, 'y'));
+  root.write("c/d", std::string(kBytes, 'z'));
+  const std::string keys[] = {"a", "c/d", "none"};  // all of them dirty
+  const Residency after = stoker::evict(tree, keys);
+  EXPECT_EQ(after.files, 2);
+  EXPECT_EQ(after.bytes, 2 * kBytes);
+  if (evictable(root.path())) {
+    EXPECT_EQ(after.cached_bytes, 0u);
+  } else {
+    EXPECT_EQ(after.cached_bytes, 2 * kBytes);
+  }
+  EXPECT_EQ(residency({"b"}).cached_bytes, kBytes);
+  EXPECT_EQ(root.read("a"), std::string(kBytes, 'x'));  // dirty pages were written, not lost
+  EXPECT_EQ(root.read("c/d"), std::string(kBytes, 'z'));
+}
+
+TEST_F(PageCache, a_file_of_tmpfs_stays_and_evict_says_so) {
+  root.write("mounted/x", "");
+  const auto result = run_mounted(path("mounted"), "tmpfs", "size=8m", [&] {
+    root.write("mounted/x", std::string(kBytes, 'x'));
+    const std::string keys[] = {"mounted/x"};
+    return std::to_string(stoker::evict(tree, keys).cached_bytes);
+  });
+  if (!result) GTEST_SKIP() << "mounting is not permitted here";
+  EXPECT_EQ(*result, std::to_string(kBytes));
+}
+
+// By a file of its own in the place of the kernel's: dropping the cache of the whole machine would
+// disturb other tests.
+TEST_F(PageCache, dropping_all_says_whether_it_was_allowed) {
+  root.write("control", "");
+  EXPECT_TRUE(drop_page_cache(path("control")));
+  EXPECT_EQ(root.read("control"), "3\n");
+  EXPECT_FALSE(drop_page_cache(path("none")));
+  EXPECT_FALSE(drop_page_cache(root.path()));
+  EXPECT_FALSE(drop_page_cache("/proc/version"));  // as /proc/sys/vm/drop_caches is to users
+}
+
 TEST_F(PageCache, an_empty_file_is_a_file) {
   root.write("empty", "");
   const Residency empty = residency({"empty"});

@@ -18,15 +18,24 @@ namespace stoker {
 namespace {
 
 const std::map<std::string, std::string> kInstances = {
+    {"direct", "{type: direct, root: {}}"},
     {"emulated", "{type: emulated, profile: optane, inner: {type: posix, root: {}}}"},
     {"memory", "{type: memory}"},
     {"posix", "{type: posix, root: {}}"},
+    {"uring", "{type: uring, root: {}, block: 4KiB, queue_depth: 3}"},
+};
+// Ways of a tier that differ from its first.
+const std::map<std::string, std::string> kVariants = {
+    {"posix_tensorflow", "{type: posix, root: {}, read: tensorflow}"},
+    {"posix_mmap", "{type: posix, root: {}, read: mmap, advice: dontneed}"},
+    {"uring_direct", "{type: uring, root: {}, block: 4KiB, queue_depth: 3, direct: true}"},
 };
 constexpr const char* kMetered = "metered";  // posix behind a meter, as an experiment has it
 
 std::vector<std::string> tiers() {
   std::vector<std::string> names = Registry<Storage>::global().names();
   names.emplace_back(kMetered);
+  for (const auto& [name, yaml] : kVariants) names.push_back(name);
   return names;
 }
 
@@ -34,9 +43,11 @@ class StorageContract : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const bool behind_meter = GetParam() == kMetered;
-    const auto instance = kInstances.find(behind_meter ? "posix" : GetParam());
-    ASSERT_NE(instance, kInstances.end())
-        << "add a line for storage '" << GetParam() << "' to the table in " << __FILE__;
+    const std::string name = behind_meter ? "posix" : GetParam();
+    const auto& table = kVariants.contains(name) ? kVariants : kInstances;
+    const auto instance = table.find(name);
+    ASSERT_NE(instance, table.end())
+        << "add a line for storage '" << name << "' to the table in " << __FILE__;
     std::string yaml = instance->second;
     if (const size_t at = yaml.find("{}"); at != std::string::npos) {
       yaml.replace(at, 2, directory_.path());

@@ -1,72 +1,120 @@
-#include "io/storage/uring.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <memory>
-#include <string>
+#include <fstream>
+#include <thread>
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
-#include "io/core/huge_memory.h"
-#include "io/storage/file_tree.h"
-#include "tests/support/file_layers.h"
+#include "io/metrics/tier_meter.h"
+#include "io/storage/uring_queue.h"
+#include "tests/support/errors.h"
+#include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
 
-constexpr uint64_t kBytes = 11ull << 20;  // more than one round of requests
-
-class UringWrites : public ::testing::Test {
- protected:
-  UringWrites() : queue_(Uring::open(why_)), memory_(allocate_huge(kBytes, true)) {
-    for (uint64_t i = 0; i < kBytes; ++i) memory_.data.get()[i] = static_cast<uint8_t>(i * i >> 7);
-  }
+struct UringTier : testing::Test {
   void SetUp() override {
-    if (!queue_) GTEST_SKIP() << why_;
+    std::string why;
+    if (!Uring::open(why)) GTEST_SKIP() << why;
   }
-  Bytes bytes() const { return {memory_.data.get(), kBytes}; }
-  std::string text() const { return {bytes().begin(), bytes().end()}; }
-
-  TemporaryDirectory directory_;
-  std::string why_;
-  const std::unique_ptr<Uring> queue_;
-  const HostMemory memory_;
+  std::unique_ptr<Storage> tier(const std::string& options = "") {
+    return make_storage("{type: uring, root: " + root.path() + options + "}");
+  }
+  TemporaryDirectory root;
 };
 
-TEST_F(UringWrites, all_bytes_arrive_in_their_places_past_the_page_cache_and_through_it) {
-  const FileTree tree(directory_.path());
-  for (const FileAccess access : {FileAccess::direct, FileAccess::buffered}) {
-    const std::string name = access == FileAccess::direct ? "direct" : "buffered";
-    tree.create(name, access).write_at(0, bytes(), queue_.get());
-    EXPECT_EQ(directory_.read(name), text()) << name;
+TEST_F(UringTier, reads_without_a_read_of_its_own) {
+  const std::string text(300'000, 'x');
+  root.write("file", text);
+  const auto storage = tier(", block: 4KiB");
+  const auto read_calls = [] {
+    std::ifstream io("/proc/self/io");
+    std::string word;
+    int64_t value = -1;
+    while (io >> word >> value && word != "syscr:") continue;
+    return value;
+  };
+  get(*storage, "file");  // cached from here on: the kernel answers without threads of its own
+  const int64_t before = read_calls();
+  const int64_t between = read_calls();
+  EXPECT_EQ(get(*storage, "file"), text);
+  EXPECT_EQ(read_calls() - between, between - before);
+}
+
+TEST_F(UringTier, threads_read_at_once) {
+  for (int i = 0; i < 4; ++i) {
+    root.write(std::to_string(i), std::string(100'000 + i, static_cast<char>('a' + i)));
+  }
+  const auto storage = tier(", block: 4KiB, queue_depth: 5");
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, key = std::to_string(i % 4), letter = static_cast<char>('a' + i % 4)] {
+      for (int round = 0; round < 50; ++round) {
+        const std::string text = get(*storage, key);
+        ASSERT_EQ(text.find_first_not_of(letter), std::string::npos);
+        ASSERT_EQ(text.size(), 100'000u + static_cast<size_t>(letter - 'a'));
+      }
+    });
   }
 }
 
-TEST_F(UringWrites, says_how_much_was_written_before_the_first_failure) {
-  const FileDescriptor file = open_file("write", directory_ / "short", O_WRONLY | O_CREAT);
-  EXPECT_EQ(queue_->write(file.get(), bytes().data(), 100, 0), 100);
-  EXPECT_EQ(queue_->write(file.get(), bytes().data(), kBytes, 0), int64_t{8} << 20);
-  const FileDescriptor unwritable = open_file("read", directory_ / "short", O_RDONLY);
-  EXPECT_EQ(queue_->write(unwritable.get(), bytes().data(), kBytes, 0), -EBADF);
+TEST_F(UringTier, options_are_checked) {
+  EXPECT_NE(error_of([&] { tier(", block: 1KiB"); }).find("block: must be 4KiB to 1GiB"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              tier(", block: 5000, direct: true");
+            }).find("block: must be a multiple of 4KiB where direct is true"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { tier(", queue_depth: 0"); }).find("queue_depth"), std::string::npos);
 }
 
-TEST_F(UringWrites, a_full_disk_is_its_error) {
-  const FileDescriptor full = open_file("write", "/dev/full", O_WRONLY);
-  EXPECT_EQ(queue_->write(full.get(), bytes().data(), 4096, 0), -ENOSPC);
+// As Docker's default profile does.
+void forbid_io_uring() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{4, program};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+    ::_exit(3);
+  }
 }
 
-TEST_F(UringWrites, pass_the_layers_as_one_call_each) {
-  const auto layer = std::make_shared<FaultLayer>(Fault{.op = FileCall::Op::write, .error = EIO});
-  const FileTree tree = FileTree(directory_.path()).behind(layer);
-  const TreeFile file = tree.create("file", FileAccess::buffered);
-  EXPECT_THROW(file.write_at(0, bytes(), queue_.get()), IoError);
-  EXPECT_EQ(file.size(), 0u);
+TEST(UringRefused, reads_are_by_pread_and_that_is_said_once) {
+  TemporaryDirectory root;
+  root.write("file", "by pread");
+  const auto in_child = [&] {
+    forbid_io_uring();
+    Tracer tracer;
+    TierMeter meter{"data", "uring", false, tracer};
+    const Node node = parse_yaml("{type: uring, root: " + root.path() + "}", "x");
+    std::string text;
+    const auto storage =
+        Registry<Storage>::global()
+            .parse(Section(node, "", "storage", nullptr))
+            .create({"data", [&](const std::string& remark) { text += remark + "; "; }, nullptr,
+                     &meter});
+    text += get(*storage, "file") + "; " + get(*storage, "file", {3, 2});
+    for (const std::string& condition : meter.state().conditions) text += "; " + condition;
+    std::fprintf(stderr, "%s", text.c_str());
+    ::_exit(0);
+  };
+  EXPECT_EXIT(in_child(), testing::ExitedWithCode(0),
+              "^storage 'data': io_uring is refused here: Operation not permitted: reads are by "
+              "pread; by pread; pr; io_uring is refused here: Operation not permitted: reads are "
+              "by pread$");
 }
 
 }  // namespace

@@ -6,12 +6,18 @@
 
 namespace stoker {
 
+// Requests of io_uring that are in flight at once, and the size of each.
+struct UringShape {
+  unsigned in_flight = 8;
+  uint64_t piece_bytes = 1ull << 20;
+};
+
 // One thread's queue of io_uring. One thread at a time. Kernels and containers may refuse it, so it
 // is asked for, and never needed.
 class Uring {
  public:
   // Null where it is not to be had; `why` says the reason.
-  static std::unique_ptr<Uring> open(std::string& why);
+  static std::unique_ptr<Uring> open(std::string& why, UringShape shape = {});
   ~Uring();
   Uring(const Uring&) = delete;
   Uring& operator=(const Uring&) = delete;
@@ -19,6 +25,12 @@ class Uring {
   // As pwrite(2), by several requests in flight at once: the number of bytes written from the begin
   // on, or -errno where the first piece failed.
   int64_t write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset);
+  // All of the bytes, by as many requests as may be in flight, each piece again after a short read:
+  // how many there were before the file's end, or -errno where a piece failed. unit: what offsets
+  // have to be multiples of (direct I/O).
+  int64_t read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit = 1);
+  // The kernel no longer takes requests from a read: this queue is of no further use.
+  bool broken() const;
 
   struct Ring;
   explicit Uring(std::unique_ptr<Ring> ring);  // for open()

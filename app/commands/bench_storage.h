@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// What the threads of one round do.
+struct StorageWorkload {
+  bool write = false;
+  bool random = false;   // every transfer of a thread's block once, in an order of the round's own
+  bool shared = false;   // one file, a segment per thread; else a file per thread
+  bool objects = false;  // whole operations of the tier (open to close); else open files
+  bool sync = false;     // before a written file is closed
+  bool cold = false;     // evicted before the round, and looked at
+  uint64_t block_bytes = 64 << 20;    // of each thread
+  uint64_t transfer_bytes = 1 << 20;  // divides block_bytes
+  int64_t threads = 1;
+  double limit_s = 0;  // threads stop after it; 0: when their block is done
+};
+
+// Open to close, all threads together from one instant on.
+struct StorageRound {
+  double seconds = 0;  // until the last thread was done
+  uint64_t bytes = 0;
+  int64_t transfers = 0;
+  double first_done_s = 0;  // until the first was; what all had moved by then:
+  uint64_t first_done_bytes = 0;
+  double p50_s = 0;  // of a transfer
+  double p99_s = 0;
+  // Share of the files that was in the page cache before a round that had to be cold; absent where
+  // the kernel does not tell.
+  std::optional<double> cached;
+  bool counts = true;  // false: it had to be cold, and was not
+};
+
+// The baseline of a tier, as IOR measures it. Its files lie in a directory of their own, which goes
+// with the object. One thread at a time.
+class StorageBench {
+ public:
+  // stop_requested is asked before every transfer, by all threads; once true, rounds end early and
+  // mean nothing. Both must outlive it.
+  StorageBench(Storage& tier, std::function<bool()> stop_requested);
+  ~StorageBench();
+  StorageBench(const StorageBench&) = delete;
+  StorageBench& operator=(const StorageBench&) = delete;
+
+  // Writes the files that such rounds read. Error(ExitCode::config) for a workload that the tier
+  // cannot do.
+  void prepare(const StorageWorkload& workload);
+  // One round; prepare() comes before. IoError as the tier's.
+  StorageRound run(const StorageWorkload& workload, uint64_t seed);
+  // Seconds of each of so many openings, and creations, of a file.
+  std::vector<double> metadata(int64_t count);
+
+  bool has_files() const { return files_ != nullptr; }
+  // Transfers go past the page cache.
+  bool direct() const { return direct_; }
+
+ private:
+  class Round;
+  std::vector<std::string> keys(const StorageWorkload& workload) const;
+  void write_object(const std::string& key, uint64_t bytes);
+  void remove(const std::string& key);
+
+  Storage& tier_;
+  const FileTree* files_;
+  const std::function<bool()> stop_requested_;
+  const std::string directory_;
+  bool direct_ = false;
+  std::map<std::string, uint64_t> there_;  // bytes by key
+};
+
+}  // namespace stoker

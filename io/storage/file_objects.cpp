@@ -1,0 +1,240 @@
+#include "io/storage/file_objects.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/metrics/tier_meter.h"
+
+namespace stoker {
+namespace {
+
+// Lists a directory tree. Symbolic links are followed; a directory that is its own ancestor is not
+// entered again.
+class Walk {
+ public:
+  Walk(const std::string& root, const std::string& prefix) : root_(root), prefix_(prefix) {}
+
+  std::vector<ObjectInfo> run() {
+    // Only the directory part of the prefix can be opened.
+    const size_t slash = prefix_.rfind('/');
+    const std::string start = slash == std::string::npos ? "" : prefix_.substr(0, slash + 1);
+    if (!start.empty()) check_key(prefix_.substr(0, slash));
+    enter(start, open_directory(start));
+    std::sort(found_.begin(), found_.end(),
+              [](const ObjectInfo& a, const ObjectInfo& b) { return a.key < b.key; });
+    return std::move(found_);
+  }
+
+ private:
+  using Directory = std::unique_ptr<DIR, decltype([](DIR* d) { ::closedir(d); })>;
+
+  // Null where a prefix names no directory; a missing root is an error.
+  Directory open_directory(const std::string& key) const {
+    const std::string path = root_ + "/" + key;
+    Directory directory(::opendir(path.c_str()));
+    if (directory) return directory;
+    const bool absent = errno == ENOENT || errno == ENOTDIR;
+    if (absent && !key.empty() && ::access(root_.c_str(), F_OK) == 0) return nullptr;
+    throw_errno("list", key.empty() ? root_ : path, errno);
+  }
+
+  // `key` is empty or ends with '/'.
+  void enter(const std::string& key, Directory directory) {
+    if (!directory) return;
+    struct stat here {};
+    if (::fstat(::dirfd(directory.get()), &here) != 0)
+      throw_errno("list", root_ + "/" + key, errno);
+    const std::pair identity(here.st_dev, here.st_ino);
+    if (std::find(above_.begin(), above_.end(), identity) != above_.end()) return;
+    above_.push_back(identity);
+    bool empty = true;
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != ".." && !is_temporary(name)) {
+        empty = false;
+        add(key + name, ::dirfd(directory.get()), entry->d_name);
+      }
+      errno = 0;
+    }
+    if (errno != 0) throw_errno("list", root_ + "/" + key, errno);
+    if (empty && !key.empty()) keep(key, 0);
+    above_.pop_back();
+  }
+
+  void add(const std::string& key, int directory, const char* name) {
+    struct stat status {};
+    if (::fstatat(directory, name, &status, 0) != 0) {
+      // A dangling link is listed: reading it says what is wrong, skipping it would hide it.
+      if (errno == ENOENT || errno == ELOOP) return keep(key, 0);
+      throw_errno("list", root_ + "/" + key, errno);
+    }
+    if (S_ISREG(status.st_mode)) keep(key, static_cast<uint64_t>(status.st_size));
+    const std::string below = key + "/";
+    const bool wanted = below.starts_with(prefix_) || prefix_.starts_with(below);
+    if (S_ISDIR(status.st_mode) && wanted) enter(below, open_directory(below));
+  }
+
+  void keep(const std::string& key, uint64_t bytes) {
+    if (key.starts_with(prefix_)) found_.push_back({key, bytes});
+  }
+
+  const std::string& root_;
+  const std::string& prefix_;
+  std::vector<std::pair<dev_t, ino_t>> above_;
+  std::vector<ObjectInfo> found_;
+};
+
+class FileWriter final : public ObjectWriter {
+ public:
+  explicit FileWriter(std::string path) : file_(std::move(path)) {}
+  void append(Bytes bytes) override { file_.append(bytes); }
+  void commit() override { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+};
+
+uint64_t round_up(uint64_t value) {
+  return (value + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+}
+
+constexpr const char* kRefused = "O_DIRECT is refused here: reads go through the page cache";
+
+// Whether files of this directory can be opened with O_DIRECT, by a file without a name. Also true
+// where that cannot be found out (no such directory yet, or not writable): reading will tell.
+bool takes_direct(const std::string& directory) {
+  const FileDescriptor file(
+      ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600));
+  return file || errno != EINVAL;
+}
+
+}  // namespace
+
+int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64_t offset) {
+  const uint64_t unit = file.direct ? kDirectAlignment : 1;
+  uint64_t done = 0;
+  while (done < bytes) {
+    const ssize_t count =
+        ::pread(file.file.get(), data + done, bytes - done, static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -errno;
+    const uint64_t whole = static_cast<uint64_t>(count) / unit * unit;
+    if (whole == 0) return static_cast<int64_t>(done) + count;
+    done += whole;
+  }
+  return static_cast<int64_t>(done);
+}
+
+void throw_shrank(const std::string& path, uint64_t done, uint64_t size) {
+  throw IoError("read " + path + ": the file shrank while it was read (" + std::to_string(done) +
+                    " of " + std::to_string(size) + " bytes)",
+                0);
+}
+
+FileObjects::FileObjects(std::string root, FileAccess access, const Inputs& inputs)
+    : root_(std::move(root)),
+      files_(root_, access),
+      meter_(inputs.meter),
+      direct_(access == FileAccess::direct && takes_direct(root_)) {
+  if (access == FileAccess::direct && !direct_) remark(inputs, kRefused);
+}
+
+void FileObjects::remark(const Inputs& inputs, const std::string& text) {
+  if (inputs.notify) inputs.notify("storage '" + inputs.name + "': " + text);
+  if (inputs.meter != nullptr) inputs.meter->add_condition(text);
+}
+
+void FileObjects::go_through_the_page_cache() const {
+  direct_ = false;
+  if (meter_ != nullptr) meter_->add_condition(kRefused);
+}
+
+std::string FileObjects::path_of(const std::string& key) const {
+  check_key(key);
+  return root_ + "/" + key;
+}
+
+std::vector<ObjectInfo> FileObjects::list(const std::string& prefix) const {
+  return Walk(root_, prefix).run();
+}
+
+std::unique_ptr<ObjectWriter> FileObjects::create(const std::string& key) {
+  return std::make_unique<FileWriter>(path_of(key));
+}
+
+void FileObjects::remove(const std::string& key) {
+  const std::string path = path_of(key);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    throw_errno("remove", path, errno);
+  }
+  // Directories are no objects: an empty one goes with its last object.
+  for (size_t slash = key.rfind('/'); slash != std::string::npos && slash > 0;
+       slash = key.rfind('/', slash - 1)) {
+    if (::rmdir((root_ + "/" + key.substr(0, slash)).c_str()) != 0) break;
+  }
+}
+
+ObjectFile FileObjects::open(const std::string& key) const {
+  ObjectFile object{path_of(key), {}, 0, direct_};
+  // O_NONBLOCK: opening a FIFO must not hang; regular files ignore it.
+  const int flags = O_RDONLY | O_NONBLOCK;
+  try {
+    object.file = open_file("read", object.path, flags | (object.direct ? O_DIRECT : 0));
+  } catch (const IoError& error) {
+    if (!object.direct || error.errno_value() != EINVAL) throw;
+    go_through_the_page_cache();
+    return open(key);
+  }
+  struct stat status {};
+  if (::fstat(object.file.get(), &status) != 0) throw_errno("read", object.path, errno);
+  if (S_ISDIR(status.st_mode)) throw_errno("read", object.path, EISDIR);
+  if (!S_ISREG(status.st_mode)) throw IoError("read " + object.path + ": not a regular file", 0);
+  object.size = static_cast<uint64_t>(status.st_size);
+  return object;
+}
+
+void FileObjects::read_by(const ReadFile& read, const std::string& key, Buffer& out,
+                          Range range) const {
+  if (try_read(read, open(key), out, range)) return;
+  go_through_the_page_cache();
+  try_read(read, open(key), out, range);
+}
+
+bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer& out, Range range) {
+  const uint64_t begin = std::min(range.offset, file.size);
+  const uint64_t size = std::min(range.length, file.size - begin);
+  uint8_t* data = nullptr;
+  uint64_t skipped = 0;
+  int64_t count = 0;
+  if (!file.direct || size == 0) {
+    data = out.resize(size);
+    if (size > 0) count = read(file, data, size, begin);
+  } else {
+    // The blocks around the range, to the first aligned place of a buffer that is larger by one.
+    skipped = begin % kDirectAlignment;
+    const uint64_t asked = round_up(skipped + size);
+    data = out.resize(asked + kDirectAlignment);
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    uint8_t* const place = data + (round_up(address) - address);
+    count = read(file, place, asked, begin - skipped);
+    if (count == -EINVAL) return false;
+    if (count > 0) std::memmove(data, place + skipped, size);
+    out.shrink(size);
+  }
+  if (count < 0) throw_errno("read", file.path, static_cast<int>(-count));
+  const uint64_t done =
+      static_cast<uint64_t>(count) - std::min(static_cast<uint64_t>(count), skipped);
+  if (done < size) throw_shrank(file.path, done, size);
+  return true;
+}
+
+}  // namespace stoker

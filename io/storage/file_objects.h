@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/core/file.h"
+#include "io/storage/file_tree.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// A file that was opened for reading. It is a regular one.
+struct ObjectFile {
+  std::string path;
+  FileDescriptor file;
+  uint64_t size = 0;
+  bool direct = false;  // reads go past the page cache
+};
+
+// What all tiers have in common whose objects are files below a directory: everything but read().
+// Any thread.
+class FileObjects : public Storage {
+ public:
+  std::vector<ObjectInfo> list(const std::string& prefix) const final;
+  // Through an AtomicFile.
+  std::unique_ptr<ObjectWriter> create(const std::string& key) final;
+  void remove(const std::string& key) final;
+  const FileTree* files() const final { return &files_; }
+
+ protected:
+  // Reads `bytes` bytes at `offset` into `data`: how many there were before the file's end, or
+  // -errno. With direct I/O all three are multiples of kDirectAlignment.
+  using ReadFile = std::function<int64_t(const ObjectFile& file, uint8_t* data, uint64_t bytes,
+                                         uint64_t offset)>;
+
+  // access: how objects are read. direct: where O_DIRECT is refused, reads go through the page
+  // cache. That is said once: here, by an attempt that leaves nothing behind, or, where that tells
+  // nothing (the root is not there yet), by a condition of the meter at the first read.
+  FileObjects(std::string root, FileAccess access, const Inputs& inputs);
+
+  // The file of an object. IoError where it is no regular file.
+  ObjectFile open(const std::string& key) const;
+  // Something that a reader of the tier's figures has to know, to the user and to the meter. Only
+  // while the tier is constructed.
+  static void remark(const Inputs& inputs, const std::string& text);
+  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. IoError
+  // where the file ends before its size says.
+  void read_by(const ReadFile& read, const std::string& key, Buffer& out, Range range) const;
+  std::string path_of(const std::string& key) const;
+
+ private:
+  void go_through_the_page_cache() const;
+  // False: O_DIRECT was refused after all.
+  static bool try_read(const ReadFile& read, const ObjectFile& file, Buffer& out, Range range);
+
+  std::string root_;
+  FileTree files_;
+  TierMeter* meter_;
+  mutable std::atomic<bool> direct_;
+};
+
+// By pread(2), again after EINTR and after fewer bytes than asked for: how many there were before
+// the file's end, or -errno.
+int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64_t offset);
+
+// The file has fewer bytes than it had when it was opened.
+[[noreturn]] void throw_shrank(const std::string& path, uint64_t done, uint64_t size);
+
+}  // namespace stoker

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stoker {
+
+// What `threads` threads that do one operation after the other got out of a device.
+struct TierPoint {
+  bool write = false;
+  bool random = false;
+  uint64_t bytes = 0;  // of one operation
+  int64_t threads = 1;
+  double ops_per_s = 0;
+};
+
+// The figures of an emulated tier that behaves like the points it was fitted to.
+struct TierFit {
+  double read_mb_per_s = 0;  // 0: nothing was read; likewise below
+  double write_mb_per_s = 0;
+  double read_latency_ms = 0;
+  double write_latency_ms = 0;
+  double metadata_latency_ms = 0;
+  double seek_ms = 0;
+  int64_t queue_depth = 1;
+  // No point was slower than a deeper queue would have made it: it may be any deeper.
+  bool queue_depth_unseen = false;
+
+  // Operations/s of the model: min(n / (L + t), queue_depth / L, 1 / t) for n threads, L the
+  // latency and, where random, the seek, t the time of the bytes at the bandwidth.
+  double predict(const TierPoint& point) const;
+  // "{type: emulated, read_mb_per_s: 163, ...}" without what was not measured; `inner` is the YAML
+  // of the tier below.
+  std::string yaml(const std::string& inner) const;
+};
+
+// The figures whose predictions lie closest to the points, by the sum of the squared logarithms of
+// their ratios. Queue depth and seek are the reads' where there are any. metadata_latency_ms is
+// none of the points' and is left 0. Deterministic; `points` must not be empty, nor any of them 0
+// operations/s.
+TierFit fit_tier(const std::vector<TierPoint>& points);
+
+}  // namespace stoker

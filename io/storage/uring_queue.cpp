@@ -1,0 +1,189 @@
+#include "io/storage/uring_queue.h"
+
+#include <liburing.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace stoker {
+
+struct Uring::Ring {
+  explicit Ring(UringShape wanted)
+      : shape(wanted), error(io_uring_queue_init(shape.in_flight, &ring, 0)) {}
+  ~Ring() {
+    if (error == 0) io_uring_queue_exit(&ring);
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  const UringShape shape;
+  io_uring ring{};
+  int error;
+  bool broken = false;
+};
+
+namespace {
+
+// How one request ended: its number, and bytes or -errno. After EINTR the kernel is asked again.
+std::pair<size_t, int64_t> next_completion(io_uring& ring) {
+  io_uring_cqe* done = nullptr;
+  int waited = 0;
+  do {
+    waited = io_uring_wait_cqe(&ring, &done);
+  } while (waited == -EINTR);
+  if (waited < 0) throw std::system_error(-waited, std::generic_category(), "io_uring_wait_cqe");
+  const std::pair result(static_cast<size_t>(done->user_data), int64_t{done->res});
+  io_uring_cqe_seen(&ring, done);
+  return result;
+}
+
+// One read that is cut into pieces, several of which are in flight. The kernel writes to the memory
+// as long as any is, so none is left behind, whatever fails.
+class PiecewiseRead {
+ public:
+  PiecewiseRead(Uring::Ring& ring, int file, uint8_t* data, uint64_t bytes, uint64_t offset,
+                uint64_t unit)
+      : ring_(ring),
+        file_(file),
+        data_(data),
+        bytes_(bytes),
+        offset_(offset),
+        unit_(unit),
+        slots_(ring.shape.in_flight),
+        end_(bytes) {}
+
+  int64_t run() {
+    for (size_t slot = 0; slot < slots_.size() && begun_ < end_; ++slot) begin_next(slot);
+    while (flying_ > 0) {
+      submit();
+      if (flying_ == 0) break;
+      const auto [slot, result] = next_completion(ring_.ring);
+      --flying_;
+      advance(slot, result);
+    }
+    return error_ != 0 ? error_ : static_cast<int64_t>(end_);
+  }
+
+ private:
+  struct Piece {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+  };
+
+  void begin_next(size_t slot) {
+    slots_[slot] = {begun_, std::min(begun_ + ring_.shape.piece_bytes, bytes_)};
+    begun_ = slots_[slot].end;
+    request(slot);
+  }
+
+  void request(size_t slot) {
+    const Piece& piece = slots_[slot];
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_.ring);
+    io_uring_prep_read(entry, file_, data_ + piece.begin,
+                       static_cast<unsigned>(piece.end - piece.begin), offset_ + piece.begin);
+    entry->user_data = slot;
+    ++flying_;
+  }
+
+  void submit() {
+    while (!ring_.broken && io_uring_sq_ready(&ring_.ring) > 0) {
+      const int submitted = io_uring_submit(&ring_.ring);
+      if (submitted >= 0 || submitted == -EINTR) continue;
+      error_ = submitted;
+      flying_ -= io_uring_sq_ready(&ring_.ring);  // they stay in the ring, so that it ends here
+      ring_.broken = true;
+    }
+  }
+
+  void advance(size_t slot, int64_t result) {
+    Piece& piece = slots_[slot];
+    if (ring_.broken) return;
+    if (result == -EINTR || result == -EAGAIN) return request(slot);
+    if (result < 0) {
+      error_ = result;
+      return;
+    }
+    const auto count = static_cast<uint64_t>(result);
+    const uint64_t whole = count == piece.end - piece.begin ? count : count / unit_ * unit_;
+    if (whole == 0) end_ = std::min(end_, piece.begin + count);  // the file's end
+    piece.begin += whole;
+    if (whole > 0 && piece.begin < piece.end) return request(slot);
+    if (error_ == 0 && begun_ < end_) begin_next(slot);
+  }
+
+  Uring::Ring& ring_;
+  const int file_;
+  uint8_t* const data_;
+  const uint64_t bytes_;
+  const uint64_t offset_;
+  const uint64_t unit_;
+  std::vector<Piece> slots_;
+  uint64_t begun_ = 0;  // all before was asked for
+  uint64_t end_;        // where the file ends
+  size_t flying_ = 0;
+  int64_t error_ = 0;
+};
+
+}  // namespace
+
+Uring::Uring(std::unique_ptr<Ring> ring) : ring_(std::move(ring)) {}
+Uring::~Uring() = default;
+
+std::unique_ptr<Uring> Uring::open(std::string& why, UringShape shape) {
+  auto ring = std::make_unique<Ring>(shape);
+  if (ring->error != 0) {
+    why = "io_uring is refused here: " + std::generic_category().message(-ring->error);
+    return nullptr;
+  }
+  const std::unique_ptr<io_uring_probe, decltype(&io_uring_free_probe)> probe(
+      io_uring_get_probe_ring(&ring->ring), io_uring_free_probe);
+  for (const int operation : {IORING_OP_READ, IORING_OP_WRITE}) {
+    if (probe && io_uring_opcode_supported(probe.get(), operation) != 0) continue;
+    why = "this kernel's io_uring cannot read and write";
+    return nullptr;
+  }
+  return std::make_unique<Uring>(std::move(ring));
+}
+
+bool Uring::broken() const { return ring_->broken; }
+
+int64_t Uring::read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit) {
+  return PiecewiseRead(*ring_, file, data, bytes, offset, unit).run();
+}
+
+int64_t Uring::write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset) {
+  const auto [in_flight, piece_bytes] = ring_->shape;
+  std::vector<int64_t> results(in_flight);
+  const uint64_t taken = std::min(bytes, piece_bytes * in_flight);
+  const auto pieces = static_cast<size_t>((taken + piece_bytes - 1) / piece_bytes);
+  const auto size_of = [&, piece = piece_bytes](size_t i) {
+    return std::min(piece, taken - i * piece);
+  };
+  for (size_t i = 0; i < pieces; ++i) {
+    io_uring_sqe* request = io_uring_get_sqe(&ring_->ring);
+    io_uring_prep_write(request, file, data + i * piece_bytes, static_cast<unsigned>(size_of(i)),
+                        offset + i * piece_bytes);
+    request->user_data = i;
+  }
+  int submitted = 0;
+  do {
+    submitted = io_uring_submit_and_wait(&ring_->ring, static_cast<unsigned>(pieces));
+  } while (submitted == -EINTR);
+  if (submitted < 0) return submitted;
+  // All of them are reaped, whatever fails: the kernel reads the memory until then.
+  for (size_t i = 0; i < pieces; ++i) {
+    const auto [number, result] = next_completion(ring_->ring);
+    results[number] = result;
+  }
+  int64_t written = 0;
+  for (size_t i = 0; i < pieces; ++i) {
+    if (results[i] < 0) return written > 0 ? written : results[i];
+    written += results[i];
+    if (static_cast<uint64_t>(results[i]) < size_of(i)) break;
+  }
+  return written;
+}
+
+}  // namespace stoker

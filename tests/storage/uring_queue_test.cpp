@@ -1,0 +1,134 @@
+#include "io/storage/uring_queue.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+#include "io/core/huge_memory.h"
+#include "io/storage/file_tree.h"
+#include "tests/support/file_layers.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+constexpr uint64_t kBytes = 11ull << 20;  // more than one round of requests
+
+class UringWrites : public ::testing::Test {
+ protected:
+  UringWrites() : queue_(Uring::open(why_)), memory_(allocate_huge(kBytes, true)) {
+    for (uint64_t i = 0; i < kBytes; ++i) memory_.data.get()[i] = static_cast<uint8_t>(i * i >> 7);
+  }
+  void SetUp() override {
+    if (!queue_) GTEST_SKIP() << why_;
+  }
+  Bytes bytes() const { return {memory_.data.get(), kBytes}; }
+  std::string text() const { return {bytes().begin(), bytes().end()}; }
+
+  TemporaryDirectory directory_;
+  std::string why_;
+  const std::unique_ptr<Uring> queue_;
+  const HostMemory memory_;
+};
+
+TEST_F(UringWrites, all_bytes_arrive_in_their_places_past_the_page_cache_and_through_it) {
+  const FileTree tree(directory_.path());
+  for (const FileAccess access : {FileAccess::direct, FileAccess::buffered}) {
+    const std::string name = access == FileAccess::direct ? "direct" : "buffered";
+    tree.create(name, access).write_at(0, bytes(), queue_.get());
+    EXPECT_EQ(directory_.read(name), text()) << name;
+  }
+}
+
+TEST_F(UringWrites, says_how_much_was_written_before_the_first_failure) {
+  const FileDescriptor file = open_file("write", directory_ / "short", O_WRONLY | O_CREAT);
+  EXPECT_EQ(queue_->write(file.get(), bytes().data(), 100, 0), 100);
+  EXPECT_EQ(queue_->write(file.get(), bytes().data(), kBytes, 0), int64_t{8} << 20);
+  const FileDescriptor unwritable = open_file("read", directory_ / "short", O_RDONLY);
+  EXPECT_EQ(queue_->write(unwritable.get(), bytes().data(), kBytes, 0), -EBADF);
+}
+
+TEST_F(UringWrites, a_full_disk_is_its_error) {
+  const FileDescriptor full = open_file("write", "/dev/full", O_WRONLY);
+  EXPECT_EQ(queue_->write(full.get(), bytes().data(), 4096, 0), -ENOSPC);
+}
+
+// As UringWrites, by a queue of 3 requests of 64 KiB.
+class UringReads : public UringWrites {
+ protected:
+  UringReads() : small_(Uring::open(why_, {3, 64 << 10})) { directory_.write("file", text()); }
+  int64_t read(const std::string& name, uint64_t bytes, uint64_t offset) {
+    const FileDescriptor file = open_file("read", directory_ / name, O_RDONLY);
+    got_.assign(bytes, 0);
+    return small_->read(file.get(), got_.data(), bytes, offset);
+  }
+  Bytes part(uint64_t offset, uint64_t bytes) const { return this->bytes().subspan(offset, bytes); }
+
+  const std::unique_ptr<Uring> small_;
+  std::vector<uint8_t> got_;
+};
+
+TEST_F(UringReads, all_bytes_arrive_in_their_places) {
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{65536}, uint64_t{65537}, 5 * kBytes / 7}) {
+    for (const uint64_t offset : {0, 1, 100'000}) {
+      ASSERT_EQ(read("file", bytes, offset), static_cast<int64_t>(bytes));
+      ASSERT_TRUE(std::ranges::equal(got_, part(offset, bytes))) << bytes << " at " << offset;
+    }
+  }
+}
+
+TEST_F(UringReads, the_end_of_the_file_ends_it_in_whichever_piece_it_lies) {
+  for (const uint64_t beyond : {1, 65535, 65536, 1'000'000}) {
+    EXPECT_EQ(read("file", 300'000 + beyond, kBytes - 300'000), 300'000);
+    got_.resize(300'000);
+    EXPECT_TRUE(std::ranges::equal(got_, part(kBytes - 300'000, 300'000)));
+  }
+  EXPECT_EQ(read("file", 10, kBytes), 0);
+  EXPECT_EQ(read("file", 200'000, kBytes + 5), 0);
+}
+
+TEST_F(UringReads, a_failed_piece_is_its_error_and_the_queue_goes_on) {
+  const FileDescriptor unreadable = open_file("write", directory_ / "file", O_WRONLY);
+  got_.resize(kBytes);
+  EXPECT_EQ(small_->read(unreadable.get(), got_.data(), kBytes, 0), -EBADF);
+  EXPECT_FALSE(small_->broken());
+  EXPECT_EQ(read("file", 100, 0), 100);
+}
+
+// A pipe gives what is in it: every read is a short one.
+TEST_F(UringReads, a_short_read_goes_on_where_it_ended) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const FileDescriptor out(ends[0]), in(ends[1]);
+  std::jthread writer([&] {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(::write(in.get(), bytes().data() + 1000 * i, 1000), 1000);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  got_.assign(10'000, 0);
+  EXPECT_EQ(small_->read(out.get(), got_.data(), 10'000, -1), 10'000);
+  EXPECT_TRUE(std::ranges::equal(got_, part(0, 10'000)));
+}
+
+TEST_F(UringWrites, pass_the_layers_as_one_call_each) {
+  const auto layer = std::make_shared<FaultLayer>(Fault{.op = FileCall::Op::write, .error = EIO});
+  const FileTree tree = FileTree(directory_.path()).behind(layer);
+  const TreeFile file = tree.create("file", FileAccess::buffered);
+  EXPECT_THROW(file.write_at(0, bytes(), queue_.get()), IoError);
+  EXPECT_EQ(file.size(), 0u);
+}
+
+}  // namespace
+}  // namespace stoker
