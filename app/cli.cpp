@@ -48,6 +48,7 @@ int run_cli(int argc, char** argv) {
   add_bench(app, result);
   add_checkpoint(app, result);
   add_sweep(app, result);
+  add_headspace(app, result);
   add_healthcheck(app, result);
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/data_tier.h"
 #include "io/core/error.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
@@ -38,9 +39,8 @@ void read_all(const FileTree& files, const std::vector<std::string>& keys, const
 }  // namespace
 
 const FileTree* data_files(Experiment& experiment) {
-  const Node options = experiment.options().dataset.dump();
-  const Node* tier = options.find("storage");
-  return tier == nullptr ? nullptr : experiment.tiers().at(tier->scalar).files();
+  const std::string tier = data_tier(experiment.options().dataset.dump());
+  return tier.empty() ? nullptr : experiment.tiers().at(tier).files();
 }
 
 void set_up_page_cache(Experiment& experiment, const Notify& notify) {
@@ -51,7 +51,11 @@ void set_up_page_cache(Experiment& experiment, const Notify& notify) {
   const FileTree tree(files->root());
   const std::vector<std::string> keys = all_keys(experiment.dataset());
   if (run.page_cache == PageCache::warm) return read_all(tree, keys, notify);
-  evict(tree, keys);
+  try {
+    evict(tree, keys);
+  } catch (const IoError& error) {
+    notify(error.what());
+  }
   if (run.drop_caches && !drop_page_cache()) {
     notify("run.drop_caches: the kernel does not let this process drop the page cache");
   }
