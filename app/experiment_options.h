@@ -75,7 +75,8 @@ struct MetricsOptions {
   int64_t every_steps = 10;
   ProfileOptions profile;
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
-                                            default_component<MetricsSink>("csv")};
+                                            default_component<MetricsSink>("csv"),
+                                            default_component<MetricsSink>("timeline")};
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps, "steps between reports; the loss is read then", Limits{1, 1e9});

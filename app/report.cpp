@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "app/io_report.h"
 #include "app/json.h"
 #include "app/statistics.h"
 #include "io/metrics/hub.h"
@@ -197,6 +198,8 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
     json["conditions"]["storage"][name] = tier.type();
   }
   json["cache"] = cache;
+  json["storage"] = storage_json(experiment.hub());
+  json["slowest_samples"] = slowest_samples_json(experiment.hub(), experiment.dataset());
   const auto overhead = experiment.hub().overhead_s();
   json["measuring_s"] = std::accumulate(overhead.begin(), overhead.end(), 0.0);
   if (result.checkpoints) json["conditions"]["checkpoint"] = to_json(options.checkpoint.dump());
@@ -207,7 +210,10 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
   if (!result.window_rates.empty()) json["images_per_s_windows"] = spread(result.window_rates);
   json["evaluations"] = result.total.evaluations;
   json["total"] = total_json(result);
-  if (result.checkpoints) json["checkpoints"] = checkpoints_json(result);
+  if (result.checkpoints) {
+    json["checkpoints"] = checkpoints_json(result);
+    json["checkpoints"]["operations"] = checkpoint_operations_json(experiment.hub());
+  }
   if (!result.resumed_from.empty()) {
     json["resumed"] = {{"from", result.resumed_from}, {"step", result.resumed_step}};
   }

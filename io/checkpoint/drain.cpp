@@ -100,6 +100,7 @@ void Drain::run() {
 
 bool Drain::attempt(int64_t step) {
   const TimePoint begin = Clock::now();
+  const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::drain);
   try {
     copy(step);
     hooks_.done(step, begin);

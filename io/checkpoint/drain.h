@@ -11,6 +11,7 @@
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/progress_watch.h"
 #include "io/checkpoint/set_store.h"
+#include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {
 
@@ -28,6 +29,7 @@ class Drain {
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
     std::function<void()> appeared;  // the slow tier, which was absent at the start
     ProgressWatch::Deadline deadline;
+    CheckpointMeter* meter = nullptr;  // may be null
   };
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks);
   ~Drain();

@@ -37,7 +37,7 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
                      [this](int64_t step, const std::string& error, bool again) {
                        drain_failed(step, error, again);
                      },
-                     [this] { last_appeared(); }, deadline});
+                     [this] { last_appeared(); }, deadline, inputs.meter});
   }
   saver_ = std::make_unique<Saver>(
       first(), layout, options_, inputs.allocate,

@@ -124,6 +124,7 @@ void Saver::copy_loop() {
   while (std::unique_ptr<Job> job = take(to_copy_)) {
     std::string error;
     const TimePoint begin = Clock::now();
+    const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
     try {
       job->slot->finish(job->state, threads_);
       measured(CheckpointPart::snapshot, begin, *job);
@@ -160,7 +161,10 @@ void Saver::write_loop() {
       watch_.set_busy(true);
     }
     const TimePoint begin = Clock::now();
-    const SaveResult result = write(*job);
+    const SaveResult result = [&] {
+      const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::write);
+      return write(*job);
+    }();
     if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
     hooks_.done(result);
     const std::lock_guard lock(watch_.mutex());

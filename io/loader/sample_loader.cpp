@@ -41,9 +41,8 @@ int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCos
   cost.read_ns += nanoseconds(read - begin);
   cost.decode_ns += nanoseconds(decoded - read);
   cost.bytes_read += static_cast<int64_t>(encoded_.size());
-  meter_.finished(Stage::read, begin, read, encoded_.size());
-  meter_.finished(Stage::decode, read, decoded, encoded_.size());
-
+  meter_.finished(Stage::read, begin, read, encoded_.size(), {epoch, index});
+  meter_.finished(Stage::decode, read, decoded, encoded_.size(), {epoch, index});
   return label;
 }
 

@@ -29,6 +29,8 @@ void CheckpointMeter::finished(CheckpointPart part, TimePoint begin, TimePoint e
     const std::lock_guard lock(mutex_);
     tallies_[index].add(end - begin, bytes);
     state_.last_s[index] = seconds(end - begin);
+    operations_.push_back({part, begin, end, step, bytes});
+    if (operations_.size() > kMaxOperations) operations_.pop_front();
     if (part == CheckpointPart::save) {
       state_.last_save_unix_s = unix_now();
     }
@@ -48,6 +50,11 @@ CheckpointMeter::State CheckpointMeter::state() const {
   State result = state_;
   for (size_t i = 0; i < kCheckpointParts; ++i) result.parts[i] = tallies_[i].totals();
   return result;
+}
+
+std::vector<CheckpointMeter::Operation> CheckpointMeter::operations() const {
+  const std::lock_guard lock(mutex_);
+  return {operations_.begin(), operations_.end()};
 }
 
 }  // namespace stoker

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/metrics/checkpoint_report.h"
 #include "io/metrics/tally.h"
@@ -38,11 +41,42 @@ class CheckpointMeter {
   };
   State state() const;
 
+  struct Operation {
+    CheckpointPart part;
+    TimePoint begin;
+    TimePoint end;
+    int64_t step;
+    uint64_t bytes;  // 0: not known
+  };
+  // The newest ones, in the order in which they ended.
+  static constexpr size_t kMaxOperations = 2000;
+  std::vector<Operation> operations() const;
+
+  // A part is under way until the end of the scope. meter: null: nobody watches.
+  class UnderWay {
+   public:
+    UnderWay(CheckpointMeter* meter, CheckpointPart part) : meter_(meter), part_(part) { add(1); }
+    ~UnderWay() { add(-1); }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+   private:
+    void add(int by) {
+      if (meter_ != nullptr) meter_->under_way_[static_cast<size_t>(part_)] += by;
+    }
+    CheckpointMeter* const meter_;
+    const CheckpointPart part_;
+  };
+  // How many scopes there are of snapshot, write or drain now; other parts have none.
+  int under_way(CheckpointPart part) const { return under_way_[static_cast<size_t>(part)]; }
+
  private:
   Tracer& tracer_;
+  std::array<std::atomic<int>, kCheckpointParts> under_way_{};
   mutable std::mutex mutex_;
   std::array<Tally, kCheckpointParts> tallies_;
   State state_;
+  std::deque<Operation> operations_;
 };
 
 }  // namespace stoker

@@ -23,8 +23,21 @@ const char* stage_name(Stage stage) {
 }
 
 void LoaderMeter::finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes) {
-  tallies_.here()[static_cast<size_t>(stage)].add(end - begin, bytes);
+  tallies_.here().stages[static_cast<size_t>(stage)].add(end - begin, bytes);
   tracer_.record({stage_name(stage), "loader", begin, end, bytes});
+}
+
+void LoaderMeter::finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes,
+                           SampleId sample) {
+  finished(stage, begin, end, bytes);
+  tallies_.here().slow[stage == Stage::decode].add(end - begin, bytes, sample);
+}
+
+std::vector<SlowSample> LoaderMeter::slowest(Stage stage) const {
+  std::vector<SlowSample> all;
+  tallies_.each(
+      [&](const Tallies& tallies) { tallies.slow[stage == Stage::decode].append_to(all); });
+  return slowest_of(std::move(all));
 }
 
 void LoaderMeter::failed(const char* reason) {
@@ -78,7 +91,7 @@ std::optional<double> LoaderMeter::queue_fill() const {
 int64_t LoaderMeter::spans() const {
   int64_t spans = 0;
   tallies_.each([&spans](const Tallies& tallies) {
-    for (const Tally& stage : tallies) spans += stage.count();
+    for (const Tally& stage : tallies.stages) spans += stage.count();
   });
   return spans;
 }
@@ -88,7 +101,7 @@ LoaderMeter::State LoaderMeter::state() const {
   result.split = split_;
   result.busy = busy_.load(std::memory_order_relaxed);
   tallies_.each([&result](const Tallies& tallies) {
-    for (size_t i = 0; i < kStages; ++i) result.stages[i] += tallies[i].totals();
+    for (size_t i = 0; i < kStages; ++i) result.stages[i] += tallies.stages[i].totals();
   });
   const std::lock_guard lock(mutex_);
   result.workers = static_cast<int64_t>(readers_.size());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/metrics/queue_meter.h"
+#include "io/metrics/slow_samples.h"
 #include "io/metrics/tally.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tracer.h"
@@ -34,6 +35,8 @@ class LoaderMeter {
   LoaderMeter(std::string split, Tracer& tracer) : split_(std::move(split)), tracer_(tracer) {}
 
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes = 0);
+  // Stage::read and Stage::decode of a sample that is known.
+  void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes, SampleId sample);
   void failed(const char* reason);
   void skipped(const char* reason);
   // The calling thread reads samples until its worker() is destroyed.
@@ -71,9 +74,14 @@ class LoaderMeter {
     std::optional<uint64_t> storage_bytes;
   };
   State state() const;
+  // The samples that took longest, slowest first; at most SlowSamples::kKept.
+  std::vector<SlowSample> slowest(Stage stage) const;
 
  private:
-  using Tallies = std::array<Tally, kStages>;
+  struct Tallies {
+    std::array<Tally, kStages> stages;
+    std::array<SlowSamples, 2> slow;  // read, decode
+  };
   const std::string split_;
   Tracer& tracer_;
   ThreadSlots<Tallies> tallies_;

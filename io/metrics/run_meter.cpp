@@ -70,6 +70,7 @@ void RunMeter::set_phase(RunPhase phase) {
   const std::lock_guard lock(mutex_);
   state_.phase = phase;
   beat_ = Clock::now();
+  if (phase == RunPhase::train && !state_.loop_begin) state_.loop_begin = beat_;
 }
 
 void RunMeter::beat() {

@@ -113,7 +113,8 @@ class RunMeter {
     int64_t nonfinite_losses = 0;
     std::optional<double> last_step_unix_s;
     double since_beat_s = 0;
-    Segment segment = Segment::other;  // now
+    std::optional<TimePoint> loop_begin;  // when the phase first was `train`
+    Segment segment = Segment::other;     // now
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;

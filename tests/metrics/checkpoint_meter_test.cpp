@@ -36,6 +36,27 @@ TEST(CheckpointMeter, keeps_totals_and_the_newest_by_part) {
   EXPECT_GT(meter.state().last_save_unix_s, 1.7e9);
 }
 
+TEST(CheckpointMeter, remembers_single_operations_and_what_is_under_way) {
+  Tracer tracer;
+  CheckpointMeter meter(tracer);
+  const TimePoint begin = Clock::now();
+  {
+    const CheckpointMeter::UnderWay drain(&meter, CheckpointPart::drain);
+    const CheckpointMeter::UnderWay nobody_watches(nullptr, CheckpointPart::drain);
+    EXPECT_EQ(meter.under_way(CheckpointPart::drain), 1);
+    EXPECT_EQ(meter.under_way(CheckpointPart::write), 0);
+  }
+  EXPECT_EQ(meter.under_way(CheckpointPart::drain), 0);
+  for (size_t i = 0; i < CheckpointMeter::kMaxOperations + 5; ++i) {
+    meter.finished(CheckpointPart::drain, begin, begin + milliseconds(1), static_cast<int64_t>(i),
+                   9);
+  }
+  const auto operations = meter.operations();
+  ASSERT_EQ(operations.size(), CheckpointMeter::kMaxOperations);
+  EXPECT_EQ(operations.front().step, 5);
+  EXPECT_EQ(operations.back().bytes, 9u);
+}
+
 TEST(CheckpointMeter, the_status_is_absent_until_it_is_set) {
   Tracer tracer;
   CheckpointMeter meter(tracer);

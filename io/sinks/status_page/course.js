@@ -9,17 +9,22 @@ function singleSpec(field, more) {
   return { names: [field], values: (history, row) => [history[field]?.[row]], ...more };
 }
 
-const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_stall", host: "host" };
+function chart(id, spec) {
+  const root = document.getElementById(`chart-${id}`);
+  root.querySelector(".plot").dataset.history = id;
+  return new Chart(root, spec, { select: (row, source) => charts.select(row, source),
+    zoom: (source) => charts.zoom(source) });
+}
 
 const charts = {
   history: null,
   row: -1,
   all: {
-    segments: new Chart("segments", stackSpec("segments", SEGMENTS, (name) => name, "whole")),
-    idle: new Chart("idle", stackSpec("idle", CAUSES, (name) => CAUSE_COLOURS[name], "part")),
-    images_per_s: new Chart("images_per_s", singleSpec("images_per_s", { format: FORMATS.rate })),
-    queue_fill: new Chart("queue_fill", singleSpec("queue_fill", { share: "whole", format: FORMATS.share })),
-    loss: new Chart("loss", singleSpec("loss", { line: true, format: FORMATS.number })),
+    segments: chart("segments", stackSpec("segments", SEGMENTS, (name) => name, "whole")),
+    idle: chart("idle", stackSpec("idle", CAUSES, (name) => CAUSE_COLOURS[name], "part")),
+    images_per_s: chart("images_per_s", singleSpec("images_per_s", { format: FORMATS.rate })),
+    queue_fill: chart("queue_fill", singleSpec("queue_fill", { share: "whole", format: FORMATS.share })),
+    loss: chart("loss", singleSpec("loss", { line: true, format: FORMATS.number })),
   },
 
   update(status) {
@@ -74,11 +79,6 @@ const charts = {
     }
   },
 };
-
-function legendItem(name, colour, ...values) {
-  return make("li", {}, make("span", { class: `swatch ${colour}` }), make("span", { class: "name" },
-    name.replaceAll("_", " ")), make("span", { class: "total" }, ...values), make("span", { class: "then" }));
-}
 
 function showLegends(status) {
   const segments = status.ledger?.seconds ?? {};

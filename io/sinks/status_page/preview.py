@@ -13,7 +13,9 @@ import random
 import sys
 import time
 
+HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent / "page"))
 import embed  # noqa: E402
 
 DYGRAPHS = pathlib.Path("/usr/share/javascript/dygraphs")
@@ -218,7 +220,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, state, port=0):
         super().__init__(("127.0.0.1", port), Handler)
-        self.page = embed.page(DYGRAPHS).encode()
+        self.page = embed.page(DYGRAPHS, embed.read_spec(HERE / "page.json")).encode()
         self.state = state
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
 

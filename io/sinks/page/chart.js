@@ -1,9 +1,10 @@
-// The course of the run, drawn by dygraphs. A point of the history is a mean over a piece of time, so
-// it is drawn as a step over that piece; the loss is a last value and is drawn as a line.
+// The course of something over time, drawn by dygraphs. A point is a mean over a piece of time and is
+// drawn as a step over that piece; a last value, such as the loss, is drawn as a line (spec.line).
 
 // From the base up: what one wants to read against the zero line comes first.
 const SEGMENTS = ["data_wait", "h2d", "checkpoint_stall", "eval", "log", "other", "compute"];
 const CAUSES = ["data", "h2d", "checkpoint", "host"];
+const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_stall", host: "host" };
 
 // The legend would put texts into the page as HTML; ours does not.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin.prototype.toString() !== "Legend Plugin");
@@ -54,13 +55,20 @@ function shareTicks(from, to) {
   return ticks;
 }
 
+function legendItem(name, colour, ...values) {
+  return make("li", {}, make("span", { class: `swatch ${colour}` }), make("span", { class: "name" },
+    name.replaceAll("_", " ")), make("span", { class: "total" }, ...values), make("span", { class: "then" }));
+}
+
 class Chart {
-  constructor(id, spec) {
-    this.root = document.getElementById(`chart-${id}`);
+  // root: an element with .plot, .at and, where there are several names, .legend. group: what the
+  // charts of a page share, with select(row, chart) and zoom(chart).
+  constructor(root, spec, group) {
+    this.root = root;
     this.plot = this.root.querySelector(".plot");
     this.at = this.root.querySelector(".at");
     this.spec = spec;
-    this.plot.dataset.history = id;
+    this.group = group;
     this.graph = null;
   }
 
@@ -82,7 +90,7 @@ class Chart {
     const stacked = Boolean(this.spec.stacked);
     return {
       colors: names.map((name) => css(`--${this.spec.colour?.(name) ?? "line"}`)),
-      stackedGraph: stacked, stepPlot: !this.spec.line, fillGraph: !this.spec.line,
+      stackedGraph: stacked, stepPlot: !this.spec.line, fillGraph: stacked || names.length === 1 && !this.spec.line,
       fillAlpha: stacked ? 0.9 : 0.16, strokeWidth: stacked ? 0.01 : 1.5,
       connectSeparatedPoints: Boolean(this.spec.line),
       gridLineColor: css("--grid"), axisLineColor: css("--grid"), axisLabelFontSize: Math.round(0.75 * rem()),
@@ -117,9 +125,9 @@ class Chart {
       underlayCallback: (context) => { this.context = context; },
       drawCallback: (graph) => this.drawThresholds(graph),
       drawHighlightPointCallback: (graph, name, context, x) => this.drawCursor(graph, context, x),
-      highlightCallback: (event, x, points, row) => charts.select(row, this),
-      unhighlightCallback: () => charts.select(-1, this),
-      zoomCallback: () => charts.zoom(this),
+      highlightCallback: (event, x, points, row) => this.group.select(row, this),
+      unhighlightCallback: () => this.group.select(-1, this),
+      zoomCallback: () => this.group.zoom(this),
     };
   }
 
@@ -153,7 +161,7 @@ class Chart {
     context.restore();
   }
 
-  // What the history says at a row, beside the title or in the legend; row -1: nothing.
+  // What the history, with times t, says at a row, beside the title or in the legend; row -1: nothing.
   tell(row, history) {
     const values = row < 0 ? null : this.spec.values(history, row);
     const legend = this.root.querySelector(".legend");
@@ -162,7 +170,7 @@ class Chart {
     if (!legend) return;
     legend.classList.toggle("hover", Boolean(values));
     legend.querySelectorAll(".then").forEach((element, at) => {
-      setText(element, values?.[at] == null ? "" : percent(values[at], 1));
+      setText(element, values?.[at] == null ? "" : (this.spec.format ?? FORMATS.share)(values[at]));
     });
   }
 }

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+struct SampleId {
+  int64_t epoch = 0;
+  int64_t index = 0;  // of its split
+};
+
+struct SlowSample {
+  SampleId sample;
+  double seconds = 0;
+  uint64_t bytes = 0;
+};
+
+// The samples that took longest. One thread adds, any reads: a sample that is not among them costs
+// one relaxed load and a comparison.
+class SlowSamples {
+ public:
+  static constexpr size_t kKept = 10;
+
+  void add(Clock::duration took, uint64_t bytes, SampleId sample) {
+    if (took > least_.load(std::memory_order_relaxed)) keep({sample, seconds(took), bytes});
+  }
+  void append_to(std::vector<SlowSample>& all) const;
+
+ private:
+  void keep(const SlowSample& sample);
+
+  std::atomic<Clock::duration> least_{Clock::duration{-1}};  // that is kept, once there are kKept
+  mutable std::mutex mutex_;
+  std::vector<SlowSample> kept_;
+};
+
+// The slowest kKept of them, slowest first.
+std::vector<SlowSample> slowest_of(std::vector<SlowSample> all);
+
+}  // namespace stoker
