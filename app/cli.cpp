@@ -48,6 +48,9 @@ int run_cli(int argc, char** argv) {
   add_bench(app, result);
   add_checkpoint(app, result);
   add_healthcheck(app, result);
+  add_doctor(app, result);
+  add_timelogger(app, result);
+  add_trace(app, result);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
