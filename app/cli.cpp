@@ -50,6 +50,9 @@ int run_cli(int argc, char** argv) {
   add_sweep(app, result);
   add_headspace(app, result);
   add_healthcheck(app, result);
+  add_doctor(app, result);
+  add_timelogger(app, result);
+  add_trace(app, result);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

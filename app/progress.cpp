@@ -36,14 +36,18 @@ Progress::Progress(Device& device, StepLedger& ledger, Hub& hub,
 void Progress::collect(bool wait) {
   const std::vector<BusyInterval> steps = device_.collect(wait);
   Tracer& tracer = hub_.tracer();
-  for (const SegmentInterval& interval : ledger_.take_intervals()) {
-    idle_.add_segment(interval);
-    tracer.record(
-        {segment_name(interval.segment), "trainer", interval.begin, interval.end, 0, steps_});
-  }
+  take_segments();
   for (const BusyInterval& step : steps) {
     idle_.add_step(step);
     tracer.record("device", {"step", "device", step.start, step.end});
+  }
+}
+
+void Progress::take_segments() {
+  for (const SegmentInterval& interval : ledger_.take_intervals()) {
+    idle_.add_segment(interval);
+    hub_.tracer().record(
+        {segment_name(interval.segment), "trainer", interval.begin, interval.end, 0, steps_});
   }
 }
 
@@ -116,6 +120,8 @@ void Progress::report(std::optional<double> loss, double learning_rate,
 }
 
 void Progress::finish(TrainingResult& result) {
+  take_segments();
+  result.cpu = cpu_.use();
   result.wall_s = ledger_.wall();
   result.closure_error = ledger_.closure_error();
   for (size_t i = 0; i < kSegments; ++i) {
@@ -125,6 +131,7 @@ void Progress::finish(TrainingResult& result) {
   const DeviceTime& device = idle_.total();
   result.device_observed_s = device.observed;
   result.device_busy_s = device.busy;
+  result.device_copy_s = device.copy;
   for (size_t i = 0; i < kIdleCauses; ++i) {
     result.device_idle.emplace_back(idle_cause_name(static_cast<IdleCause>(i)), device.idle[i]);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cpu_watch.h"
 #include "app/training_result.h"
 #include "io/device/device.h"
 #include "io/metrics/idle.h"
@@ -41,6 +42,7 @@ class Progress {
 
  private:
   void publish();
+  void take_segments();
 
   Device& device_;
   StepLedger& ledger_;
@@ -66,6 +68,7 @@ class Progress {
   int64_t epochs_ = 0;
   int64_t images_ = 0;
   RateWindows rates_;
+  const CpuWatch cpu_;
 };
 
 }  // namespace stoker

@@ -28,6 +28,7 @@ nlohmann::json device_json(const DeviceInfo& device, const TrainingResult& resul
   if (result.device_observed_s > 0) {
     json["observed_s"] = result.device_observed_s;
     json["busy_s"] = result.device_busy_s;
+    json["copy_s"] = result.device_copy_s;
     json["idle_s_by_cause"] = to_object(result.device_idle);
     json["idle_ratio"] = 1 - result.device_busy_s / result.device_observed_s;
   }
@@ -91,6 +92,24 @@ nlohmann::json cache_json(Experiment& experiment) {
   if (const std::string missed = missed_page_cache(cache); !missed.empty()) json["missed"] = missed;
   if (cache.resident_before) json["resident_before"] = *cache.resident_before;
   if (cache.resident) json["resident_after"] = *cache.resident;
+  return json;
+}
+
+// What the loaders' threads did, summed over them, from their first batch on.
+nlohmann::json loader_json(const LoaderMeter::State& loader) {
+  nlohmann::json json = {{"stages", nlohmann::json::object()}};
+  for (size_t i = 0; i < kStages; ++i) {
+    const Tally::Totals& stage = loader.stages[i];
+    json["stages"][stage_name(static_cast<Stage>(i))] = {
+        {"count", stage.count}, {"seconds", stage.seconds()}, {"bytes", stage.bytes}};
+  }
+  for (const QueueMeter::State& queue : loader.queues) {
+    if (queue.observed_s <= 0) continue;
+    json["queues"][queue.name] = {{"capacity", queue.capacity},
+                                  {"mean_items", queue.item_seconds / queue.observed_s},
+                                  {"empty_share", queue.empty_s / queue.observed_s},
+                                  {"full_share", queue.full_s / queue.observed_s}};
+  }
   return json;
 }
 
@@ -201,6 +220,14 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
   json["storage"] = storage_json(experiment.hub());
   json["slowest_samples"] = slowest_samples_json(experiment.hub(), experiment.dataset());
   const auto overhead = experiment.hub().overhead_s();
+  if (result.cpu) {
+    json["cpu"] = {{"process_s", result.cpu->process_s},
+                   {"machine_busy_s", result.cpu->machine_busy_s},
+                   {"machine_s", result.cpu->machine_s}};
+  }
+  for (const LoaderMeter::State& loader : experiment.hub().loaders()) {
+    json["loaders"][loader.split] = loader_json(loader);
+  }
   json["measuring_s"] = std::accumulate(overhead.begin(), overhead.end(), 0.0);
   if (result.checkpoints) json["conditions"]["checkpoint"] = to_json(options.checkpoint.dump());
   if (!result.error.empty()) json["error"] = result.error;

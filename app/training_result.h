@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cpu_watch.h"
 #include "app/evaluation.h"
 #include "app/training_record.h"
 #include "io/checkpoint/checkpointer.h"
@@ -43,9 +44,11 @@ struct TrainingResult {
 
   double device_observed_s = 0;
   double device_busy_s = 0;
+  double device_copy_s = 0;  // of batches to it
   std::vector<std::pair<std::string, double>> device_idle;  // by cause
   std::optional<double> au;  // MLPerf Storage: busy / observed, first step excluded
 
+  std::optional<CpuUse> cpu;
   LoadCost load_cost;
   std::vector<Evaluation> evaluations;
 

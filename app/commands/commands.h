@@ -26,6 +26,9 @@ void add_checkpoint(CLI::App& app, ExitCode& result);
 void add_sweep(CLI::App& app, ExitCode& result);
 void add_headspace(CLI::App& app, ExitCode& result);
 void add_healthcheck(CLI::App& app, ExitCode& result);
+void add_doctor(CLI::App& app, ExitCode& result);
+void add_timelogger(CLI::App& app, ExitCode& result);
+void add_trace(CLI::App& app, ExitCode& result);
 
 // CONFIG [a.b=c ...], as `train`, `check` and the benchmarks take it.
 struct ConfigArguments {

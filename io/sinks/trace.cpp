@@ -82,6 +82,7 @@ class Trace final : public MetricsSink {
         path_(inputs.run_dir + "/trace.json"),
         file_(std::fopen(path_.c_str(), "wx")),
         start_(start_of(inputs.hub.run().state().info)),
+        window_{options.first_step, options.steps},
         dropped_before_(inputs.hub.tracer().dropped()) {
     if (file_ == nullptr) throw_errno("create", path_, errno);
     const RunInfo run = inputs.hub.run().state().info;
@@ -91,8 +92,8 @@ class Trace final : public MetricsSink {
         "\n",
         pid_, quoted(fmt::format("stoker {} rank {}", run.name, run.rank)));
     write_out();
-    subscription_ = inputs.hub.tracer().subscribe({options.first_step, options.steps},
-                                                  [this](const TraceRow& row) { add(row); });
+    subscription_ =
+        inputs.hub.tracer().subscribe(window_, [this](const TraceRow& row) { add(row); });
   }
 
   void write(const StepReport&) override {}
@@ -103,9 +104,9 @@ class Trace final : public MetricsSink {
     const int64_t dropped = inputs_.hub.tracer().dropped() - dropped_before_;
     buffer_ =
         fmt::format(R"(,{{"ph":"M","name":"trace_end","pid":{},"args":{{"events":{},"dropped":{},)"
-                    R"("over_max_bytes":{}}}}})"
+                    R"("over_max_bytes":{},"whole_run":{}}}}})"
                     "\n]\n",
-                    pid_, events_, dropped, over_max_bytes_);
+                    pid_, events_, dropped, over_max_bytes_, whole_run());
     write_out();
     std::string line = fmt::format("trace: {} events in {}", events_, path_);
     if (over_max_bytes_ > 0) line += fmt::format("; {} more over max_bytes", over_max_bytes_);
@@ -114,6 +115,11 @@ class Trace final : public MetricsSink {
   }
 
  private:
+  // The window was open from before the loop until after it.
+  bool whole_run() const {
+    return window_.first_step == 0 && inputs_.hub.run().state().totals.steps < window_.steps;
+  }
+
   // A thread gets the row of one that ended where slot and name are the same: helpers that come and
   // go are one row. Its number there is that of the first.
   int64_t row_of(const TraceRow& row) {
@@ -188,6 +194,7 @@ class Trace final : public MetricsSink {
   const std::string path_;
   const std::unique_ptr<std::FILE, Close> file_;
   const TimePoint start_;
+  const Tracer::Window window_;
   const int64_t dropped_before_;
   const int64_t pid_ = ::getpid();
   const int64_t trainer_ = ::gettid();

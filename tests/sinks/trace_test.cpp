@@ -126,7 +126,8 @@ TEST(Trace, has_a_row_per_thread_and_one_for_the_device) {
                                                 {"trainer trainer data_wait", 5}}));
   EXPECT_EQ(rows.size(), 3) << "five workers came and went on one row";
   expect_nested(trace);
-  EXPECT_EQ(end_of(trace), json({{"events", 25}, {"dropped", 0}, {"over_max_bytes", 0}}));
+  EXPECT_EQ(end_of(trace),
+            json({{"events", 25}, {"dropped", 0}, {"over_max_bytes", 0}, {"whole_run", true}}));
   EXPECT_EQ(having(trace, "M", "process_name").at(0)["args"]["name"],
             "stoker quick \"start\" rank 0");
   EXPECT_EQ(run.log, "trace: 25 events in " + run.directory.path() + "/trace.json");

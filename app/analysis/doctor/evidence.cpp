@@ -1,0 +1,158 @@
+#include "app/analysis/doctor/evidence.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/analysis/json_fields.h"
+
+namespace stoker {
+namespace {
+
+using Json = nlohmann::json;
+
+double number(const Json& object, const char* name) {
+  return number_if_there(object, name).value_or(0);
+}
+
+const Json& object(const Json& json, const std::string& name) {
+  return object_if_there(json, name);
+}
+
+std::optional<double> to_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+void add_device(const Json& summary, Evidence& e) {
+  const Json& segments = object(summary, "segments_s");
+  const Json& device = object(summary, "device");
+  e.device = setting(e.config, "device.type");
+  e.eval_s = number(segments, "eval");
+  e.log_s = number(segments, "log");
+  e.total_s = number(device, "observed_s");
+  e.device_observed = e.total_s > 0;
+  const Json& idle = object(device, "idle_s_by_cause");
+  e.busy_s = number(device, "busy_s");
+  e.copy_s = number(device, "copy_s");
+  e.data_s = number(idle, "data");
+  e.h2d_s = number(idle, "h2d");
+  e.checkpoint_s = number(idle, "checkpoint");
+  e.host_s = number(idle, "host");
+  if (e.device_observed) return;
+  e.total_s = e.wall_s;
+  e.busy_s = number(segments, "compute");
+  e.data_s = number(segments, "data_wait");
+  e.h2d_s = number(segments, "h2d");
+  e.checkpoint_s = number(segments, "checkpoint_stall");
+  e.host_s = e.eval_s + e.log_s + number(segments, "other");
+}
+
+// The bandwidth that an emulated tier was given. 2018's profiles have theirs by definition.
+std::optional<double> rate_of(const Node& config, const std::string& tier) {
+  static const std::map<std::string, double> kProfiles{
+      {"hdd", 163}, {"ssd", 280}, {"optane", 1603}, {"lustre", 1968}};
+  const std::string at = "storage." + tier;
+  if (const auto given = to_number(setting(config, at + ".read_mb_per_s"))) return given;
+  const auto profile = kProfiles.find(setting(config, at + ".profile"));
+  if (profile == kProfiles.end()) return std::nullopt;
+  return profile->second;
+}
+
+void add_loader(const Json& summary, Evidence& e) {
+  e.loader = setting(e.config, "loader.type");
+  e.workers =
+      static_cast<int64_t>(to_number(setting(e.config, "loader.workers")).value_or(e.cores));
+  e.batch_size =
+      static_cast<int64_t>(to_number(setting(e.config, "loader.batch_size")).value_or(1));
+  const Json& stages = object(object(object(summary, "loaders"), "train"), "stages");
+  const Json& cost = object(summary, "loader_cost");
+  const bool known = !stages.empty();
+  e.read_s = known ? number(object(stages, "read"), "seconds") : number(cost, "read_s");
+  e.decode_s = known ? number(object(stages, "decode"), "seconds") : number(cost, "decode_s");
+  e.wait_s = number(object(stages, "wait"), "seconds");
+  e.reads = known ? number(object(stages, "read"), "count") : static_cast<double>(e.images);
+  e.read_bytes = known ? number(object(stages, "read"), "bytes") : number(cost, "bytes_read");
+  e.tier = setting(e.config, "dataset.storage");
+  e.tier_type = setting(e.config, "storage." + e.tier + ".type");
+  e.tier_mb_per_s = rate_of(e.config, e.tier);
+  const Json& tier = object(object(summary, "storage"), e.tier);
+  e.read_busy_s = number(tier, "read_busy_s");
+  if (e.read_busy_s <= 0) e.read_busy_s = std::min(e.read_s, e.wall_s);
+  // The first batch of a loader that works ahead finds an empty pipeline, once a run.
+  if (e.loader == "prefetched" || e.loader == "device_prefetched") {
+    e.fill_s = std::min(number(summary, "first_batch_s"), e.data_s);
+    e.data_s -= e.fill_s;
+  }
+}
+
+void add_epochs(const Table& steps, Evidence& e) {
+  const Table::Column& epoch = steps.column("epoch");
+  const Table::Column& wait = steps.column("data_wait_s");
+  const Table::Column& step = steps.column("step");
+  std::array<double, 2> waited{}, count{};
+  double before = 0;
+  for (size_t i = 0; i < std::min({epoch.size(), wait.size(), step.size()}); ++i) {
+    if (!epoch[i] || !wait[i] || !step[i]) continue;
+    const size_t later = *epoch[i] > *epoch.front() ? 1 : 0;
+    waited[later] += *wait[i];
+    count[later] += *step[i] - before;
+    before = *step[i];
+  }
+  if (count[0] <= 0 || count[1] <= 0) return;
+  e.first_epoch_steps = count[0];
+  e.first_epoch_wait_s = waited[0] / count[0];
+  e.later_wait_s = waited[1] / count[1];
+}
+
+void add_cpu(const Json& summary, Evidence& e) {
+  const Json& cpu = object(summary, "cpu");
+  if (cpu.empty() || e.wall_s <= 0) return;
+  const double own = number(cpu, "process_s") / e.wall_s;
+  e.own_cores = own;
+  e.others_cores = std::max(0.0, number(cpu, "machine_busy_s") / e.wall_s - own);
+}
+
+}  // namespace
+
+std::string setting(const Node& config, const std::string& path) {
+  const Node* node = &config;
+  for (size_t at = 0; node != nullptr && at <= path.size();) {
+    const size_t end = std::min(path.find('.', at), path.size());
+    node = node->find(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return node == nullptr ? "" : node->scalar;
+}
+
+double Evidence::production_s() const {
+  const double shared = (read_s + decode_s) / static_cast<double>(std::max<int64_t>(1, workers));
+  return tier_mb_per_s ? std::max(shared, 1e-6 * read_bytes / *tier_mb_per_s) : shared;
+}
+
+Evidence gather(const RunFiles& run) {
+  const Json& summary = run.summary;
+  Evidence e;
+  e.config = parse_yaml(run.config, run.path("config.yaml"));
+  e.status = summary.value("status", "");
+  e.error = summary.value("error", "");
+  e.steps =
+      static_cast<int64_t>(number(summary, "steps") - number(object(summary, "resumed"), "step"));
+  e.images = static_cast<int64_t>(number(summary, "images"));
+  e.wall_s = number(summary, "wall_s");
+  e.cores = std::max(1.0, number(object(run.environment, "cpu"), "cores"));
+  add_device(summary, e);
+  add_loader(summary, e);
+  add_epochs(run.steps, e);
+  add_cpu(summary, e);
+  e.measuring_s = number(summary, "measuring_s");
+  for (const auto& [reason, count] : object(summary, "skipped").items()) {
+    e.skipped += count.get<double>();
+  }
+  return e;
+}
+
+}  // namespace stoker

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/analysis/doctor/finding.h"
+
+namespace stoker {
+namespace {
+
+constexpr double kAtItsRate = 0.7;   // of what the tier can do
+constexpr double kManyReads = 8;     // in flight: more of them rarely bring more
+constexpr double kSlowRead = 20e-3;  // of one, under kManyReads: they queue
+constexpr int64_t kMoreWorkers = 4;
+constexpr int64_t kMaxWorkers = 64;
+
+struct Reading {
+  double mb_per_s;
+  double in_flight;
+  double each_ms;
+};
+
+Reading reading_of(const Evidence& e) {
+  const double busy = std::max(e.read_busy_s, 1e-9);
+  return {1e-6 * e.read_bytes / busy, e.read_s / busy, 1e3 * e.read_s / std::max(1.0, e.reads)};
+}
+
+bool at_its_rate(const Evidence& e, const Reading& reading) {
+  if (e.tier_mb_per_s) return reading.mb_per_s > kAtItsRate * *e.tier_mb_per_s;
+  return reading.in_flight > kManyReads && reading.each_ms > 1e3 * kSlowRead;
+}
+
+std::vector<std::string> storage_evidence(const Evidence& e, const Reading& reading) {
+  std::vector<std::string> lines{
+      fmt::format("tier '{}' gave {:.1f} MB/s while it was read, with {:.1f} reads under way and "
+                  "{:.2f} ms for each",
+                  e.tier, reading.mb_per_s, reading.in_flight, reading.each_ms),
+      fmt::format("{:.0f} % of the loader's work is reading",
+                  100 * e.read_s / (e.read_s + e.decode_s))};
+  if (e.tier_mb_per_s) {
+    lines.push_back(
+        fmt::format("{} ({}) can do {:.0f} MB/s", e.tier, e.tier_type, *e.tier_mb_per_s));
+  }
+  return lines;
+}
+
+}  // namespace
+
+Findings storage_findings(const Evidence& e, double cost) {
+  const Reading reading = reading_of(e);
+  Finding finding{"storage_latency", "", cost, storage_evidence(e, reading), {}, "", gain_of(cost)};
+  if (at_its_rate(e, reading)) {
+    finding.resource = "storage_bandwidth";
+    finding.text =
+        fmt::format("Tier '{}' gives all that it can: fewer bytes or a faster tier.", e.tier);
+    finding.advice =
+        "keep the data set on a faster tier, or a cache in front of this one; smaller images";
+    return {finding};
+  }
+  finding.text = fmt::format(
+      "Single reads from tier '{}' take long and few are under way at a time: more workers.",
+      e.tier);
+  const int64_t workers = std::min(kMaxWorkers, kMoreWorkers * e.workers);
+  if (workers > e.workers) finding.overrides.push_back(fmt::format("loader.workers={}", workers));
+  if (e.loader == "sync") finding.overrides.emplace_back("loader.type=prefetched");
+  return {finding};
+}
+
+}  // namespace stoker

@@ -1,0 +1,102 @@
+#include "app/analysis/doctor/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/analysis/doctor/evidence.h"
+#include "app/analysis/json_fields.h"
+#include "app/child_process.h"
+#include "io/core/error.h"
+#include "io/core/file.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kFewestSteps = 5;
+
+int64_t steps_for(const Evidence& evidence, const TrialOptions& options) {
+  if (options.steps) return *options.steps;
+  if (evidence.wall_s <= 0) return std::max(kFewestSteps, evidence.steps);
+  const double per_second = static_cast<double>(evidence.steps) / evidence.wall_s;
+  return std::clamp(static_cast<int64_t>(std::ceil(options.seconds * per_second)), kFewestSteps,
+                    std::max(kFewestSteps, evidence.steps));
+}
+
+double rate_of(const nlohmann::json& summary) {
+  const double flush =
+      number_if_there(object_if_there(summary, "checkpoints"), "flush_s").value_or(0);
+  return summary.at("images").get<double>() / (summary.at("wall_s").get<double>() + flush);
+}
+
+class Runner {
+ public:
+  Runner(const RunFiles& run, const Evidence& evidence, int64_t steps, std::string directory)
+      : config_(run.path("config.yaml")), directory_(std::move(directory)) {
+    make_directories(directory_);
+    always_ = {fmt::format("training.max_steps={}", steps), "run.dir=" + directory_};
+    const std::string checkpoint = setting(evidence.config, "checkpoint.type");
+    if (!checkpoint.empty() && checkpoint != "none") {
+      always_.emplace_back("checkpoint.directory=doctor-verify");
+      always_.emplace_back("checkpoint.resume=none");
+    }
+  }
+
+  double operator()(const std::string& name, const std::vector<std::string>& overrides) const {
+    std::vector<std::string> words{"train", "--json", config_};
+    words.insert(words.end(), always_.begin(), always_.end());
+    words.push_back("run.name=" + name);
+    words.insert(words.end(), overrides.begin(), overrides.end());
+    const std::string log = directory_ + "/log.txt";
+    const ChildResult child = run_child(words, log);
+    if (child.exit_code != 0) {
+      throw Error(
+          ExitCode::environment,
+          fmt::format("run '{}' ended with exit code {}: see {}; paths in the configuration "
+                      "are relative to where the run was started",
+                      name, child.exit_code, log));
+    }
+    return rate_of(nlohmann::json::parse(child.output));
+  }
+
+ private:
+  const std::string config_;
+  const std::string directory_;
+  std::vector<std::string> always_;
+};
+
+}  // namespace
+
+Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrides,
+                    const TrialOptions& options,
+                    const std::function<void(const std::string&)>& progress) {
+  const Evidence evidence = gather(run);
+  Trial trial;
+  trial.steps = steps_for(evidence, options);
+  trial.directory = options.directory.empty() ? run.path("verify") : options.directory;
+  const Runner once(run, evidence, trial.steps, trial.directory);
+  for (int64_t round = 1; round <= options.rounds; ++round) {
+    trial.as_it_was.push_back(once("as-it-was", {}));
+    trial.changed.push_back(once("changed", overrides));
+    progress(fmt::format("round {} of {}, {} steps each: {:.1f} images/s as it was, {:.1f} changed",
+                         round, options.rounds, trial.steps, trial.as_it_was.back(),
+                         trial.changed.back()));
+  }
+  trial.difference = relative_difference(trial.as_it_was, trial.changed);
+  return trial;
+}
+
+void to_json(nlohmann::json& json, const Trial& trial) {
+  json = {{"steps", trial.steps},
+          {"images_per_s", {{"as_it_was", trial.as_it_was}, {"changed", trial.changed}}},
+          {"difference", trial.difference.value},
+          {"low", trial.difference.low},
+          {"high", trial.difference.high},
+          {"helped", trial.helped()},
+          {"hurt", trial.hurt()},
+          {"directory", trial.directory}};
+}
+
+}  // namespace stoker

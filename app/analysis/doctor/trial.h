@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/analysis/bootstrap.h"
+#include "app/analysis/run_files.h"
+
+namespace stoker {
+
+struct TrialOptions {
+  int64_t rounds = 3;
+  std::optional<int64_t> steps;  // of each run; absent: so many that it takes about `seconds`
+  double seconds = 10;
+  std::string directory;  // of the runs that are made; empty: `verify` below the run's
+};
+
+// The same configuration as it was (A) and with the overrides (B), A B A B ..., so that a machine
+// that becomes slower meets both.
+struct Trial {
+  int64_t steps = 0;
+  std::vector<double> as_it_was;  // images/s, until the last set is where it belongs
+  std::vector<double> changed;
+  Interval difference;  // of the medians, with its bootstrap interval
+  std::string directory;
+
+  bool helped() const { return difference.low > 0; }
+  bool hurt() const { return difference.high < 0; }
+};
+
+// Each run is a child process; `progress` hears of each. Checkpoints of these runs go to a folder
+// of their own, so that none of the user's is removed. Error where one fails: it names the log.
+Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrides,
+                    const TrialOptions& options,
+                    const std::function<void(const std::string&)>& progress);
+
+void to_json(nlohmann::json& json, const Trial& trial);
+
+}  // namespace stoker

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/analysis/doctor/doctor.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kConfig = R"(
+device: {type: cpu}
+storage: {data: {type: posix, root: x}, slow: {type: posix, root: y}}
+dataset: {type: image_folder, storage: data}
+decoder: {type: turbojpeg, size: 224, scaled_decode: false}
+loader: {type: prefetched, workers: 4, batch_size: 32, prefetch_batches: 2}
+checkpoint: {type: direct, slow: slow, every_steps: 10, snapshot: sync}
+evaluation: {enabled: true}
+metrics: {every_steps: 10}
+)";
+
+// 100 steps in 10 s, the device busy for 4 s of them and waiting for data in the others.
+RunFiles input_bound() {
+  RunFiles run;
+  run.config = kConfig;
+  run.environment = {{"cpu", {{"cores", 4}}}};
+  run.summary = nlohmann::json::parse(R"({
+    "status": "completed", "steps": 100, "images": 3200, "wall_s": 10,
+    "segments_s": {"data_wait": 6, "compute": 4}, "first_batch_s": 0.1,
+    "device": {"observed_s": 10, "busy_s": 4, "idle_s_by_cause": {"data": 6}},
+    "loaders": {"train": {"stages": {"read": {"count": 3200, "seconds": 1, "bytes": 320000000},
+                                     "decode": {"count": 3200, "seconds": 38, "bytes": 0},
+                                     "wait": {"count": 0, "seconds": 0, "bytes": 0}}}},
+    "cpu": {"process_s": 39, "machine_busy_s": 39.5, "machine_s": 40}})");
+  return run;
+}
+
+TEST(Diagnosis, a_run_that_failed_or_is_too_short_is_not_judged) {
+  RunFiles run = input_bound();
+  run.summary["status"] = "failed";
+  run.summary["error"] = "disk full";
+  EXPECT_EQ(diagnose(run).text, "Cannot say: the run failed: disk full.");
+  run = input_bound();
+  run.summary["steps"] = 3;
+  EXPECT_EQ(diagnose(run).outcome, Diagnosis::Outcome::unknown);
+  EXPECT_EQ(diagnose(run).resource, "unknown");
+  run = input_bound();
+  run.summary["first_batch_s"] = 5;
+  EXPECT_NE(diagnose(run).text.find("filling of the pipeline"), std::string::npos);
+}
+
+TEST(Diagnosis, without_a_summary_of_loaders_the_costs_of_batches_do) {
+  RunFiles run = input_bound();
+  run.summary.erase("loaders");
+  run.summary.erase("cpu");
+  run.summary["loader_cost"] = {{"read_s", 1}, {"decode_s", 38}, {"bytes_read", 320000000}};
+  EXPECT_EQ(diagnose(run).resource, "decode");
+}
+
+TEST(Diagnosis, decoding_on_busy_cores_wants_less_work) {
+  const Diagnosis found = diagnose(input_bound());
+  EXPECT_EQ(found.outcome, Diagnosis::Outcome::bound);
+  ASSERT_EQ(found.resource, "decode");
+  EXPECT_NEAR(found.findings.front().cost, 0.565, 0.001);
+  EXPECT_EQ(found.findings.front().overrides,
+            std::vector<std::string>{"decoder.scaled_decode=true"});
+}
+
+TEST(Diagnosis, decoding_beside_idle_cores_wants_workers) {
+  RunFiles run = input_bound();
+  run.environment["cpu"]["cores"] = 16;
+  EXPECT_EQ(diagnose(run).findings.front().overrides,
+            std::vector<std::string>{"loader.workers=16"});
+}
+
+TEST(Diagnosis, other_processes_are_blamed_where_they_hold_the_cores) {
+  RunFiles run = input_bound();
+  run.summary["cpu"] = {{"process_s", 20}, {"machine_busy_s", 40}, {"machine_s", 40}};
+  EXPECT_EQ(diagnose(run).resource, "cpu_contention");
+  run.summary["device"]["idle_s_by_cause"]["data"] = 0;  // computing on the CPU is disturbed, too
+  run.summary["device"]["busy_s"] = 10;
+  EXPECT_EQ(diagnose(run).resource, "cpu_contention");
+  run.config.replace(run.config.find("cpu"), 3, "cuda");
+  EXPECT_EQ(diagnose(run).resource, "compute");
+}
+
+TEST(Diagnosis, a_cold_first_epoch_is_told_from_slow_storage) {
+  RunFiles run = input_bound();
+  run.summary["loaders"]["train"]["stages"]["read"]["seconds"] = 38;
+  run.summary["loaders"]["train"]["stages"]["decode"]["seconds"] = 1;
+  EXPECT_EQ(diagnose(run).resource, "storage_latency");
+  const std::string path = testing::TempDir() + "/cold.csv";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  std::fputs("step,epoch,data_wait_s\n50,0,5.8\n100,1,0.2\n", file);
+  std::fclose(file);
+  run.steps = Table::read(path);
+  const Diagnosis cold = diagnose(run);
+  EXPECT_EQ(cold.resource, "cold_cache");
+  EXPECT_TRUE(cold.findings.front().overrides.empty());
+  EXPECT_FALSE(cold.findings.front().advice.empty());
+}
+
+TEST(Diagnosis, bad_samples_reports_and_measuring_are_listed_by_cost) {
+  RunFiles run = input_bound();
+  run.summary["skipped"] = {{"corrupt", 800}};
+  run.summary["segments_s"]["log"] = 2;
+  run.summary["measuring_s"] = 1;
+  run.summary["device"]["idle_s_by_cause"] = {{"data", 4}, {"host", 2}};
+  const Diagnosis found = diagnose(run);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < found.findings.size(); ++i) {
+    names.push_back(found.findings[i].resource);
+    if (i > 0) EXPECT_LE(found.findings[i].cost, found.findings[i - 1].cost);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"decode", "reporting", "measuring", "bad_samples",
+                                             "prefetch_depth"}));
+}
+
+TEST(Diagnosis, copies_that_pause_want_to_be_made_ahead) {
+  RunFiles run = input_bound();
+  run.summary["device"] = {
+      {"observed_s", 10}, {"busy_s", 7}, {"copy_s", 3}, {"idle_s_by_cause", {{"h2d", 3}}}};
+  const Diagnosis found = diagnose(run);
+  EXPECT_EQ(found.resource, "h2d_copy");
+  EXPECT_EQ(found.findings.front().overrides,
+            std::vector<std::string>{"loader.type=device_prefetched"});
+}
+
+}  // namespace
+}  // namespace stoker
