@@ -18,7 +18,7 @@ std::string under(const std::string& path, const std::string& key) {
 // "results": [{"threads": 4, ...}] -> results.4
 std::string element_name(const json& element, size_t place) {
   if (element.is_object()) {
-    for (const char* key : {"name", "decoder", "tier", "type"}) {
+    for (const char* key : {"name", "decoder", "type"}) {
       if (element.contains(key) && element[key].is_string()) return element[key];
     }
     if (element.contains("threads")) return element["threads"].dump();
@@ -33,7 +33,7 @@ void add(const json& value, const std::string& path, Figures& figures) {
   } else if (value.is_object()) {
     for (const auto& [key, child] : value.items()) add(child, under(path, key), figures);
     if (!path.empty() && value.contains("median")) add(value["median"], path, figures);
-  } else if (value.is_array()) {
+  } else if (path == "results" || path == "evaluations") {
     const bool only = path == "results" && value.size() == 1;
     for (size_t i = 0; i < value.size(); ++i) {
       add(value[i], only ? "" : under(path, element_name(value[i], i)), figures);
@@ -101,8 +101,9 @@ std::string short_number(double value) {
 
 Figures flatten(const json& output, const std::map<std::string, std::string>& names) {
   Figures figures;
-  add(output, "", figures);
-  for (const char* about_the_file : {"schema_version", "exit_code"}) figures.erase(about_the_file);
+  json measured = output;
+  for (const char* other : {"schema_version", "exit_code", "conditions"}) measured.erase(other);
+  add(measured, "", figures);
   add_shares(figures);
   for (const auto& [name, path] : names) {
     if (const auto value = named(output, path)) figures[name] = *value;

@@ -11,9 +11,11 @@ using Figures = std::map<std::string, double>;
 
 // Every number in what a run printed, by its place: "segments_s.compute". Beside these
 //   - an object with a "median" is a figure itself: "images_per_s" = "images_per_s.median";
-//   - an element of a list is named by its first text or "threads", else by its place, and the only
-//     element of "results" has no name of its own: "results.0.images_per_s" is "images_per_s";
+//   - of lists only "results" and "evaluations" are taken: an element is named by its name, type or
+//     threads, else by its place, and the only element of "results" has no name of its own, so that
+//     "results.0.images_per_s" is "images_per_s";
 //   - shares of the wall time: "segments_share.compute".
+// "conditions" are none.
 // `names`: further ones, as SweepOptions::figures; a path that a run does not have gives none.
 Figures flatten(const nlohmann::json& output, const std::map<std::string, std::string>& names);
 

@@ -114,8 +114,8 @@ void CellPattern::check(const SweepMatrix& matrix, const Section& section) const
     }
     for (const std::string& name : term.names) {
       if (axis->find(name) != std::string::npos) continue;
-      section.fail_at(term.at, "'" + term.axis + "' has no value '" + name + "'" +
-                                   suggestion(name, names_of(*axis)));
+      section.fail_at(term.values_at, "'" + term.axis + "' has no value '" + name + "'" +
+                                          suggestion(name, names_of(*axis)));
     }
   }
 }
@@ -134,7 +134,7 @@ void Field<CellPattern>::read(const Section& at, CellPattern& out, Limits) {
   out.at = at.node().at;
   for (const Node::Entry& entry : at.node().entries) {
     const Section section = at.child(entry.key, entry.value);
-    CellPattern::Term term{entry.key, {}, entry.value.at};
+    CellPattern::Term term{entry.key, {}, entry.at, entry.value.at};
     if (entry.value.kind == Node::Kind::sequence) {
       for (const Node& item : entry.value.items) {
         term.names.push_back(plain_scalar(section.child(entry.key, item)));

@@ -46,7 +46,8 @@ struct CellPattern {
   struct Term {
     std::string axis;
     std::vector<std::string> names;
-    Position at;
+    Position at;         // of the axis
+    Position values_at;  // of its values
   };
   std::vector<Term> terms;
   Position at;

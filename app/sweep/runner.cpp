@@ -42,6 +42,29 @@ std::string duration_text(double s) {
   return fmt::format("{:.1f} h", s / 3600);
 }
 
+// What the figures hold for, without the figures.
+json conditions_of(const json& output) {
+  json conditions = output.value("conditions", json::object());
+  for (const char* of_benchmarks : {"page_cache", "tiers", "emulated"}) {
+    if (output.contains(of_benchmarks)) conditions[of_benchmarks] = output[of_benchmarks];
+  }
+  const auto copy = [&](const json& from, json& to, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      if (from.is_object() && from.contains(key)) to[key] = from[key];
+    }
+  };
+  const json device = output.value("device", json());
+  if (device.is_string()) conditions["device"] = {{"name", device}};
+  if (device.is_object()) {
+    copy(device, conditions["device"], {"name", "emulated", "timing_method"});
+  }
+  const json tiers = output.value("storage", json::object());
+  for (const auto& [name, tier] : tiers.items()) {
+    copy(tier, conditions["tiers"][name], {"type", "emulated", "conditions", "overruns"});
+  }
+  return conditions;
+}
+
 }  // namespace
 
 ExitCode known_code(int exit_code) {
@@ -127,10 +150,7 @@ SweepRow SweepRunner::run_cell(const SweepRun& run, const std::string& log,
   if (output.is_object()) {
     row.figures = flatten(output, options_.figures);
     row.directory = directory_.relative(output.value("run_directory", ""));
-    row.conditions = output.value("conditions", json::object());
-    for (const char* of_benchmarks : {"page_cache", "tiers", "emulated"}) {
-      if (output.contains(of_benchmarks)) row.conditions[of_benchmarks] = output[of_benchmarks];
-    }
+    row.conditions = conditions_of(output);
   }
   if (child.exit_code != 0) row.error = last_line(log);
   if (child.exit_code == 0 && !output.is_structured()) row.error = "it printed no JSON";

@@ -64,7 +64,7 @@ class Sweep(unittest.TestCase):
     def started(self, *arguments):
         process = subprocess.Popen([STOKER, "sweep", "sweep.yaml", *arguments], cwd=self.dir, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.wait)
+        self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
 
@@ -77,16 +77,17 @@ class Sweep(unittest.TestCase):
             time.sleep(0.02)
         self.fail("ended too early: " + process.stderr.read())
 
-    def children_are_gone(self):
-        ours = str(self.place).encode()
-        for entry in pathlib.Path("/proc").iterdir():
+    def running(self):
+        """Process ids of runs of this sweep."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if b"train" in (line := (entry / "cmdline").read_bytes()) and b"sweeps/trial" in line:
-                    if os.path.samefile(entry / "cwd", self.dir):
-                        return False
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"run.dir=sweeps/trial/runs" in words and os.path.samefile(entry / "cwd", self.dir):
+                    found.append(int(entry.name))
             except OSError:
-                continue
-        return bool(ours)
+                continue  # it has ended
+        return found
 
 
 class Results(Sweep):
@@ -107,6 +108,7 @@ class Results(Sweep):
             self.assertEqual(figures["images_per_s"], summary["images_per_s"])
             self.assertAlmostEqual(figures["compute_share"], figures["compute"] / figures["wall_s"])
             self.assertEqual(row["conditions"]["storage"], {"scratch": "posix"})
+            self.assertEqual(row["conditions"]["device"]["emulated"], True)
             self.assertEqual(summary["loader"], row["cell"]["loader"])
         self.assertTrue(results["machine"]["cpu"]["model"])
         self.assertTrue(results["finished"] >= results["started"])
@@ -114,13 +116,14 @@ class Results(Sweep):
                          ["threaded", "prefetched"])
         self.assertEqual(results["plots"][0]["data"][1]["points"][1]["n"], 2)
         self.assertEqual(results["findings"][0]["verdict"], "within")
-        rows = list(csv.DictReader((self.place / "results.csv").open()))
+        rows = list(csv.DictReader((self.place / "results.csv").read_text().splitlines()))
         self.assertEqual(len(rows), 6)
         for row, reference in zip(rows, results["rows"]):
             self.assertEqual(float(row["images_per_s"]), reference["figures"]["images_per_s"])
         self.assertEqual(done.stderr.count("images/s"), 6)
         self.assertIn("[6/6] loader.workers=2 loader=prefetched repeat 1", done.stderr)
         self.assertIn("ETA", done.stderr.splitlines()[0])
+        self.assertRegex(done.stdout, "conditions: device: .*; storage: scratch posix; page cache: ")
         self.assertIn("within       all steps: 4 (4 to 4); at least 4", done.stdout)
         self.assertFalse((self.place / "scratch").exists())
 
@@ -157,7 +160,7 @@ class Results(Sweep):
         self.assertEqual([row["status"] for row in self.results()["rows"]], ["ok", "ok"])
         self.assertTrue((self.place / "base.yaml").exists())
         self.write("name: trial\nbase:" + base.replace("workers", "worker") + "\nmatrix: {loader.batch_size: [1]}\n")
-        self.assertRegex(self.sweep(code=2).stderr, r"sweep.yaml:9:\d+: loader: unknown key 'worker'")
+        self.assertRegex(self.sweep(code=2).stderr, r"sweep.yaml:8:\d+: loader: unknown key 'worker'")
 
     def test_bench_cells_with_arguments(self):
         self.write("name: trial\nbase: base.yaml\ncommand: bench loader\nmatrix:\n"
@@ -172,12 +175,15 @@ class Interruptions(Sweep):
     def test_after_a_kill_it_goes_on_and_nothing_is_left_running(self):
         process = self.started(SLOW)
         self.wait_for_rows(process, 2)
+        self.assertEqual(len(self.running()), 1)
         process.kill()
         process.wait()
-        until = time.monotonic() + 10
-        while not self.children_are_gone() and time.monotonic() < until:
+        until = time.monotonic() + 30
+        while self.running() and time.monotonic() < until:
             time.sleep(0.05)
-        self.assertTrue(self.children_are_gone())
+        self.assertEqual(self.running(), [])
+        # A run that had gone on, or had ended of itself, would have left its summary.
+        self.assertEqual(len(list(self.place.glob("runs/cell-*/summary.json"))), 2)
         before = self.results()
         self.assertNotIn("finished", before)
         self.assertEqual(len(before["rows"]), 2)
@@ -192,7 +198,7 @@ class Interruptions(Sweep):
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, code, out + err)
-        self.assertTrue(self.children_are_gone())
+        self.assertEqual(self.running(), [])
         rows = self.results()["rows"]
         self.assertGreaterEqual(len(rows), 1)
         self.assertLess(len(rows), 6)
@@ -215,7 +221,6 @@ class Interruptions(Sweep):
 
 class Failures(Sweep):
     def test_a_failed_cell_is_recorded_and_tried_again(self):
-        # Two rows too few for a batch of 16, in one cell.
         self.write("name: trial\nbase: base.yaml\nmatrix:\n  data:\n    whole: []\n"
                    "    gone: ['storage.scratch.root=gone', 'dataset={type: image_folder, storage: scratch}']\n"
                    "    also: []\n")

@@ -118,8 +118,8 @@ TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
 TEST(SweepOptions, messages_have_places) {
   const std::string text = "name: t\nbase: b\nmatrix: {tier: [hdd, ssd], w: [1, 2]}\n";
   EXPECT_EQ(error(text + "repeats: 2\n"), ":4:1: unknown key 'repeats' (did you mean 'repeat'?)");
-  EXPECT_EQ(error(text + "exclude: [{tire: hdd}]\n"),
-            ":4:18: exclude.0: 'tire' is no axis of the matrix (did you mean 'tier'?)");
+  EXPECT_EQ(error(text + "exclude: [{tir: hdd}]\n"),
+            ":4:12: exclude.0: 'tir' is no axis of the matrix (did you mean 'tier'?)");
   EXPECT_EQ(error(text + "exclude: [{tier: hd}]\n"),
             ":4:18: exclude.0: 'tier' has no value 'hd' (did you mean 'hdd'?)");
   EXPECT_EQ(error(text + "plots: [{title: x, x: workers, y: v}]\n"),
@@ -159,6 +159,8 @@ TEST(Figures, numbers_by_their_place) {
                        {"wall_s", 10},
                        {"segments_s", {{"compute", 4}, {"data_wait", 6}}},
                        {"emulated", true},
+                       {"conditions", {{"threads", 4}}},
+                       {"rates", {1, 2, 3}},
                        {"save_s", {{"min", 1}, {"median", 2}, {"max", 3}}},
                        {"evaluations", {{{"top1", 0.5}}, {{"top1", 0.75}}}}};
   const Figures figures = flatten(
