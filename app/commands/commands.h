@@ -20,6 +20,8 @@ void add_describe(CLI::App& app, ExitCode& result);
 void add_dataset(CLI::App& app, ExitCode& result);
 void add_bench(CLI::App& app, ExitCode& result);
 void add_checkpoint(CLI::App& app, ExitCode& result);
+void add_report(CLI::App& app, ExitCode& result);
+void add_compare(CLI::App& app, ExitCode& result);
 void add_healthcheck(CLI::App& app, ExitCode& result);
 
 // CONFIG [a.b=c ...], as `train`, `check` and the benchmarks take it.
