@@ -49,6 +49,8 @@ int run_cli(int argc, char** argv) {
   add_checkpoint(app, result);
   add_sweep(app, result);
   add_headspace(app, result);
+  add_report(app, result);
+  add_compare(app, result);
   add_healthcheck(app, result);
   add_doctor(app, result);
   add_timelogger(app, result);

@@ -1,6 +1,9 @@
 #include "app/io_report.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {
@@ -55,6 +58,13 @@ json samples_json(const std::vector<SlowSample>& samples, const Dataset& dataset
 }
 
 }  // namespace
+
+json held_up_json(Hub& hub) {
+  const Verdict verdict = judge(hub.run().state(), hub.train_loader().state(), hub.tiers(),
+                                std::numeric_limits<double>::infinity());
+  return {
+      {"level", to_string(verdict.level)}, {"text", verdict.text}, {"evidence", verdict.evidence}};
+}
 
 json storage_json(const Hub& hub) {
   json result = json::object();

@@ -9,6 +9,9 @@ namespace stoker {
 
 // Parts of summary.json. What was not measured is absent.
 
+// "held_up": what held the run up, in words: {level, text, evidence}.
+nlohmann::json held_up_json(Hub& hub);
+
 // "storage": by tier what it is, its conditions, and reads and writes: number, bytes, busy_s (time
 // with at least one under way) and mb_per_s = bytes / busy_s, with histograms by latency and size.
 nlohmann::json storage_json(const Hub& hub);

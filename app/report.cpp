@@ -217,6 +217,7 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
     json["conditions"]["storage"][name] = tier.type();
   }
   json["cache"] = cache;
+  json["held_up"] = held_up_json(experiment.hub());
   json["storage"] = storage_json(experiment.hub());
   json["slowest_samples"] = slowest_samples_json(experiment.hub(), experiment.dataset());
   const auto overhead = experiment.hub().overhead_s();

@@ -1,6 +1,7 @@
 #include "app/analysis/bootstrap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "app/statistics.h"
@@ -8,27 +9,77 @@
 namespace stoker {
 namespace {
 
-double resampled_median(const std::vector<double>& values, std::mt19937_64& random) {
-  std::vector<double> drawn(values.size());
-  for (double& value : drawn) value = values[random() % values.size()];
-  return spread(std::move(drawn)).median;
+double summary(const std::vector<double>& values) { return spread(values).median; }
+double summary(const std::vector<Piece>& pieces) { return mean(pieces); }
+
+size_t block_of(const std::vector<double>&) { return 1; }
+size_t block_of(const std::vector<Piece>& pieces) {
+  const auto block = static_cast<size_t>(std::lround(std::cbrt(pieces.size())));
+  return std::max<size_t>(1, block);
 }
 
-}  // namespace
+template <class T>
+double resampled(const std::vector<T>& values, std::mt19937_64& random) {
+  const size_t block = block_of(values);
+  std::vector<T> drawn;
+  drawn.reserve(values.size() + block);
+  while (drawn.size() < values.size()) {
+    const size_t begin = random() % values.size();
+    for (size_t i = 0; i < block; ++i) drawn.push_back(values[(begin + i) % values.size()]);
+  }
+  drawn.resize(values.size());
+  return summary(drawn);
+}
 
-Interval relative_difference(const std::vector<double>& a, const std::vector<double>& b, int draws,
-                             uint64_t seed) {
+template <class T, class Compare>
+Interval interval(const std::vector<T>& a, const std::vector<T>& b, int draws, uint64_t seed,
+                  Compare compare) {
   std::mt19937_64 random(seed);
   std::vector<double> differences;
   for (int i = 0; i < draws; ++i) {
-    const double base = resampled_median(a, random);
-    differences.push_back(resampled_median(b, random) / base - 1);
+    const double base = resampled(a, random);
+    differences.push_back(compare(base, resampled(b, random)));
   }
   std::ranges::sort(differences);
   const auto at = [&](double q) {
     return differences[static_cast<size_t>(q * static_cast<double>(differences.size() - 1))];
   };
-  return {spread(b).median / spread(a).median - 1, at(0.025), at(0.975)};
+  return {compare(summary(a), summary(b)), at(0.025), at(0.975)};
+}
+
+double ratio(double a, double b) { return b / a - 1; }
+double rest(double a, double b) { return b - a; }
+
+}  // namespace
+
+double mean(const std::vector<Piece>& pieces) {
+  double sum = 0;
+  double length = 0;
+  for (const Piece& piece : pieces) {
+    sum += piece.value * piece.length;
+    length += piece.length;
+  }
+  return sum / length;
+}
+
+Interval relative_difference(const std::vector<double>& a, const std::vector<double>& b, int draws,
+                             uint64_t seed) {
+  return interval(a, b, draws, seed, ratio);
+}
+
+Interval absolute_difference(const std::vector<double>& a, const std::vector<double>& b, int draws,
+                             uint64_t seed) {
+  return interval(a, b, draws, seed, rest);
+}
+
+Interval relative_difference(const std::vector<Piece>& a, const std::vector<Piece>& b, int draws,
+                             uint64_t seed) {
+  return interval(a, b, draws, seed, ratio);
+}
+
+Interval absolute_difference(const std::vector<Piece>& a, const std::vector<Piece>& b, int draws,
+                             uint64_t seed) {
+  return interval(a, b, draws, seed, rest);
 }
 
 }  // namespace stoker

@@ -21,15 +21,20 @@ nlohmann::json read_json(const std::string& path) {
 
 }  // namespace
 
-RunFiles read_run(const std::string& directory) {
+RunFiles read_run_so_far(const std::string& directory) {
   RunFiles run;
   run.directory = directory;
-  run.summary = read_json(run.path("summary.json"));
+  if (read_if_there(run.path("summary.json"))) run.summary = read_json(run.path("summary.json"));
   run.environment = read_json(run.path("environment.json"));
   run.config = read_if_there(run.path("config.yaml")).value_or("");
   run.steps = Table::read(run.path("steps.csv"));
   run.timeline = Table::read(run.path("timeline.csv"));
   return run;
+}
+
+RunFiles read_run(const std::string& directory) {
+  read_json(directory + "/summary.json");
+  return read_run_so_far(directory);
 }
 
 }  // namespace stoker

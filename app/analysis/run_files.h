@@ -23,4 +23,8 @@ struct RunFiles {
 // missing.
 RunFiles read_run(const std::string& directory);
 
+// The same for a run that was killed or is under way: its summary is null. Still an Error where
+// `directory` is no run's.
+RunFiles read_run_so_far(const std::string& directory);
+
 }  // namespace stoker

@@ -25,6 +25,8 @@ void add_bench_storage(CLI::App& bench, ExitCode& result);  // below `bench`
 void add_checkpoint(CLI::App& app, ExitCode& result);
 void add_sweep(CLI::App& app, ExitCode& result);
 void add_headspace(CLI::App& app, ExitCode& result);
+void add_report(CLI::App& app, ExitCode& result);
+void add_compare(CLI::App& app, ExitCode& result);
 void add_healthcheck(CLI::App& app, ExitCode& result);
 void add_doctor(CLI::App& app, ExitCode& result);
 void add_timelogger(CLI::App& app, ExitCode& result);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace stoker {
@@ -39,6 +40,32 @@ TEST(Bootstrap, intervals_hold_the_truth_as_often_as_they_say) {
     held += found.low <= 0 && found.high >= 0;
   }
   EXPECT_GE(held, 180);
+}
+
+TEST(Bootstrap, shares_are_subtracted) {
+  const Interval found = absolute_difference({0, 0, 0}, {0.25, 0.25, 0.25});
+  EXPECT_EQ(found.value, 0.25);
+  EXPECT_EQ(found.low, 0.25);
+  EXPECT_EQ(found.high, 0.25);
+}
+
+TEST(Bootstrap, pieces_count_by_their_length) {
+  EXPECT_DOUBLE_EQ(mean({{100, 1}, {0, 3}}), 25);
+  EXPECT_DOUBLE_EQ(relative_difference(std::vector<Piece>{{100, 1}, {0, 3}}, {{50, 2}}).value, 1);
+  EXPECT_DOUBLE_EQ(absolute_difference(std::vector<Piece>{{0.5, 2}}, {{0.25, 1}}).value, -0.25);
+}
+
+// Neighbours that resemble each other tell less than as many independent values.
+TEST(Bootstrap, blocks_widen_the_interval_of_a_slow_wave) {
+  std::vector<Piece> wave;
+  for (int i = 0; i < 64; ++i) {
+    wave.push_back({i % 16 < 8 ? 90.0 : 110.0, 1});
+  }
+  std::vector<Piece> shuffled = wave;
+  std::ranges::shuffle(shuffled, std::mt19937_64(3));
+  const auto width = [](const Interval& found) { return found.high - found.low; };
+  EXPECT_GT(width(relative_difference(wave, wave)),
+            1.3 * width(relative_difference(shuffled, shuffled)));
 }
 
 TEST(Bootstrap, is_a_function_of_its_arguments) {

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/analysis/bootstrap.h"
+#include "app/analysis/differences.h"
+#include "app/analysis/run_files.h"
+
+namespace stoker {
+
+// A figure of steps.csv: what it is in a window of a run.
+struct CompareMetric {
+  const char* name;
+  const char* column;
+  bool seconds;   // of the window, to be divided by its length
+  bool relative;  // differences are ratios - 1; else shares are subtracted
+  bool more_is_better;
+};
+const std::vector<CompareMetric>& compare_metrics();
+// Error(ExitCode::config) that lists them where there is none of that name.
+const CompareMetric& compare_metric(const std::string& name);
+
+enum class CompareVerdict { same, different, not_comparable };
+const char* to_string(CompareVerdict verdict);
+
+struct MetricComparison {
+  CompareMetric metric;
+  double a = 0;  // of the windows together, or the median of runs
+  double b = 0;
+  Interval difference;  // of b from a
+  size_t values_a = 0;
+  size_t values_b = 0;
+  double autocorrelation = 0;  // of neighbouring windows, the larger of both sides
+  CompareVerdict verdict = CompareVerdict::same;
+};
+
+struct Comparison {
+  std::vector<std::string> a;  // directories
+  std::vector<std::string> b;
+  CompareVerdict verdict = CompareVerdict::same;  // of the metric that was asked for
+  std::vector<std::string> reasons;               // why it is not comparable
+  std::vector<std::string> notes;                 // what one has to know to judge it
+  bool by_runs = false;                           // a run is one value; else each of its windows is
+  std::vector<MetricComparison> metrics;  // those that both sides have; the one asked for is first
+  std::vector<Difference> config;         // one value per side: all of its runs', joined
+  std::vector<Difference> environment;
+};
+
+// Runs against runs, neither empty. Windows are the rows of steps.csv, without the first of each
+// run (filling the pipeline, warming up); a figure is that of its windows together: sums are
+// divided, so that a rare stall counts for what it costs. With three runs or more on both sides
+// each run counts once. Windows of one run resemble each other and are drawn in blocks where there
+// are fewer.
+Comparison compare(const std::vector<RunFiles>& a, const std::vector<RunFiles>& b,
+                   const CompareMetric& metric);
+
+// Is b worse than a by more than `threshold` (0.05: 5 %, of a share: 5 points), with confidence, or
+// can that not be told as they are not comparable?
+bool misses(const Comparison& comparison, double threshold);
+
+nlohmann::json to_json(const Comparison& comparison);
+// For people, some lines.
+std::string to_text(const Comparison& comparison);
+
+}  // namespace stoker

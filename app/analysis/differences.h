@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/analysis/run_files.h"
+
+namespace stoker {
+
+// A tree's leaves by their dotted paths ("loader.workers", "metrics.sinks.0.type").
+using Leaves = std::map<std::string, std::string>;
+Leaves leaves(const nlohmann::json& tree);
+
+// What makes a run what it is: all but its name and directory.
+Leaves config_leaves(const RunFiles& run);
+// All but the command line, which names the configuration's file.
+Leaves environment_leaves(const RunFiles& run);
+
+// A place in which trees differ, with the value of each; absent where it has none.
+struct Difference {
+  std::string key;
+  std::vector<std::optional<std::string>> values;
+};
+std::vector<Difference> differences(const std::vector<Leaves>& trees);
+
+}  // namespace stoker

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace stoker {
+
+// The report's page without its data: a whole HTML document in UTF-8 that loads nothing and carries
+// its content security policy. Lives as long as the program. Any thread.
+std::string_view report_page();
+
+// The page with `data` in it: {kind: run|runs|sweep, version, ...} as run_page_data and sweep_page
+// make it. Whatever the texts in it are, they end no element; bytes that are no UTF-8 are replaced.
+std::string report_html(nlohmann::json data);
+
+}  // namespace stoker

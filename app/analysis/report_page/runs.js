@@ -1,0 +1,82 @@
+// Several runs side by side: the same charts with a line for each, and what differs between them.
+
+const FIGURES = [
+  ["status", "summary.status", "text"], ["held up", "summary.held_up.level", "level"],
+  ["images/s", "summary.images_per_s", "rate"], ["images/s, median window", "summary.images_per_s_windows.median", "rate"],
+  ["I/O share", "summary.io_share", "share", "threshold"], ["device idle", "summary.device.idle_ratio", "share", "threshold"],
+  ["AU", "summary.device.au", "share"], ["checkpoint stall", "segment_shares.checkpoint_stall", "share"],
+  ["steps", "summary.steps", "count"], ["wall time", "summary.wall_s", "span"], ["first batch after", "summary.first_batch_s", "seconds"],
+  ["loss", "summary.final_loss", "number"], ["top-1", "evaluation.top1", "share"],
+  ["checkpoints saved", "summary.checkpoints.saved", "count"], ["page cache", "summary.conditions.page_cache", "text"],
+  ["device", "summary.device.name", "text"], ["closure error", "summary.closure_error", "fine_share"],
+];
+
+function labelled(run, at) {
+  return make("span", { class: "who" }, make("span", { class: `swatch ${colourOf(at)}` }), run.label);
+}
+
+function heads(runs) {
+  return runs.map(labelled);
+}
+
+function figuresTable(report) {
+  const used = FIGURES.filter(([, key]) => report.runs.some((run) => look(run, key) !== undefined));
+  const tiers = tierNames(report.runs).flatMap((tier) => TRAFFIC
+    .filter(([field]) => report.runs.some((run) => run.tiers.some((one) => one.tier === tier && one[field])))
+    .map(([field]) => [`${tier}: ${field}`, ...report.runs.map((run, at) => {
+      const place = run.tiers.findIndex((one) => one.tier === tier && one[field]);
+      return place < 0 ? null : show(`runs.${at}.tiers.${place}.${field}.mb_per_s`, "megabytes_per_second");
+    })]));
+  return card("Figures", { class: "full" }, grid(["", ...heads(report.runs)], [...used.map(([label, key, format, kind]) => [label,
+    ...report.runs.map((_, at) => show(`runs.${at}.${key}`, format, kind ? { "data-threshold": "" } : {}))]), ...tiers]));
+}
+
+function differences(title, report, field) {
+  const rows = report.differences?.[field] ?? [];
+  if (rows.length === 0) return card(title, {}, make("p", { class: "none" }, "the same in all runs"));
+  return card(title, { class: rows.length > 4 ? "full" : "" }, grid(["", ...heads(report.runs)],
+    rows.map(({ key, values }) => [key, ...values.map((value) => (value === null ? null : words(value)))])));
+}
+
+// columns: by preference; the first that a run has is taken.
+function sideBySide(report, group, title, columns, look) {
+  const lines = report.runs.flatMap((run, at) => {
+    for (const [table, end, column, scale] of columns) {
+      const course = new Course(run[table], end);
+      if (course.has(column)) return [{ name: run.label, colour: colourOf(at), course, column, scale: scale?.(course) }];
+    }
+    return [];
+  });
+  return lines.length === 0 ? null : new CourseChart(group, title, lines, { ...look, legend: true, wide: true });
+}
+
+function comparedCharts(report, group) {
+  const chart = (title, columns, look) => sideBySide(report, group, title, columns, look);
+  const verbs = ["read", "write"].flatMap((verb) => [...new Set(report.runs.flatMap((run) => Object.keys(run.timeline ?? {})
+    .filter((name) => name.endsWith(`.${verb}_mb_per_s`) && run.timeline[name].some((value) => value > 0))))].map((column) => chart(
+    `${column.slice(0, -`.${verb}_mb_per_s`.length)}: ${verb}s, MB/s`, [["timeline", "t_s", column]], MB)));
+  const share = (column) => [["timeline", "t_s", column], ["steps", "wall_s", `${column}_s`,
+    (course) => (row) => 1 / (course.at("window_s", row) || 1)]];
+  return [
+    chart("Images/s", [["timeline", "t_s", "images_per_s"], ["steps", "wall_s", "images_per_s"]], { format: FORMATS.rate }),
+    chart("Waiting for data", share("data_wait"), { share: "whole" }),
+    chart("Device busy", [["timeline", "t_s", "device_busy"]], { share: "whole" }),
+    chart("Standing still for checkpoints", share("checkpoint_stall"), { share: "whole" }), ...verbs,
+    chart("Fill of the queue before the trainer", [["timeline", "t_s", "queue_fill"]], { share: "whole" }),
+    chart("CPU cores used", [["timeline", "t_s", "cpu_cores"]], { format: FORMATS.amount }),
+    chart("Loss", [["steps", "wall_s", "loss"]], { line: true, format: FORMATS.number }),
+  ].filter(Boolean);
+}
+
+function runsPage(report) {
+  const group = new CourseGroup();
+  const charts = comparedCharts(report, group);
+  const main = [section("pair", "Figures", figuresTable(report), differences("What differs in the configuration", report, "config"),
+    differences("What differs in the environment", report, "environment")),
+  section("charts", "Course of the runs", charts.map((chart) => chart.root)),
+  section("pair", "Storage", tierNames(report.runs).flatMap((name) => tierHistograms(report.runs, name))),
+  section("pair", "Conditions", report.runs.map((run, at) => conditions(run, `runs.${at}`))),
+  ...report.runs.map((run) => folded(`Configuration of ${run.label}`, make("pre", {}, run.config)))];
+  return { title: `${report.runs.length} runs`, chips: [...new Set(report.runs.flatMap((run) => runChips(run).map((one) => one.textContent)))]
+    .map((text) => chip(text, text.startsWith("emulated") ? "emulated" : "")), what: report.runs.map((run) => run.label), main, group };
+}

@@ -1,0 +1,91 @@
+#include "app/analysis/run_page.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/analysis/sweep_page.h"
+#include "app/analysis/thinned.h"
+#include "io/core/error.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+struct RunPage : testing::Test {
+  TemporaryDirectory root;
+  RunFiles run(const std::string& name, const std::string& config, const json& summary) {
+    if (!summary.is_null()) root.write(name + "/summary.json", summary.dump());
+    root.write(name + "/environment.json", "{}");
+    root.write(name + "/config.yaml", config);
+    root.write(name + "/steps.csv", "step,wall_s\n5,1.5\n");
+    return read_run_so_far(root / name);
+  }
+};
+
+TEST_F(RunPage, holds_what_the_run_left) {
+  const json summary = {{"wall_s", 8.0},
+                        {"segments_s", {{"checkpoint_stall", 2.0}}},
+                        {"storage", {{"a.b", {{"type", "posix"}}}}},
+                        {"evaluations", {{{"top1", 0.25}}, {{"top1", 0.5}}}}};
+  const json data = run_page_data({run("x", "run: {name: n}\n", summary)});
+  EXPECT_EQ(data["kind"], "run");
+  const json& one = data["runs"][0];
+  EXPECT_EQ(one["name"], "n");
+  EXPECT_EQ(one["label"], "n");
+  EXPECT_EQ(one["summary"], summary);
+  EXPECT_EQ(one["segment_shares"], json::parse(R"({"checkpoint_stall": 0.25})"));
+  EXPECT_EQ(one["evaluation"]["top1"], 0.5);
+  EXPECT_EQ(one["tiers"], json::parse(R"([{"tier": "a.b", "type": "posix"}])"));
+  EXPECT_EQ(one["steps"], json::parse(R"({"step": [5.0], "wall_s": [1.5]})"));
+}
+
+TEST_F(RunPage, a_run_without_a_summary_has_a_page_too) {
+  const json data = run_page_data({run("x", "run: {name: n}\n", nullptr)});
+  EXPECT_FALSE(data["runs"][0].contains("summary"));
+  EXPECT_TRUE(data["runs"][0]["tiers"].empty());
+}
+
+TEST_F(RunPage, runs_side_by_side_have_labels_of_their_own_and_differences) {
+  const RunFiles first = run("a/run", "loader: {type: sync}\n", nullptr);
+  const RunFiles second = run("b/run", "loader: {type: threaded}\n", nullptr);
+  const json data = run_page_data({first, second});
+  EXPECT_EQ(data["kind"], "runs");
+  EXPECT_EQ(data["runs"][0]["label"], "run 1");
+  EXPECT_EQ(data["runs"][1]["label"], "run 2");
+  EXPECT_EQ(data["differences"]["config"],
+            json::parse(R"([{"key": "loader.type", "values": ["sync", "threaded"]}])"));
+}
+
+TEST_F(RunPage, no_text_ends_an_element) {
+  const std::string hostile = "</script><!-- \xff";
+  const std::string page = run_page({run("x", "run: {}\n", {{"error", hostile}})});
+  EXPECT_EQ(page.find("</script><!--"), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script>\\u003c!-- \xef\xbf\xbd"), std::string::npos);
+  EXPECT_EQ(page.find("{{data}}"), std::string::npos);
+}
+
+TEST(SweepPage, of_another_schema_is_an_error) {
+  EXPECT_NE(error_of([] {
+              sweep_page({{"schema_version", 2}});
+            }).find("expected schema_version 1"),
+            std::string::npos);
+  EXPECT_NE(sweep_page({{"schema_version", 1}}).find("\"kind\":\"sweep\""), std::string::npos);
+}
+
+TEST_F(RunPage, rows_are_merged_by_what_they_are) {
+  root.write(
+      "t.csv",
+      "t_s,read_mb_per_s,data_wait_s,loss\n1,10,0.25,5\n2,20,0.5,\n3,30,,\n4,40,1,3\n5,,,\n");
+  const Table table = Table::read(root / "t.csv");
+  EXPECT_EQ(thinned(table, 3), json::parse(R"({"t_s": [2.0, 4.0, 5.0],
+      "read_mb_per_s": [15.0, 35.0, null], "data_wait_s": [0.75, 1.0, null], "loss": [5.0, 3.0, null]})"));
+  EXPECT_EQ(thinned(table, 5)["loss"], json::parse("[5.0, null, null, 3.0, null]"));
+  EXPECT_EQ(thinned(Table(), 5), json::object());
+}
+
+}  // namespace
+}  // namespace stoker
