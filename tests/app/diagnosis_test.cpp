@@ -109,7 +109,9 @@ TEST(Diagnosis, bad_samples_reports_and_measuring_are_listed_by_cost) {
   std::vector<std::string> names;
   for (size_t i = 0; i < found.findings.size(); ++i) {
     names.push_back(found.findings[i].resource);
-    if (i > 0) EXPECT_LE(found.findings[i].cost, found.findings[i - 1].cost);
+    if (i > 0) {
+      EXPECT_LE(found.findings[i].cost, found.findings[i - 1].cost);
+    }
   }
   EXPECT_EQ(names, (std::vector<std::string>{"decode", "reporting", "measuring", "bad_samples",
                                              "prefetch_depth"}));

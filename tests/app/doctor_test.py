@@ -68,7 +68,7 @@ CASES = {
     "one worker decodes": ({"decode"}, ["loader.workers=1", *decoder(30)]),
     "two workers decode, nothing ahead": ({"decode"}, [THREADED, *decoder(60)]),
     "decoding wants the cores": ({"decode", "cpu_contention"}, [
-        "device.step_ms=1", "decoder={size: 1500, resize: antialias}", "training.max_steps=25"]),
+        "device.step_ms=1", "decoder={type: turbojpeg, size: 1500, resize: antialias}", "training.max_steps=150"]),
     "loading in the trainer's thread": ({"no_prefetch"}, [
         SYNC, "loader.workers=8", "device.step_ms=40", *decoder(40), "training.max_steps=20"]),
     "a straggler in every batch": ({"no_prefetch"}, [
@@ -83,7 +83,7 @@ CASES = {
     "saves queue": ({"checkpoint_write"}, [slow(0.5), checkpoint("direct", snapshot="async", slots=1)]),
     "drains pile up": ({"checkpoint_drain"}, [slow(0.5), FAST, checkpoint("burst_buffer", fast="fast")]),
     "evaluation after every epoch": ({"evaluation"}, [
-        "device.type=cpu", "dataset.split={train_per_class: 1, test_per_class: 20}", "evaluation.every_epochs=1",
+        "device={type: cpu}", "dataset.split={train_per_class: 1, test_per_class: 20}", "evaluation.every_epochs=1",
         "training={epochs: 20}", "loader.batch_size=5"]),
     "steps of nothing": ({"host_overhead"}, [
         "device.step_ms=0.02", "loader.batch_size=1", "decoder.size=8", "training.max_steps=6000",

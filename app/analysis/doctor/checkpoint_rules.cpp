@@ -27,9 +27,9 @@ Saves saves_of(const nlohmann::json& checkpoints) {
   return {of("saved"), median("save_s"), median("drain_s"), of("flush_s"), of("drains_left")};
 }
 
-// Time from one save to the next.
+// Time from one save to the next, if none of them held training up.
 double interval_s(const Evidence& e, const Saves& saves) {
-  return e.wall_s / std::max(1.0, saves.saved);
+  return (e.wall_s - e.checkpoint_s) / std::max(1.0, saves.saved);
 }
 
 // every_steps so that a save, or a drain, of `needed_s` fits between two. Empty: the configuration
@@ -60,12 +60,11 @@ std::string fast_tier(const Evidence& e) {
 Finding stall(const Evidence& e, const Saves& saves) {
   const double cost = e.share(e.checkpoint_s), interval = interval_s(e, saves);
   Finding finding{"checkpoint_write", "", cost, {}, {}, "", gain_of(cost)};
-  finding.evidence = {
-      fmt::format("checkpoints held the device up for {:.1f} % of its {:.1f} s", 100 * cost,
-                  e.total_s),
-      fmt::format(
-          "{:.0f} sets, each durable {:.2f} s after it was begun (median), one every {:.2f} s",
-          saves.saved, saves.save_s, interval)};
+  finding.evidence = {fmt::format("checkpoints held the device up for {:.1f} % of its {:.1f} s",
+                                  100 * cost, e.total_s),
+                      fmt::format("{:.0f} sets, each durable {:.2f} s after it was begun (median), "
+                                  "with {:.2f} s of training between two",
+                                  saves.saved, saves.save_s, interval)};
   const bool direct = setting(e.config, "checkpoint.type") == "direct";
   const bool async = setting(e.config, "checkpoint.snapshot") == "async";
   const std::string fast = fast_tier(e);
@@ -93,8 +92,8 @@ Finding drain(const Evidence& e, const Saves& saves) {
   finding.evidence = {
       fmt::format("after the loop of {:.1f} s the run waited {:.1f} s for its drains", e.wall_s,
                   saves.flush_s),
-      fmt::format("a drain takes {:.2f} s (median), a set is saved every {:.2f} s", saves.drain_s,
-                  interval)};
+      fmt::format("a drain takes {:.2f} s (median), {:.2f} s of training lie between two sets",
+                  saves.drain_s, interval)};
   if (saves.left > 0) finding.evidence.push_back(fmt::format("{:.0f} were left over", saves.left));
   finding.overrides = rarer(e, saves.drain_s, interval);
   finding.advice = "save less often, or drain to a faster tier";

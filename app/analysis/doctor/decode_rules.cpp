@@ -9,10 +9,14 @@ namespace {
 
 constexpr double kBusyCores = 0.75;
 constexpr double kManyOthers = 0.25;  // of all cores
+constexpr double kHungry = 0.25;      // likewise; whoever wants them gets so much beside others
 constexpr int64_t kMoreWorkers = 4;
 
-double used_cores(const Evidence& e) {
-  return e.own_cores.value_or(e.cores) + e.others_cores.value_or(0);
+// Another worker would find a core, or does not want one: decoders may wait for something else.
+bool has_room(const Evidence& e) {
+  const double own = e.own_cores.value_or(e.cores);
+  return own < kHungry * e.cores || own + e.others_cores.value_or(0) < kBusyCores * e.cores ||
+         static_cast<double>(e.workers) < e.cores;
 }
 
 std::vector<std::string> decode_evidence(const Evidence& e) {
@@ -32,9 +36,9 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
 
 Findings decode_findings(const Evidence& e, double cost) {
   Finding finding{"decode", "", cost, decode_evidence(e), {}, "", gain_of(cost)};
-  if (used_cores(e) < kBusyCores * e.cores || static_cast<double>(e.workers) < e.cores) {
+  if (has_room(e)) {
     const auto workers = std::max(kMoreWorkers * e.workers, static_cast<int64_t>(e.cores));
-    finding.text = "Decoding holds the device up, and there are cores for more workers.";
+    finding.text = "Decoding holds the device up, and there is room for more workers.";
     finding.overrides = {fmt::format("loader.workers={}", workers)};
     if (e.loader == "sync") finding.overrides.emplace_back("loader.type=prefetched");
     return {finding};
