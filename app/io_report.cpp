@@ -27,11 +27,16 @@ json traffic_json(const Tally::Totals& total, double busy_s, const SizeCounts& s
   return result;
 }
 
-json tier_json(const TierMeter::State& tier) {
+// missed: the page cache was not as it should have been, so that reads say nothing of the tier.
+json tier_json(const TierMeter::State& tier, const std::string& missed) {
   const auto of = [&](TierOp op) { return tier.ops[static_cast<size_t>(op)]; };
   json result = {{"type", tier.type}, {"emulated", tier.emulated}, {"conditions", tier.conditions}};
   if (of(TierOp::read).count > 0) {
     result["reads"] = traffic_json(of(TierOp::read), tier.read_busy_s, tier.read_sizes);
+    if (!missed.empty()) {
+      result["reads"].erase("mb_per_s");
+      result["conditions"].push_back(missed);
+    }
   }
   if (of(TierOp::write).count > 0) {
     result["writes"] = traffic_json(of(TierOp::write), tier.write_busy_s, tier.write_sizes);
@@ -68,7 +73,8 @@ json held_up_json(Hub& hub) {
 
 json storage_json(const Hub& hub) {
   json result = json::object();
-  for (const TierMeter::State& tier : hub.tiers()) result[tier.name] = tier_json(tier);
+  const std::string missed = missed_page_cache(hub.run().state().cache);
+  for (const TierMeter::State& tier : hub.tiers()) result[tier.name] = tier_json(tier, missed);
   return result;
 }
 

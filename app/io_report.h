@@ -13,7 +13,8 @@ namespace stoker {
 nlohmann::json held_up_json(Hub& hub);
 
 // "storage": by tier what it is, its conditions, and reads and writes: number, bytes, busy_s (time
-// with at least one under way) and mb_per_s = bytes / busy_s, with histograms by latency and size.
+// with at least one under way) and mb_per_s = bytes / busy_s (absent for reads where
+// run.page_cache was missed), with histograms by latency and size.
 nlohmann::json storage_json(const Hub& hub);
 
 // "slowest_samples": {"read": [{key, epoch, index, bytes, seconds}], "decode": [...]} of the

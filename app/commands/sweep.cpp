@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/analysis/sweep_page.h"
 #include "app/commands/commands.h"
 #include "app/environment.h"
 #include "app/experiment_tree.h"
@@ -96,7 +97,7 @@ SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
 
 ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results) {
   for (const Finding& finding : judge(options, plan, results)) {
-    if (finding.verdict == Verdict::outside) return ExitCode::threshold;
+    if (finding.verdict == FindingVerdict::outside) return ExitCode::threshold;
   }
   for (const SweepRow& row : results.rows) {
     if (!row.ok()) return known_code(row.exit_code);
@@ -129,11 +130,14 @@ ExitCode sweep(const Arguments& arguments) {
     if (done) results.finished = now_utc();
   }
   directory.write(plan, results);
+  const nlohmann::json json = results_json(options, plan, results, path);
+  directory.write_file("report.html", sweep_page(json));
   if (arguments.json) {
-    fmt::print("{}\n", results_json(options, plan, results, path).dump());
+    fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{}results: {}, {}\n", results_text(options, plan, results),
-               directory.path("results.json"), directory.path("results.csv"));
+    fmt::print("{}results: {}, {}, {}\n", results_text(options, plan, results),
+               directory.path("report.html"), directory.path("results.json"),
+               directory.path("results.csv"));
   }
   return done ? outcome(options, plan, results) : stop.exit_code();
 }

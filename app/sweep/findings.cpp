@@ -90,8 +90,8 @@ class Judge {
   const SweepResults& results_;
 };
 
-Verdict verdict(const FindingOptions& statement, double measured) {
-  if (!statement.fitted.empty()) return Verdict::put_in;
+FindingVerdict verdict(const FindingOptions& statement, double measured) {
+  if (!statement.fitted.empty()) return FindingVerdict::put_in;
   bool holds = true;
   if (statement.published && statement.tolerance) {
     const double room = std::abs(*statement.published) * statement.tolerance->value;
@@ -99,20 +99,20 @@ Verdict verdict(const FindingOptions& statement, double measured) {
   }
   if (statement.at_most) holds = holds && measured <= *statement.at_most;
   if (statement.at_least) holds = holds && measured >= *statement.at_least;
-  return holds ? Verdict::within : Verdict::outside;
+  return holds ? FindingVerdict::within : FindingVerdict::outside;
 }
 
 }  // namespace
 
-const char* to_string(Verdict verdict) {
+const char* to_string(FindingVerdict verdict) {
   switch (verdict) {
-    case Verdict::within:
+    case FindingVerdict::within:
       return "within";
-    case Verdict::outside:
+    case FindingVerdict::outside:
       return "outside";
-    case Verdict::put_in:
+    case FindingVerdict::put_in:
       return "put in";
-    case Verdict::not_measured:
+    case FindingVerdict::not_measured:
       break;
   }
   return "not measured";
@@ -123,7 +123,7 @@ std::vector<Finding> judge(const SweepOptions& options, const SweepPlan& plan,
   const Judge judge(options, plan, results);
   std::vector<Finding> findings;
   for (const FindingOptions& statement : options.findings) {
-    Finding finding{statement, judge.measure(statement), Verdict::not_measured};
+    Finding finding{statement, judge.measure(statement), FindingVerdict::not_measured};
     if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
     findings.push_back(std::move(finding));
   }

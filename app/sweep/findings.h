@@ -10,8 +10,8 @@
 
 namespace stoker {
 
-enum class Verdict { within, outside, put_in, not_measured };
-const char* to_string(Verdict verdict);
+enum class FindingVerdict { within, outside, put_in, not_measured };
+const char* to_string(FindingVerdict verdict);
 
 // A statement and what came of it.
 struct Finding {
@@ -19,7 +19,7 @@ struct Finding {
   // From the medians of the repetitions; low and high are the least and the most that their
   // minima and maxima allow.
   std::optional<Interval> measured;
-  Verdict verdict = Verdict::not_measured;
+  FindingVerdict verdict = FindingVerdict::not_measured;
 };
 
 // All findings of the sweep. A statement about something that was fitted is "put in", whatever was

@@ -63,6 +63,7 @@ class EvidenceTest(unittest.TestCase):
         warm = self.train("run.page_cache=warm")["cache"]
         self.assertEqual((warm["wanted"], warm["resident_before"]), ("warm", 1.0))
         self.assertNotIn("missed", warm)
+        self.assertGreater(self.train("run.page_cache=warm")["storage"]["data"]["reads"]["mb_per_s"], 0)
         cold = self.train("run.page_cache=cold")["cache"]
         if "missed" in cold:  # this file system does not let go of its pages: the run says so
             self.assertGreater(cold["resident_before"], 0.05)
@@ -73,7 +74,10 @@ class EvidenceTest(unittest.TestCase):
     def test_a_run_that_cannot_be_cold_is_marked(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:  # a tmpfs has nowhere to evict to
             shutil.copytree(self.folder / "data", pathlib.Path(memory, "data"))
-            cache = self.train("run.page_cache=cold", f"storage.data.root={memory}/data")["cache"]
+            summary = self.train("run.page_cache=cold", f"storage.data.root={memory}/data")
+        cache, tier = summary["cache"], summary["storage"]["data"]
+        self.assertNotIn("mb_per_s", tier["reads"])
+        self.assertIn(cache["missed"], tier["conditions"])
         self.assertEqual(cache["resident_before"], 1.0)
         self.assertIn("run.page_cache is cold, but when the run began the page cache held 100 %", cache["missed"])
 

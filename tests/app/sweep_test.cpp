@@ -276,18 +276,18 @@ TEST_F(Judged, ratio) {
   EXPECT_DOUBLE_EQ(finding.measured->value, 50.0 / 15);
   EXPECT_DOUBLE_EQ(finding.measured->low, 40.0 / 20);
   EXPECT_DOUBLE_EQ(finding.measured->high, 60.0 / 10);
-  EXPECT_EQ(finding.verdict, Verdict::within);
-  EXPECT_EQ(only(std::string(kRatio) + ", published: 3, tolerance: 11%").verdict, Verdict::outside);
+  EXPECT_EQ(finding.verdict, FindingVerdict::within);
+  EXPECT_EQ(only(std::string(kRatio) + ", published: 3, tolerance: 11%").verdict, FindingVerdict::outside);
 }
 
 TEST_F(Judged, what_was_put_in_is_no_finding) {
   EXPECT_EQ(only(std::string(kRatio) + ", published: 9, fitted: queue_depth").verdict,
-            Verdict::put_in);
+            FindingVerdict::put_in);
 }
 
 TEST_F(Judged, value_with_limits_and_without_the_cost_of_nothing) {
-  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_most: 100").verdict, Verdict::within);
-  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_least: 100.1").verdict, Verdict::outside);
+  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_most: 100").verdict, FindingVerdict::within);
+  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_least: 100.1").verdict, FindingVerdict::outside);
   const Finding less = only(
       "of: {tier: ssd, loader.workers: 2}, over: {tier: hdd, loader.workers: 2}, less: {tier: hdd, "
       "loader.workers: 1}, at_least: 1");
@@ -301,7 +301,7 @@ TEST_F(Judged, spread_over_cells) {
   EXPECT_DOUBLE_EQ(finding.measured->value, 1);
   EXPECT_DOUBLE_EQ(finding.measured->low, 99.0 / 60 - 1);
   EXPECT_DOUBLE_EQ(finding.measured->high, 101.0 / 40 - 1);
-  EXPECT_EQ(finding.verdict, Verdict::within);
+  EXPECT_EQ(finding.verdict, FindingVerdict::within);
 }
 
 TEST_F(Judged, what_no_run_has_is_not_measured) {
