@@ -36,9 +36,11 @@ std::string identity_of(const EmulatedOptions& options, const std::string& name,
                         const Storage& inner) {
   const FileTree* files = inner.files();
   std::error_code ignored;
-  return fmt::format(
-      "{}\n{}{}", name, to_yaml(dump_struct(options)),
-      files == nullptr ? "" : std::filesystem::weakly_canonical(files->root(), ignored).string());
+  return fmt::format("{}\n{}{}", name, to_yaml(dump_struct(options)),
+                     files == nullptr ? ""
+                                      : std::filesystem::weakly_canonical(
+                                            std::filesystem::absolute(files->root()), ignored)
+                                            .string());
 }
 
 std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Storage& inner,

@@ -78,7 +78,8 @@ uint64_t tier_object(std::string_view path) { return XXH3_64bits(path.data(), pa
 TierDevice::TierDevice(TierCosts costs, std::shared_ptr<TierShare> share)
     : costs_(costs), longest_(longest(costs)), share_(std::move(share)) {}
 
-TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& operation) {
+TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& operation,
+                                        Clock::duration late) {
   const TierShare::Locked state(*share_);
   const double drawn = draw(costs_.latency_sigma, costs_.seed, state->operations++);
   double seek = 0;
@@ -90,16 +91,17 @@ TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& 
   }
   if (latency == 0) return {arrival, {}};
   const double ahead = longest_ * (costs_.queue_depth - 1) / costs_.queue_depth;
-  const int64_t begin = std::max(ns(arrival), state->slots_end - rounded(ahead));
+  const int64_t begin = std::max(ns(arrival), state->slots_end - rounded(ahead + ns(late)));
   const int64_t occupied = rounded(latency / costs_.queue_depth);
   state->slots_end = std::max(ns(arrival), state->slots_end) + occupied;
   state->slots_busy += occupied;
   return {time_of(begin + rounded(latency)), duration_of(seek / costs_.queue_depth)};
 }
 
-TierDevice::Piece TierDevice::transfer(TimePoint ready, Kind kind, uint64_t bytes,
-                                       Clock::duration arm) {
-  const bool writes = kind == Kind::write;
+TierDevice::Piece TierDevice::transfer(const Transfer& transfer) {
+  const bool writes = transfer.kind == Kind::write;
+  const uint64_t bytes = transfer.bytes;
+  const int64_t ready = ns(transfer.ready);
   const double bytes_per_ns = 1e-9 * (writes ? costs_.write_bytes_per_s : costs_.read_bytes_per_s);
   const double most = std::max(4096.0, bytes_per_ns * std::max(kPieceNs, longest_));
   // The last piece is no shorter than the others.
@@ -110,11 +112,12 @@ TierDevice::Piece TierDevice::transfer(TimePoint ready, Kind kind, uint64_t byte
   const int64_t alone =
       costs_.stream_bytes_per_s > 0 ? rounded(1e9 * amount / costs_.stream_bytes_per_s) : 0;
   const TierShare::Locked state(*share_);
-  const int64_t begin = std::max(ns(ready), state->pipe_end + rounded(ns(arm)));
-  state->pipe_end = begin + takes;
+  const int64_t begin =
+      std::max(ready, state->pipe_end + rounded(ns(transfer.arm) - ns(transfer.late)));
+  state->pipe_end = std::max(ready, state->pipe_end + rounded(ns(transfer.arm))) + takes;
   state->pipe_busy += takes;
   (writes ? state->bytes_written : state->bytes_read) += piece;
-  return {piece, time_of(std::max(begin + takes, ns(ready) + alone))};
+  return {piece, time_of(std::max(begin + takes, ready + alone))};
 }
 
 }  // namespace stoker

@@ -51,22 +51,28 @@ class TierDevice {
   TierDevice(TierCosts costs, std::shared_ptr<TierShare> share);
 
   // When an operation that arrives then has got through its latency, and for how long that kept
-  // the pipe empty.
+  // the pipe empty. late: how long ago it arrived, as its thread may have been late to ask; others
+  // who asked meanwhile are not before it.
   struct Admission {
     TimePoint ready;
     Clock::duration arm;
   };
-  Admission admit(TimePoint arrival, const TierOperation& operation);
+  Admission admit(TimePoint arrival, const TierOperation& operation, Clock::duration late = {});
 
-  // The next piece of a transfer that may begin at `ready`: how many of `bytes`, and when they have
-  // got through. To be asked for the next one not before that time, so that others get between.
-  // arm: of its admission, for the first piece.
+  // The next piece of a transfer: how many of its bytes, and when they have got through. To be
+  // asked for the next one not before that time, so that others get between.
+  struct Transfer {
+    TimePoint ready;  // when it may begin
+    TierOperation::Kind kind;
+    uint64_t bytes;
+    Clock::duration arm{};   // of its admission, for the first piece
+    Clock::duration late{};  // as above
+  };
   struct Piece {
     uint64_t bytes;
     TimePoint end;
   };
-  Piece transfer(TimePoint ready, TierOperation::Kind kind, uint64_t bytes,
-                 Clock::duration arm = {});
+  Piece transfer(const Transfer& transfer);
 
  private:
   const TierCosts costs_;

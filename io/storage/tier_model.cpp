@@ -20,7 +20,7 @@
 namespace stoker {
 namespace {
 
-// What a thread may be ahead after a longer stop.
+// What a thread makes good at most; the rest of a longer stop is told as an overrun.
 constexpr Clock::duration kMaxLate = std::chrono::milliseconds(20);
 // A wake-up costs as much: a shorter wait before the next part is left to the last sleep.
 constexpr Clock::duration kShort = std::chrono::microseconds(100);
@@ -39,10 +39,13 @@ TimePoint TierModel::wait_for_device(TimePoint arrival, const TierOperation& ope
   const auto sleep = [&](TimePoint time) {
     if (time - clock_.now() > kShort) clock_.sleep_until(time);
   };
-  auto [end, arm] = device_.admit(arrival, operation);
+  const auto late = [&](TimePoint time) {
+    return std::max(clock_.now() - time, Clock::duration{});
+  };
+  auto [end, arm] = device_.admit(arrival, operation, late(arrival));
   for (uint64_t left = operation.bytes; left > 0;) {
     sleep(end);
-    const TierDevice::Piece piece = device_.transfer(end, operation.kind, left, arm);
+    const TierDevice::Piece piece = device_.transfer({end, operation.kind, left, arm, late(end)});
     left -= piece.bytes;
     end = piece.end;
     arm = {};
@@ -59,8 +62,9 @@ void TierModel::finish(TimePoint begun, const TierOperation& operation) {
   if (modelled < done - late) overran(done - late - modelled);
   const TimePoint end = std::max(modelled, done - late);
   if (end > clock_.now()) clock_.sleep_until(end);
-  const Clock::duration now_late = std::clamp(clock_.now() - end, Clock::duration{}, kMaxLate);
-  own.store(now_late.count(), std::memory_order_relaxed);
+  const Clock::duration now_late = std::max(clock_.now() - end, Clock::duration{});
+  if (now_late > kMaxLate) overran(now_late - kMaxLate);
+  own.store(std::min(now_late, kMaxLate).count(), std::memory_order_relaxed);
 }
 
 void TierModel::overran(Clock::duration by) {

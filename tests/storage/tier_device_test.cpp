@@ -54,8 +54,8 @@ class Threads {
         event.arm = admission.arm;
         event.arrives = false;
       } else if (event.operation.bytes > 0) {
-        const auto piece = device.transfer(event.at, event.operation.kind, event.operation.bytes,
-                                           std::exchange(event.arm, Clock::duration{}));
+        const auto piece = device.transfer({event.at, event.operation.kind, event.operation.bytes,
+                                            std::exchange(event.arm, Clock::duration{})});
         event.operation.bytes -= piece.bytes;
         event.at = piece.end;
       } else {
@@ -215,19 +215,19 @@ TEST(TierDevice, a_short_operation_overtakes_the_latency_of_a_long_one) {
   const TimePoint quick = device.admit(kStart, {Kind::read, 1000}).ready;
   EXPECT_EQ(slow - kStart, 30ms);
   EXPECT_EQ(quick - kStart, 10ms);
-  EXPECT_EQ(device.transfer(quick, Kind::read, 1000).end - kStart, 11ms);
+  EXPECT_EQ(device.transfer({quick, Kind::read, 1000}).end - kStart, 11ms);
 }
 
 TEST(TierDevice, a_large_transfer_gives_way) {
   TierDevice device = device_of({.read_bytes_per_s = 100e6, .read_latency = 1ms});
-  const TierDevice::Piece first = device.transfer(kStart, Kind::read, 100'000'000);
+  const TierDevice::Piece first = device.transfer({kStart, Kind::read, 100'000'000});
   EXPECT_EQ(first.bytes, 200'000u);
   EXPECT_EQ(first.end - kStart, 2ms);
-  const TierDevice::Piece small = device.transfer(kStart, Kind::read, 1000);
+  const TierDevice::Piece small = device.transfer({kStart, Kind::read, 1000});
   EXPECT_EQ(small.end - kStart, 2010us);
-  EXPECT_EQ(device.transfer(first.end, Kind::read, 99'800'000).end - kStart, 4010us);
+  EXPECT_EQ(device.transfer({first.end, Kind::read, 99'800'000}).end - kStart, 4010us);
   // A rest that would be shorter than a piece goes with the last one.
-  EXPECT_EQ(device.transfer(first.end, Kind::read, 399'000).bytes, 399'000u);
+  EXPECT_EQ(device.transfer({first.end, Kind::read, 399'000}).bytes, 399'000u);
 }
 
 TEST(TierDevice, the_pipe_is_empty_while_the_arm_moves) {
@@ -238,8 +238,21 @@ TEST(TierDevice, the_pipe_is_empty_while_the_arm_moves) {
   EXPECT_EQ(one.ready - kStart, 9ms);
   EXPECT_EQ(two.ready - kStart, 9ms);
   EXPECT_EQ(one.arm, 2ms);  // of its 8 the sorted queue saves the others
-  EXPECT_EQ(device.transfer(one.ready, Kind::read, 1000, one.arm).end - kStart, 10ms);
-  EXPECT_EQ(device.transfer(two.ready, Kind::read, 1000, two.arm).end - kStart, 13ms);
+  EXPECT_EQ(device.transfer({one.ready, Kind::read, 1000, one.arm}).end - kStart, 10ms);
+  EXPECT_EQ(device.transfer({two.ready, Kind::read, 1000, two.arm}).end - kStart, 13ms);
+}
+
+TEST(TierDevice, who_asks_late_is_served_as_if_on_time) {
+  TierDevice device = device_of({.read_bytes_per_s = 1e6, .read_latency = 3ms});
+  const TimePoint on_time = device.admit(kStart + 5ms, {Kind::read, 1000}).ready;
+  EXPECT_EQ(on_time - kStart, 8ms);
+  // By a thread that should have asked 5 ms before.
+  EXPECT_EQ(device.admit(kStart, {Kind::read, 1000}, 5ms).ready - kStart, 6ms);
+  EXPECT_EQ(device.transfer({on_time, Kind::read, 1000}).end - kStart, 9ms);
+  EXPECT_EQ(device.transfer({kStart + 6ms, Kind::read, 1000, 0ms, 2ms}).end - kStart, 8ms);
+  // Nothing is given away: the next one waits for both.
+  EXPECT_EQ(device.transfer({kStart + 8ms, Kind::read, 1000}).end - kStart, 11ms);
+  EXPECT_EQ(device.admit(kStart + 8ms, {Kind::read, 1000}).ready - kStart, 14ms);
 }
 
 TEST(TierDevice, a_stream_has_its_own_bandwidth_and_leaves_the_rest_to_others) {
@@ -248,9 +261,9 @@ TEST(TierDevice, a_stream_has_its_own_bandwidth_and_leaves_the_rest_to_others) {
   costs.stream_bytes_per_s = 10e6;
   TierDevice device = device_of(costs);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(device.transfer(kStart, Kind::read, 10'000).end - kStart, 1ms);
+    EXPECT_EQ(device.transfer({kStart, Kind::read, 10'000}).end - kStart, 1ms);
   }
-  EXPECT_EQ(device.transfer(kStart, Kind::read, 10'000).end - kStart, 1100us);
+  EXPECT_EQ(device.transfer({kStart, Kind::read, 10'000}).end - kStart, 1100us);
 }
 
 TEST(TierDevice, drawn_latencies_have_the_mean_and_the_spread_that_were_given) {

@@ -87,7 +87,7 @@ TEST_F(Share, two_processes_share_the_bandwidth_of_one_device) {
     TimePoint now = Clock::now();
     for (int i = 0; i < 100; ++i) {
       const TimePoint ready = device.admit(now, {Kind::read, 1'000'000}).ready;
-      now = device.transfer(ready, Kind::read, 1'000'000).end;
+      now = device.transfer({ready, Kind::read, 1'000'000}).end;
     }
   };
   TierShare here("disk", directory.path());
