@@ -69,8 +69,9 @@ json run_json(const RunFiles& run, const std::string& label) {
   const double wall = run.summary.value("wall_s", 0.0);
   value["segment_shares"] = shares(run.summary.value("segments_s", json::object()), wall);
   const json device = run.summary.value("device", json::object());
-  value["idle_shares"] =
-      shares(device.value("idle_s_by_cause", json::object()), device.value("observed_s", 0.0));
+  json parts = device.value("idle_s_by_cause", json::object());
+  if (device.contains("busy_s")) parts["busy"] = device["busy_s"];
+  value["device_shares"] = shares(parts, device.value("observed_s", 0.0));
   const json evaluations = run.summary.value("evaluations", json::array());
   if (!evaluations.empty()) value["evaluation"] = evaluations.back();
   return value;

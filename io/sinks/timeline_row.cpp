@@ -68,6 +68,7 @@ void add_block_layer(Fields& out, const TimelineMoment& from, const TimelineMome
 
 void add_device(Fields& out, const DeviceTime& from, const DeviceTime& to) {
   const double observed = to.observed - from.observed;
+  out.push_back({"device_observed_s", observed});
   out.push_back({"device_busy", per(to.busy - from.busy, observed)});
   for (size_t i = 0; i < kIdleCauses; ++i) {
     out.push_back({std::string("idle_") + idle_cause_name(static_cast<IdleCause>(i)),

@@ -162,6 +162,8 @@ def check_timeline(run):
         assert math.isclose(counted["mb_per_s"], 1e-6 * counted["bytes"] / counted["busy_s"])
         assert sum(counted["latency"]["counts"]) == sum(counted["size"]["counts"]) == counted["count"]
     assert math.isclose(whole("images_per_s"), summary["images"], rel_tol=0.01)
+    busy = sum((row["device_busy"] or 0) * row["device_observed_s"] for row in rows)
+    assert math.isclose(busy, summary["device"]["busy_s"], rel_tol=0.01), (busy, summary["device"])
     for segment, seconds in summary["segments_s"].items():
         assert abs(whole(segment) - seconds) <= 0.05 * summary["wall_s"], (segment, whole(segment), seconds)
     read = summary["slowest_samples"]["read"]

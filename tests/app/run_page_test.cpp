@@ -27,10 +27,12 @@ struct RunPage : testing::Test {
 };
 
 TEST_F(RunPage, holds_what_the_run_left) {
-  const json summary = {{"wall_s", 8.0},
-                        {"segments_s", {{"checkpoint_stall", 2.0}}},
-                        {"storage", {{"a.b", {{"type", "posix"}}}}},
-                        {"evaluations", {{{"top1", 0.25}}, {{"top1", 0.5}}}}};
+  const json summary = {
+      {"wall_s", 8.0},
+      {"segments_s", {{"checkpoint_stall", 2.0}}},
+      {"storage", {{"a.b", {{"type", "posix"}}}}},
+      {"device", {{"observed_s", 4.0}, {"busy_s", 3.0}, {"idle_s_by_cause", {{"data", 1.0}}}}},
+      {"evaluations", {{{"top1", 0.25}}, {{"top1", 0.5}}}}};
   const json data = run_page_data({run("x", "run: {name: n}\n", summary)});
   EXPECT_EQ(data["kind"], "run");
   const json& one = data["runs"][0];
@@ -38,6 +40,7 @@ TEST_F(RunPage, holds_what_the_run_left) {
   EXPECT_EQ(one["label"], "n");
   EXPECT_EQ(one["summary"], summary);
   EXPECT_EQ(one["segment_shares"], json::parse(R"({"checkpoint_stall": 0.25})"));
+  EXPECT_EQ(one["device_shares"], json::parse(R"({"busy": 0.75, "data": 0.25})"));
   EXPECT_EQ(one["evaluation"]["top1"], 0.5);
   EXPECT_EQ(one["tiers"], json::parse(R"([{"tier": "a.b", "type": "posix"}])"));
   EXPECT_EQ(one["steps"], json::parse(R"({"step": [5.0], "wall_s": [1.5]})"));
@@ -61,7 +64,8 @@ TEST_F(RunPage, runs_side_by_side_have_labels_of_their_own_and_differences) {
 }
 
 TEST_F(RunPage, no_text_ends_an_element) {
-  const std::string hostile = "</script><!-- \xff";
+  const std::string hostile = "</script><!-- ";
+  root.write("x/overrides", hostile + "\xff");
   const std::string page = run_page({run("x", "run: {}\n", {{"error", hostile}})});
   EXPECT_EQ(page.find("</script><!--"), std::string::npos);
   EXPECT_NE(page.find("\\u003c/script>\\u003c!-- \xef\xbf\xbd"), std::string::npos);

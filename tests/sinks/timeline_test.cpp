@@ -76,6 +76,7 @@ TEST_F(Row, the_device_is_what_was_observed) {
   to.run.totals.device.busy = 3;
   to.run.totals.device.idle = {1, 0, 0, 0};
   EXPECT_EQ(value("device_busy"), 0.75);
+  EXPECT_EQ(value("device_observed_s"), 4.0);
   EXPECT_EQ(value("idle_data"), 0.25);
 }
 
@@ -109,7 +110,9 @@ TEST(Timeline, rows_begin_with_the_loop_and_are_whole_at_once) {
   std::istringstream text(rig.run.read("timeline.csv"));
   std::string header;
   std::getline(text, header);
-  EXPECT_TRUE(header.starts_with("t_s,unix_s,images_per_s,device_busy,idle_data,")) << header;
+  EXPECT_TRUE(
+      header.starts_with("t_s,unix_s,images_per_s,device_observed_s,device_busy,idle_data,"))
+      << header;
   const auto names = std::ranges::count(header, ',');
   double before = 0;
   double megabytes = 0;

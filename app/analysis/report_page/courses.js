@@ -1,9 +1,28 @@
 // Charts over the time of a run, or of several: they share time and cursor.
 
-// What is known when a step has ended is of all the time since the one before.
-function filledBack(values) {
-  let next = null;
-  return values.map((_, at) => values[values.length - 1 - at]).map((value) => (next = value ?? next)).reverse();
+// The device's time becomes known when a step has ended: in row k, values of the next lengths[k] seconds. They are
+// put where they belong, in rows that end at t; null: not known.
+function spread(values, lengths, t) {
+  const pieces = [];
+  let end = 0;
+  values.forEach((value, row) => {
+    const begin = end;
+    end += lengths[row] ?? 0;
+    if (value != null) pieces.push({ begin, end, value });
+  });
+  let first = 0;
+  return t.map((to, row) => {
+    const from = row === 0 ? 0 : t[row - 1];
+    let sum = 0;
+    let known = 0;
+    while (first < pieces.length && pieces[first].end <= from) ++first;
+    for (let at = first; at < pieces.length && pieces[at].begin < to; ++at) {
+      const part = Math.min(to, pieces[at].end) - Math.max(from, pieces[at].begin);
+      sum += part * pieces[at].value;
+      known += part;
+    }
+    return known > 0 ? sum / known : null;
+  });
 }
 
 // Columns of equal length; `end` names the one with the end of each piece, in seconds of the loop.
@@ -12,8 +31,11 @@ class Course {
     this.table = table ?? {};
     this.t = this.table[end] ?? [];
     this.begins = this.t.map((_, row) => (row === 0 ? 0 : this.t[row - 1]));
-    for (const name of Object.keys(this.table)) {
-      if (name === "device_busy" || name.startsWith("idle_")) this.table[name] = filledBack(this.table[name]);
+    if (table?.device_observed_s) {
+      this.table = { ...table };
+      for (const name of Object.keys(table).filter((column) => column === "device_busy" || column.startsWith("idle_"))) {
+        this.table[name] = spread(table[name], table.device_observed_s, this.t);
+      }
     }
   }
 

@@ -55,6 +55,7 @@ function facts(rows) {
 // A tree of values as [[path, text]].
 function flat(value, path = "") {
   if (value === null || typeof value !== "object") return [[path, value === null ? "" : String(value)]];
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return [[path, value.join(" ")]];
   return Object.entries(value).flatMap(([name, child]) => flat(child, path ? `${path}.${name}` : name));
 }
 

@@ -105,7 +105,7 @@ function ledgerCharts(run, group, base) {
     ...(fine ? { course: timeline, column: name } : { course: steps, column: `${name}_s`, scale: window }) }));
   const stack = { stacked: true, thresholds: true, wide: true };
   const causes = CAUSES.map((name) => ({ name, colour: CAUSE_COLOURS[name], course: timeline, column: `idle_${name}`,
-    exact: `${base}.idle_shares.${name}` }));
+    exact: `${base}.device_shares.${name}` }));
   const idle = timeline.has("idle_data") ? causes
     : [{ name: "device idle", colour: "line", course: steps, column: "device_idle" }];
   return [new CourseChart(group, "Where the step goes", segments, { ...stack, share: "whole" }),
@@ -114,7 +114,7 @@ function ledgerCharts(run, group, base) {
 
 const MB = { format: (value) => FORMATS.megabytes_per_second(value), wide: true, legend: true };
 
-function trafficCharts(run, group) {
+function trafficCharts(run, group, base) {
   const timeline = new Course(run.timeline, "t_s");
   const names = Object.keys(run.timeline ?? {}).filter((name) => run.timeline[name].some((value) => value > 0));
   const of = (verb) => names.filter((name) => name.endsWith(`.${verb}_mb_per_s`)).map((column, at) => ({
@@ -125,7 +125,8 @@ function trafficCharts(run, group) {
   return [new CourseChart(group, "Reads by tier, MB/s", of("read"), MB), new CourseChart(group, "Writes by tier, MB/s", of("write"), MB),
     new CourseChart(group, "Block layer, MB/s", block, MB),
     new CourseChart(group, "CPU and device busy", [{ name: "CPUs of the machine", colour: "c0", course: timeline, column: "system_cpu_busy" },
-      { name: "device", colour: "c1", course: timeline, column: "device_busy" }], { share: "whole", wide: true })];
+      { name: "device", colour: "c1", course: timeline, column: "device_busy",
+      exact: `${base}.device_shares.busy` }], { share: "whole", wide: true })];
 }
 
 function progressCharts(run, group) {
@@ -157,7 +158,7 @@ function runPage(report) {
   const [run] = report.runs;
   const base = "runs.0";
   const group = new CourseGroup();
-  const charts = [...ledgerCharts(run, group, base), ...trafficCharts(run, group), ...progressCharts(run, group)]
+  const charts = [...ledgerCharts(run, group, base), ...trafficCharts(run, group, base), ...progressCharts(run, group)]
     .filter((chart) => chart.lines.length > 0);
   const main = [headline(run, base), runFigures(run, base),
     section("charts", "Course of the run", charts.map((chart) => chart.root)),

@@ -38,20 +38,23 @@ function differences(title, report, field) {
     rows.map(({ key, values }) => [key, ...values.map((value) => (value === null ? null : words(value)))])));
 }
 
-// columns: by preference; the first that a run has is taken.
-function sideBySide(report, group, title, columns, look) {
+const hasValue = (run, key) => look(run, key) !== undefined;
+
+// columns: by preference; the first that a run has is taken. exact: where a run has the share of the whole.
+function sideBySide(report, group, title, columns, settings, exact) {
   const lines = report.runs.flatMap((run, at) => {
     for (const [table, end, column, scale] of columns) {
       const course = new Course(run[table], end);
-      if (course.has(column)) return [{ name: run.label, colour: colourOf(at), course, column, scale: scale?.(course) }];
+      if (course.has(column)) return [{ name: run.label, colour: colourOf(at), course, column, scale: scale?.(course),
+        exact: exact && hasValue(run, exact) ? `runs.${at}.${exact}` : undefined }];
     }
     return [];
   });
-  return lines.length === 0 ? null : new CourseChart(group, title, lines, { ...look, legend: true, wide: true });
+  return lines.length === 0 ? null : new CourseChart(group, title, lines, { ...settings, legend: true, wide: true });
 }
 
 function comparedCharts(report, group) {
-  const chart = (title, columns, look) => sideBySide(report, group, title, columns, look);
+  const chart = (title, columns, settings, exact) => sideBySide(report, group, title, columns, settings, exact);
   const verbs = ["read", "write"].flatMap((verb) => [...new Set(report.runs.flatMap((run) => Object.keys(run.timeline ?? {})
     .filter((name) => name.endsWith(`.${verb}_mb_per_s`) && run.timeline[name].some((value) => value > 0))))].map((column) => chart(
     `${column.slice(0, -`.${verb}_mb_per_s`.length)}: ${verb}s, MB/s`, [["timeline", "t_s", column]], MB)));
@@ -59,9 +62,9 @@ function comparedCharts(report, group) {
     (course) => (row) => 1 / (course.at("window_s", row) || 1)]];
   return [
     chart("Images/s", [["timeline", "t_s", "images_per_s"], ["steps", "wall_s", "images_per_s"]], { format: FORMATS.rate }),
-    chart("Waiting for data", share("data_wait"), { share: "whole" }),
-    chart("Device busy", [["timeline", "t_s", "device_busy"]], { share: "whole" }),
-    chart("Standing still for checkpoints", share("checkpoint_stall"), { share: "whole" }), ...verbs,
+    chart("Waiting for data", share("data_wait"), { share: "whole" }, "segment_shares.data_wait"),
+    chart("Device busy", [["timeline", "t_s", "device_busy"]], { share: "whole" }, "device_shares.busy"),
+    chart("Standing still for checkpoints", share("checkpoint_stall"), { share: "whole" }, "segment_shares.checkpoint_stall"), ...verbs,
     chart("Fill of the queue before the trainer", [["timeline", "t_s", "queue_fill"]], { share: "whole" }),
     chart("CPU cores used", [["timeline", "t_s", "cpu_cores"]], { format: FORMATS.amount }),
     chart("Loss", [["steps", "wall_s", "loss"]], { line: true, format: FORMATS.number }),
