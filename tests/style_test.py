@@ -158,6 +158,18 @@ def check_interfaces(problem):
                                     f"at most {MAX_METHODS}")
 
 
+def check_one_definition(problem):
+    """Two types of one name and namespace are one to the linker: it mixes their functions, and says nothing."""
+    first = {}
+    for path in files(["app", "io", "models"], ".h"):
+        code = code_only(path.read_text())
+        for match in re.finditer(r"^(?:struct|class|enum class|union) (\w+)(?![\w<])[^;{(<]*\{", code, re.MULTILINE):
+            other = first.setdefault(match.group(1), name(path))
+            if other != name(path):
+                line = code.count("\n", 0, match.start()) + 1
+                problem(path, line, f"{match.group(1)} is the name of a type of {other}, too")
+
+
 def check_registrations(problem):
     """type: tar_shards is found in tar_shards.cpp (a file may register a variant beside it)."""
     for path in files(["app", "io", "models"], ".cpp"):
@@ -214,8 +226,8 @@ def main():
         problems.append(f"{name(path)}:{line}: {text}")
 
     median, count = check_sizes(problem)
-    for check in (check_includes, check_seam, check_interfaces, check_registrations,
-                  check_promises, check_abi):
+    for check in (check_includes, check_seam, check_interfaces, check_one_definition,
+                  check_registrations, check_promises, check_abi):
         check(problem)
     print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
                                 f"{len(problems)} violations"]))

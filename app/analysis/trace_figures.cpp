@@ -165,13 +165,13 @@ std::map<std::string, double> by_name(const TraceFigures& figures) {
   for (const auto& [name, time] : figures.segments_s) result["segments_s." + name] = time;
   for (const auto& [name, tier] : figures.tiers) {
     const TraceTransfers& reads = tier.reads;
-    const std::string of = "storage." + name + ".";
+    const std::string of = "storage." + name + ".reads.";
     if (reads.count == 0) continue;
-    result[of + "reads"] = static_cast<double>(reads.count);
-    result[of + "read_bytes"] = static_cast<double>(reads.bytes);
-    result[of + "read_busy_s"] = reads.busy_s;
+    result[of + "count"] = static_cast<double>(reads.count);
+    result[of + "bytes"] = static_cast<double>(reads.bytes);
+    result[of + "busy_s"] = reads.busy_s;
     if (reads.busy_s > 0) {
-      result[of + "read_mb_per_s"] = 1e-6 * static_cast<double>(reads.bytes) / reads.busy_s;
+      result[of + "mb_per_s"] = 1e-6 * static_cast<double>(reads.bytes) / reads.busy_s;
     }
   }
   return result;
@@ -204,8 +204,8 @@ std::map<std::string, double> by_name(const nlohmann::json& summary) {
   }
   take(object("checkpoints"), "drained", "checkpoints.drained");
   for (const auto& [name, tier] : object("storage").items()) {
-    for (const char* figure : {"reads", "read_bytes", "read_busy_s", "read_mb_per_s"}) {
-      take(tier, figure, fmt::format("storage.{}.{}", name, figure));
+    for (const char* figure : {"count", "bytes", "busy_s", "mb_per_s"}) {
+      take(object_if_there(tier, "reads"), figure, fmt::format("storage.{}.reads.{}", name, figure));
     }
   }
   return result;

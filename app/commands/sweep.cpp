@@ -96,7 +96,7 @@ SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
 }
 
 ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results) {
-  for (const Finding& finding : judge(options, plan, results)) {
+  for (const SweepFinding& finding : judge(options, plan, results)) {
     if (finding.verdict == FindingVerdict::outside) return ExitCode::threshold;
   }
   for (const SweepRow& row : results.rows) {

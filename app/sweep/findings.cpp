@@ -118,19 +118,19 @@ const char* to_string(FindingVerdict verdict) {
   return "not measured";
 }
 
-std::vector<Finding> judge(const SweepOptions& options, const SweepPlan& plan,
+std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
                            const SweepResults& results) {
   const Judge judge(options, plan, results);
-  std::vector<Finding> findings;
+  std::vector<SweepFinding> findings;
   for (const FindingOptions& statement : options.findings) {
-    Finding finding{statement, judge.measure(statement), FindingVerdict::not_measured};
+    SweepFinding finding{statement, judge.measure(statement), FindingVerdict::not_measured};
     if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
     findings.push_back(std::move(finding));
   }
   return findings;
 }
 
-nlohmann::json finding_json(const Finding& finding) {
+nlohmann::json finding_json(const SweepFinding& finding) {
   nlohmann::json value = to_json(dump_struct(finding.statement));
   std::erase_if(value.get_ref<nlohmann::json::object_t&>(),
                 [](const auto& entry) { return entry.second == ""; });

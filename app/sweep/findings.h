@@ -14,7 +14,7 @@ enum class FindingVerdict { within, outside, put_in, not_measured };
 const char* to_string(FindingVerdict verdict);
 
 // A statement and what came of it.
-struct Finding {
+struct SweepFinding {
   FindingOptions statement;
   // From the medians of the repetitions; low and high are the least and the most that their
   // minima and maxima allow.
@@ -24,9 +24,9 @@ struct Finding {
 
 // All findings of the sweep. A statement about something that was fitted is "put in", whatever was
 // measured.
-std::vector<Finding> judge(const SweepOptions& options, const SweepPlan& plan,
+std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
                            const SweepResults& results);
 
-nlohmann::json finding_json(const Finding& finding);
+nlohmann::json finding_json(const SweepFinding& finding);
 
 }  // namespace stoker

@@ -12,9 +12,9 @@ const std::string& plain_scalar(const Section& at) {
   return at.node().scalar;
 }
 
-Axis read_axis(const Section& at) {
+SweepAxis read_axis(const Section& at) {
   const Node& node = at.node();
-  Axis axis;
+  SweepAxis axis;
   axis.at = node.at;
   if (node.kind == Node::Kind::sequence) {
     for (size_t i = 0; i < node.items.size(); ++i) {
@@ -37,7 +37,7 @@ Node list_of(const std::vector<std::string>& texts) {
   return Field<std::vector<std::string>>::dump(texts);
 }
 
-std::vector<std::string> names_of(const Axis& axis) {
+std::vector<std::string> names_of(const SweepAxis& axis) {
   std::vector<std::string> names;
   for (const AxisValue& value : axis.values) names.push_back(value.name);
   return names;
@@ -45,21 +45,21 @@ std::vector<std::string> names_of(const Axis& axis) {
 
 }  // namespace
 
-size_t Axis::find(const std::string& name) const {
+size_t SweepAxis::find(const std::string& name) const {
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].name == name) return i;
   }
   return std::string::npos;
 }
 
-const Axis* SweepMatrix::find(const std::string& key) const {
-  const auto found = std::ranges::find_if(axes, [&](const Axis& axis) { return axis.key == key; });
+const SweepAxis* SweepMatrix::find(const std::string& key) const {
+  const auto found = std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.key == key; });
   return found == axes.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> SweepMatrix::keys() const {
   std::vector<std::string> result;
-  for (const Axis& axis : axes) result.push_back(axis.key);
+  for (const SweepAxis& axis : axes) result.push_back(axis.key);
   return result;
 }
 
@@ -67,7 +67,7 @@ void Field<SweepMatrix>::read(const Section& at, SweepMatrix& out, Limits) {
   if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping of axes");
   for (const Node::Entry& entry : at.node().entries) {
     const Section section = at.child(entry.key, entry.value);
-    Axis axis = read_axis(section);
+    SweepAxis axis = read_axis(section);
     axis.key = entry.key;
     for (size_t i = 0; i < axis.values.size(); ++i) {
       AxisValue& value = axis.values[i];
@@ -83,7 +83,7 @@ void Field<SweepMatrix>::read(const Section& at, SweepMatrix& out, Limits) {
 
 Node Field<SweepMatrix>::dump(const SweepMatrix& value) {
   Node node = Node::map();
-  for (const Axis& axis : value.axes) {
+  for (const SweepAxis& axis : value.axes) {
     Node variants = Node::map();
     for (const AxisValue& one : axis.values) {
       variants.entries.push_back({one.name, {}, list_of(one.settings)});
@@ -107,7 +107,7 @@ bool CellPattern::fixes(const std::string& axis) const {
 
 void CellPattern::check(const SweepMatrix& matrix, const Section& section) const {
   for (const Term& term : terms) {
-    const Axis* axis = matrix.find(term.axis);
+    const SweepAxis* axis = matrix.find(term.axis);
     if (axis == nullptr) {
       section.fail_at(term.at, "'" + term.axis + "' is no axis of the matrix" +
                                    suggestion(term.axis, matrix.keys()));
@@ -174,7 +174,7 @@ Node Field<AxisNames>::dump(const AxisNames& value) {
 
 std::string text(const SweepMatrix& matrix, const Coordinates& cell) {
   std::string result;
-  for (const Axis& axis : matrix.axes) {
+  for (const SweepAxis& axis : matrix.axes) {
     result += (result.empty() ? "" : " ") + axis.key + "=" + cell.at(axis.key);
   }
   return result;

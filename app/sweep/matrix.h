@@ -15,7 +15,7 @@ struct AxisValue {
   std::vector<std::string> settings;
 };
 
-struct Axis {
+struct SweepAxis {
   std::string key;
   std::vector<AxisValue> values;
   Position at;
@@ -27,8 +27,8 @@ struct Axis {
 // The axes in the order of the file. In YAML an axis is a key of the experiment with a list of
 // scalars, or a name with named variants, each a list of settings.
 struct SweepMatrix {
-  std::vector<Axis> axes;
-  const Axis* find(const std::string& key) const;
+  std::vector<SweepAxis> axes;
+  const SweepAxis* find(const std::string& key) const;
   std::vector<std::string> keys() const;
 };
 template <>
@@ -38,7 +38,7 @@ struct Field<SweepMatrix> {
   static std::string type() { return "axes"; }
 };
 
-// Axis -> value, in names.
+// SweepAxis -> value, in names.
 using Coordinates = std::map<std::string, std::string>;
 
 // Some cells: {tier: hdd, loader.workers: [1, 2]}. Empty: all.

@@ -43,7 +43,7 @@ SweepRow read_row(const json& value) {
 
 json axes_json(const SweepMatrix& matrix) {
   json axes = json::array();
-  for (const Axis& axis : matrix.axes) {
+  for (const SweepAxis& axis : matrix.axes) {
     json names = json::array();
     for (const AxisValue& value : axis.values) names.push_back(value.name);
     axes.push_back({{"key", axis.key}, {"values", std::move(names)}});
@@ -126,7 +126,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
   for (const PlotOptions& plot : options.plots) {
     value["plots"].push_back(plot_json(options, plot, plan, results, directory));
   }
-  for (const Finding& finding : judge(options, plan, results)) {
+  for (const SweepFinding& finding : judge(options, plan, results)) {
     value["findings"].push_back(finding_json(finding));
   }
   return value;
@@ -169,12 +169,12 @@ std::string results_csv(const SweepOptions& options, const SweepResults& results
     for (const auto& [name, value] : row.figures) names.insert(name);
   }
   std::string text;
-  for (const Axis& axis : options.matrix.axes) text += csv_field(axis.key) + ",";
+  for (const SweepAxis& axis : options.matrix.axes) text += csv_field(axis.key) + ",";
   text += "repeat,status,exit_code,seconds";
   for (const std::string& name : names) text += "," + csv_field(name);
   text += "\n";
   for (const SweepRow& row : results.rows) {
-    for (const Axis& axis : options.matrix.axes) text += csv_field(row.cell.at(axis.key)) + ",";
+    for (const SweepAxis& axis : options.matrix.axes) text += csv_field(row.cell.at(axis.key)) + ",";
     text += fmt::format("{},{},{},{:.3f}", row.repeat, row.ok() ? "ok" : "failed", row.exit_code,
                         row.seconds);
     for (const std::string& name : names) {

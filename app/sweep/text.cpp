@@ -46,7 +46,7 @@ std::string cells_text(const SweepOptions& options, const SweepPlan& plan,
   lines[0].insert(lines[0].end(), figures.begin(), figures.end());
   for (const SweepCell& cell : plan.cells) {
     std::vector<std::string> line;
-    for (const Axis& axis : options.matrix.axes) line.push_back(cell.at.at(axis.key));
+    for (const SweepAxis& axis : options.matrix.axes) line.push_back(cell.at.at(axis.key));
     const auto good = std::ranges::count_if(
         results.rows, [&](const SweepRow& row) { return row.ok() && row.cell == cell.at; });
     line.push_back(std::to_string(good));
@@ -70,9 +70,9 @@ std::string expected_text(const FindingOptions& statement) {
   return text;
 }
 
-std::string findings_text(const std::vector<Finding>& findings) {
+std::string findings_text(const std::vector<SweepFinding>& findings) {
   std::string text;
-  for (const Finding& finding : findings) {
+  for (const SweepFinding& finding : findings) {
     const FindingOptions& statement = finding.statement;
     text += fmt::format("  {:<12} {}: ", to_string(finding.verdict), statement.name);
     if (finding.measured) {

@@ -30,7 +30,7 @@ const char* to_string(TierOp op) {
   return "other";
 }
 
-void TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
+TimePoint TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
   const TimePoint end = Clock::now();
   Tallies& here = tallies_.here();
   here.ops[static_cast<size_t>(op)].add(end - begin, bytes);
@@ -40,6 +40,7 @@ void TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   tracer_.record({to_string(op), "storage", begin, end, bytes, -1, name_.c_str()});
+  return end;
 }
 
 void TierMeter::failed(TierOp op, int errno_value) {
@@ -47,16 +48,16 @@ void TierMeter::failed(TierOp op, int errno_value) {
   ++errors_[{op, errno_value}];
 }
 
-void TierMeter::begin(TierOp op, TimePoint now) {
+void TierMeter::begin(TierOp op, TimePoint begin) {
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  if (op == TierOp::read) reading_.begin(now);
-  if (op == TierOp::write) writing_.begin(now);
+  if (op == TierOp::read) reading_.begin(begin);
+  if (op == TierOp::write) writing_.begin(begin);
 }
 
-void TierMeter::end(TierOp op) {
+void TierMeter::end(TierOp op, TimePoint end) {
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
-  if (op == TierOp::read) reading_.end(Clock::now());
-  if (op == TierOp::write) writing_.end(Clock::now());
+  if (op == TierOp::read) reading_.end(end);
+  if (op == TierOp::write) writing_.end(end);
 }
 
 void TierMeter::overran(Clock::duration by) {

@@ -47,12 +47,13 @@ class TierMeter {
   TierMeter(std::string name, std::string type, bool emulated, Tracer& tracer)
       : name_(std::move(name)), type_(std::move(type)), emulated_(emulated), tracer_(tracer) {}
 
-  void finished(TierOp op, TimePoint begin, uint64_t bytes);
+  // Ends now; says when that was.
+  TimePoint finished(TierOp op, TimePoint begin, uint64_t bytes);
   // errno_value 0: no system call failed.
   void failed(TierOp op, int errno_value);
   // Around each operation.
-  void begin(TierOp op, TimePoint now);
-  void end(TierOp op);
+  void begin(TierOp op, TimePoint begin);
+  void end(TierOp op, TimePoint end);
   // An emulated tier's operation took longer than its model says, because the tier below did: `by`
   // so much. Figures of such a tier are too low.
   void overran(Clock::duration by);

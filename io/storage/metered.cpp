@@ -17,22 +17,25 @@ class InFlight {
   InFlight(TierMeter& meter, TierOp op, TimePoint begin) : meter_(meter), op_(op) {
     meter_.begin(op_, begin);
   }
-  ~InFlight() { meter_.end(op_); }
+  ~InFlight() { meter_.end(op_, end_ == TimePoint() ? Clock::now() : end_); }
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
+  // The end that the tally has, so that both say the same. Without it: the destructor's.
+  void ended(TimePoint end) { end_ = end; }
 
  private:
   TierMeter& meter_;
   const TierOp op_;
+  TimePoint end_{};
 };
 
 // `operation` returns the number of bytes it moved.
 template <class F>
 void measure(TierMeter& meter, TierOp op, F operation) {
   const TimePoint begin = Clock::now();
-  const InFlight in_flight(meter, op, begin);
+  InFlight in_flight(meter, op, begin);
   try {
-    meter.finished(op, begin, operation());
+    in_flight.ended(meter.finished(op, begin, operation()));
   } catch (const IoError& error) {
     meter.failed(op, error.errno_value());
     throw;
@@ -91,11 +94,12 @@ class MeterLayer final : public FileLayer {
   int64_t call(const FileCall& call, const Next& next) override {
     const TierOp op = op_of(call.op);
     const TimePoint begin = Clock::now();
-    const InFlight in_flight(meter_, op, begin);
+    InFlight in_flight(meter_, op, begin);
     const int64_t result = next(call);
     if (result >= 0 || expected(call.op, result)) {
       const bool moves_bytes = result > 0 && (op == TierOp::read || op == TierOp::write);
-      meter_.finished(op, begin, moves_bytes ? static_cast<uint64_t>(result) : 0);
+      in_flight.ended(
+          meter_.finished(op, begin, moves_bytes ? static_cast<uint64_t>(result) : 0));
     } else {
       meter_.failed(op, static_cast<int>(-result));
     }

@@ -259,7 +259,7 @@ class Judged : public ::testing::Test {
       }
     }
   }
-  Finding only(const std::string& finding) {
+  SweepFinding only(const std::string& finding) {
     measure("findings: [{name: f, value: v, " + finding + "}]\n");
     return judge(options_, plan_, results_).at(0);
   }
@@ -272,7 +272,7 @@ constexpr const char* kRatio =
     "of: {tier: hdd, loader.workers: 2}, over: {tier: hdd, loader.workers: 1}";
 
 TEST_F(Judged, ratio) {
-  const Finding finding = only(std::string(kRatio) + ", published: 3, tolerance: 15%");
+  const SweepFinding finding = only(std::string(kRatio) + ", published: 3, tolerance: 15%");
   EXPECT_DOUBLE_EQ(finding.measured->value, 50.0 / 15);
   EXPECT_DOUBLE_EQ(finding.measured->low, 40.0 / 20);
   EXPECT_DOUBLE_EQ(finding.measured->high, 60.0 / 10);
@@ -288,7 +288,7 @@ TEST_F(Judged, what_was_put_in_is_no_finding) {
 TEST_F(Judged, value_with_limits_and_without_the_cost_of_nothing) {
   EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_most: 100").verdict, FindingVerdict::within);
   EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_least: 100.1").verdict, FindingVerdict::outside);
-  const Finding less = only(
+  const SweepFinding less = only(
       "of: {tier: ssd, loader.workers: 2}, over: {tier: hdd, loader.workers: 2}, less: {tier: hdd, "
       "loader.workers: 1}, at_least: 1");
   EXPECT_DOUBLE_EQ(less.measured->value, 85.0 / 35);
@@ -297,7 +297,7 @@ TEST_F(Judged, value_with_limits_and_without_the_cost_of_nothing) {
 }
 
 TEST_F(Judged, spread_over_cells) {
-  const Finding finding = only("among: {loader.workers: 2}, at_most: 1");
+  const SweepFinding finding = only("among: {loader.workers: 2}, at_most: 1");
   EXPECT_DOUBLE_EQ(finding.measured->value, 1);
   EXPECT_DOUBLE_EQ(finding.measured->low, 99.0 / 60 - 1);
   EXPECT_DOUBLE_EQ(finding.measured->high, 101.0 / 40 - 1);

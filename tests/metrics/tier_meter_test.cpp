@@ -40,7 +40,7 @@ TEST(TierMeter, counts_by_operation_and_errors_by_errno) {
   EXPECT_EQ(state.errors,
             (decltype(state.errors){{{TierOp::write, ENOSPC}, 2}, {{TierOp::read, 0}, 1}}));
   EXPECT_EQ(state.in_flight, 1);
-  meter.end(TierOp::read);
+  meter.end(TierOp::read, Clock::now());
   EXPECT_EQ(meter.state().in_flight, 0);
 }
 
@@ -54,8 +54,8 @@ TEST(TierMeter, knows_the_sizes_of_requests_and_the_time_with_one_under_way) {
     meter.finished(TierOp::read, begin, bytes);
   }
   meter.finished(TierOp::write, begin, 2ull << 30);
-  meter.end(TierOp::read);
-  meter.end(TierOp::read);
+  meter.end(TierOp::read, Clock::now());
+  meter.end(TierOp::read, Clock::now());
   const TierMeter::State state = meter.state();
   EXPECT_EQ(state.read_sizes, (SizeCounts{2, 1, 0, 0, 1, 1, 0, 0, 0, 0}));
   EXPECT_EQ(state.write_sizes, (SizeCounts{0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
