@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <new>
 
 #include "io/core/error.h"
@@ -55,14 +56,29 @@ bool lock(const FileDescriptor& file, int operation) {
   return result == 0;
 }
 
+std::string prefix() { return fmt::format("stoker-tier-{}-", ::geteuid()); }
+
+// Takes away what killed processes left. Whoever has opened such a file and not locked it yet finds
+// it gone, and tries again.
+void sweep(const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string path = entry.path();
+    if (!entry.path().filename().string().starts_with(prefix())) continue;
+    const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file && lock(file, LOCK_EX | LOCK_NB) && is_at(path, file)) ::unlink(path.c_str());
+  }
+}
+
 }  // namespace
 
 TierShare::TierShare() : own_(std::make_unique<TierState>()), state_(own_.get()) { set_up(state_); }
 
 TierShare::TierShare(const std::string& identity, const std::string& directory)
-    : path_(fmt::format("{}/stoker-tier-{}-{:016x}", directory, ::geteuid(),
+    : path_(fmt::format("{}/{}{:016x}", directory, prefix(),
                         XXH3_64bits(identity.data(), identity.size()))),
       process_(::getpid()) {
+  sweep(directory);
   errno = 0;
   if (join()) return;
   const std::string why = errno == 0 ? "it is not ours" : std::strerror(errno);

@@ -37,9 +37,9 @@ class TierShare {
   // Of this object alone.
   TierShare();
   // One for all, in all processes of this user, who give the same identity: a small file in
-  // `directory`, which whoever leaves last takes away. A process that is killed leaves it; the next
-  // one begins with it anew. Where such a file is not possible: of this object alone, and remark()
-  // says why.
+  // `directory`, which whoever leaves last takes away. A process that is killed leaves it, and the
+  // next one, of any identity, takes it away. Where such a file is not possible: of this object
+  // alone, and remark() says why.
   explicit TierShare(const std::string& identity, const std::string& directory = "/dev/shm");
   ~TierShare();
   TierShare(const TierShare&) = delete;

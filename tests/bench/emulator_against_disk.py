@@ -50,7 +50,7 @@ def disk(megabytes):
         image, mount = f"{memory}/image", f"{memory}/mount"
         os.mkdir(mount)
         with open(image, "wb") as file:
-            file.truncate(megabytes * 1_000_000)
+            file.truncate((int(megabytes) + 1) << 20)
         loop = output("losetup", "--find", "--show", image)
         stack.callback(subprocess.run, ["losetup", "--detach", loop], check=True)
         subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", loop], check=True)

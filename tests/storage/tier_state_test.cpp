@@ -141,6 +141,19 @@ TEST_F(Share, the_file_of_a_process_that_was_killed_is_begun_anew) {
   EXPECT_EQ(only_file(), "");
 }
 
+TEST_F(Share, what_killed_processes_left_is_taken_away_by_any_other) {
+  const pid_t victim = child([&] {
+    TierShare share("disk", directory.path());
+    ::kill(::getpid(), SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(wait_for(victim)));
+  const std::string left = only_file();
+  const TierShare other("another", directory.path());
+  EXPECT_FALSE(std::filesystem::exists(left));
+  const TierShare third("third", directory.path());
+  EXPECT_TRUE(std::filesystem::exists(other.path()));
+}
+
 TEST_F(Share, a_forked_child_that_ends_leaves_the_file_to_its_parent) {
   auto share = std::make_unique<TierShare>("disk", directory.path());
   EXPECT_EQ(wait_for(child([&] { share.reset(); })), 0);

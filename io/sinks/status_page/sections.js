@@ -93,7 +93,8 @@ function tierBlock(tier, base) {
     make("h3", {}, show(`${base}.tier`), " ", make("i", {}, show(`${base}.type`)), " ",
       make("span", { class: "chip emulated item" }, show(`${base}.emulated`, "emulated_tier"))),
     make("p", { class: "line" }, fact("under way", show(`${base}.in_flight`, "count")),
-      ...(tier.emulated ? [fact("slower than the model by", show(`${base}.overrun_s`, "seconds"))] : [])),
+      ...(tier.emulated ? [fact("slower than the model", show(`${base}.overruns`, "count"), " times, ",
+        show(`${base}.overrun_s`, "seconds"))] : [])),
     ...(tier.conditions ?? []).map((_, at) => make("p", { class: "none" }, show(`${base}.conditions.${at}`))),
     operations.length ? table(OPERATION_COLUMNS(tier, base), operations.map(([, row]) => [row]))
       : make("p", { class: "none" }, "not used"),
