@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/data_tier.h"
 #include "io/metrics/hub.h"
 #include "io/storage/page_cache.h"
 
@@ -15,10 +16,9 @@ constexpr int64_t kMaxFiles = 1000;
 }  // namespace
 
 CacheWatch::CacheWatch(Experiment& experiment) : meter_(experiment.hub().run()) {
-  const Node options = experiment.options().dataset.dump();
-  const Node* tier = options.find("storage");
-  if (tier == nullptr) return;
-  files_ = experiment.tiers().at(tier->scalar).files();
+  const std::string tier = data_tier(experiment.options().dataset.dump());
+  if (tier.empty()) return;
+  files_ = experiment.tiers().at(tier).files();
   if (files_ == nullptr) return;
   const Dataset& dataset = experiment.dataset();
   const int64_t samples = dataset.size(Split::train);

@@ -160,6 +160,7 @@ void run_checkpoint(const Arguments& arguments) {
 void add_bench(CLI::App& app, ExitCode& result) {
   CLI::App* bench = app.add_subcommand("bench", "Measure parts of the pipeline by themselves");
   bench->require_subcommand(1);
+  add_bench_read(*bench, result);
 
   auto loader = std::make_shared<Arguments>();
   CLI::App* command = bench->add_subcommand(

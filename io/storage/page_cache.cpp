@@ -55,6 +55,12 @@ std::optional<uint64_t> cached_pages(int file, uint64_t offset, uint64_t length)
   return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
 }
 
+// O_NONBLOCK: a pipe in the way must not hold us up.
+FileDescriptor open_to_look(const FileTree& tree, const std::string& key) {
+  const std::string path = tree.root() + "/" + key;
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
 }  // namespace
 
 std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes) {
@@ -81,9 +87,7 @@ std::optional<uint64_t> cached_bytes_by_mincore(int file, uint64_t bytes) {
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys) {
   Residency residency;
   for (const std::string& key : keys) {
-    const std::string path = tree.root() + "/" + key;
-    // O_NONBLOCK: a pipe in the way must not hold us up.
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const FileDescriptor file = open_to_look(tree, key);
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const auto bytes = static_cast<uint64_t>(status.st_size);
@@ -95,6 +99,16 @@ Residency page_cache_residency(const FileTree& tree, std::span<const std::string
     residency.cached_bytes += *cached;
   }
   return residency;
+}
+
+Residency evict(const FileTree& tree, std::span<const std::string> keys) {
+  for (const std::string& key : keys) {
+    const FileDescriptor file = open_to_look(tree, key);
+    if (!file) continue;
+    ::fdatasync(file.get());  // dirty pages cannot be dropped
+    ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+  return page_cache_residency(tree, keys);
 }
 
 }  // namespace stoker

@@ -23,6 +23,11 @@ struct Residency {
 // and those that check it since). Throws nothing. Any thread.
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys);
 
+// Asks the kernel to drop those files from the page cache, and says how much of them it still
+// holds: nothing forces it to. Pages that are not on their device yet are written first. Throws
+// nothing. Any thread.
+Residency evict(const FileTree& tree, std::span<const std::string> keys);
+
 // The two ways, for an open file of `bytes` bytes; absent: it is not to be had this way.
 // cachestat(2), Linux 6.5. Not on overlayfs, where it sees none of the pages below.
 std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes);

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "io/dataset/dataset.h"
+#include "io/decoder/decoder.h"
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+
+// How much of the way from the tier to the batch is gone.
+enum class ReadStages {
+  read,    // the encoded bytes
+  decode,  // and JPEG at its full size
+  resize   // and the whole decoder instead: decode, augment, resize
+};
+EnumNames<ReadStages> enum_names(ReadStages);
+
+struct ReadBenchOptions {
+  ReadStages stages = ReadStages::read;
+  std::vector<int64_t> threads{1, 2, 4, 8};
+  int64_t batch = 64;
+  int64_t batches = 0;      // 0: one epoch
+  int64_t repetitions = 6;  // of which the first is dropped
+  uint64_t seed = 1;        // of the order
+};
+
+// One pass over the samples by one number of threads.
+struct ReadRepetition {
+  double seconds = 0;
+  int64_t images = 0;  // without bad samples
+  uint64_t bytes = 0;  // of those, encoded
+  int64_t bad = 0;
+  std::optional<double> resident;  // share of the files in the page cache before; absent: unknown
+  // It should have been cold and was not, or nobody knows: its time is no measurement.
+  bool spoiled = false;
+};
+
+struct ReadBenchResult {
+  int64_t threads = 0;
+  std::vector<ReadRepetition> repetitions;  // without the first
+};
+
+// What of a file set may stay in the page cache for a repetition to count as cold.
+inline constexpr double kColdShare = 0.03;
+
+// The 2018 study's micro-benchmark: reads the training samples in a shuffled order, by so many
+// threads with one sample each in flight. Every repetition takes every number of threads once, in
+// the order of a new epoch. `files`: those of the samples, looked at before each pass; null: there
+// are none. `cold`: evicted, too (needs files). `progress` (passes done, total) may be empty. Bad
+// samples are treated as dataset.on_error says, but are left out where a loader replaces them.
+// Throws Error.
+std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& decoder,
+                                        const FileTree* files, bool cold,
+                                        const ReadBenchOptions& options,
+                                        const std::function<void(int64_t, int64_t)>& progress = {});
+
+}  // namespace stoker

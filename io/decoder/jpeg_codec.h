@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "io/core/memory.h"
+#include "io/decoder/jpeg_header.h"
+
+namespace stoker {
+
+// libjpeg-turbo: encoded bytes -> rows of RGB without padding. Warnings are errors: where libjpeg
+// would go on with gray areas, the sample is bad. One thread at a time; keeps its memory.
+class JpegCodec {
+ public:
+  JpegCodec();
+  // `width` x `height`: those of the header, or reduced to 1/2, 1/4 or 1/8, rounded up. Throws
+  // BadSample.
+  void decode(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height, uint8_t* rgb);
+
+ private:
+  struct CloseHandle {
+    void operator()(void* handle) const;
+  };
+  void decompress(Bytes encoded, int64_t width, int64_t height, int format, uint8_t* out);
+
+  std::unique_ptr<void, CloseHandle> handle_;
+  Buffer cmyk_;
+};
+
+}  // namespace stoker
