@@ -70,6 +70,13 @@ void TierMeter::add_condition(const std::string& text) {
   if (std::ranges::find(conditions_, text) == conditions_.end()) conditions_.push_back(text);
 }
 
+void TierMeter::cache_read(bool hit) { cache_reads_[hit].fetch_add(1, std::memory_order_relaxed); }
+
+void TierMeter::set_cache(uint64_t bytes, uint64_t limit) {
+  const std::lock_guard lock(mutex_);
+  cache_ = Cache{0, 0, bytes, limit};
+}
+
 int64_t TierMeter::spans() const {
   int64_t spans = 0;
   tallies_.each([&spans](const Tallies& tallies) {
@@ -97,6 +104,11 @@ TierMeter::State TierMeter::state() const {
   result.overruns = overruns_.load(std::memory_order_relaxed);
   result.overrun_s = 1e-9 * static_cast<double>(overrun_ns_.load(std::memory_order_relaxed));
   const std::lock_guard lock(mutex_);
+  result.cache = cache_;
+  if (result.cache) {
+    result.cache->misses = cache_reads_[0].load(std::memory_order_relaxed);
+    result.cache->hits = cache_reads_[1].load(std::memory_order_relaxed);
+  }
   result.conditions = conditions_;
   result.errors = errors_;
   return result;

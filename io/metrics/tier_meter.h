@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,9 +60,20 @@ class TierMeter {
   // page cache"). Once is enough.
   void add_condition(const std::string& text);
 
+  // Of a tier that keeps copies of another's objects: `hit`: a read was answered by a copy.
+  void cache_read(bool hit);
+  // How much it holds, and may hold.
+  void set_cache(uint64_t bytes, uint64_t limit);
+
   // How many operations were recorded.
   int64_t spans() const;
 
+  struct Cache {
+    int64_t hits = 0;
+    int64_t misses = 0;
+    uint64_t bytes = 0;
+    uint64_t limit = 0;
+  };
   struct State {
     std::string name;
     std::string type;
@@ -74,6 +86,7 @@ class TierMeter {
     double write_busy_s = 0;
     int64_t overruns = 0;
     double overrun_s = 0;
+    std::optional<Cache> cache;  // absent: keeps no copies
     std::vector<std::string> conditions;
     std::map<std::pair<TierOp, int>, int64_t> errors;  // by operation and errno
   };
@@ -94,7 +107,9 @@ class TierMeter {
   BusyClock writing_;
   std::atomic<int64_t> overruns_{0};
   std::atomic<int64_t> overrun_ns_{0};
+  std::array<std::atomic<int64_t>, 2> cache_reads_{};  // misses, hits
   mutable std::mutex mutex_;
+  std::optional<Cache> cache_;
   std::vector<std::string> conditions_;
   std::map<std::pair<TierOp, int>, int64_t> errors_;
 };

@@ -91,6 +91,12 @@ json tier_status(const TierMeter::State& tier) {
                                 {"errno", name == nullptr ? "unknown" : name},
                                 {"count", count}});
   }
+  if (tier.cache) {
+    result["cache"] = {{"hits", tier.cache->hits},
+                       {"misses", tier.cache->misses},
+                       {"bytes", tier.cache->bytes},
+                       {"limit", tier.cache->limit}};
+  }
   return result;
 }
 

@@ -23,6 +23,23 @@ void each_op(const std::vector<TierMeter::State>& tiers, F add) {
   }
 }
 
+void add_caches(Families& out, const std::vector<TierMeter::State>& tiers) {
+  const auto family = [&](auto value) {
+    for (const TierMeter::State& tier : tiers) {
+      if (tier.cache) out.add(static_cast<double>(value(*tier.cache)), {{"tier", tier.name}});
+    }
+  };
+  using Cache = TierMeter::Cache;
+  out.counter("cache_hits_total", "Reads that a tier of type cached answered from its copies.");
+  family([](const Cache& cache) { return cache.hits; });
+  out.counter("cache_misses_total", "Reads that it passed on to its inner tier.");
+  family([](const Cache& cache) { return cache.misses; });
+  out.gauge("cache_bytes", "Bytes of the copies it holds.");
+  family([](const Cache& cache) { return cache.bytes; });
+  out.gauge("cache_limit_bytes", "Bytes of copies it may hold.");
+  family([](const Cache& cache) { return cache.limit; });
+}
+
 }  // namespace
 
 void add_tiers(Families& out, const std::vector<TierMeter::State>& tiers) {
@@ -61,6 +78,7 @@ void add_tiers(Families& out, const std::vector<TierMeter::State>& tiers) {
   for (const TierMeter::State& tier : tiers) {
     out.add(static_cast<double>(tier.in_flight), {{"tier", tier.name}, {"type", tier.type}});
   }
+  add_caches(out, tiers);
 }
 
 void add_checkpoints(Families& out, const CheckpointMeter::State& checkpoints) {

@@ -18,6 +18,7 @@ namespace stoker {
 namespace {
 
 const std::map<std::string, std::string> kInstances = {
+    {"cached", "{type: cached, inner: {type: posix, root: {}}}"},
     {"emulated", "{type: emulated, profile: optane, inner: {type: posix, root: {}}}"},
     {"memory", "{type: memory}"},
     {"posix", "{type: posix, root: {}}"},

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/commands.h"
+#include "app/commands/stage_dataset.h"
+#include "app/data_tier.h"
+#include "app/experiment_options.h"
+
+namespace stoker {
+namespace {
+
+struct Arguments : ConfigArguments {
+  bool dry_run = false;
+  bool json = false;
+};
+
+// The options of the tier that the data set reads, which has to be of type cached.
+CachedOptions cached_options(const ExperimentOptions& options, const std::string& name) {
+  const std::string hint = "a tier of type cached: storage." + (name.empty() ? "data" : name) +
+                           "={type: cached, inner: {...}, in: {type: posix, root: ...}}";
+  if (name.empty()) {
+    throw Error(ExitCode::config, "dataset stage: this data set reads no tier; it takes " + hint);
+  }
+  const Component<Storage>& tier = options.storage.at(name);
+  if (tier.type() != "cached") {
+    throw Error(ExitCode::config, "dataset stage: tier '" + name + "' is of type " + tier.type() +
+                                      ", and has no place for copies; it takes " + hint);
+  }
+  const Node node = tier.dump();
+  CachedOptions cached;
+  read_struct(Section(node, "storage", name, nullptr), cached, {"type"});
+  return cached;
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+nlohmann::json report_json(const StagingReport& report, const std::string& tier, bool dry_run) {
+  const int64_t planned = std::ssize(report.plan.objects);
+  nlohmann::json json = {
+      {"tier", tier},
+      {"dry_run", dry_run},
+      {"objects", report.objects},
+      {"bytes", report.bytes},
+      {"staged_before", {{"objects", report.staged_before}, {"bytes", report.bytes_before}}},
+      {"planned", {{"objects", planned}, {"bytes", report.plan.bytes}}},
+      {"left_alone", report.strange}};
+  const int64_t objects = report.staged_before + (dry_run ? planned : report.copied);
+  const uint64_t bytes = report.bytes_before + (dry_run ? report.plan.bytes : report.bytes_copied);
+  json["staged"] = {
+      {"objects", objects},
+      {"bytes", bytes},
+      {"share_of_objects",
+       share(static_cast<double>(objects), static_cast<double>(report.objects))},
+      {"share_of_bytes", share(static_cast<double>(bytes), static_cast<double>(report.bytes))}};
+  if (!dry_run) {
+    json["copied"] = {{"objects", report.copied}, {"bytes", report.bytes_copied}};
+    json["unreadable"] = report.unreadable;
+    json["seconds"] = report.seconds;
+  }
+  return json;
+}
+
+void print_report(const nlohmann::json& json, const CachedOptions& options) {
+  const auto count = [&](const char* part, const char* what) {
+    return json[part][what].get<uint64_t>();
+  };
+  const bool dry_run = json["dry_run"];
+  fmt::print(
+      "tier {}: {} objects, {:.1f} MB; rule: {}{}, at most {:.1f} MB\n",
+      json["tier"].get<std::string>(), json["objects"].get<int64_t>(),
+      1e-6 * json["bytes"].get<double>(), Field<StagingOrder>::dump(options.rule.order).scalar,
+      options.rule.below
+          ? fmt::format(", below {:.3f} MB", 1e-6 * static_cast<double>(options.rule.below->bytes))
+          : "",
+      1e-6 * static_cast<double>(options.rule.limit.bytes));
+  if (options.rule.order == StagingOrder::most_read) {
+    fmt::print("  nothing was read in this process: most_read is the order of the listing\n");
+  }
+  fmt::print("  {} objects, {} bytes were staged before\n", count("staged_before", "objects"),
+             count("staged_before", "bytes"));
+  if (json["left_alone"] > 0) {
+    fmt::print("  {} other objects on the tier for copies are left alone\n",
+               json["left_alone"].get<int64_t>());
+  }
+  if (dry_run) {
+    fmt::print("  would copy {} objects, {} bytes\n", count("planned", "objects"),
+               count("planned", "bytes"));
+  } else {
+    fmt::print("  copied {} objects, {} bytes in {:.2f} s; {} could not be read\n",
+               count("copied", "objects"), count("copied", "bytes"), json["seconds"].get<double>(),
+               json["unreadable"].get<int64_t>());
+  }
+  fmt::print("  {} staged: {:.1f} % of the objects, {:.1f} % of the bytes\n",
+             dry_run ? "then" : "now", 100 * json["staged"]["share_of_objects"].get<double>(),
+             100 * json["staged"]["share_of_bytes"].get<double>());
+}
+
+void run(const Arguments& arguments) {
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const std::string name = data_tier(options.dataset.dump());
+  const CachedOptions cached = cached_options(options, name);
+  if (!arguments.dry_run && cached.in.type() == "memory") {
+    throw Error(ExitCode::config,
+                "dataset stage: what is staged in memory dies with this process: use storage." +
+                    name + ".in={type: posix, root: ...}, fill: ahead, or --dry-run");
+  }
+  const Notify notify = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  const auto inner = cached.inner.create({name + ".inner", notify});
+  const auto in = cached.in.create({name + ".in", notify});
+  StagingReport report = plan_staging(cached, *inner, *in);
+  const bool live = isatty(STDERR_FILENO) == 1;
+  if (!arguments.dry_run) {
+    stage_dataset(report, *inner, *in, [live](uint64_t done, uint64_t total) {
+      if (!live) return;
+      fmt::print(stderr, "\r\x1b[Kstaged {} of {} bytes{}", done, total, done == total ? "\n" : "");
+    });
+  }
+  const nlohmann::json json = report_json(report, name, arguments.dry_run);
+  if (arguments.json) {
+    fmt::print("{}\n", json.dump());
+  } else {
+    print_report(json, cached);
+  }
+}
+
+}  // namespace
+
+void add_dataset_stage(CLI::App& dataset, ExitCode& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = dataset.add_subcommand(
+      "stage", "Copy to the fast part of a cached tier what its rule chooses, ahead of a run");
+  add_config_arguments(*command, *arguments);
+  command->add_flag("--dry-run", arguments->dry_run, "print what would be copied");
+  command->add_flag("--json", arguments->json, "print one line of JSON");
+  command->callback([arguments, &result] {
+    run(*arguments);
+    result = ExitCode::ok;
+  });
+}
+
+}  // namespace stoker

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+
+namespace stoker {
+
+// What a cache holds, is taking in, and must leave alone; the limit; and who may do what to a key
+// now. Knows no tier: the caller copies and removes. Any thread.
+class CacheIndex {
+ public:
+  explicit CacheIndex(uint64_t limit) : limit_(limit) {}
+
+  // A copy that is there already; counts against the limit, which it may exceed.
+  void adopt(const std::string& key, uint64_t bytes);
+  // An object under this key that is no copy of ours.
+  void avoid(const std::string& key);
+
+  // The size of the copy; absent: there is none to be read.
+  std::optional<uint64_t> find(const std::string& key) const;
+  // What all copies take, those under way included.
+  uint64_t bytes() const;
+
+  // Taking an object in: claim, read the original, reserve, write the copy, publish. A claim ends
+  // with publish() or abandon(). False: there is a copy, or somebody else has the key, or the cache
+  // is closed.
+  bool claim(const std::string& key);
+  bool reserve(const std::string& key, uint64_t bytes);  // false: beyond the limit
+  void publish(const std::string& key);
+  void abandon(const std::string& key);
+
+  // A copy that cannot be read: is not read again, and its place stays taken.
+  void distrust(const std::string& key);
+  // Nothing more is taken in. False: it was closed before.
+  bool close();
+
+  // Around a change of the original. begin_change waits for a copy under way; true: the caller
+  // removes the copy. Until end_change the key cannot be claimed.
+  bool begin_change(const std::string& key);
+  void end_change(const std::string& key, bool removed);
+
+ private:
+  enum class State { copying, there, distrusted, foreign };
+  struct Entry {
+    State state = State::copying;
+    uint64_t bytes = 0;
+  };
+
+  void erase(const std::string& key);
+
+  const uint64_t limit_;
+  mutable std::shared_mutex mutex_;
+  std::condition_variable_any copied_;
+  std::unordered_map<std::string, Entry> entries_;
+  std::unordered_map<std::string, int> changing_;  // how many are at it
+  uint64_t bytes_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace stoker

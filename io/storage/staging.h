@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "io/core/config.h"
+#include "io/storage/storage.h"
+
+// Which objects of a slow tier are worth a place on a fast one, and how one gets there.
+
+namespace stoker {
+
+enum class StagingOrder { listing, smallest, most_read };
+EnumNames<StagingOrder> enum_names(StagingOrder);
+
+struct StagingRule {
+  ByteSize limit{uint64_t{10} << 30};
+  std::optional<ByteSize> below;
+  StagingOrder order = StagingOrder::listing;
+  template <class V>
+  void visit(V& v) {
+    v("limit", limit, "bytes of copies");
+    v("below", below, "copy only objects smaller than this");
+    v("order", order,
+      "fill: ahead: what comes first; most_read: after as many reads as there are objects");
+  }
+  bool allows(uint64_t bytes) const { return !below || bytes < below->bytes; }
+};
+
+// Reads by key.
+using ReadCounts = std::unordered_map<std::string, int64_t>;
+
+struct StagingPlan {
+  std::vector<ObjectInfo> objects;  // in the order in which to copy them
+  uint64_t bytes = 0;
+};
+
+// Those of `objects` (a listing) that the rule takes into what is left of its limit after `used`
+// bytes. An object that does not fit is left out, and smaller ones behind it still have their
+// chance. Ties keep the order of the listing. Empty directories ("name/") are no objects.
+StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& rule, uint64_t used,
+                   const ReadCounts& reads = {});
+
+// The objects of `tier`; none where it is not there yet.
+std::vector<ObjectInfo> list_if_there(const Storage& tier, const std::string& prefix = "");
+
+// What an earlier process left on the fast tier.
+struct StagedBefore {
+  std::vector<ObjectInfo> copies;    // same key, same size: taken for copies
+  std::vector<std::string> strange;  // another size, or nothing on the slow tier: not ours
+};
+StagedBefore recognise(const Storage& from, const Storage& to);
+
+enum class Copied {
+  yes,
+  stopped,
+  unreadable  // or no longer of the size that the listing said
+};
+
+// Copies one object in pieces; asks `stop` before each. Without a yes nothing is left of it. Throws
+// IoError where `to` fails.
+Copied copy_object(const Storage& from, Storage& to, const ObjectInfo& object,
+                   const std::function<bool()>& stop);
+
+}  // namespace stoker
