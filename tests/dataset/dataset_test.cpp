@@ -52,9 +52,9 @@ TEST(OnError, names_the_policies) {
             "test.yaml:1:10: dataset.on_error: 'policy' must be one of fail, skip, got 'ignore'");
 }
 
-TEST(Dataset, the_registered_formats_are_image_folder_and_synthetic) {
+TEST(Dataset, the_registered_formats_are_known) {
   EXPECT_EQ(Registry<Dataset>::global().names(),
-            (std::vector<std::string>{"image_folder", "synthetic"}));
+            (std::vector<std::string>{"decoded", "image_folder", "synthetic"}));
 }
 
 }  // namespace
