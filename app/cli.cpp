@@ -47,6 +47,7 @@ int run_cli(int argc, char** argv) {
   add_dataset(app, result);
   add_bench(app, result);
   add_checkpoint(app, result);
+  add_headspace(app, result);
   add_healthcheck(app, result);
   try {
     app.parse(argc, argv);

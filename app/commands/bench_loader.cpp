@@ -37,11 +37,21 @@ Epoch run_epoch(Loader& loader, int64_t epoch, FailureBudget& budget) {
   return result;
 }
 
+int64_t budget_of(const Dataset& dataset) {
+  return dataset.on_error().budget.of(dataset.size(Split::train));
+}
+
 }  // namespace
 
+double bench_first_epoch(Experiment& experiment, int64_t epoch) {
+  FailureBudget budget(budget_of(experiment.dataset()));
+  const auto loader = experiment.make_loader(Split::train);
+  const Epoch measured = run_epoch(*loader, epoch, budget);
+  return static_cast<double>(measured.images) / measured.seconds;
+}
+
 LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs) {
-  const Dataset& dataset = experiment.dataset();
-  FailureBudget budget(dataset.on_error().budget.of(dataset.size(Split::train)));
+  FailureBudget budget(budget_of(experiment.dataset()));
   const auto loader = experiment.make_loader(Split::train);
   LoaderBenchmark result;
   result.first_batch_s = run_epoch(*loader, 0, budget).first_batch_s;

@@ -21,4 +21,8 @@ struct LoaderBenchmark {
 // One warm-up epoch, then `epochs` measured ones; every batch is taken and dropped at once.
 LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs);
 
+// Images/s of one epoch of a new loader, without a warm-up: for what must not have been read
+// before.
+double bench_first_epoch(Experiment& experiment, int64_t epoch);
+
 }  // namespace stoker

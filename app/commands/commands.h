@@ -22,6 +22,7 @@ void add_dataset_stage(CLI::App& dataset, ExitCode& result);  // below `dataset`
 void add_bench(CLI::App& app, ExitCode& result);
 void add_bench_read(CLI::App& bench, ExitCode& result);  // below `bench`
 void add_checkpoint(CLI::App& app, ExitCode& result);
+void add_headspace(CLI::App& app, ExitCode& result);
 void add_healthcheck(CLI::App& app, ExitCode& result);
 
 // CONFIG [a.b=c ...], as `train`, `check` and the benchmarks take it.
