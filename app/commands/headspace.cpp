@@ -15,6 +15,7 @@
 #include "app/commands/bench_read.h"
 #include "app/commands/headspace_variants.h"
 #include "app/data_tier.h"
+#include "app/statistics.h"
 #include "app/train_step.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/system_stats.h"
@@ -23,8 +24,20 @@
 namespace stoker {
 namespace {
 
-std::string gigabytes(uint64_t bytes) {
-  return fmt::format("{:.2f} GB", 1e-9 * static_cast<double>(bytes));
+// Read-ahead from the epoch before is a large part of a shorter one.
+constexpr double kShortEpoch_s = 0.2;
+
+std::string megabytes(uint64_t bytes) {
+  return fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(bytes));
+}
+
+void take(const LoaderBenchmark& measured, Rung& rung) {
+  rung.images_per_s = measured.images_per_s;
+  const double epoch_s =
+      static_cast<double>(measured.images) / spread(measured.images_per_s).median;
+  if (epoch_s >= kShortEpoch_s) return;
+  rung.conditions.push_back(fmt::format(
+      "an epoch takes {:.1f} ms: too short for more than its order of magnitude", 1e3 * epoch_s));
 }
 
 class Ladder {
@@ -118,8 +131,8 @@ void Ladder::measure_device(Rung& rung) {
 bool Ladder::has_room(uint64_t bytes, Rung& rung) const {
   const auto available = read_system_stats({}).memory.available;
   if (!available || bytes < *available - *available / 5) return true;
-  rung.absent = fmt::format("needs {} of memory, of which {} are available", gigabytes(bytes),
-                            gigabytes(*available));
+  rung.absent = fmt::format("needs {} of memory, of which {} are available", megabytes(bytes),
+                            megabytes(*available));
   return false;
 }
 
@@ -139,8 +152,8 @@ void Ladder::measure_decoded(Rung& rung) {
   variant.dataset = decoded_in_memory(experiment_.dataset, experiment_.decoder, bytes, names);
   variant.decoder = for_pixels(experiment_.decoder, spec);
   Experiment experiment(std::move(variant), notify_);
-  rung.images_per_s = bench_loader(experiment, options_.epochs).images_per_s;
-  rung.conditions.push_back(gigabytes(bytes) + " of pixels; one epoch before to decode them");
+  take(bench_loader(experiment, options_.epochs), rung);
+  rung.conditions.push_back(megabytes(bytes) + " of pixels; one epoch before to decode them");
 }
 
 void Ladder::measure_encoded(Rung& rung) {
@@ -155,10 +168,10 @@ void Ladder::measure_encoded(Rung& rung) {
     }
     if (!has_room(bytes, rung)) return;
     variant.storage[tier_] = with_copies_in_memory(innermost(variant.storage.at(tier_)), bytes);
-    rung.conditions.push_back(gigabytes(bytes) + " of files; one epoch before to read them");
+    rung.conditions.push_back(megabytes(bytes) + " of files; one epoch before to read them");
   }
   Experiment experiment(std::move(variant), notify_);
-  rung.images_per_s = bench_loader(experiment, options_.epochs).images_per_s;
+  take(bench_loader(experiment, options_.epochs), rung);
   add_conditions(experiment, rung);
 }
 
@@ -185,7 +198,7 @@ void Ladder::measure_page_cache(Rung& rung) {
                               experiment.options().storage.at(tier_).type());
     return;
   }
-  std::vector<double> rates = bench_loader(experiment, options_.epochs).images_per_s;
+  const LoaderBenchmark measured = bench_loader(experiment, options_.epochs);
   const Residency found = page_cache_residency(*files, keys(experiment));
   const double share =
       found.bytes == 0 ? 0
@@ -196,7 +209,7 @@ void Ladder::measure_page_cache(Rung& rung) {
                       : fmt::format("the page cache holds {:.0f} % of the files", 100 * share);
     return;
   }
-  rung.images_per_s = std::move(rates);
+  take(measured, rung);
   rung.conditions.push_back(
       fmt::format("{:.1f} % of the files' bytes in the page cache afterwards", 100 * share));
   add_conditions(experiment, rung);

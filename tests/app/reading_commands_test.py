@@ -116,7 +116,8 @@ class BenchRead(Reading):
 
     def test_an_emulated_tier_scales_as_its_model_says(self):
         # One device, one operation after the other: threads are no use.
-        tier = f"storage.data={{type: emulated, read_latency_ms: 4, inner: {{type: posix, root: {MINI}}}}}"
+        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 4, inner: {type: posix, "
+                f"root: {MINI}}}}}")
         result = self.read(tier, "--page-cache", "as_is", "--threads", "1,4", "--batches", 1)
         self.assertTrue(result["emulated"])
         one, four = result["results"]
@@ -153,6 +154,21 @@ class Caches(Reading):
                 self.digests(f"dataset={{type: decoded, inner: {DATASET}, decoder: {{type: "
                              f"turbojpeg, size: 64}}, {options}}}",
                              "decoder={type: raw, height: 64, width: 64, size: 64}"), plain, options)
+
+    def test_hits_and_misses_are_metrics(self):
+        summary = self.json("train", self.config, self.cached("limit: 1GiB"),
+                            "metrics.sinks=[{type: prometheus, port: auto}]")
+        text = (self.dir / summary["run_directory"] / "metrics.prom").read_text()
+        cache = {line.split("{")[0]: float(line.split()[-1]) for line in text.splitlines()
+                 if line.startswith("stoker_cache_")}
+        self.assertEqual(sorted(cache), ["stoker_cache_bytes", "stoker_cache_hits_total",
+                                         "stoker_cache_limit_bytes", "stoker_cache_misses_total"])
+        misses = cache["stoker_cache_misses_total"]
+        self.assertTrue(18 * 16 <= misses <= 300, misses)  # a batch more is left out in each epoch
+        self.assertGreaterEqual(cache["stoker_cache_hits_total"] + misses, 2 * 18 * 16)
+        self.assertEqual(cache["stoker_cache_limit_bytes"], 1 << 30)
+        for tier in ("data", "data.inner", "data.in"):
+            self.assertIn(f'tier="{tier}"', text)
 
     def test_stage_says_what_it_would_do_does_it_and_the_next_run_finds_it(self):
         fast = self.dir / "fast"
@@ -192,8 +208,8 @@ class Caches(Reading):
 
 class Headspace(Reading):
     def test_the_ladder_of_rates(self):
-        tier = ("storage.data={type: emulated, read_latency_ms: 1, inner: {type: posix, root: "
-                f"{MINI}}}}}")
+        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 1, inner: {type: posix, "
+                f"root: {MINI}}}}}")
         result = self.json("headspace", self.config, tier, "--epochs", 1, "--steps", 10)
         rungs = {r["rung"]: r for r in result["rungs"]}
         self.assertEqual(list(rungs), ["device", "decoded", "encoded", "page_cache", "cold"])
@@ -215,7 +231,7 @@ class Headspace(Reading):
     def test_a_rung_that_cannot_be_measured_says_why(self):
         result = self.json("headspace", self.config, "storage={}",
                            "dataset={type: synthetic, samples: 64, classes: 4, unique: 8, "
-                           "image: {median_bytes: 4k}}",
+                           "image: {median_bytes: 8KiB}}",
                            "--epochs", 1, "--steps", 2)
         rungs = {r["rung"]: r for r in result["rungs"]}
         for name in ("page_cache", "cold"):
