@@ -64,7 +64,9 @@ class StorageBench::Round {
       workers_[i].seconds.reserve(workers_[i].order.size());
       workers_[i].memory = noise(workload.transfer_bytes, mix(seed, i, 1));
     }
-    if (workload.shared && !workload.objects) shared_.emplace(open(keys_.front()));
+    if (workload.objects) return;
+    for (const std::string& key : keys_) open_.push_back(open(key));
+    bench_.direct_ = open_.front().direct();
   }
 
   StorageRound run() {
@@ -128,7 +130,7 @@ class StorageBench::Round {
     }
   }
 
-  // `transfer` gets the offset.
+  // `transfer` gets the offset of each.
   template <class F>
   void transfers(size_t i, Worker& worker, const F& transfer) {
     const uint64_t base = workload_.shared ? i * workload_.block_bytes : 0;
@@ -143,10 +145,7 @@ class StorageBench::Round {
   }
 
   void work_on_files(size_t i, Worker& worker) {
-    std::optional<TreeFile> own;
-    if (!shared_) own.emplace(open(keys_[i]));
-    const TreeFile& file = shared_ ? *shared_ : *own;
-    if (i == 0) bench_.direct_ = file.direct();
+    const TreeFile& file = open_[workload_.shared ? 0 : i];
     const std::span<uint8_t> memory(worker.memory.data.get(), workload_.transfer_bytes);
     transfers(i, worker, [&](uint64_t offset) {
       workload_.write ? file.write_at(offset, memory) : file.read_at(offset, memory);
@@ -173,7 +172,7 @@ class StorageBench::Round {
   const std::vector<std::string> keys_;
   std::barrier<Begin> start_;
   std::vector<Worker> workers_;
-  std::optional<TreeFile> shared_;
+  std::vector<TreeFile> open_;
   TimePoint begun_;
   std::atomic<bool> someone_is_done_ = false;
   TimePoint first_done_;

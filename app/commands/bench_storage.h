@@ -26,7 +26,8 @@ struct StorageWorkload {
   double limit_s = 0;  // threads stop after it; 0: when their block is done
 };
 
-// Open to close, all threads together from one instant on.
+// From one instant on for all threads, when their files are open (objects: are yet to be opened),
+// until they have synced.
 struct StorageRound {
   double seconds = 0;  // until the last thread was done
   uint64_t bytes = 0;

@@ -95,6 +95,8 @@ ExitCode run(Arguments& arguments) {
   std::vector<StorageResult> results;
   StorageFit fit;
   if (arguments.fit) {
+    // The page cache is none of a device's figures.
+    workload.cold = workload.cold || (bench.has_files() && !info.emulated);
     fit = fit_storage(bench, workload, arguments.threads, arguments.rounds);
   } else {
     results = measure(bench, arguments, stop);
@@ -160,7 +162,7 @@ void add_bench_storage(CLI::App& bench, ExitCode& result) {
       ->capture_default_str();
   command->add_flag("--fit", arguments->fit,
                     "measure what an emulated tier needs to behave like this one, and print its "
-                    "YAML; --pattern, --op and --fsync do not matter");
+                    "YAML; reads begin cold; --pattern, --op and --fsync do not matter");
   command->add_flag("--json", arguments->json, "print one line of JSON");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -43,11 +43,10 @@ std::vector<Measurement> plan(const StorageWorkload& like, const std::vector<int
 TierPoint point_of(const Measurement& measurement) {
   const StorageWorkload& workload = measurement.workload;
   if (measurement.ops_per_s.empty()) {
-    throw Error(
-        ExitCode::environment,
-        fmt::format("no round of {} reads by {} threads began cold (see --cold), so there is "
-                    "nothing to fit",
-                    workload.random ? "random" : "sequential", workload.threads));
+    throw Error(ExitCode::environment,
+                fmt::format("no round of {} reads by {} threads began cold: what this file "
+                            "system holds stays in memory, so there is nothing to fit",
+                            workload.random ? "random" : "sequential", workload.threads));
   }
   return {workload.write, workload.random, workload.transfer_bytes, workload.threads,
           spread(measurement.ops_per_s).median};

@@ -14,12 +14,13 @@ using Json = nlohmann::json;
 std::string size_text(uint64_t bytes) { return Scalar<ByteSize>::format({bytes}); }
 
 std::string conditions_text(const StorageBenchInfo& info, const StorageWorkload& workload) {
-  std::string text = fmt::format(
-      "storage '{}' ({}{}), {} per thread, {}{}{}", info.tier, info.type,
-      info.emulated ? ", emulated" : "", size_text(workload.block_bytes),
-      workload.shared ? "one shared file" : "a file per thread",
-      workload.objects ? ", whole operations on objects (open to close)" : ", open files",
-      info.direct && !workload.objects ? ", past the page cache" : "");
+  std::string text =
+      fmt::format("storage '{}' ({}{}), {} per thread, {}{}{}", info.tier, info.type,
+                  info.emulated ? ", emulated" : "", size_text(workload.block_bytes),
+                  workload.shared ? "one shared file" : "a file per thread",
+                  workload.objects ? ", each read opens and closes its object"
+                                   : ", open files (--objects measures the tier's own way to read)",
+                  info.direct && !workload.objects ? ", past the page cache" : "");
   for (const std::string& condition : info.conditions) text += "\n  note: " + condition;
   if (info.overruns > 0) {
     text += fmt::format(

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -81,8 +82,14 @@ int64_t read_mapped(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint6
   // Kernels without it fault the pages in while they copy.
   ::madvise(address, length, MADV_POPULATE_READ);
   const uint64_t done = copy_mapped(data, static_cast<const uint8_t*>(address) + skipped, bytes);
+  // Behind the end of a file, the rest of its last page is zeros.
+  struct stat status {};
+  if (::fstat(file.file.get(), &status) != 0) return -errno;
+  const auto size = static_cast<uint64_t>(status.st_size);
+  if (size < offset + bytes)
+    return static_cast<int64_t>(std::min(done, size - std::min(size, offset)));
   if (done == bytes) return static_cast<int64_t>(done);
-  // The file ended, or the device failed: pread can tell.
+  // The device failed: pread can tell how.
   const int64_t rest = pread_file(file, data + done, bytes - done, offset + done);
   return rest < 0 ? rest : static_cast<int64_t>(done) + rest;
 }

@@ -12,6 +12,8 @@ namespace {
 
 using Vector = std::vector<double>;
 
+constexpr double kLeastLatency = 1e-7;  // seconds; below that it is none
+
 // Of one direction, in bytes/s and seconds.
 struct Figures {
   double bandwidth = 0;
@@ -79,10 +81,9 @@ double latency_of(const std::vector<TierPoint>& points, bool random, double band
                         (point.threads == smallest->threads && point.bytes < smallest->bytes);
     if (better) smallest = &point;
   }
-  constexpr double kLeast = 1e-7;
-  if (smallest == nullptr) return kLeast;
-  return std::max(kLeast, static_cast<double>(smallest->threads) / smallest->ops_per_s -
-                              static_cast<double>(smallest->bytes) / bandwidth);
+  if (smallest == nullptr) return kLeastLatency;
+  return std::max(kLeastLatency, static_cast<double>(smallest->threads) / smallest->ops_per_s -
+                                     static_cast<double>(smallest->bytes) / bandwidth);
 }
 
 Figures first_guess(const std::vector<TierPoint>& points) {
@@ -104,7 +105,7 @@ Device fit_at_depth(const std::vector<TierPoint>& points, double queue_depth, do
   const Figures guess = first_guess(points);
   const bool fit_seek = seek < 0 && any_random(points);
   const auto device = [&](const Vector& at) {
-    const double latency = std::exp(at[1]);
+    const double latency = std::max(kLeastLatency, std::exp(at[1]));
     const double random =
         fit_seek ? std::max(latency, std::exp(at[2])) : latency + std::max(0., seek);
     return Device{{std::exp(at[0]), latency, random}, queue_depth};
@@ -150,7 +151,7 @@ double TierFit::predict(const TierPoint& point) const {
 std::string TierFit::yaml(const std::string& inner) const {
   std::string text = "{type: emulated";
   const auto add = [&](const char* name, double value) {
-    if (value > 0) text += fmt::format(", {}: {:.4g}", name, value);
+    if (value > 2e3 * kLeastLatency) text += fmt::format(", {}: {:.4g}", name, value);
   };
   add("read_mb_per_s", read_mb_per_s);
   add("write_mb_per_s", write_mb_per_s);

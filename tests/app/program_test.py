@@ -227,7 +227,7 @@ class Commands(Program):
         self.assertIn("Exit codes", self.stoker("--help").stdout)
         for command in [["train"], ["check"], ["list"], ["describe"], ["dataset"], ["bench"],
                         ["dataset", "fetch"], ["dataset", "inspect"], ["dataset", "synth"],
-                        ["bench", "loader"], ["bench", "decode"]]:
+                        ["bench", "loader"], ["bench", "decode"], ["bench", "storage"]]:
             self.assertIn("--help", self.stoker(*command, "--help").stdout)
         self.stoker("no-such-command", code=2)
         self.stoker(code=2)

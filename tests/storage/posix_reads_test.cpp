@@ -5,7 +5,6 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -111,7 +110,7 @@ TEST_F(PosixReads, dontneed_leaves_nothing_in_the_page_cache) {
     get(*tier("read: " + read), "file");
     EXPECT_EQ(cached("file"), 2 * kMiB + 777) << read;
     get(*tier("advice: dontneed, read: " + read), "file");
-    if (evictable()) EXPECT_EQ(cached("file"), 0u) << read;
+    EXPECT_EQ(cached("file"), evictable() ? 0u : 2 * kMiB + 777) << read;
   }
 }
 
@@ -128,35 +127,32 @@ TEST_F(PosixReads, random_advice_reads_nothing_ahead) {
   EXPECT_GT(cached_after("sequential"), 4096u);
 }
 
-TEST_F(PosixReads, an_unknown_mode_suggests) {
-  EXPECT_EQ(error_of([&] { tier("read: mmmap"); }),
-            "test.yaml:1:" + std::to_string(23 + root.path().size() + 7) +
-                ": storage.read: expected one of pread, tensorflow, mmap, got 'mmmap' (did you "
-                "mean 'mmap'?)");
+TEST_F(PosixReads, an_unknown_mode_is_refused) {
+  EXPECT_TRUE(error_of([&] {
+                tier("read: mmmap");
+              }).ends_with("storage: 'read' must be one of pread, tensorflow, mmap, got 'mmmap'"));
 }
 
-// Cuts and restores the file while it is read. Whatever comes of a read, no signal does.
+// A mapping whose file was cut kills who touches it: here it is an error like any other.
 TEST_F(PosixReads, a_file_that_shrinks_under_a_mapping_is_an_error) {
   const std::string path = root / "big";
-  const off_t size = off_t{64} << 20;
   const auto storage = tier("read: mmap");
-  std::atomic<bool> stop = false;
-  root.write("big", "");
-  ASSERT_EQ(::truncate(path.c_str(), size), 0);
-  std::jthread cutter([&] {
-    while (!stop) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      EXPECT_EQ(::truncate(path.c_str(), 10), 0);
-      EXPECT_EQ(::truncate(path.c_str(), size), 0);
-    }
-  });
   bool seen = false;
-  for (int attempt = 0; attempt < 300 && !seen; ++attempt) {
-    const std::string message = error_of([&] { get(*storage, "big"); });
-    seen = message.find(": the file shrank while it was read (") != std::string::npos;
+  for (int attempt = 0; attempt < 40 && !seen; ++attempt) {
+    root.write("big", "");
+    ASSERT_EQ(::truncate(path.c_str(), off_t{128} << 20), 0);
+    std::jthread cutter([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(attempt % 10));
+      EXPECT_EQ(::truncate(path.c_str(), 10), 0);
+    });
+    try {
+      get(*storage, "big");
+    } catch (const IoError& error) {
+      seen = std::string(error.what()).find(": the file shrank while it was read (") !=
+             std::string::npos;
+    }
+    cutter.join();
   }
-  stop = true;
-  cutter.join();
   EXPECT_TRUE(seen);
 }
 

@@ -68,11 +68,11 @@ TEST_F(UringTier, threads_read_at_once) {
 }
 
 TEST_F(UringTier, options_are_checked) {
-  EXPECT_NE(error_of([&] { tier(", block: 1KiB"); }).find("block: must be 4KiB to 1GiB"),
+  EXPECT_NE(error_of([&] { tier(", block: 1KiB"); }).find("'block' must be 4KiB to 1GiB"),
             std::string::npos);
   EXPECT_NE(error_of([&] {
               tier(", block: 5000, direct: true");
-            }).find("block: must be a multiple of 4KiB where direct is true"),
+            }).find("'block' must be a multiple of 4KiB where direct is true"),
             std::string::npos);
   EXPECT_NE(error_of([&] { tier(", queue_depth: 0"); }).find("queue_depth"), std::string::npos);
 }

@@ -1,0 +1,103 @@
+"""`stoker bench storage` as a user meets it. STOKER names the binary."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+STOKER = os.environ["STOKER"]
+CONFIG = """
+storage:
+  disk:   {type: posix, root: %(root)s}
+  direct: {type: direct, root: %(root)s}
+  ring:   {type: uring, root: %(root)s}
+  memory: {type: memory}
+  slow:   {type: emulated, read_mb_per_s: 50, write_mb_per_s: 50, inner: {type: memory}}
+dataset: {type: synthetic}
+"""
+
+
+class BenchStorage(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.root = self.dir / "root"
+        self.root.mkdir()
+        self.config = self.dir / "tiers.yaml"
+        self.config.write_text(CONFIG % {"root": self.root})
+
+    def bench(self, *arguments, code=0):
+        done = subprocess.run([STOKER, "bench", "storage", str(self.config), *map(str, arguments)],
+                              capture_output=True, text=True, cwd=self.dir, timeout=300)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(list(self.root.iterdir()), [])
+        return done
+
+    def test_every_tier_reports_reads_and_writes(self):
+        for tier in ["disk", "direct", "ring", "memory", "slow"]:
+            done = self.bench(tier, "--op", "both", "--threads", "1,3", "--block-size", "64KiB", "--transfer-size",
+                              "4KiB", "--rounds", 2, "--json")
+            report = json.loads(done.stdout)
+            self.assertEqual(report["tier"], tier)
+            self.assertEqual(report["emulated"], tier == "slow")
+            self.assertEqual(report["through"], "objects" if tier in ("memory", "slow") else "files")
+            self.assertEqual([(r["op"], r["threads"]) for r in report["results"]],
+                             [("read", 1), ("read", 3), ("write", 1), ("write", 3)])
+            for result in report["results"]:
+                self.assertEqual([r["bytes"] for r in result["rounds"]], [result["threads"] * 65536] * 2)
+                self.assertLessEqual(result["mb_per_s"]["min"], result["mb_per_s"]["max"])
+                self.assertLessEqual(result["p50_ms"]["median"], result["p99_ms"]["median"])
+                self.assertAlmostEqual(result["iops"]["median"] * 4096e-6, result["mb_per_s"]["median"],
+                                       delta=1e-3 * result["mb_per_s"]["median"])
+
+    def test_a_round_that_was_not_cold_gives_no_bandwidth(self):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+            done = self.bench("disk", f"storage.disk.root={memory}", "--cold", "--threads", 1, "--block-size", "64KiB",
+                              "--transfer-size", "4KiB", "--json")
+            result = json.loads(done.stdout)["results"][0]
+            self.assertNotIn("mb_per_s", result)
+            self.assertEqual([(r["counts"], r["cached_before"]) for r in result["rounds"]], [(False, 1.0)] * 3)
+            text = self.bench("disk", f"storage.disk.root={memory}", "--cold", "--threads", 1, "--block-size", "64KiB",
+                              "--transfer-size", "4KiB").stdout
+            self.assertIn("round 3 did not begin cold and is left out: 100 % was cached", text)
+            done = self.bench("disk", f"storage.disk.root={memory}", "--fit", "--threads", 1, "--block-size", "64KiB",
+                              "--transfer-size", "16KiB", code=3)
+            self.assertIn("nothing to fit", done.stderr)
+            self.assertEqual(os.listdir(memory), [])
+
+    def test_a_fit_prints_the_yaml_of_an_emulated_tier(self):
+        report = json.loads(self.bench("slow", "--fit", "--threads", "1,2", "--block-size", "1MiB", "--transfer-size",
+                                       "256KiB", "--rounds", 1, "--seconds", 1, "--json").stdout)
+        self.assertTrue(report["yaml"].startswith("{type: emulated, read_mb_per_s: "))
+        self.assertEqual(len(report["points"]), 7)
+        self.assertLessEqual(report["mean_error"], report["worst_error"])
+
+    def test_what_is_wrong_is_said(self):
+        self.assertIn("unknown storage tier 'dis' (did you mean 'disk'?)", self.bench("dis", code=2).stderr)
+        self.assertIn("must be a multiple of", self.bench("disk", "--block-size", "5k", code=2).stderr)
+        self.assertIn("--transfer-size must be", self.bench("disk", "--transfer-size", "lots", code=2).stderr)
+        self.assertIn("could be evicted", self.bench("memory", "--cold", code=2).stderr)
+
+    def test_a_stop_leaves_nothing(self):
+        for stop, code in ((signal.SIGINT, 130), (signal.SIGTERM, 75)):
+            process = subprocess.Popen([STOKER, "bench", "storage", self.config, "disk", "--op", "both", "--rounds",
+                                        "1000000", "--block-size", "1MiB"], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, cwd=self.dir)
+            deadline = time.monotonic() + 60
+            while not list(self.root.glob("*/*")) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertTrue(list(self.root.iterdir()))
+            process.send_signal(stop)
+            out, log = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code, out + log)
+            self.assertEqual(out, "")
+            self.assertIn("stopped", log)
+            self.assertEqual(list(self.root.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
