@@ -156,7 +156,7 @@ void add_sweep(CLI::App& app, ExitCode& result) {
       ->type_name("a.b=c");
   command->add_option("--set", arguments->set, "an override of every run, after those of the file")
       ->type_name("a.b=c")
-      ->take_all();
+      ->allow_extra_args(false);
   command->add_option("--directory", arguments->directory, "of the results; default sweeps/<name>");
   command->add_flag("--restart", arguments->restart, "throw away what is there and begin anew");
   command->add_flag("--report-only", arguments->report_only, "run nothing; print what is there");

@@ -7,7 +7,8 @@
 // 2. The copy queue is the same with latency + bytes / bandwidth, under a mutex.
 // 3. The host sleeps where it would block on a real device: with `queue_depth` steps outstanding,
 //    and where it asks for all to be finished. A depth of 2 keeps the device busy while the host
-//    wakes up, and lets the host run ahead by no more than the step that it prepares.
+//    wakes up, and lets the host run ahead by no more than the step that it prepares. With a depth
+//    of 0 the host does nothing beside a step, like a program that reads every loss.
 // 4. A host slot belongs to the copy queue until its copy has ended, whoever drops the DeviceBatch
 //    first, and is let go by the next call after that. So a batch on the device holds no host slot,
 //    as on a GPU. Its tensors are meta tensors: a shape without memory that nobody could misread.
@@ -63,7 +64,8 @@ struct EmulatedOptions {
       "bandwidth of copies to the device; absent: the preset's, or 12 (PCIe 3 x16)",
       Limits{1e-3, 1e6});
     v("h2d_latency_us", h2d_latency_us, "added to every copy", Limits{0, 1e9});
-    v("queue_depth", queue_depth, "steps outstanding before the host blocks", Limits{1, 1024});
+    v("queue_depth", queue_depth,
+      "steps outstanding before the host blocks; 0: it waits for the end of each", Limits{0, 1024});
   }
   void check(const Section& section) const {
     if (preset.has_value() + step_ms.has_value() + images_per_s.has_value() != 1) {
@@ -119,7 +121,7 @@ class Emulated final : public Device {
   }
 
   void run(const DeviceBatch* batch, const std::function<void()>&) override {
-    if (outstanding_.size() >= queue_depth_) {
+    if (queue_depth_ > 0 && outstanding_.size() >= queue_depth_) {
       wait_until(outstanding_[outstanding_.size() - queue_depth_].end);
     }
     BusyInterval step;
@@ -132,6 +134,7 @@ class Emulated final : public Device {
     }
     step.end = compute_free_ = step.start + duration(batch);
     outstanding_.push_back(step);
+    if (queue_depth_ == 0) wait_until(step.end);
   }
 
   std::vector<BusyInterval> collect(bool wait) override {

@@ -60,6 +60,14 @@ TEST(Emulated, the_host_runs_ahead_by_the_depth_of_the_queue) {
   for (size_t i = 3; i < steps.size(); ++i) EXPECT_GE(steps[i].submitted, steps[i - 3].end);
 }
 
+TEST(Emulated, with_a_depth_of_0_the_host_waits_for_each_step) {
+  DeviceRig rig("{type: emulated, step_ms: 2, queue_depth: 0}");
+  for (int step = 0; step < 3; ++step) {
+    rig.device->run(nullptr, no_work);
+    EXPECT_EQ(rig.device->collect(false).size(), 1u);
+  }
+}
+
 TEST(Emulated, a_step_starts_when_it_was_submitted_or_when_the_one_before_it_ends) {
   DeviceRig rig("{type: emulated, step_ms: 5, queue_depth: 4}");
   for (int step = 0; step < 4; ++step) rig.device->run(nullptr, no_work);
