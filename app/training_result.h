@@ -44,7 +44,7 @@ struct TrainingResult {
 
   double device_observed_s = 0;
   double device_busy_s = 0;
-  double device_copy_s = 0;  // of batches to it
+  double device_copy_s = 0;                                 // of batches to it
   std::vector<std::pair<std::string, double>> device_idle;  // by cause
   std::optional<double> au;  // MLPerf Storage: busy / observed, first step excluded
 

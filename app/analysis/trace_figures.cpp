@@ -131,6 +131,16 @@ class Reader {
   std::map<std::string, TierSpans> tiers_;
 };
 
+void add_transfers(const std::string& name, const TraceTransfers& transfers,
+                   std::map<std::string, double>& result) {
+  if (transfers.count == 0) return;
+  const auto bytes = static_cast<double>(transfers.bytes);
+  result[name + "count"] = static_cast<double>(transfers.count);
+  result[name + "bytes"] = bytes;
+  result[name + "busy_s"] = transfers.busy_s;
+  if (transfers.busy_s > 0) result[name + "mb_per_s"] = 1e-6 * bytes / transfers.busy_s;
+}
+
 }  // namespace
 
 TraceFigures read_trace_figures(const std::string& path) {
@@ -164,15 +174,8 @@ std::map<std::string, double> by_name(const TraceFigures& figures) {
   }
   for (const auto& [name, time] : figures.segments_s) result["segments_s." + name] = time;
   for (const auto& [name, tier] : figures.tiers) {
-    const TraceTransfers& reads = tier.reads;
-    const std::string of = "storage." + name + ".reads.";
-    if (reads.count == 0) continue;
-    result[of + "count"] = static_cast<double>(reads.count);
-    result[of + "bytes"] = static_cast<double>(reads.bytes);
-    result[of + "busy_s"] = reads.busy_s;
-    if (reads.busy_s > 0) {
-      result[of + "mb_per_s"] = 1e-6 * static_cast<double>(reads.bytes) / reads.busy_s;
-    }
+    add_transfers("storage." + name + ".reads.", tier.reads, result);
+    add_transfers("storage." + name + ".writes.", tier.writes, result);
   }
   return result;
 }
@@ -204,8 +207,11 @@ std::map<std::string, double> by_name(const nlohmann::json& summary) {
   }
   take(object("checkpoints"), "drained", "checkpoints.drained");
   for (const auto& [name, tier] : object("storage").items()) {
-    for (const char* figure : {"count", "bytes", "busy_s", "mb_per_s"}) {
-      take(object_if_there(tier, "reads"), figure, fmt::format("storage.{}.reads.{}", name, figure));
+    for (const char* direction : {"reads", "writes"}) {
+      for (const char* figure : {"count", "bytes", "busy_s", "mb_per_s"}) {
+        take(object_if_there(tier, direction), figure,
+             fmt::format("storage.{}.{}.{}", name, direction, figure));
+      }
     }
   }
   return result;

@@ -68,7 +68,8 @@ CASES = {
     "one worker decodes": ({"decode"}, ["loader.workers=1", *decoder(30)]),
     "two workers decode, nothing ahead": ({"decode"}, [THREADED, *decoder(60)]),
     "decoding wants the cores": ({"decode", "cpu_contention"}, [
-        "device.step_ms=1", "decoder={type: turbojpeg, size: 1500, resize: antialias}", "training.max_steps=150"]),
+        "device.step_ms=1", "decoder={type: turbojpeg, size: 1500, resize: antialias}",
+        "training={epochs: 10, max_steps: 200}"]),
     "loading in the trainer's thread": ({"no_prefetch"}, [
         SYNC, "loader.workers=8", "device.step_ms=40", *decoder(40), "training.max_steps=20"]),
     "a straggler in every batch": ({"no_prefetch"}, [
@@ -86,8 +87,8 @@ CASES = {
         "device={type: cpu}", "dataset.split={train_per_class: 1, test_per_class: 20}", "evaluation.every_epochs=1",
         "training={epochs: 20}", "loader.batch_size=5"]),
     "steps of nothing": ({"host_overhead"}, [
-        "device.step_ms=0.02", "loader.batch_size=1", "decoder.size=8", "training.max_steps=6000",
-        "dataset={type: synthetic, samples: 6000, test_samples: 10, unique: 20, image: {width: 16, height: 16}}"]),
+        "device.step_ms=0.005", "loader.batch_size=1", "decoder.size=8", "training.max_steps=60000",
+        "dataset={type: synthetic, samples: 60000, test_samples: 10, unique: 20, image: {width: 16, height: 16}}"]),
     "three steps": ({"unknown"}, ["training.max_steps=3"]),
     "the pipeline was just filled": ({"unknown"}, [
         "loader.workers=1", "loader.batch_size=16", tier(latency_ms=40), "device.step_ms=900", "training.max_steps=6"]),

@@ -79,8 +79,8 @@ void add_loader(const Json& summary, Evidence& e) {
   e.tier = setting(e.config, "dataset.storage");
   e.tier_type = setting(e.config, "storage." + e.tier + ".type");
   e.tier_mb_per_s = rate_of(e.config, e.tier);
-  const Json& tier = object(object(summary, "storage"), e.tier);
-  e.read_busy_s = number(object(tier, "reads"), "busy_s");
+  const Json& tier = object(object(object(summary, "storage"), e.tier), "reads");
+  e.read_busy_s = number(tier, "busy_s");
   if (e.read_busy_s <= 0) e.read_busy_s = std::min(e.read_s, e.wall_s);
   // The first batch of a loader that works ahead finds an empty pipeline, once a run.
   if (e.loader == "prefetched" || e.loader == "device_prefetched") {
