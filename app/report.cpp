@@ -173,6 +173,19 @@ std::string checkpoints_text(const ExperimentOptions& options, const TrainingRes
   return text;
 }
 
+// What the hub has measured.
+void add_io(Experiment& experiment, nlohmann::json& json) {
+  Hub& hub = experiment.hub();
+  json["held_up"] = held_up_json(hub);
+  json["storage"] = storage_json(hub);
+  json["slowest_samples"] = slowest_samples_json(hub, experiment.dataset());
+  for (const LoaderMeter::State& loader : hub.loaders()) {
+    json["loaders"][loader.split] = loader_json(loader);
+  }
+  const auto overhead = hub.overhead_s();
+  json["measuring_s"] = std::accumulate(overhead.begin(), overhead.end(), 0.0);
+}
+
 }  // namespace
 
 nlohmann::json evaluation_json(const Evaluation& evaluation) {
@@ -217,19 +230,12 @@ nlohmann::json summary_json(Experiment& experiment, const RunDirectory& director
     json["conditions"]["storage"][name] = tier.type();
   }
   json["cache"] = cache;
-  json["held_up"] = held_up_json(experiment.hub());
-  json["storage"] = storage_json(experiment.hub());
-  json["slowest_samples"] = slowest_samples_json(experiment.hub(), experiment.dataset());
-  const auto overhead = experiment.hub().overhead_s();
+  add_io(experiment, json);
   if (result.cpu) {
     json["cpu"] = {{"process_s", result.cpu->process_s},
                    {"machine_busy_s", result.cpu->machine_busy_s},
                    {"machine_s", result.cpu->machine_s}};
   }
-  for (const LoaderMeter::State& loader : experiment.hub().loaders()) {
-    json["loaders"][loader.split] = loader_json(loader);
-  }
-  json["measuring_s"] = std::accumulate(overhead.begin(), overhead.end(), 0.0);
   if (result.checkpoints) json["conditions"]["checkpoint"] = to_json(options.checkpoint.dump());
   if (!result.error.empty()) json["error"] = result.error;
   if (result.first_batch_s) json["first_batch_s"] = *result.first_batch_s;
