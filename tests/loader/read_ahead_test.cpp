@@ -70,6 +70,25 @@ TEST(ReadAhead, prefetched_reads_over_the_end_of_the_epoch) {
   EXPECT_EQ(rig.settled(), 40 + 15);
 }
 
+// A trainer counts its batches, and never asks for the one that is not there.
+TEST(ReadAhead, what_is_ahead_stays_where_nobody_asked_for_the_end_of_the_epoch) {
+  for (const char* options : {"type: prefetched, prefetch_batches: 3",
+                              "type: device_prefetched, prefetch_batches: 3, device_batches: 2"}) {
+    Rig rig;
+    const auto loader = rig.make(options);
+    loader->start(0, 0);
+    for (int64_t i = 0; i < loader->batches(); ++i) EXPECT_TRUE(loader->next());
+    const int64_t decoded = rig.settled();
+    EXPECT_GT(decoded, 40) << options;
+    loader->start(1, 0);
+    EXPECT_EQ(rig.settled(), decoded) << options;
+    const auto batch = loader->next();
+    ASSERT_TRUE(batch) << options;
+    EXPECT_EQ(batch->epoch, 1) << options;
+    EXPECT_EQ(batch->index, 0) << options;
+  }
+}
+
 TEST(ReadAhead, device_prefetched_also_holds_device_batches_on_the_device) {
   Rig rig;
   const auto loader = rig.make("type: device_prefetched, prefetch_batches: 3, device_batches: 2");
