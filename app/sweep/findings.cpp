@@ -119,7 +119,7 @@ const char* to_string(FindingVerdict verdict) {
 }
 
 std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
-                           const SweepResults& results) {
+                                const SweepResults& results) {
   const Judge judge(options, plan, results);
   std::vector<SweepFinding> findings;
   for (const FindingOptions& statement : options.findings) {

@@ -25,7 +25,7 @@ struct SweepFinding {
 // All findings of the sweep. A statement about something that was fitted is "put in", whatever was
 // measured.
 std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
-                           const SweepResults& results);
+                                const SweepResults& results);
 
 nlohmann::json finding_json(const SweepFinding& finding);
 

@@ -53,7 +53,8 @@ size_t SweepAxis::find(const std::string& name) const {
 }
 
 const SweepAxis* SweepMatrix::find(const std::string& key) const {
-  const auto found = std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.key == key; });
+  const auto found =
+      std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.key == key; });
   return found == axes.end() ? nullptr : &*found;
 }
 

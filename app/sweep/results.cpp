@@ -174,7 +174,8 @@ std::string results_csv(const SweepOptions& options, const SweepResults& results
   for (const std::string& name : names) text += "," + csv_field(name);
   text += "\n";
   for (const SweepRow& row : results.rows) {
-    for (const SweepAxis& axis : options.matrix.axes) text += csv_field(row.cell.at(axis.key)) + ",";
+    for (const SweepAxis& axis : options.matrix.axes)
+      text += csv_field(row.cell.at(axis.key)) + ",";
     text += fmt::format("{},{},{},{:.3f}", row.repeat, row.ok() ? "ok" : "failed", row.exit_code,
                         row.seconds);
     for (const std::string& name : names) {

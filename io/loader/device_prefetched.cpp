@@ -37,6 +37,8 @@ class DevicePrefetched final : public Loader {
       pipeline_.start(epoch, first_batch);
       return;
     }
+    // The end of the epoch lies in the queue, and need not have been asked for.
+    if (queue_ && batch_ == batches()) next();
     if (queue_ && epoch == epoch_ && first_batch == batch_) return;
     stop();
     epoch_ = epoch;

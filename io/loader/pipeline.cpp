@@ -30,6 +30,8 @@ Pipeline::~Pipeline() { cancel(); }
 
 void Pipeline::start(int64_t epoch, int64_t first_batch) {
   const Position position{epoch, first_batch};
+  // The end of an epoch need not have been asked for.
+  if (asked_.batch >= batches()) asked_ = {asked_.epoch + 1, 0};
   if (asked_ == position && !pending_.empty()) return;
   cancel();
   asked_ = submitted_ = position;

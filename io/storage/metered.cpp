@@ -98,8 +98,7 @@ class MeterLayer final : public FileLayer {
     const int64_t result = next(call);
     if (result >= 0 || expected(call.op, result)) {
       const bool moves_bytes = result > 0 && (op == TierOp::read || op == TierOp::write);
-      in_flight.ended(
-          meter_.finished(op, begin, moves_bytes ? static_cast<uint64_t>(result) : 0));
+      in_flight.ended(meter_.finished(op, begin, moves_bytes ? static_cast<uint64_t>(result) : 0));
     } else {
       meter_.failed(op, static_cast<int>(-result));
     }

@@ -277,7 +277,8 @@ TEST_F(Judged, ratio) {
   EXPECT_DOUBLE_EQ(finding.measured->low, 40.0 / 20);
   EXPECT_DOUBLE_EQ(finding.measured->high, 60.0 / 10);
   EXPECT_EQ(finding.verdict, FindingVerdict::within);
-  EXPECT_EQ(only(std::string(kRatio) + ", published: 3, tolerance: 11%").verdict, FindingVerdict::outside);
+  EXPECT_EQ(only(std::string(kRatio) + ", published: 3, tolerance: 11%").verdict,
+            FindingVerdict::outside);
 }
 
 TEST_F(Judged, what_was_put_in_is_no_finding) {
@@ -286,8 +287,10 @@ TEST_F(Judged, what_was_put_in_is_no_finding) {
 }
 
 TEST_F(Judged, value_with_limits_and_without_the_cost_of_nothing) {
-  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_most: 100").verdict, FindingVerdict::within);
-  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_least: 100.1").verdict, FindingVerdict::outside);
+  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_most: 100").verdict,
+            FindingVerdict::within);
+  EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_least: 100.1").verdict,
+            FindingVerdict::outside);
   const SweepFinding less = only(
       "of: {tier: ssd, loader.workers: 2}, over: {tier: hdd, loader.workers: 2}, less: {tier: hdd, "
       "loader.workers: 1}, at_least: 1");
