@@ -186,7 +186,8 @@ StorageBench::StorageBench(Storage& tier, std::function<bool()> stop_requested)
     : tier_(tier),
       files_(tier.files()),
       stop_requested_(std::move(stop_requested)),
-      directory_(fmt::format("stoker-bench-{}", ::getpid())) {
+      directory_(fmt::format("stoker-bench-{}", ::getpid())),
+      direct_(files_ != nullptr && files_->access() == FileAccess::direct) {
   if (files_ != nullptr) files_->make_directories(directory_, false);
 }
 

@@ -20,7 +20,7 @@ std::string conditions_text(const StorageBenchInfo& info, const StorageWorkload&
                   workload.shared ? "one shared file" : "a file per thread",
                   workload.objects ? ", each read opens and closes its object"
                                    : ", open files (--objects measures the tier's own way to read)",
-                  info.direct && !workload.objects ? ", past the page cache" : "");
+                  info.direct ? ", past the page cache" : "");
   for (const std::string& condition : info.conditions) text += "\n  note: " + condition;
   if (info.overruns > 0) {
     text += fmt::format(

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -22,18 +23,26 @@ bool is_sweep(const std::string& directory) {
   return read_if_there(directory + "/results.json").has_value();
 }
 
+nlohmann::json read_sweep_results(const std::string& directory) {
+  const std::string path = directory + "/results.json";
+  try {
+    return nlohmann::json::parse(read_if_there(path).value_or(""));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ExitCode::environment, path + ": " + error.what());
+  }
+}
+
 std::string page_of(const std::vector<std::string>& directories) {
-  if (is_sweep(directories.front())) {
-    const std::string path = directories.front() + "/results.json";
-    if (directories.size() > 1) {
-      throw Error(ExitCode::config,
-                  "report: a sweep has a page of its own: give only " + directories.front());
+  const auto sweeps = std::ranges::count_if(directories, is_sweep);
+  if (sweeps == std::ssize(directories)) {
+    std::vector<nlohmann::json> results;
+    for (const std::string& directory : directories) {
+      results.push_back(read_sweep_results(directory));
     }
-    try {
-      return sweep_page(nlohmann::json::parse(read_if_there(path).value_or("")));
-    } catch (const nlohmann::json::exception& error) {
-      throw Error(ExitCode::environment, path + ": " + error.what());
-    }
+    return results.size() == 1 ? sweep_page(results.front()) : sweeps_page(results);
+  }
+  if (sweeps > 0) {
+    throw Error(ExitCode::config, "report: give runs, or sweeps, but not both for one page");
   }
   std::vector<RunFiles> runs;
   for (const std::string& directory : directories) runs.push_back(read_run_so_far(directory));
@@ -61,7 +70,7 @@ void add_report(CLI::App& app, ExitCode& result) {
       app.add_subcommand("report", "One HTML page of a run, of several, or of a sweep");
   command
       ->add_option("DIRECTORY", arguments->directories,
-                   "runs, which are laid side by side, or a sweep")
+                   "runs, which are laid side by side, or sweeps, one below the other")
       ->required();
   command->add_option("--output", arguments->output,
                       "the page; by default report.html in the (first) directory");

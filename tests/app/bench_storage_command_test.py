@@ -45,6 +45,7 @@ class BenchStorage(unittest.TestCase):
             self.assertEqual(report["tier"], tier)
             self.assertEqual(report["emulated"], tier == "slow")
             self.assertEqual(report["through"], "objects" if tier in ("memory", "slow") else "files")
+            self.assertEqual(report["direct"], tier == "direct")
             self.assertEqual([(r["op"], r["threads"]) for r in report["results"]],
                              [("read", 1), ("read", 3), ("write", 1), ("write", 3)])
             for result in report["results"]:
@@ -53,6 +54,13 @@ class BenchStorage(unittest.TestCase):
                 self.assertLessEqual(result["p50_ms"]["median"], result["p99_ms"]["median"])
                 self.assertAlmostEqual(result["iops"]["median"] * 4096e-6, result["mb_per_s"]["median"],
                                        delta=1e-3 * result["mb_per_s"]["median"])
+
+    def test_objects_are_read_the_way_of_the_tier(self):
+        for tier, direct in (("ring", False), ("direct", True)):
+            report = json.loads(self.bench(tier, "--objects", "--threads", 2, "--block-size", "40000",
+                                           "--transfer-size", "400", "--pattern", "random", "--json").stdout)
+            self.assertEqual((report["through"], report["direct"]), ("objects", direct))
+            self.assertEqual([r["transfers"] for r in report["results"][0]["rounds"]], [200] * 3)
 
     def test_a_round_that_was_not_cold_gives_no_bandwidth(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:

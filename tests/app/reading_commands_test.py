@@ -116,7 +116,7 @@ class BenchRead(Reading):
 
     def test_an_emulated_tier_scales_as_its_model_says(self):
         # One device, one operation after the other: threads are no use.
-        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 4, inner: {type: posix, "
+        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 4, queue_depth: 1, inner: {type: posix, "
                 f"root: {MINI}}}}}")
         result = self.read(tier, "--page-cache", "as_is", "--threads", "1,4", "--batches", 1)
         self.assertTrue(result["emulated"])
@@ -208,7 +208,7 @@ class Caches(Reading):
 
 class Headspace(Reading):
     def test_the_ladder_of_rates(self):
-        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 1, inner: {type: posix, "
+        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 1, queue_depth: 1, inner: {type: posix, "
                 f"root: {MINI}}}}}")
         result = self.json("headspace", self.config, tier, "--epochs", 1, "--steps", 10)
         rungs = {r["rung"]: r for r in result["rungs"]}

@@ -283,6 +283,12 @@ def check_sweep(browser, folder):
     hostile["plots"][2]["data"][0]["points"][0]["x"] = HOSTILE
     shown = open_page(browser, write_sweep(folder, "hostile-sweep", hostile), PHONE)
     assert shown["title"].startswith(HOSTILE)
+    both = folder / "both.html"
+    stoker(folder, "report", folder / "sweep", folder / "hostile-sweep", "--output", both)
+    shown = open_page(browser, both)
+    assert shown["kind"] == "sweeps"
+    assert [plot["marks"] for plot in shown["plots"]] == 2 * [8, 8, 6], shown["plots"]
+    assert shown["text"].count("1 of 2 findings within") == 2 and shown["text"].count("put in, no finding") >= 2
     (folder / "sweep" / "results.json").write_text('{"schema_version": 9}')
     stoker(folder, "report", folder / "sweep", expect=3)
 

@@ -78,6 +78,9 @@ TEST(SweepPage, of_another_schema_is_an_error) {
             }).find("expected schema_version 1"),
             std::string::npos);
   EXPECT_NE(sweep_page({{"schema_version", 1}}).find("\"kind\":\"sweep\""), std::string::npos);
+  const nlohmann::json good = {{"schema_version", 1}}, bad = {{"schema_version", 2}};
+  EXPECT_NE(sweeps_page({good, good}).find("\"kind\":\"sweeps\""), std::string::npos);
+  EXPECT_THROW(sweeps_page({good, bad}), Error);
 }
 
 TEST_F(RunPage, rows_are_merged_by_what_they_are) {

@@ -5,8 +5,10 @@ past the page cache (tier direct, fio --direct=1) and through it, reads cold. Pr
 both in MB/s (10^6 bytes) and how far stoker's is from fio's. Exit code 7: further than --within.
 
 A figure of ours is bytes of all / time until the last thread was done; fio's is its aggregate
-bandwidth ("bw_bytes" of its group), which is the same. fio is given files that were written before
-(reads) and no fallocate (writes), as ours are. What else the machine does disturbs both.
+bandwidth ("bw_bytes" of its group), which is the same, sync included. Both read files that were
+written before, without fadvise, and write new ones, without fallocate, from memory that stays as
+it is. Of each turn of either the second round counts: the first pays for memory and blocks that
+nobody has touched before. What else the machine does disturbs both.
 
 Needs fio. storage_against_fio.py --stoker build/bin/stoker --dir DIRECTORY [--rounds 5]
 """
@@ -48,25 +50,25 @@ class Comparison:
     def by_stoker(self, tier, op, pattern, threads):
         result = run([self.stoker, "bench", "storage", self.config, tier, "--op", op, "--pattern", pattern,
                       "--threads", threads, "--block-size", self.block(pattern), "--transfer-size",
-                      TRANSFER[pattern], "--rounds", 1, "--fsync", "--cold", "--json"])["results"][0]
-        if "mb_per_s" not in result:
+                      TRANSFER[pattern], "--rounds", 2, "--fsync", "--cold", "--json"])["results"][0]
+        last = result["rounds"][-1]
+        if not last["counts"]:
             sys.exit(f"{self.dir}: files are not evicted here, so nothing is cold")
-        return result["mb_per_s"]["median"]
+        return 1e-6 * last["bytes"] / last["seconds"]
 
     def by_fio(self, tier, op, pattern, threads):
-        names = [self.dir / f"fio-{i}" for i in range(threads)]
-        if op == "write":
-            for name in names:
-                name.unlink(missing_ok=True)
-        else:
-            for name in names:
+        for i in range(threads):
+            name = self.dir / f"fio-{i}"
+            if op == "read":
                 self.write(name, self.block(pattern))
+            else:
+                name.unlink(missing_ok=True)
         kind = {"sequential": "", "random": "rand"}[pattern] + op
         report = run(["fio", "--name=x", f"--rw={kind}", f"--bs={TRANSFER[pattern]}", f"--size={self.block(pattern)}",
                       f"--directory={self.dir}", "--filename_format=fio-$jobnum", f"--numjobs={threads}", "--thread",
                       f"--direct={int(tier == 'direct')}", "--ioengine=psync", "--invalidate=1", "--fallocate=none",
                       f"--end_fsync={int(op == 'write')}", "--group_reporting", "--output-format=json",
-                      "--randrepeat=0", "--refill_buffers=0"])
+                      "--fadvise_hint=0", "--scramble_buffers=0", "--randrepeat=0"])
         return report["jobs"][0][op]["bw_bytes"] / 1e6
 
     @staticmethod
@@ -93,14 +95,16 @@ def main():
     worst = 0
     with tempfile.TemporaryDirectory(dir=arguments.dir, prefix="against-fio-") as directory:
         comparison = Comparison(arguments.stoker, pathlib.Path(directory), arguments.scale)
-        print(f"{'tier':<9} {'op':<6} {'pattern':<11} {'threads':>7} {'stoker':>9} {'fio':>9} {'deviation':>10}   MB/s, medians"
-              f" of {arguments.rounds} interleaved rounds")
+        print(f"{'tier':<9} {'op':<6} {'pattern':<11} {'threads':>7} {'stoker':>9} {'fio':>9} {'deviation':>10}   MB/s, "
+              f"medians of {arguments.rounds} interleaved rounds")
         for case in [(tier, op, pattern, threads) for tier in ("direct", "buffered") for op in ("read", "write")
                      for pattern in ("sequential", "random") for threads in (1, 4)]:
             ours, theirs = [], []
             for i in range(arguments.rounds):
                 turns = [(ours, comparison.by_stoker), (theirs, comparison.by_fio)]
                 for rates, measure in turns if i % 2 == 0 else reversed(turns):
+                    if measure == comparison.by_fio:
+                        measure(*case)
                     rates.append(measure(*case))
             a, b = statistics.median(ours), statistics.median(theirs)
             deviation = 100 * (a / b - 1)

@@ -1,4 +1,5 @@
-// The report of a sweep: what came out against what was published, plots, every run.
+// The report of a sweep, or of several: what came out against what was published, plots, every run. `at` is where a
+// sweep stands in the data of the page: "", or "sweeps.1.".
 
 const amount = tickText;
 
@@ -27,9 +28,9 @@ function origin(finding) {
   return text ? words(text, { class: "origin" }) : null;
 }
 
-function findings(report) {
-  const rows = (report.findings ?? []).map((finding, at) => {
-    const base = `findings.${at}`;
+function findings(report, at) {
+  const rows = (report.findings ?? []).map((finding, index) => {
+    const base = `${at}findings.${index}`;
     return [show(`${base}.name`), range(finding, base), expected(finding, base), outcome(finding), origin(finding)];
   });
   return rows.length === 0 ? null : card("Findings", { class: "full findings" },
@@ -38,14 +39,15 @@ function findings(report) {
       + "setting was chosen so that it does: it says nothing."));
 }
 
-function cells(report) {
+function cells(report, at) {
   const heads = [...report.axes.map(({ key }) => key), "run", "status", ...report.figure_names];
-  const rows = report.table.map((row, at) => {
+  const rows = report.table.map((row, index) => {
+    const base = `${at}table.${index}`;
     const bad = row.status !== "ok" && row.status !== "completed";
-    const cell = (index) => show(`table.${at}.values.${index}`, typeof row.values[index] === "number" ? "figure" : "text");
-    return [...row.values.slice(0, report.axes.length).map((_, index) => cell(index)), show(`table.${at}.repeat`, "count"),
-      make("span", { class: bad ? "bad" : "" }, show(`table.${at}.status`), row.error ? words(`: ${row.error}`) : ""),
-      ...report.figure_names.map((_, index) => cell(report.axes.length + index))];
+    const cell = (column) => show(`${base}.values.${column}`, typeof row.values[column] === "number" ? "figure" : "text");
+    return [...row.values.slice(0, report.axes.length).map((_, column) => cell(column)), show(`${base}.repeat`, "count"),
+      make("span", { class: bad ? "bad" : "" }, show(`${base}.status`), row.error ? words(`: ${row.error}`) : ""),
+      ...report.figure_names.map((_, column) => cell(report.axes.length + column))];
   });
   return card(`All runs (${report.table.length})`, { class: "full" }, grid(heads, rows, { class: "cells" }));
 }
@@ -72,22 +74,38 @@ function distinctConditions(report) {
   return [...known].map(([name, texts]) => [name, [...texts].join(", ")]);
 }
 
-function sweepPage(report) {
-  FORMATS.figure = (value) => (typeof value === "number" ? amount(value) : String(value));
+function sweepParts(report, at) {
   prepare(report);
   const plots = (report.plots ?? []).map((plot) => new SweepPlot(plot));
   const conditionsOf = distinctConditions(report);
   const failed = report.table.filter((row) => row.status !== "ok" && row.status !== "completed").length;
   const count = { within: 0, outside: 0 };
   for (const finding of report.findings ?? []) if (!finding.fitted && finding.verdict in count) ++count[finding.verdict];
-  const group = { charts: plots, draw: () => plots.forEach((plot) => plot.draw()) };
   const chips = [chip(`${report.table.length} runs`), failed ? chip(`${failed} failed`, "failed") : null,
     (report.findings ?? []).length ? chip(`${count.within} of ${count.within + count.outside} findings within`, "phase") : null].filter(Boolean);
-  return { title: report.name ?? "sweep", chips, what: [report.command && `stoker ${report.command}`, ...report.axes.map(({ key, values }) =>
-    `${key}: ${values.join(", ")}`)], group, main: [
-    section("pair", "Findings", findings(report)),
+  return { title: report.name ?? "sweep", chips, plots, what: [report.command && `stoker ${report.command}`,
+    ...report.axes.map(({ key, values }) => `${key}: ${values.join(", ")}`)].filter(Boolean), main: [
+    section("pair", "Findings", findings(report, at)),
     section("charts", "Plots", plots.map((plot) => plot.root)),
-    section("pair", "Runs", cells(report),
+    section("pair", "Runs", cells(report, at),
       conditionsOf.length ? card("Conditions", {}, listing(conditionsOf)) : null,
       report.machine ? card("Machine", {}, listing(flat(report.machine))) : null)] };
+}
+
+function drawn(plots) {
+  FORMATS.figure = (value) => (typeof value === "number" ? amount(value) : String(value));
+  return { charts: plots, draw: () => plots.forEach((plot) => plot.draw()) };
+}
+
+function sweepPage(report) {
+  const { plots, ...shown } = sweepParts(report, "");
+  return { ...shown, group: drawn(plots) };
+}
+
+function sweepsPage({ sweeps }) {
+  const parts = sweeps.map((sweep, index) => sweepParts(sweep, `sweeps.${index}.`));
+  return { title: parts.map(({ title }) => title).join(", "), chips: [chip(`${parts.length} sweeps`)], what: [],
+    group: drawn(parts.flatMap(({ plots }) => plots)), main: parts.flatMap(({ title, chips, what, main }) => [
+      make("header", { class: "sweep" }, make("div", { class: "names" }, make("h2", {}, title), ...chips),
+        make("p", { class: "what" }, ...what.map((text) => make("span", {}, text)))), ...main]) };
 }
