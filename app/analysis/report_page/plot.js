@@ -24,7 +24,19 @@ function readPlot(plot) {
   const numbers = names.length > 1 && names.every((name) => Number.isFinite(numeric(name)));
   if (numbers) names.sort((a, b) => numeric(a) - numeric(b));
   const values = all.flatMap((point) => [point.median ?? point.y, point.min, point.max]).filter(Number.isFinite);
-  return { ...plot, series, published, names, numbers, values };
+  // A course over time rather than a handful of settings: a line, and round numbers below it.
+  const course = numbers && names.length > 24;
+  return { ...plot, series, published, names, numbers, course, values };
+}
+
+// Round values, some six of them, that lie in a range.
+function roundTicks(from, to) {
+  const rough = (to - from) / 6;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough);
+  const ticks = [];
+  for (let at = Math.ceil(from / step); at * step <= to; ++at) ticks.push(at * step);
+  return ticks;
 }
 
 // From x to a share of the width. Numbers that double, as threads do, stand evenly.
@@ -32,6 +44,7 @@ function xScale(plot) {
   const { names, numbers } = plot;
   if (!numbers) return (x) => (names.indexOf(String(x)) + 0.5) / names.length;
   const [least, most] = [numeric(names[0]), numeric(names.at(-1))];
+  if (plot.course) return (x) => (numeric(x) - Math.min(0, least)) / (most - Math.min(0, least));
   const log = least > 0 && most / least >= 8;
   const place = (x) => (log ? Math.log(x) : x);
   return (x) => 0.06 + 0.88 * (place(numeric(x)) - place(least)) / (place(most) - place(least));
@@ -51,12 +64,7 @@ function yScale(plot) {
   }
   const from = Math.min(0, 1.08 * least);
   const to = 1.08 * most || 1;
-  const rough = (to - from) / 6;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough);
-  const ticks = [];
-  for (let at = Math.ceil(from / step); at * step <= to; ++at) ticks.push(at * step);
-  return { ticks, share: (y) => (y - from) / (to - from) };
+  return { ticks: roundTicks(from, to), share: (y) => (y - from) / (to - from) };
 }
 
 const tickText = (value) => (Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3) ? value.toExponential(0)
@@ -114,7 +122,9 @@ class SweepPlot {
       svg("line", { x1: size.left, x2: size.w - size.right, y1: at.y(value), y2: at.y(value), class: "gridline" }),
       svg("text", { x: size.left - 6, y: at.y(value) + 4, class: "tick end" }, tickText(value))]);
     const room = (size.w - size.left - size.right) / this.plot.names.length;
-    const names = this.plot.names.map((name) => {
+    const below = this.plot.course ? roundTicks(Math.min(0, numeric(this.plot.names[0])), numeric(this.plot.names.at(-1))).map(String)
+      : this.plot.names;
+    const names = below.map((name) => {
       const most = Math.max(3, Math.floor(room / 6.5));
       const text = name.length > most && !this.plot.numbers ? `${name.slice(0, most - 1)}…` : name;
       return svg("text", { x: at.x(name), y: size.h - size.bottom + 18, class: "tick middle" }, text, svg("title", {}, name));
@@ -135,7 +145,7 @@ class SweepPlot {
     const points = this.plot.names.flatMap((name) => one.points.filter((point) => String(point.x) === name && Number.isFinite(point.median)));
     const hint = (point) => `${one.name} at ${point.x}: ${tickText(point.median)}`
       + (point.n > 1 ? ` (${tickText(point.min)} to ${tickText(point.max)}, ${point.n} runs)` : "");
-    const parts = points.flatMap((point) => {
+    const parts = this.plot.course ? [] : points.flatMap((point) => {
       const [px, py] = [at.x(point.x) + dx, at.y(point.median)];
       const bar = point.max > point.min ? svg("path", { class: `error ${width ? "ink" : one.colour}`,
         d: `M${px} ${at.y(point.min)}V${at.y(point.max)}M${px - 4} ${at.y(point.min)}h8M${px - 4} ${at.y(point.max)}h8` }) : null;
