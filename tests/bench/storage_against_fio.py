@@ -7,7 +7,7 @@ both in MB/s (10^6 bytes) and how far stoker's is from fio's. Exit code 7: furth
 A figure of ours is bytes of all / time until the last thread was done; fio's is its aggregate
 bandwidth ("bw_bytes" of its group), which is the same, sync included. Both read files that were
 written before, without fadvise, and write new ones, without fallocate, from memory that stays as
-it is. Of each turn of either the second round counts: the first pays for memory and blocks that
+it is. Of each turn of either the last round counts: the first pays for memory and blocks that
 nobody has touched before. What else the machine does disturbs both.
 
 Needs fio. storage_against_fio.py --stoker build/bin/stoker --dir DIRECTORY [--rounds 5]
@@ -50,7 +50,7 @@ class Comparison:
     def by_stoker(self, tier, op, pattern, threads):
         result = run([self.stoker, "bench", "storage", self.config, tier, "--op", op, "--pattern", pattern,
                       "--threads", threads, "--block-size", self.block(pattern), "--transfer-size",
-                      TRANSFER[pattern], "--rounds", 2, "--fsync", "--cold", "--json"])["results"][0]
+                      TRANSFER[pattern], "--rounds", 3, "--fsync", "--cold", "--json"])["results"][0]
         last = result["rounds"][-1]
         if not last["counts"]:
             sys.exit(f"{self.dir}: files are not evicted here, so nothing is cold")
