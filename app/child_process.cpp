@@ -56,6 +56,7 @@ ChildResult run_child(const std::vector<std::string>& arguments, const std::stri
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), "stoker");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   std::array<int, 2> ends{};

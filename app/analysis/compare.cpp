@@ -52,6 +52,7 @@ std::vector<double> means(const Runs& runs, const CompareMetric& metric) {
 // Of neighbours, Pearson's; 0 where all are equal.
 double autocorrelation(const std::vector<Piece>& pieces) {
   std::vector<double> values;
+  values.reserve(pieces.size());
   for (const Piece& piece : pieces) values.push_back(piece.value);
   if (values.size() < 3) return 0;
   double mean = 0;

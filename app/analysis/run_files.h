@@ -8,7 +8,7 @@
 namespace stoker {
 
 // What a run left in its directory, read for those who look at it afterwards. A value.
-struct RunFiles {
+struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::string directory;
   nlohmann::json summary;      // summary.json
   nlohmann::json environment;  // environment.json

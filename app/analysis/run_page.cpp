@@ -31,7 +31,7 @@ std::string name_of(const RunFiles& run) {
 
 // The name where that tells them apart, else with a number.
 std::string label(const std::vector<RunFiles>& runs, size_t at) {
-  const std::string name = name_of(runs[at]);
+  std::string name = name_of(runs[at]);
   const auto same = [&](const RunFiles& run) { return name_of(run) == name; };
   if (std::ranges::count_if(runs, same) == 1) return name;
   return name + " " + std::to_string(at + 1);
@@ -79,6 +79,7 @@ json run_json(const RunFiles& run, const std::string& label) {
 
 json differences_json(const std::vector<RunFiles>& runs, Leaves (*read)(const RunFiles&)) {
   std::vector<Leaves> trees;
+  trees.reserve(runs.size());
   for (const RunFiles& run : runs) trees.push_back(read(run));
   json list = json::array();
   for (const Difference& difference : differences(trees)) {

@@ -19,7 +19,7 @@ constexpr double kNanoseconds = 1e-9;
 double length(const TimeSpans& spans) { return kNanoseconds * static_cast<double>(total(spans)); }
 
 // Collects events, and says in the end what they come to.
-class Reader {
+class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
  public:
   void add_line(std::string_view line) {
     line = line.substr(std::min(line.find_first_not_of(", []\r"), line.size()));

@@ -160,6 +160,7 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& d
     ReadBenchResult& result = results[static_cast<size_t>(done % std::ssize(results))];
     const std::vector<int64_t> samples = samples_of(dataset, options, epoch);
     std::vector<std::string> keys;
+    keys.reserve(samples.size());
     for (const int64_t i : samples) keys.push_back(dataset.info(Split::train, i).key);
     std::optional<double> resident;
     if (files != nullptr) {

@@ -59,11 +59,12 @@ StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
   StorageFit result;
   std::vector<Measurement> measurements = plan(like, threads);
   std::vector<double> metadata_s;
-  for (int64_t round = 0; round < rounds; ++round) {
+  for (int64_t round = 0; round <= rounds; ++round) {
     for (Measurement& measurement : measurements) {
       bench.prepare(measurement.workload);
       const StorageRound found = bench.run(measurement.workload, static_cast<uint64_t>(round));
       if (found.transfers == 0) return result;  // stopped
+      if (round == 0) continue;                 // pays for blocks that nobody has touched before
       if (found.counts) {
         measurement.ops_per_s.push_back(static_cast<double>(found.transfers) / found.seconds);
       } else {

@@ -139,7 +139,8 @@ void print_storage(const StorageBenchInfo& info, const std::vector<StorageResult
              "p99 ms");
   for (const StorageResult& result : results) print_row(result);
   fmt::print(
-      "  {} rounds, medians; MB/s = bytes of all / time until the last thread was done;\n"
+      "  {} rounds after one that does not count, medians; MB/s = bytes of all / time until the "
+      "last thread was done;\n"
       "  first-done = bytes moved by all until the first was done / that time; {}{}\n",
       results.front().rounds.size(), cache_text(first),
       first.sync ? "; writes end with fsync" : "");

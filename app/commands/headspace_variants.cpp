@@ -8,10 +8,10 @@
 namespace stoker {
 namespace {
 
-Node component(const std::string& type, std::vector<std::pair<std::string, Node>> entries) {
+Node component(const std::string& type, const std::vector<std::pair<std::string, Node>>& entries) {
   Node node = Node::map();
   node.entries.push_back({"type", {}, Node::text(type)});
-  for (auto& [key, value] : entries) node.entries.push_back({key, {}, std::move(value)});
+  for (const auto& [key, value] : entries) node.entries.push_back({key, {}, value});
   return node;
 }
 

@@ -36,6 +36,7 @@ std::string page_of(const std::vector<std::string>& directories) {
   const auto sweeps = std::ranges::count_if(directories, is_sweep);
   if (sweeps == std::ssize(directories)) {
     std::vector<nlohmann::json> results;
+    results.reserve(directories.size());
     for (const std::string& directory : directories) {
       results.push_back(read_sweep_results(directory));
     }
@@ -45,6 +46,7 @@ std::string page_of(const std::vector<std::string>& directories) {
     throw Error(ExitCode::config, "report: give runs, or sweeps, but not both for one page");
   }
   std::vector<RunFiles> runs;
+  runs.reserve(directories.size());
   for (const std::string& directory : directories) runs.push_back(read_run_so_far(directory));
   return run_page(runs);
 }

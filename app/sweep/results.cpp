@@ -154,7 +154,7 @@ std::string definition_change(const SweepOptions& options, const SweepPlan& plan
                               const SweepResults& results) {
   for (const SweepRow& row : results.rows) {
     std::string where;
-    for (const auto& [axis, value] : row.cell) where += axis + "=" + value + " ";
+    for (const auto& [axis, value] : row.cell) where += fmt::format("{}={} ", axis, value);
     const SweepCell* cell = cell_of(plan, row.cell);
     if (cell == nullptr) return where + "is no cell of it any more";
     if (cell->hash != row.hash) return where + "was run with other settings";

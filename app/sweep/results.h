@@ -12,7 +12,7 @@
 namespace stoker {
 
 // What came of one run.
-struct SweepRow {
+struct SweepRow {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   Coordinates cell;
   int64_t repeat = 0;
   std::string hash;  // of the cell when it was run
@@ -27,7 +27,7 @@ struct SweepRow {
 };
 
 // All that a sweep knows so far. A value.
-struct SweepResults {
+struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   nlohmann::json machine;
   std::string started;   // UTC
   std::string finished;  // empty: not yet

@@ -50,7 +50,7 @@ class Comparison:
     def by_stoker(self, tier, op, pattern, threads):
         result = run([self.stoker, "bench", "storage", self.config, tier, "--op", op, "--pattern", pattern,
                       "--threads", threads, "--block-size", self.block(pattern), "--transfer-size",
-                      TRANSFER[pattern], "--rounds", 3, "--fsync", "--cold", "--json"])["results"][0]
+                      TRANSFER[pattern], "--rounds", 2, "--fsync", "--cold", "--json"])["results"][0]
         last = result["rounds"][-1]
         if not last["counts"]:
             sys.exit(f"{self.dir}: files are not evicted here, so nothing is cold")

@@ -46,7 +46,7 @@ std::vector<std::string> rarer(const Evidence& e, double needed_s, double interv
 
 // Another tier than the one that sets go to and the one that samples come from. Empty: none.
 std::string fast_tier(const Evidence& e) {
-  const std::string fast = setting(e.config, "checkpoint.fast");
+  std::string fast = setting(e.config, "checkpoint.fast");
   if (!fast.empty()) return fast;
   const std::string slow = setting(e.config, "checkpoint.slow");
   const Node* tiers = e.config.find("storage");
