@@ -68,7 +68,7 @@ Component<Decoder> for_pixels(const Component<Decoder>& decoder, const SampleSpe
   }
   const Node options = decoder.dump();
   if (const Node* augment = options.find("augment")) entries.emplace_back("augment", *augment);
-  return parse<Decoder>(component("raw", std::move(entries)));
+  return parse<Decoder>(component("raw", entries));
 }
 
 }  // namespace stoker
