@@ -33,6 +33,9 @@ std::string now_utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
+// Ends the parsing of a command line before its command runs.
+struct Parsed {};
+
 // The command's arguments are read as they will be, and nothing is run.
 void check_arguments(const SweepOptions& options, const SweepPlan& plan) {
   for (const SweepCell& cell : plan.cells) {
@@ -45,12 +48,11 @@ void check_arguments(const SweepOptions& options, const SweepPlan& plan) {
     words.insert(words.end(), cell.arguments.begin(), cell.arguments.end());
     words.push_back("--json");
     try {
-      CLI::App* command = &app;
-      for (const std::string& word : command_words(options))
-        command = command->get_subcommand(word);
-      command->callback([] {});
+      // Not by another callback of the command: the one that it has owns what the options write to.
+      app.parse_complete_callback([] { throw Parsed(); });
       std::reverse(words.begin(), words.end());
       app.parse(words);
+    } catch (const Parsed&) {
     } catch (const CLI::Error& error) {
       throw Error(ExitCode::config, fmt::format("sweep {}: cell {}: stoker {} {}: {}", options.name,
                                                 text(options.matrix, cell.at), options.command,

@@ -12,8 +12,9 @@
 // 2. An operation arrives at the device by its thread's virtual clock, and goes from one part of
 // the
 //    device to the next when the device says, not when its thread wakes up.
-// 3. The thread sleeps before it asks for the next part, so that the parts are asked for in the
-//    order of their time, and those with a short latency overtake.
+// 3. The thread sleeps before it asks for the next part, however short, so that the parts are asked
+//    for in the order of their time: 4 KiB reads of an SSD by 8 threads were a third too slow when
+//    waits below 100 us were left to the last sleep.
 // 4. The thread goes on when the device is done, or when the operation itself has ended, whichever
 //    comes last. An operation that was slower than its model is no lateness and is not made good.
 
@@ -22,8 +23,6 @@ namespace {
 
 // What a thread makes good at most; the rest of a longer stop is told as an overrun.
 constexpr Clock::duration kMaxLate = std::chrono::milliseconds(20);
-// A wake-up costs as much: a shorter wait before the next part is left to the last sleep.
-constexpr Clock::duration kShort = std::chrono::microseconds(100);
 constexpr Clock::duration kEnoughToJudge = std::chrono::seconds(1);
 constexpr double kTooSlow = 0.03;
 constexpr const char* kCondition =
@@ -37,7 +36,7 @@ TierModel::TierModel(TierDevice device, TierMeter* meter, TierClock clock)
 
 TimePoint TierModel::wait_for_device(TimePoint arrival, const TierOperation& operation) {
   const auto sleep = [&](TimePoint time) {
-    if (time - clock_.now() > kShort) clock_.sleep_until(time);
+    if (time > clock_.now()) clock_.sleep_until(time);
   };
   const auto late = [&](TimePoint time) {
     return std::max(clock_.now() - time, Clock::duration{});

@@ -11,6 +11,7 @@ import time
 import unittest
 
 STOKER = os.environ["STOKER"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BASE = """
 run:       {name: cell, seed: 3}
 device:    {type: emulated, step_ms: 2}
@@ -161,6 +162,15 @@ class Results(Sweep):
         self.assertTrue((self.place / "base.yaml").exists())
         self.write("name: trial\nbase:" + base.replace("workers", "worker") + "\nmatrix: {loader.batch_size: [1]}\n")
         self.assertRegex(self.sweep(code=2).stderr, r"sweep.yaml:8:\d+: loader: unknown key 'worker'")
+
+    def test_every_published_experiment_is_checked_whole(self):
+        # A command that is only checked must not free what its options write to.
+        perturbed = dict(os.environ, MALLOC_PERTURB_="85")
+        for path in sorted((ROOT / "configs" / "paper").glob("fig-*.yaml")):
+            done = subprocess.run([STOKER, "sweep", path, "--check"], cwd=ROOT, env=perturbed,
+                                  capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, f"{path}: {done.stderr}")
+            self.assertIn(" cells, ", done.stdout)
 
     def test_bench_cells_with_arguments(self):
         self.write("name: trial\nbase: base.yaml\ncommand: bench loader\nmatrix:\n"
