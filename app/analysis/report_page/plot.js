@@ -25,7 +25,7 @@ function readPlot(plot) {
   if (numbers) names.sort((a, b) => numeric(a) - numeric(b));
   const values = all.flatMap((point) => [point.median ?? point.y, point.min, point.max]).filter(Number.isFinite);
   // A course over time rather than a handful of settings: a line, and round numbers below it.
-  const course = numbers && names.length > 24;
+  const course = numbers && (plot.x === "time" || names.length > 24);
   return { ...plot, series, published, names, numbers, course, values };
 }
 

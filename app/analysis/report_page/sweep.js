@@ -66,12 +66,19 @@ function prepare(report) {
   }
 }
 
+// A few texts as they are, many numbers by their least and largest.
+function several(texts) {
+  const numbers = texts.map(Number);
+  if (texts.length < 4 || !numbers.every(Number.isFinite)) return texts.join(", ");
+  return `${amount(Math.min(...numbers))} to ${amount(Math.max(...numbers))}`;
+}
+
 function distinctConditions(report) {
   const known = new Map();
   for (const row of report.rows) for (const [name, text] of flat(row.conditions ?? null)) {
     if (name) known.set(name, (known.get(name) ?? new Set()).add(text));
   }
-  return [...known].map(([name, texts]) => [name, [...texts].join(", ")]);
+  return [...known].map(([name, texts]) => [name, several([...texts].filter((text) => text !== ""))]).filter(([, text]) => text);
 }
 
 function sweepParts(report, at) {
