@@ -45,7 +45,7 @@ std::string duration_text(double s) {
 // What the figures hold for, without the figures.
 json conditions_of(const json& output) {
   json conditions = output.value("conditions", json::object());
-  for (const char* of_benchmarks : {"page_cache", "tiers", "emulated"}) {
+  for (const char* of_benchmarks : {"page_cache", "emulated"}) {
     if (output.contains(of_benchmarks)) conditions[of_benchmarks] = output[of_benchmarks];
   }
   const auto copy = [&](const json& from, json& to, std::initializer_list<const char*> keys) {
@@ -58,9 +58,14 @@ json conditions_of(const json& output) {
   if (device.is_object()) {
     copy(device, conditions["device"], {"name", "emulated", "timing_method"});
   }
-  const json tiers = output.value("storage", json::object());
-  for (const auto& [name, tier] : tiers.items()) {
+  const auto add_tier = [&](const std::string& name, const json& tier) {
     copy(tier, conditions["tiers"][name], {"type", "emulated", "conditions", "overruns"});
+  };
+  const json of_run = output.value("storage", json::object());
+  for (const auto& [name, tier] : of_run.items()) add_tier(name, tier);
+  const json of_benchmark = output.value("tiers", json::array());
+  if (of_benchmark.is_array()) {
+    for (const json& tier : of_benchmark) add_tier(tier.value("name", "unknown"), tier);
   }
   return conditions;
 }

@@ -106,9 +106,10 @@ std::string conditions_text(const SweepResults& results) {
     if (!row.ok() || !conditions.is_object()) continue;
     const nlohmann::json device = conditions.value("device", nlohmann::json());
     if (device.is_object()) devices.insert(device.value("name", "unknown"));
-    const nlohmann::json storage = conditions.value("storage", nlohmann::json::object());
-    for (const auto& [name, type] : storage.items()) {
-      tiers.insert(name + " " + (type == "emulated" ? "EMULATED" : type.get<std::string>()));
+    const nlohmann::json storage = conditions.value("tiers", nlohmann::json::object());
+    for (const auto& [name, tier] : storage.items()) {
+      const bool emulated = tier.is_object() && tier.value("emulated", false);
+      tiers.insert(name + " " + (emulated ? "EMULATED" : tier.value("type", "of unknown type")));
     }
     const nlohmann::json cache = conditions.value("page_cache", nlohmann::json());
     if (cache.is_string()) caches.insert(cache);
