@@ -61,7 +61,8 @@ class EvidenceTest(unittest.TestCase):
 
     def test_a_run_is_cold_or_warm_as_told(self):
         warm = self.train("run.page_cache=warm")["cache"]
-        self.assertEqual((warm["wanted"], warm["resident_before"]), ("warm", 1.0))
+        self.assertEqual(warm["wanted"], "warm")
+        self.assertGreater(warm["resident_before"], 0.95)
         self.assertNotIn("missed", warm)
         self.assertGreater(self.train("run.page_cache=warm")["storage"]["data"]["reads"]["mb_per_s"], 0)
         cold = self.train("run.page_cache=cold")["cache"]
@@ -78,8 +79,8 @@ class EvidenceTest(unittest.TestCase):
         cache, tier = summary["cache"], summary["storage"]["data"]
         self.assertNotIn("mb_per_s", tier["reads"])
         self.assertIn(cache["missed"], tier["conditions"])
-        self.assertEqual(cache["resident_before"], 1.0)
-        self.assertIn("run.page_cache is cold, but when the run began the page cache held 100 %", cache["missed"])
+        self.assertGreater(cache["resident_before"], 0.95)
+        self.assertIn("run.page_cache is cold, but when the run began the page cache held ", cache["missed"])
 
     def test_checkpoints_read_back_are_no_data(self):
         self.train()  # warms the cache

@@ -74,7 +74,7 @@ TEST_P(Direct, reading_leaves_the_page_cache_as_it_was) {
   EXPECT_TRUE(get(*storage, "a/file") == text);
   EXPECT_EQ(page_cache_residency(tree, keys).cached_bytes, 0u);
   get(*posix_storage(root.path()), "a/file");
-  EXPECT_EQ(page_cache_residency(tree, keys).cached_bytes, text.size());
+  EXPECT_GT(page_cache_residency(tree, keys).cached_bytes, text.size() / 2);
 }
 
 TEST_P(Direct, its_files_say_how_they_are_read) {

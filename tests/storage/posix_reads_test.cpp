@@ -108,7 +108,7 @@ TEST_F(PosixReads, dontneed_leaves_nothing_in_the_page_cache) {
   for (const std::string read : {"pread", "tensorflow", "mmap"}) {
     evict(FileTree(root.path()), keys);
     get(*tier("read: " + read), "file");
-    EXPECT_EQ(cached("file"), 2 * kMiB + 777) << read;
+    EXPECT_GT(cached("file"), kMiB) << read;  // not all: a busy machine takes some back
     get(*tier("advice: dontneed, read: " + read), "file");
     EXPECT_EQ(cached("file"), evictable() ? 0u : 2 * kMiB + 777) << read;
   }
