@@ -25,11 +25,6 @@ evaluation: {enabled: false}
 DATASET = "{type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}"
 
 
-def on_tmpfs():
-    """A directory whose files are never out of the page cache; None: there is none here."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
 class Reading(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
@@ -103,9 +98,7 @@ class BenchRead(Reading):
         self.assertEqual(done.returncode, 0 if row["cold"] else 3, done.stderr)
 
     def test_memory_of_a_file_system_is_never_cold(self):
-        if on_tmpfs() is None:
-            self.skipTest("no tmpfs")
-        with tempfile.TemporaryDirectory(dir=on_tmpfs()) as data:
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as data:
             shutil.copytree(MINI, data, dirs_exist_ok=True)
             result = self.read(f"storage.data.root={data}", "--threads", 1, code=3)
             self.assertFalse(result["results"][0]["cold"])

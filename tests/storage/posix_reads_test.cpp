@@ -66,7 +66,7 @@ struct PosixReads : testing::Test {
 };
 
 TEST_F(PosixReads, tensorflow_takes_a_pread_per_mebibyte_and_an_empty_one) {
-  if (read_calls() < 0) GTEST_SKIP() << "this kernel does not count reads";
+  ASSERT_GE(read_calls(), 0) << "/proc/self/io does not count reads";
   const auto tensorflow = tier("read: tensorflow");
   const auto pread = tier("read: pread");
   const std::map<uint64_t, int64_t> expected{{0, 1},        {1, 2},           {12'865, 2},
@@ -80,10 +80,10 @@ TEST_F(PosixReads, tensorflow_takes_a_pread_per_mebibyte_and_an_empty_one) {
 }
 
 TEST_F(PosixReads, mmap_reads_without_a_read) {
-  if (read_calls() < 0) GTEST_SKIP() << "this kernel does not count reads";
-  if (!can_copy_mapped()) GTEST_SKIP() << "process_vm_readv is refused here";
+  ASSERT_GE(read_calls(), 0) << "/proc/self/io does not count reads";
   root.write("file", text_of(3 * kMiB + 5));
-  EXPECT_EQ(reads_of(*tier("read: mmap"), "file"), 0);
+  // Where a mapping may not be copied safely it is read instead.
+  EXPECT_EQ(reads_of(*tier("read: mmap"), "file"), can_copy_mapped() ? 0 : 1);
 }
 
 TEST_F(PosixReads, all_modes_and_advices_give_the_same_bytes) {
@@ -115,7 +115,6 @@ TEST_F(PosixReads, dontneed_leaves_nothing_in_the_page_cache) {
 }
 
 TEST_F(PosixReads, random_advice_reads_nothing_ahead) {
-  if (!evictable()) GTEST_SKIP() << "files are memory here";
   root.write("file", text_of(8 * kMiB));
   const std::string keys[] = {"file"};
   const auto cached_after = [&](const std::string& advice) {
@@ -123,7 +122,7 @@ TEST_F(PosixReads, random_advice_reads_nothing_ahead) {
     get(*tier("advice: " + advice), "file", {0, 4096});
     return cached("file");
   };
-  EXPECT_EQ(cached_after("random"), 4096u);
+  EXPECT_EQ(cached_after("random"), evictable() ? 4096u : 8 * kMiB);  // else the file is memory
   EXPECT_GT(cached_after("sequential"), 4096u);
 }
 
