@@ -231,7 +231,7 @@ class Headspace(Reading):
             self.assertEqual(rungs[name]["absent"], "this data set reads no files")
         if on_tmpfs() is None:
             return
-        with tempfile.TemporaryDirectory(dir=on_tmpfs()) as data:
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as data:
             shutil.copytree(MINI, data, dirs_exist_ok=True)
             result = self.json("headspace", self.config, f"storage.data.root={data}", "--epochs", 1)
             cold = result["rungs"][-1]
