@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "app/analysis/doctor/finding.h"
+#include "app/json.h"
 
 namespace stoker {
 namespace {
@@ -43,6 +45,17 @@ std::vector<std::string> storage_evidence(const Evidence& e, const Reading& read
   return lines;
 }
 
+// The tier behind copies in memory, which serve all epochs but the first. Empty: there is only one,
+// or they are there.
+std::string cached_tier(const Evidence& e) {
+  const Node* tiers = e.config.find("storage");
+  const Node* tier = tiers == nullptr ? nullptr : tiers->find(e.tier);
+  const std::string epochs = setting(e.config, "training.epochs");
+  if (tier == nullptr || e.tier_type == "cached" || epochs.empty() || epochs == "1") return "";
+  // JSON is flow style.
+  return fmt::format("storage.{}={{type: cached, inner: {}}}", e.tier, to_json(*tier).dump());
+}
+
 }  // namespace
 
 Findings storage_findings(const Evidence& e, double cost) {
@@ -54,6 +67,9 @@ Findings storage_findings(const Evidence& e, double cost) {
         fmt::format("Tier '{}' gives all that it can: fewer bytes or a faster tier.", e.tier);
     finding.advice =
         "keep the data set on a faster tier, or a cache in front of this one; smaller images";
+    if (const std::string cached = cached_tier(e); !cached.empty()) {
+      finding.overrides.push_back(cached);
+    }
     return {finding};
   }
   finding.text = fmt::format(
