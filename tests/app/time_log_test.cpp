@@ -102,7 +102,7 @@ TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
       "0,0,t,Training Iteration,1,11,10,1,1\n"
       "0,0,w,Call to Next Batch,1,3,2,1,1\n"
       "7,0,c,Checkpoint Listener,9,10,1,1,1\n");
-  const OverlapFigures& of = time_log_figures(log, 0).overlap.at(0);
+  const OverlapFigures of = time_log_figures(log, 0).overlap.at(0);
   EXPECT_NEAR(of.read_s, 6 + 3.5, 1e-9);
   EXPECT_NEAR(of.exposed_s, 2, 1e-9);
   EXPECT_NEAR(of.checkpoint_s, 1, 1e-9);
