@@ -49,7 +49,8 @@ function cells(report, at) {
       make("span", { class: bad ? "bad" : "" }, show(`${base}.status`), row.error ? words(`: ${row.error}`) : ""),
       ...report.figure_names.map((_, column) => cell(report.axes.length + column))];
   });
-  return card(`All runs (${report.table.length})`, { class: "full" }, grid(heads, rows, { class: "cells" }));
+  return card(`All runs (${report.table.length})`, { class: "full" }, make("details", rows.length > 24 ? {} : { open: "" },
+    make("summary", {}, "every figure of every run"), grid(heads, rows, { class: "cells" })));
 }
 
 // Names may hold dots, which keys of values do not.
