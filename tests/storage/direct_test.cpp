@@ -93,8 +93,7 @@ TEST_P(Direct, where_it_is_refused_the_page_cache_serves_and_that_is_said_once) 
     for (const std::string& condition : meter.state().conditions) text += "; " + condition;
     return text;
   });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, "through the cache; the; storage 'data': " + kRefused + "; " + kRefused);
+  EXPECT_EQ(result, "through the cache; the; storage 'data': " + kRefused + "; " + kRefused);
 }
 
 // The root is not there when the tier is made: it finds out when it reads.
@@ -108,8 +107,7 @@ TEST_P(Direct, what_shows_only_at_the_first_read_is_a_condition) {
     for (const std::string& condition : meter.state().conditions) text += "; " + condition;
     return text;
   });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, "0texttext0; " + kRefused);
+  EXPECT_EQ(result, "0texttext0; " + kRefused);
 }
 
 }  // namespace

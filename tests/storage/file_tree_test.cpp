@@ -131,8 +131,7 @@ TEST_F(Files, create_falls_back_where_the_file_system_has_no_direct_io) {
     const std::string again = error_of([&] { tree.create("a", FileAccess::direct); });
     return (file.direct() ? "direct " : "buffered ") + root.read("a") + ", " + again;
   });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, "buffered odd, create " + path("a") + ": File exists");
+  EXPECT_EQ(result, "buffered odd, create " + path("a") + ": File exists");
 }
 
 TEST_F(Files, a_direct_read_across_the_end_is_an_error) {
@@ -320,8 +319,7 @@ TEST_F(Files, a_full_disk_shows_when_space_is_reserved) {
     file.write_at(0, bytes_of(std::string(32768, 'x')));
     return message;
   });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, "reserve space for " + path("b") + ": No space left on device");
+  EXPECT_EQ(result, "reserve space for " + path("b") + ": No space left on device");
 }
 
 TEST_F(Files, a_full_disk_fails_a_write) {
@@ -329,8 +327,7 @@ TEST_F(Files, a_full_disk_fails_a_write) {
     const TreeFile file = tree.create("a", FileAccess::buffered);
     return error_of([&] { file.write_at(0, bytes_of(std::string(100000, 'x'))); });
   });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, "write " + path("a") + ": No space left on device");
+  EXPECT_EQ(result, "write " + path("a") + ": No space left on device");
 }
 
 }  // namespace

@@ -129,8 +129,7 @@ TEST_F(PageCache, a_file_of_tmpfs_stays_and_evict_says_so) {
     const std::string keys[] = {"mounted/x"};
     return std::to_string(stoker::evict(tree, keys).cached_bytes);
   });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, std::to_string(kBytes));
+  EXPECT_EQ(result, std::to_string(kBytes));
 }
 
 // By a file of its own in the place of the kernel's: dropping the cache of the whole machine would
@@ -215,8 +214,7 @@ TEST_F(PageCache, a_file_of_an_overlay_is_seen) {
         return (absent ? "no cachestat, " : "cachestat, ") +
                std::to_string(residency({"merged/a"}).cached_bytes);
       });
-  if (!result) GTEST_SKIP() << "mounting is not permitted here";
-  EXPECT_EQ(*result, "no cachestat, " + std::to_string(kBytes));
+  EXPECT_EQ(result, "no cachestat, " + std::to_string(kBytes));
 }
 
 }  // namespace

@@ -22,10 +22,6 @@ namespace stoker {
 namespace {
 
 struct UringTier : testing::Test {
-  void SetUp() override {
-    std::string why;
-    if (!Uring::open(why)) GTEST_SKIP() << why;
-  }
   std::unique_ptr<Storage> tier(const std::string& options = "") {
     return make_storage("{type: uring, root: " + root.path() + options + "}");
   }
@@ -47,7 +43,9 @@ TEST_F(UringTier, reads_without_a_read_of_its_own) {
   const int64_t before = read_calls();
   const int64_t between = read_calls();
   EXPECT_EQ(get(*storage, "file"), text);
-  EXPECT_EQ(read_calls() - between, between - before);
+  std::string why;
+  const int64_t own = Uring::open(why) ? 0 : 1;  // by pread where io_uring is refused
+  EXPECT_EQ(read_calls() - between, between - before + own);
 }
 
 TEST_F(UringTier, threads_read_at_once) {

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -19,11 +18,10 @@ namespace stoker {
 
 // What `f` returns in a child process in which `directory` is a new file system of `type` ("tmpfs",
 // "ramfs") mounted with `options` ("size=1m"), or "exception: <what>". It is gone with the child.
-// Absent: this machine does not let us mount; skip the test. To be called where no other thread
-// runs.
-inline std::optional<std::string> run_mounted(const std::string& directory, const std::string& type,
-                                              const std::string& options,
-                                              const std::function<std::string()>& f) {
+// Throws where this machine does not let us mount: a root without the capability, in a container,
+// or a user without namespaces. To be called where no other thread runs.
+inline std::string run_mounted(const std::string& directory, const std::string& type,
+                               const std::string& options, const std::function<std::string()>& f) {
   constexpr int kNotPermitted = 77;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
@@ -33,13 +31,17 @@ inline std::optional<std::string> run_mounted(const std::string& directory, cons
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork");
   if (child == 0) {
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ::_exit(kNotPermitted);
+    const bool as_user = ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    if (!as_user && ::unshare(CLONE_NEWNS) != 0) ::_exit(kNotPermitted);
+    if (!as_user) ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
     const auto map = [](const char* file, const std::string& text) {
       if (std::FILE* out = std::fopen(file, "w")) std::fputs(text.c_str(), out), std::fclose(out);
     };
-    map("/proc/self/setgroups", "deny");
-    map("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
-    map("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+    if (as_user) {
+      map("/proc/self/setgroups", "deny");
+      map("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
+      map("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+    }
     if (::mount("none", directory.c_str(), type.c_str(), 0, options.c_str()) != 0) {
       ::_exit(kNotPermitted);
     }
@@ -61,7 +63,10 @@ inline std::optional<std::string> run_mounted(const std::string& directory, cons
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) return std::nullopt;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) {
+    throw std::runtime_error("this test mounts a " + type +
+                             ": run it as root, or where user namespaces are allowed");
+  }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return "died: " + std::to_string(status);
   return text;
 }
