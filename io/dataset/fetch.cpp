@@ -16,6 +16,7 @@
 #include "io/core/error.h"
 #include "io/dataset/download.h"
 #include "io/dataset/unpack.h"
+#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {
@@ -60,12 +61,6 @@ class Reporter {
   const FetchOptions& options_;
   SteadyClock::time_point last_;
 };
-
-void write_object(Storage& target, const std::string& key, Bytes bytes) {
-  const std::unique_ptr<ObjectWriter> writer = target.create(key);
-  writer->append(bytes);
-  writer->commit();
-}
 
 // Threads that write objects: commit() waits for the disk, and a journal commits many at once.
 class Writers {

@@ -13,6 +13,7 @@
 #include "io/storage/cache_index.h"
 #include "io/storage/staging.h"
 #include "io/storage/storage.h"
+#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {
@@ -167,9 +168,7 @@ class Decoded final : public Dataset {
 
   bool store(const std::string& name, Bytes pixels) const {
     try {
-      const std::unique_ptr<ObjectWriter> writer = in_->create(name);
-      writer->append(pixels);
-      writer->commit();
+      write_object(*in_, name, pixels);
       return true;
     } catch (const std::exception& error) {  // memory may be out, too
       stop_keeping(error.what());

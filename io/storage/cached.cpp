@@ -13,6 +13,7 @@
 #include "io/core/error.h"
 #include "io/storage/cache_index.h"
 #include "io/storage/metered.h"
+#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {
@@ -196,9 +197,7 @@ void CachedStorage::read_and_keep(const std::string& key, Buffer& out, Range ran
 
 bool CachedStorage::store(const std::string& key, Bytes bytes) const {
   try {
-    const std::unique_ptr<ObjectWriter> writer = in_->create(key);
-    writer->append(bytes);
-    writer->commit();
+    write_object(*in_, key, bytes);
     return true;
   } catch (const std::exception& error) {  // memory may be out, too
     stop_filling(error.what());

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// A whole object in one call: durable, and visible under its key, when it returns. Any thread.
+// IoError as the tier's; then nothing was left.
+void write_object(Storage& to, const std::string& key, Bytes bytes);
+
+}  // namespace stoker
