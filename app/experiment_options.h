@@ -49,6 +49,7 @@ struct TrainingOptions {
   Precision precision = Precision::fp32;
   bool channels_last = false;
   bool deterministic = false;
+  bool cuda_graph = false;
   Workers threads;
   template <class V>
   void visit(V& v) {
@@ -57,6 +58,9 @@ struct TrainingOptions {
     v("precision", precision, "bf16: autocast; weights and optimizer stay fp32");
     v("channels_last", channels_last, "NHWC memory format for convolutions");
     v("deterministic", deterministic, "equal losses on repetition (CPU), at some cost");
+    v("cuda_graph", cuda_graph,
+      "forward and backward as one launch, captured once: for shapes and models that stay the "
+      "same");
     v("threads", threads, "threads of LibTorch's kernels on the CPU");
   }
 };
@@ -92,7 +96,7 @@ struct ExperimentOptions {
   Component<Device> device = default_component<Device>("auto");
   std::map<std::string, Component<Storage>> storage;
   Component<Dataset> dataset;
-  Component<Decoder> decoder = default_component<Decoder>("turbojpeg");
+  Component<Decoder> decoder = default_component<Decoder>("jpeg");
   Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");

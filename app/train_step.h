@@ -6,26 +6,17 @@
 #include <memory>
 
 #include "app/experiment.h"
+#include "app/graphed_pass.h"
+#include "io/device/input_transform.h"
 
 namespace stoker {
-
-// uint8 NHWC pixels -> float32 NCHW on their device: (x / 255 - mean) / std per channel with
-// ImageNet's constants, as torchvision's weights expect. Immutable; any thread.
-class Normalise {
- public:
-  Normalise(torch::Device device, bool channels_last);
-  torch::Tensor operator()(const torch::Tensor& pixels) const;
-
- private:
-  torch::Tensor mean_;
-  torch::Tensor scale_;
-  torch::MemoryFormat format_;
-};
 
 // What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
 class TrainStep {
  public:
-  TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch);
+  // graph: for training.cuda_graph, in the place of the device's own (for tests).
+  TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch,
+            std::unique_ptr<StepGraph> graph = nullptr);
 
   // `before_update` is called when nothing but the optimizer's update is left to do.
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
@@ -38,13 +29,17 @@ class TrainStep {
   const Optimizer& optimizer() const { return *optimizer_; }
 
  private:
-  torch::Tensor forward(const torch::Tensor& images);
+  torch::Tensor forward(const torch::Tensor& values);
+  torch::Tensor pass(const torch::Tensor& values, const torch::Tensor& labels);
+  std::unique_ptr<GraphedPass> graphed(std::unique_ptr<StepGraph> graph);
 
   const TrainingOptions options_;
-  const Normalise normalise_;
+  const bool frames_;
+  const std::unique_ptr<InputTransform> to_input_;
   std::shared_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<GraphedPass> graphed_;  // null without training.cuda_graph
   torch::Tensor loss_;
 };
 

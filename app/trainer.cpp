@@ -34,7 +34,7 @@ void prepare_torch(const ExperimentOptions& options) {
 }  // namespace
 
 Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
-                 const StopSignal& stop)
+                 const StopSignal& stop, std::unique_ptr<Loader> loader)
     : experiment_(experiment),
       directory_(directory),
       log_(log),
@@ -42,6 +42,7 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       spec_(experiment.decoder().spec()),
       ledger_(experiment.hub().run().segment()),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
+      loader_(std::move(loader)),
       digests_(directory.path()) {
   directory_.write(
       "environment.json",
@@ -95,7 +96,7 @@ void Trainer::make_sinks() {
 void Trainer::prepare() {
   const ExperimentOptions& options = experiment_.options();
   prepare_torch(options);
-  loader_ = experiment_.make_loader(Split::train);
+  if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
   result_.steps_planned = std::min(options.training.epochs * per_epoch_,
                                    options.training.max_steps.value_or(INT64_MAX));

@@ -27,8 +27,9 @@ namespace stoker {
 // it.
 class Trainer {
  public:
+  // loader: of the training batches, in the place of the experiment's own (for measurements).
   Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
-          const StopSignal& stop);
+          const StopSignal& stop, std::unique_ptr<Loader> loader = nullptr);
   ~Trainer();
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes

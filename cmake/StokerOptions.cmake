@@ -1,6 +1,7 @@
 # Options and flags of this build. Nothing here reaches a project that uses the installed package.
 option(STOKER_BUILD_TESTS "Build the tests" ON)
 option(STOKER_BUILD_BENCHMARKS "Build tests/bench (needs Google Benchmark)" OFF)
+option(STOKER_CUDA "Build the plug-in stoker_cuda where a CUDA toolkit is found" ON)
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 
@@ -46,5 +47,5 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   # With a base folder, ccache hands "../io/x.cpp" to the compiler; __FILE__ is then "io/x.cpp".
-  add_compile_options(-fmacro-prefix-map=../=)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=../=>)
 endif()

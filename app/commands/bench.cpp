@@ -7,9 +7,7 @@
 
 #include "app/commands/bench_checkpoint.h"
 #include "app/commands/bench_decode.h"
-#include "app/commands/bench_loader.h"
 #include "app/commands/commands.h"
-#include "app/json.h"
 #include "app/run_log.h"
 #include "app/statistics.h"
 
@@ -17,7 +15,6 @@ namespace stoker {
 namespace {
 
 struct Arguments : ConfigArguments {
-  int64_t epochs = 3;
   int64_t samples = 0;
   int64_t rounds = 5;
   std::vector<std::string> versus;
@@ -26,43 +23,6 @@ struct Arguments : ConfigArguments {
 
 Experiment open(const Arguments& arguments, RunLog& log) {
   return Experiment(read_experiment(arguments.config, arguments.overrides), log.notify());
-}
-
-void run_loader(const Arguments& arguments) {
-  RunLog log(false);
-  Experiment experiment = open(arguments, log);
-  const LoaderBenchmark result = bench_loader(experiment, arguments.epochs);
-  const Spread rate = spread(result.images_per_s);
-  const std::string type = experiment.options().loader.type();
-  if (arguments.json) {
-    const nlohmann::json json = {{"name", "stoker-" + type},
-                                 {"loader", to_json(experiment.options().loader.dump())},
-                                 {"decoder", to_json(experiment.options().decoder.dump())},
-                                 {"device", experiment.device().info().name},
-                                 {"epochs", arguments.epochs},
-                                 {"images", result.images},
-                                 {"images_per_s", rate},
-                                 {"rates", result.images_per_s},
-                                 {"first_batch_s", result.first_batch_s},
-                                 {"cpu_s_per_1000", result.cpu_s_per_1000},
-                                 {"read_us", result.read_us},
-                                 {"decode_us", result.decode_us},
-                                 {"bytes_per_image", result.bytes_per_image},
-                                 {"skipped", result.skipped},
-                                 {"page_cache", "as it was; one warm-up epoch"}};
-    fmt::print("{}\n", json.dump());
-    return;
-  }
-  fmt::print("{}: {:.0f} images/s (median of {} epochs of {} images; min {:.0f}, max {:.0f})\n",
-             type, rate.median, arguments.epochs, result.images, rate.min, rate.max);
-  fmt::print(
-      "  {:.3f} CPU seconds per 1,000 images; per image {:.1f} us reading, {:.1f} us "
-      "decoding, {:.0f} bytes\n",
-      result.cpu_s_per_1000, result.read_us, result.decode_us, result.bytes_per_image);
-  fmt::print("  first batch of the warm-up epoch after {:.3f} s; {} bad samples replaced\n",
-             result.first_batch_s, result.skipped);
-  fmt::print(
-      "  page cache as it was, after one warm-up epoch; no model, batches dropped at once\n");
 }
 
 void run_decode(const Arguments& arguments) {
@@ -162,21 +122,11 @@ void add_bench(CLI::App& app, ExitCode& result) {
   bench->require_subcommand(1);
   add_bench_read(*bench, result);
 
-  auto loader = std::make_shared<Arguments>();
-  CLI::App* command = bench->add_subcommand(
-      "loader", "Images/s of the configured loader without a model: a warm-up epoch, then epochs");
-  add_config_arguments(*command, *loader);
-  command->add_option("--epochs", loader->epochs, "measured epochs")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command->add_flag("--json", loader->json, "print one line of JSON");
-  command->callback([loader, &result] {
-    run_loader(*loader);
-    result = ExitCode::ok;
-  });
+  add_bench_arena(*bench, result);
+  add_bench_loader(*bench, result);
 
   auto decode = std::make_shared<Arguments>();
-  command = bench->add_subcommand(
+  CLI::App* command = bench->add_subcommand(
       "decode", "Time per image of the configured decoder on one thread, files in memory");
   add_config_arguments(*command, *decode);
   command->add_option("--versus", decode->versus, "other decoders to time in the same rounds");
@@ -206,6 +156,7 @@ void add_bench(CLI::App& app, ExitCode& result) {
   });
 
   add_bench_storage(*bench, result);
+  add_bench_train(*bench, result);
 }
 
 }  // namespace stoker

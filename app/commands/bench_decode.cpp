@@ -16,9 +16,9 @@ std::unique_ptr<Decoder> same_options(const Component<Decoder>& component,
   return Registry<Decoder>::global().parse(Section(node, "", "decoder", nullptr)).create({});
 }
 
-double round_us(DecoderSession& session, const std::vector<Buffer>& samples, uint8_t* out) {
+double round_us(DecoderSession& session, const std::vector<Bytes>& samples, uint8_t* out) {
   const TimePoint begin = Clock::now();
-  for (const Buffer& sample : samples) session.decode(sample.bytes(), {false, 0}, out);
+  for (const Bytes sample : samples) session.decode(sample, {false, 0}, out);
   return 1e6 * seconds(Clock::now() - begin) / static_cast<double>(samples.size());
 }
 
@@ -29,11 +29,12 @@ std::vector<DecodeBenchmark> bench_decode(const Experiment& experiment,
                                           int64_t rounds) {
   const Dataset& dataset = experiment.dataset();
   const int64_t all = dataset.size(Split::train);
-  std::vector<Buffer> encoded(static_cast<size_t>(samples > 0 ? std::min(samples, all) : all));
+  std::vector<Buffer> scratch(static_cast<size_t>(samples > 0 ? std::min(samples, all) : all));
+  std::vector<Bytes> encoded(scratch.size());
   for (size_t i = 0; i < encoded.size(); ++i) {
     // Even steps through the set: a prefix would be a few classes only.
     const auto index = static_cast<int64_t>(i) * all / static_cast<int64_t>(encoded.size());
-    dataset.read(Split::train, index, encoded[i]);
+    encoded[i] = dataset.read(Split::train, index, scratch[i]).bytes;
   }
   const Component<Decoder>& own = experiment.options().decoder;
   std::vector<std::unique_ptr<Decoder>> decoders;

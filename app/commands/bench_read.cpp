@@ -10,6 +10,7 @@
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
+#include "io/decoder/jpeg/baseline_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/options.h"
 #include "io/loader/sampler.h"
@@ -24,6 +25,7 @@ class Reader {
  public:
   Reader(const Dataset& dataset, const Decoder& decoder, const ReadBenchOptions& options)
       : dataset_(dataset), options_(options) {
+    if (!options.libjpeg) fast_ = BaselineDecoder::create();
     if (options.stages != ReadStages::resize) return;
     session_ = decoder.open();
     pixels_.resize(decoder.spec().bytes());
@@ -42,7 +44,7 @@ class Reader {
  private:
   void read(int64_t epoch, int64_t index) {
     try {
-      dataset_.read(Split::train, index, encoded_);
+      encoded_ = dataset_.read(Split::train, index, scratch_).bytes;
     } catch (const IoError& error) {
       const bool missing = error.errno_value() == ENOENT;
       throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
@@ -51,16 +53,22 @@ class Reader {
     if (options_.stages == ReadStages::resize) {
       const uint64_t seed =
           mix(options_.seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
-      session_->decode(encoded_.bytes(), {true, seed}, pixels_.data());
+      session_->decode(encoded_, {true, seed}, pixels_.data());
     }
   }
 
   void decode() {
-    const JpegHeader header = read_jpeg_header(encoded_.bytes());
+    const JpegHeader header = read_jpeg_header(encoded_, &segments_);
     check_decodable(header);
     limits_.check_size(header.width, header.height);
+    if (fast_) {
+      const Rect whole{0, 0, header.width, header.height};
+      PixelRows* rows = fast_->decode(encoded_, header, segments_, whole);
+      for (int64_t y = 0; rows != nullptr && y < header.height; ++y) rows->row(y);
+      if (rows != nullptr) return;
+    }
     uint8_t* pixels = pixels_.resize(static_cast<size_t>(header.width * header.height * 3));
-    codec_.decode(encoded_.bytes(), header, header.width, header.height, pixels);
+    codec_.decode(encoded_, header, header.width, header.height, pixels);
   }
 
   void reject(int64_t index, const BadSample& bad, ReadRepetition& total) const {
@@ -77,8 +85,11 @@ class Reader {
   const ReadBenchOptions& options_;
   const ImageLimits limits_;
   std::unique_ptr<DecoderSession> session_;
+  std::unique_ptr<BaselineDecoder> fast_;
+  std::vector<JpegSegment> segments_;
   JpegCodec codec_;
-  Buffer encoded_;
+  Buffer scratch_;
+  Bytes encoded_;
   Buffer pixels_;
 };
 

@@ -26,6 +26,7 @@ struct ReadBenchOptions {
   int64_t batches = 0;      // 0: one epoch
   int64_t repetitions = 6;  // of which the first is dropped
   uint64_t seed = 1;        // of the order
+  bool libjpeg = false;     // ReadStages::decode: all files by libjpeg-turbo, as decoder turbojpeg
 };
 
 // One pass over the samples by one number of threads.

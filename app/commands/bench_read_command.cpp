@@ -198,10 +198,11 @@ void print_table(const Rig& rig, const Arguments& arguments,
 }
 
 void check_possible(const Rig& rig, const Arguments& arguments, const std::string& decoder) {
-  if (arguments.options.stages == ReadStages::decode && decoder != "turbojpeg") {
+  const bool jpeg = decoder == "jpeg" || decoder == "turbojpeg";
+  if (arguments.options.stages == ReadStages::decode && !jpeg) {
     throw Error(ExitCode::config,
-                "--stages decode is JPEG at its full size, by the library of decoder.type "
-                "turbojpeg; decoder.type is " +
+                "--stages decode is JPEG at its full size, by decoder.type jpeg or turbojpeg; "
+                "decoder.type is " +
                     decoder + ": use --stages read or resize");
   }
   if (arguments.page_cache == "cold" && rig.files == nullptr) {
@@ -221,6 +222,7 @@ ExitCode run(Arguments& arguments) {
   arguments.options.seed = options.run.seed;
   const Rig rig(options);
   check_possible(rig, arguments, options.decoder.type());
+  arguments.options.libjpeg = options.decoder.type() == "turbojpeg";
   const bool live = isatty(STDERR_FILENO) == 1;
   const std::vector<ReadBenchResult> results = bench_read(
       *rig.dataset, *rig.decoder, rig.files, arguments.page_cache == "cold", arguments.options,

@@ -18,10 +18,14 @@ void add_check(CLI::App& app, ExitCode& result);
 void add_list(CLI::App& app, ExitCode& result);
 void add_describe(CLI::App& app, ExitCode& result);
 void add_dataset(CLI::App& app, ExitCode& result);
+void add_dataset_pack(CLI::App& dataset, ExitCode& result);   // below `dataset`
 void add_dataset_stage(CLI::App& dataset, ExitCode& result);  // below `dataset`
 void add_bench(CLI::App& app, ExitCode& result);
+void add_bench_arena(CLI::App& bench, ExitCode& result);    // below `bench`
+void add_bench_loader(CLI::App& bench, ExitCode& result);   // below `bench`
 void add_bench_read(CLI::App& bench, ExitCode& result);     // below `bench`
 void add_bench_storage(CLI::App& bench, ExitCode& result);  // below `bench`
+void add_bench_train(CLI::App& bench, ExitCode& result);    // below `bench`
 void add_checkpoint(CLI::App& app, ExitCode& result);
 void add_sweep(CLI::App& app, ExitCode& result);
 void add_headspace(CLI::App& app, ExitCode& result);

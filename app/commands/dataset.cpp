@@ -190,6 +190,7 @@ void add_dataset(CLI::App& app, ExitCode& result) {
   add_fetch(*dataset, result);
   add_inspect(*dataset, result);
   add_synth(*dataset, result);
+  add_dataset_pack(*dataset, result);
   add_dataset_stage(*dataset, result);
 }
 

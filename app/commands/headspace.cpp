@@ -138,13 +138,16 @@ bool Ladder::has_room(uint64_t bytes, Rung& rung) const {
 
 void Ladder::measure_decoded(Rung& rung) {
   ExperimentOptions variant = experiment_;
-  const SampleSpec spec = experiment_.decoder.create({})->spec();
+  SampleSpec spec = experiment_.decoder.create({})->spec();
+  spec.frame = 0;  // what is kept is pixels
   if (spec.height != spec.width || spec.channels != 3) {
     rung.absent = "the decoder's samples are no RGB squares, which the raw decoder takes";
     return;
   }
   const int64_t samples = Experiment(experiment_, notify_).dataset().size(Split::train);
-  const uint64_t bytes = static_cast<uint64_t>(samples) * spec.bytes();
+  SampleSpec kept = spec;
+  kept.type = PixelType::uint8;
+  const uint64_t bytes = static_cast<uint64_t>(samples) * kept.bytes();
   if (!has_room(bytes, rung)) return;
   std::vector<std::string> names;
   for (const auto& [name, tier] : variant.storage) names.push_back(name);

@@ -52,6 +52,8 @@ Component<Dataset> decoded_in_memory(const Component<Dataset>& dataset,
   Node plain = decoder.dump();
   for (Node::Entry& entry : plain.entries) {
     if (entry.key == "augment") entry.value = dump_struct(Augment{});
+    if (entry.key == "on_device") entry.value = Node::text("nothing");
+    if (entry.key == "output") entry.value = Node::text("uint8");
   }
   const ConfigContext context{tiers};
   return parse<Dataset>(component("decoded", {{"inner", dataset.dump()},
@@ -67,7 +69,9 @@ Component<Decoder> for_pixels(const Component<Decoder>& decoder, const SampleSpe
     entries.emplace_back(key, Node::text(std::to_string(spec.height)));
   }
   const Node options = decoder.dump();
-  if (const Node* augment = options.find("augment")) entries.emplace_back("augment", *augment);
+  for (const char* key : {"augment", "output"}) {
+    if (const Node* value = options.find(key)) entries.emplace_back(key, *value);
+  }
   return parse<Decoder>(component("raw", entries));
 }
 

@@ -60,8 +60,7 @@ class Inspection {
       report_.unreadable.push_back({info.key, reason, why});
     };
     try {
-      dataset.read(split, index, buffer_);
-      look_at(buffer_.bytes());
+      look_at(dataset.read(split, index, buffer_).bytes);
     } catch (const BadSample& bad) {
       unreadable(bad.reason(), bad.what());
     } catch (const IoError& error) {

@@ -28,7 +28,7 @@ struct LoadCost {
   int64_t bytes_read = 0;
 };
 
-// One batch in host memory: `size` samples of uint8 NHWC pixels and their labels. A value with
+// One batch in host memory: `size` samples as SampleSpec says and their labels. A value with
 // shared ownership: the slot goes back to its loader when the last copy is destroyed (any thread),
 // so hold a batch no longer than the device reads it.
 struct Batch {

@@ -34,6 +34,13 @@ std::string read_stamp(const std::string& path) {
 
 std::string plugin_stamp() { return STOKER_PLUGIN_STAMP; }
 
+std::string plugin_beside_library(const std::string& name) {
+  Dl_info library{};
+  dladdr(&kMark, &library);  // any address of the library will do
+  return (std::filesystem::absolute(library.dli_fname).parent_path() / "stoker" / (name + ".so"))
+      .string();
+}
+
 void load_plugin(const std::string& path) {
   if (!std::filesystem::path(path).is_absolute()) {
     throw Error(ExitCode::config, path + ": a plug-in is named by its absolute path");

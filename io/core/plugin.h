@@ -5,7 +5,7 @@
 namespace stoker {
 
 // Raise it when one of the interface headers changes (tests/style_test.py keeps their hash).
-#define STOKER_ABI 4
+#define STOKER_ABI 7
 
 // Loads a plug-in, whose registrars then add its components. `path` must be absolute. The stamp
 // that stoker_add_plugin() puts into the file is read from the file and compared before any of its
@@ -13,6 +13,9 @@ namespace stoker {
 // before anything is built. Error(ExitCode::config): no stamp or another release's;
 // ExitCode::environment: the file cannot be read or loaded.
 void load_plugin(const std::string& path);
+
+// Where a plug-in of this project lies: in the folder `stoker` beside libstoker.so.
+std::string plugin_beside_library(const std::string& name);
 
 // "abi=1;gxx=12.2.0;torch=2.11.0;cxx11abi=1;" of this program.
 std::string plugin_stamp();

@@ -19,6 +19,12 @@ struct SampleInfo {
   uint64_t bytes = 0;  // encoded size
 };
 
+// One sample as its format keeps it.
+struct EncodedSample {
+  Bytes bytes;
+  int64_t label = 0;
+};
+
 // How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%").
 struct Budget {
   double value = 0;
@@ -63,9 +69,10 @@ class Dataset {
   virtual const std::vector<std::string>& classes() const = 0;  // label -> name
   virtual int64_t size(Split split) const = 0;
   virtual SampleInfo info(Split split, int64_t index) const = 0;
-  // Reads the encoded bytes into `out` and returns the label. Throws IoError, or BadSample for
-  // damage that the format sees.
-  virtual int64_t read(Split split, int64_t index, Buffer& out) const = 0;
+  // Reads one sample. Its bytes lie in `scratch`, or, without a copy, in memory that the data set
+  // keeps unchanged as long as it lives: they are valid until `scratch` is used again. Throws
+  // IoError, or BadSample for damage that the format sees.
+  virtual EncodedSample read(Split split, int64_t index, Buffer& scratch) const = 0;
   // Files that are no samples, by name (Caltech's BACKGROUND_Google/tmp).
   virtual std::vector<std::string> ignored() const { return {}; }
 

@@ -112,11 +112,13 @@ class ImageFolder final : public Dataset {
   SampleInfo info(Split split, int64_t index) const override {
     return of(split).at(static_cast<size_t>(index));
   }
-  int64_t read(Split split, int64_t index, Buffer& out) const override {
+  EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     const SampleInfo& sample = of(split).at(static_cast<size_t>(index));
-    // One byte more than allowed tells a file that is too large, also when it grew since.
-    tier_.read(sample.key, out, {0, max_bytes_ + 1});
-    if (out.size() <= max_bytes_) return sample.label;
+    // With a length the tier need not ask for one; a byte more tells a file that grew since.
+    tier_.read(sample.key, scratch, {0, std::min(sample.bytes, max_bytes_) + 1});
+    const bool changed = scratch.size() != sample.bytes && scratch.size() <= max_bytes_;
+    if (changed) tier_.read(sample.key, scratch, {0, max_bytes_ + 1});
+    if (scratch.size() <= max_bytes_) return {scratch.bytes(), sample.label};
     throw BadSample(BadReason::too_large, fmt::format("the file has more than {} bytes "
                                                       "(dataset.max_file_bytes)",
                                                       max_bytes_));

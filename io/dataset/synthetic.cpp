@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "io/core/error.h"
@@ -52,10 +51,8 @@ class Synthetic final : public Dataset {
     return {folder + std::to_string(index), index % static_cast<int64_t>(classes_.size()),
             of(split).at(index).size()};
   }
-  int64_t read(Split split, int64_t index, Buffer& out) const override {
-    const std::vector<uint8_t>& image = of(split).at(index);
-    std::memcpy(out.resize(image.size()), image.data(), image.size());
-    return index % static_cast<int64_t>(classes_.size());
+  EncodedSample read(Split split, int64_t index, Buffer&) const override {
+    return {of(split).at(index), index % static_cast<int64_t>(classes_.size())};
   }
 
  private:

@@ -8,12 +8,24 @@
 
 namespace stoker {
 
-// One decoded sample: uint8, rows of interleaved RGB (HWC), no padding.
+// uint8:   levels of 0 to 255, rows of interleaved RGB (HWC);
+// float32: normalised values (io/decoder/normalise.h), one plane per channel (CHW).
+enum class PixelType { uint8, float32 };
+
+// One decoded sample, without padding.
 struct SampleSpec {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;
-  size_t bytes() const { return static_cast<size_t>(height * width * channels); }
+  PixelType type = PixelType::uint8;
+  size_t frame = 0;  // not 0: its place in the batch holds a frame (frame.h) of this capacity
+  size_t bytes() const {
+    const size_t values = static_cast<size_t>(height * width * channels);
+    if (frame != 0) return frame;
+    return type == PixelType::float32 ? values * sizeof(float) : values;
+  }
+  // How many of them count in this place: all, or the frame's header and what it says.
+  size_t used(const uint8_t* place) const;
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread.
@@ -27,8 +39,8 @@ struct DecodeMode {
 class DecoderSession {
  public:
   virtual ~DecoderSession() = default;
-  // Decodes, augments and resizes into out[0, spec().bytes()), and writes all of it, or throws
-  // BadSample; after that `out` is unspecified and must not be used.
+  // Decodes, augments and resizes into out[0, spec().bytes()), aligned to the type, and writes all
+  // of it, or throws BadSample; after that `out` is unspecified and must not be used.
   virtual void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) = 0;
 };
 

@@ -26,12 +26,16 @@ void cmyk_to_rgb(const uint8_t* cmyk, size_t pixels, bool inverted, uint8_t* rgb
 
 void JpegCodec::CloseHandle::operator()(void* handle) const { tjDestroy(handle); }
 
-JpegCodec::JpegCodec() : handle_(tjInitDecompress()) {
+JpegCodec::JpegCodec() { open(); }
+
+void JpegCodec::open() {
+  handle_.reset(tjInitDecompress());
   if (!handle_) throw std::bad_alloc();
 }
 
 void JpegCodec::decode(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height,
                        uint8_t* rgb) {
+  if (!header.own_tables) open();
   if (header.components != 4) return decompress(encoded, width, height, TJPF_RGB, rgb);
   const auto pixels = static_cast<size_t>(width * height);
   uint8_t* cmyk = cmyk_.resize(pixels * 4);

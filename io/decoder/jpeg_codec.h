@@ -9,7 +9,9 @@
 namespace stoker {
 
 // libjpeg-turbo: encoded bytes -> rows of RGB without padding. Warnings are errors: where libjpeg
-// would go on with gray areas, the sample is bad. One thread at a time; keeps its memory.
+// would go on with gray areas, the sample is bad. The pixels are a function of the file alone:
+// libjpeg, left to itself, decodes a file without tables with those of the last one. One thread at
+// a time; keeps its memory.
 class JpegCodec {
  public:
   JpegCodec();
@@ -21,6 +23,7 @@ class JpegCodec {
   struct CloseHandle {
     void operator()(void* handle) const;
   };
+  void open();
   void decompress(Bytes encoded, int64_t width, int64_t height, int format, uint8_t* out);
 
   std::unique_ptr<void, CloseHandle> handle_;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 
 #include "io/core/error.h"
@@ -23,6 +25,7 @@ enum Marker : uint8_t {
   kSoi = 0xd8,
   kEoi = 0xd9,
   kSos = 0xda,
+  kDqt = 0xdb,
   kDnl = 0xdc,
   kDri = 0xdd,
   kApp0 = 0xe0,
@@ -134,6 +137,44 @@ void read_frame(uint8_t marker, Bytes segment, JpegHeader& header) {
   }
 }
 
+// Which tables a file has defined. libjpeg keeps those of the last file for one that lacks its own.
+class Tables {
+ public:
+  void read(uint8_t marker, Bytes segment) {
+    while (marker == kDqt && !segment.empty()) {
+      quantisation_ |= bit(segment[0] & 15);
+      segment = behind(segment, segment[0] >> 4 != 0 ? 129 : 65);
+    }
+    while (marker == kDht && segment.size() >= 17) {
+      huffman_ |= bit(segment[0] & 31);
+      segment = behind(segment, std::accumulate(segment.begin() + 1, segment.begin() + 17, 17u));
+    }
+    if (is_frame(marker)) frame_ = segment;
+  }
+  bool complete(Bytes scan) const {
+    const size_t components = scan[0];
+    if (scan.size() < 1 + 2 * components || frame_.size() < 6 + 3 * components) return false;
+    for (size_t i = 0; i < components; ++i) {
+      const uint8_t dc = scan[2 + 2 * i] >> 4, ac = scan[2 + 2 * i] & 15;
+      if (!(quantisation_ & bit(frame_[8 + 3 * i])) || !(huffman_ & bit(dc)) ||
+          !(huffman_ & bit(ac | 16))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static uint32_t bit(int slot) { return slot < 32 ? 1u << slot : 0; }
+  static Bytes behind(Bytes bytes, size_t size) {
+    return bytes.subspan(std::min(bytes.size(), size));
+  }
+
+  uint32_t quantisation_ = 0;
+  uint32_t huffman_ = 0;  // 16 and more: AC
+  Bytes frame_;
+};
+
 void read_application(uint8_t marker, Bytes segment, bool& has_exif, JpegHeader& header) {
   using namespace std::string_view_literals;
   if (marker == kApp1 && !has_exif && starts_with(segment, "Exif\0\0"sv)) {
@@ -165,10 +206,12 @@ const char* to_string(JpegProcess process) {
   return "unknown";
 }
 
-JpegHeader read_jpeg_header(Bytes file) {
+JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments) {
   check_magic(file);
+  if (segments != nullptr) segments->clear();
   JpegHeader header;
   bool has_exif = false;
+  Tables tables;
   Reader reader(file, 2);
   for (;;) {
     const size_t at = reader.at();
@@ -180,13 +223,16 @@ JpegHeader read_jpeg_header(Bytes file) {
       fail(BadReason::corrupt, fmt::format("JPEG header: marker ff{:02x} at byte {}", marker, at));
     }
     const Bytes segment = reader.segment();
+    if (segments != nullptr) segments->push_back({marker, segment});
     if (is_frame(marker)) read_frame(marker, segment, header);
     read_application(marker, segment, has_exif, header);
+    tables.read(marker, segment);
     if (marker != kSos) continue;
     if (header.components == 0) fail(BadReason::corrupt, "JPEG header: a scan without a frame");
     if (segment.empty()) fail(BadReason::corrupt, "JPEG header: empty scan header");
     header.one_scan = header.process != JpegProcess::progressive &&
                       header.process != JpegProcess::arithmetic && segment[0] == header.components;
+    header.own_tables = header.one_scan && tables.complete(segment);
     header.first_scan = reader.at();
     return header;
   }

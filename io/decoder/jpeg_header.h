@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "io/core/memory.h"
 
@@ -20,17 +21,24 @@ struct JpegHeader {
   int precision = 8;  // bits per component
   int64_t width = 0;
   int64_t height = 0;
-  int components = 0;     // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK
-  int orientation = 1;    // EXIF, 1 to 8
-  bool adobe = false;     // has an Adobe segment; four components are stored inverted then
-  bool one_scan = true;   // the first scan holds all components completely
-  size_t first_scan = 0;  // where its entropy-coded data starts
+  int components = 0;       // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK
+  int orientation = 1;      // EXIF, 1 to 8
+  bool adobe = false;       // has an Adobe segment; four components are stored inverted then
+  bool one_scan = true;     // the first scan holds all components completely
+  bool own_tables = false;  // one scan, and all tables that it needs stand before it
+  size_t first_scan = 0;    // where its entropy-coded data starts
+};
+
+// A marker with parameters; the payload is a part of the file, without the length.
+struct JpegSegment {
+  uint8_t marker = 0;
+  Bytes payload;
 };
 
 // Reads the segments up to the first scan. Any thread. As strict as libjpeg with warnings taken for
 // errors, so that both see the same image. Throws BadSample: empty, not_an_image, truncated (ends
-// inside the header), corrupt.
-JpegHeader read_jpeg_header(Bytes file);
+// inside the header), corrupt. `segments`, where given, is filled with all of them in order.
+JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments = nullptr);
 
 // Throws BadSample(unsupported) for what libjpeg cannot decode to 8-bit RGB.
 void check_decodable(const JpegHeader& header);

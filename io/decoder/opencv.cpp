@@ -39,7 +39,8 @@ class OpenCvSession final : public DecoderSession {
     }
     uint8_t* rgb = rgb_.resize(bgr_.total() * 3 + PixelView::kSlack);
     to_rgb(rgb);
-    transform_.apply(plan, {rgb, header.width, header.height}, 1, out);
+    ViewRows rows({rgb, header.width, header.height});
+    transform_.apply(plan, rows, 1, out);
   }
 
  private:

@@ -31,6 +31,10 @@ EnumNames<ResizeMethod> enum_names(ResizeMethod) {
   return {{"bilinear", ResizeMethod::bilinear}, {"antialias", ResizeMethod::antialias}};
 }
 
+EnumNames<PixelType> enum_names(PixelType) {
+  return {{"uint8", PixelType::uint8}, {"float32", PixelType::float32}};
+}
+
 void ImageLimits::check_bytes(size_t bytes) const {
   if (bytes <= max_bytes.bytes) return;
   too_large(std::to_string(bytes) + " bytes", "max_bytes = " + Scalar<ByteSize>::format(max_bytes));

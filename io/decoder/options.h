@@ -72,12 +72,14 @@ struct Augment {
 enum class Fit { stretch, center_crop };
 EnumNames<Fit> enum_names(Fit);
 EnumNames<ResizeMethod> enum_names(ResizeMethod);
+EnumNames<PixelType> enum_names(PixelType);
 
 struct ImageOptions {
   int64_t size = 224;
   Fit fit = Fit::stretch;
   double crop_ratio = 0.875;
   ResizeMethod resize = ResizeMethod::bilinear;
+  PixelType output = PixelType::uint8;
   ImageLimits limits;
   Augment augment;
   template <class V>
@@ -86,10 +88,12 @@ struct ImageOptions {
     v("fit", fit, "stretch: the whole image; center_crop: the square in its middle");
     v("crop_ratio", crop_ratio, "side of that square / the image's shorter side", Limits{0.01, 1});
     v("resize", resize, "bilinear: 2 taps, as OpenCV; antialias: as Pillow and torchvision");
+    v("output", output,
+      "uint8: HWC, normalised on the device; float32: normalised by ImageNet's mean, CHW");
     v("limits", limits, "larger images are bad samples (too_large)");
     v("augment", augment, "random changes to training images");
   }
-  SampleSpec spec() const { return {size, size, 3}; }
+  SampleSpec spec() const { return {size, size, 3, output}; }
 };
 
 }  // namespace stoker

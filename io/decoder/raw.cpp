@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "io/core/error.h"
+#include "io/core/stream_copy.h"
 #include "io/decoder/decoder.h"
 #include "io/decoder/options.h"
+#include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 
 namespace stoker {
@@ -22,6 +24,27 @@ struct RawOptions : ImageOptions {
   }
 };
 
+// Rows where they lie; only the last ones are copied, because the resizer reads some bytes behind a
+// row.
+class StoredRows final : public PixelRows {
+ public:
+  StoredRows(const PixelView& view, Buffer& last)
+      : PixelRows(view.width, view.height), view_(view), last_(last) {}
+
+  const uint8_t* row(int64_t y) override {
+    const uint8_t* const stored = view_.data + static_cast<size_t>(y) * view_.stride();
+    const auto behind = static_cast<size_t>(view_.height - 1 - y) * view_.stride();
+    if (behind >= PixelView::kSlack) return stored;
+    uint8_t* const copy = last_.resize(view_.stride() + PixelView::kSlack);
+    std::memcpy(copy, stored, view_.stride());
+    return copy;
+  }
+
+ private:
+  const PixelView view_;
+  Buffer& last_;
+};
+
 class RawSession final : public DecoderSession {
  public:
   explicit RawSession(const RawOptions& options) : options_(options), transform_(options) {}
@@ -31,13 +54,11 @@ class RawSession final : public DecoderSession {
     check_length(encoded.size());
     const SamplePlan plan = transform_.plan(mode, options_.width, options_.height, 1);
     if (transform_.is_copy(plan, options_.width, options_.height)) {
-      std::memcpy(out, encoded.data(), encoded.size());
+      stream_copy(out, encoded.data(), encoded.size());
       return transform_.finish(plan, out);
     }
-    // A copy, because the resizer reads some bytes behind the image.
-    uint8_t* pixels = pixels_.resize(encoded.size() + PixelView::kSlack);
-    std::memcpy(pixels, encoded.data(), encoded.size());
-    transform_.apply(plan, {pixels, options_.width, options_.height}, 1, out);
+    StoredRows rows({encoded.data(), options_.width, options_.height}, last_row_);
+    transform_.apply(plan, rows, 1, out);
   }
 
  private:
@@ -53,7 +74,7 @@ class RawSession final : public DecoderSession {
 
   const RawOptions& options_;
   Transform transform_;
-  Buffer pixels_;
+  Buffer last_row_;
 };
 
 // Pixels as stored: uint8, rows of interleaved RGB. What remains of loading when decoding is free.

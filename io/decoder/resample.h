@@ -4,15 +4,16 @@
 #include <cstdint>
 #include <vector>
 
-// The arithmetic of the resizer: separable filters in 16-bit fixed point.
+// The arithmetic of the resizer: separable filters in fixed point.
 //
-// 1. A weight is a fraction of 65536; the weights of one output sum to it exactly.
-// 2. Horizontal pass: pixel * 256 * weight / 65536, rounded down, summed over the taps: 8.8 fixed
-//    point. What rounding down loses on average (half a unit per tap) is added again.
-// 3. Vertical pass: the same from 8.8 values, then rounded to 8 bits. An image that is not scaled
-//    comes out as it was.
-// 4. Above kFewTaps (antialias, scale above 4: rare, as JPEGs are decoded at a smaller scale then)
-//    these losses would add up: such sums are made in 32 bits and rounded once.
+// 1. Horizontal pass: a weight is a fraction of 256, and the weights of one output sum to 256
+//    exactly; the sum of pixel * weight is 8.8 fixed point without any loss.
+// 2. Vertical pass: a weight is a fraction of 65536. Value * weight / 65536, rounded down, summed
+//    over the taps. What rounding down loses on average (half a unit per tap) is added again, then
+//    the sum is rounded to 8 bits. An image that is not scaled comes out as it was.
+// 3. Above kFewTaps (antialias, scale above 4: rare, as JPEGs are decoded at a smaller scale then)
+//    these losses would add up: all weights are fractions of 65536, and the sums are made in 32
+//    bits and rounded once.
 // All variants for different processors do exactly this, so their results are equal.
 
 namespace stoker {
@@ -33,72 +34,124 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+constexpr int kFewTaps = 8;
+
 // Which inputs make each output along one axis, and with which weights.
 struct Filter {
   Axis axis;
   int taps = 0;
+  int32_t one = 0;                // what the weights of an output sum to
   std::vector<int32_t> first;     // per output; first + taps never passes the end of the crop
   std::vector<uint16_t> weights;  // taps per output
+  int64_t low = 0;                // the inputs that are used: [low, high)
+  int64_t high = 0;
 
-  // False: it is the axis of the last call, and nothing had to be done.
-  bool assign(const Axis& wanted);
+  // `one_of_few`: that of filters with at most kFewTaps taps; of others it is 65536. A weight of
+  // 65536 is 65535. False: it is the axis of the last call, and nothing had to be done.
+  bool assign(const Axis& wanted, int32_t one_of_few);
   const uint16_t* weights_of(int64_t output) const {
     return weights.data() + static_cast<size_t>(output) * static_cast<size_t>(taps);
   }
 
  private:
+  void find_first(double scale, double support);
+  void weigh(double slope);
+  void weigh_two();
   void reverse();
-  std::vector<double> exact_;
+
+  std::vector<double> centers_;
+  std::vector<double> exact_;  // per tap: one weight per output, before they are made to sum to one
+  std::vector<double> units_;
+};
+
+// 64 bytes of a table or a line. Aligned, because a load that touches two cache lines costs two.
+struct alignas(64) LineGroup {
+  uint16_t values[32];
+};
+struct alignas(64) ByteGroup {
+  uint8_t bytes[64];
 };
 
 // A filter for the horizontal pass with what the vector code wants to know about it.
 //
-// A line (the result of a horizontal pass) holds four 16-bit values (R, G, B, 0) per pixel, in
-// groups of eight pixels with the order 0 1 4 5 2 3 6 7, which packing two vectors to bytes puts
-// right.
+// A line is the result of a horizontal pass, in groups of 32 values of 16 bits. A pair of taps
+// makes a group of it from 64 bytes of the row: a value's two bytes, times its two weights.
 struct Columns {
+  // Where these bytes come from, which is also how the line is laid out.
+  // pairs: four values (R, G, B, 0) per pixel, eight pixels per group in the order 0 1 4 5 2 3 6 7
+  //        (which packing two vectors to bytes puts right); two neighbours from a load of 16 bytes.
+  // apart: the same line; each pixel from a load of 8 bytes, as they are too far apart.
+  // wide:  the line is as the row, R, G, B; a group from one load of 64 bytes.
+  // wider: the same from two loads.
+  // sums:  the line of `pairs`; more than kFewTaps taps, no tables.
+  enum class Form { pairs, apart, wide, wider, sums };
   static constexpr int kGroup = 8;
-  static constexpr int kLineGroup = 4 * kGroup;
+  static constexpr int kLineGroup = 32;
 
   Filter filter;
+  Form form = Form::sums;
   int64_t groups = 0;
   uint16_t bias = 0;  // is added before `mask` is applied
   uint16_t mask = 0;  // 0xff00 rounds to 8 bits
-  // Two neighbours are made from one load of 16 bytes, five pixels: so many of their taps lie in it
-  // for every pair. 0: too many taps, or the first taps of some pair are too far apart.
-  int taps_per_load = 0;
-  std::vector<int32_t> offsets;   // per group: byte offset of pixels 0-1, 4-5, 2-3, 6-7
-  std::vector<uint8_t> shuffles;  // per group: 64 indices that spread the bytes of such a load
-  std::vector<uint16_t> weights;  // per group and tap: kLineGroup weights
+  int tap_pairs = 0;
+  std::vector<int32_t> offsets;    // where loads begin; per group: four; apart: eight; wide: one
+  std::vector<ByteGroup> places;   // per group and pair of taps: where in the load a byte is
+  std::vector<ByteGroup> weights;  // per group and pair of taps
 
-  void assign(const Axis& axis);
-  size_t line_size() const { return static_cast<size_t>(groups) * kLineGroup; }
+  // `try_wide`: of the Resampling that uses them.
+  void assign(const Axis& axis, bool try_wide);
+  bool is_wide() const { return form == Form::wide || form == Form::wider; }
+  int64_t width() const { return filter.axis.size; }
 
  private:
-  void pack();
-  void pack_pair(size_t group, int lane, int64_t left, int64_t right);
+  bool choose_wide_loads(int32_t bytes);
+  void choose_pair_loads();
+  void pack_wide();
+  void pack_pairs();
+  int64_t pixel_at(size_t place) const;
 };
 
-// Where a pixel of a line starts.
+// Where a pixel of a line that is not wide starts.
 constexpr size_t line_offset(int64_t pixel) {
   constexpr int kPlace[] = {0, 1, 4, 5, 2, 3, 6, 7};
   return static_cast<size_t>(pixel / 8 * 8 + kPlace[pixel % 8]) * 4;
 }
 
-// The two passes for one kind of processor.
+// Where a result goes: to memory past the caches, as nobody reads it before they are needed for
+// something else, or into them.
+enum class Store { streamed, cached };
+
+// A row of an image as values of normalise.h: pixel x of channel c lies at data[c * plane + x].
+struct PlanarRow {
+  float* data = nullptr;
+  size_t plane = 0;
+};
+
+// In all planes.
+inline bool is_aligned(const PlanarRow& row, size_t bytes) {
+  return (reinterpret_cast<uintptr_t>(row.data) | row.plane * sizeof(float)) % bytes == 0;
+}
+
+// The two passes for one kind of processor, and what makes values of pixels.
 struct Resampling {
   void (*horizontal)(const uint8_t* row, const Columns& columns, uint16_t* line);
-  void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps, int64_t width,
-                   uint8_t* out);
+  void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps,
+                   const Columns& columns, uint8_t* out, Store store);
+  // Always streamed, where the alignment allows it.
+  void (*normalise)(const uint8_t* row, int64_t width, PlanarRow out);
+  // Makes what was streamed visible to those that see what the caller does next.
+  void (*end_streams)();
+  bool wide = false;  // Columns that are wide where they can be
 };
 
 Resampling portable_resampling();
-Resampling avx2_resampling();  // only where the processor has AVX2
+Resampling avx2_resampling();    // only where the processor has AVX2
+Resampling avx512_resampling();  // AVX-512 with VBMI, whose vpermb picks any 64 bytes out of 64
+// Those that this processor can run, the fastest last.
+std::vector<Resampling> usable_resamplings();
 Resampling best_resampling();
 
-constexpr int kFewTaps = 8;
-
-// What rounding down at every tap loses on average.
+// What rounding down at every tap of the vertical pass loses on average.
 constexpr uint16_t tap_bias(int taps) {
   return static_cast<uint16_t>(taps <= kFewTaps ? taps / 2 : 0);
 }

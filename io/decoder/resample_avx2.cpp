@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "io/decoder/normalise.h"
+
 // Only functions with STOKER_AVX2 may use AVX2: the rest of the program runs on every x86-64.
 #define STOKER_AVX2 __attribute__((target("avx2")))
 #define STOKER_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
@@ -27,49 +29,59 @@ STOKER_AVX2_INLINE void store(uint16_t* at, __m256i value) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), value);
 }
 
-// One load serves `per_load` taps: the next tap's bytes are three further on. Both numbers are
-// constants where the compiler is to unroll the loops.
-STOKER_AVX2_INLINE void horizontal_taps(const uint8_t* row, const Columns& columns, int taps,
-                                        int per_load, uint16_t* line) {
-  const __m256i bias = _mm256_set1_epi16(static_cast<short>(columns.bias));
+STOKER_AVX2_INLINE __m256i load_eighths(const uint8_t* row, const int32_t* offsets) {
+  const auto eighth = [row](int32_t offset) STOKER_AVX2 {
+    int64_t bytes;
+    std::memcpy(&bytes, row + offset, sizeof bytes);
+    return bytes;
+  };
+  return _mm256_setr_epi64x(eighth(offsets[0]), eighth(offsets[1]), eighth(offsets[2]),
+                            eighth(offsets[3]));
+}
+
+// `tap_pairs` and `form` are constants where the compiler is to make a loop of its own of it.
+STOKER_AVX2_INLINE void horizontal_taps(const uint8_t* row, const Columns& columns, int tap_pairs,
+                                        Columns::Form form, uint16_t* line) {
+  const bool apart = form == Columns::Form::apart;
+  // Signed pixels: 128 less, which is 32768 less for the sum.
+  const __m256i start = _mm256_set1_epi16(static_cast<short>(0x8000 + columns.bias));
   const __m256i mask = _mm256_set1_epi16(static_cast<short>(columns.mask));
-  const __m256i next_tap = _mm256_set1_epi8(3);
+  const __m256i sign = _mm256_set1_epi8(static_cast<char>(0x80));
   const int32_t* offsets = columns.offsets.data();
-  const uint8_t* shuffles = columns.shuffles.data();
-  const uint16_t* weights = columns.weights.data();
+  const ByteGroup* places = columns.places.data();
+  const ByteGroup* weights = columns.weights.data();
   for (int64_t group = 0; group < columns.groups; ++group) {
-    __m256i sum0 = bias, sum1 = bias;
-    for (int t = 0; t < taps; t += per_load) {
-      const uint8_t* in = row + 3 * t;
-      const __m256i pixels0 = load_halves(in + offsets[0], in + offsets[1]);
-      const __m256i pixels1 = load_halves(in + offsets[2], in + offsets[3]);
-      __m256i shuffle0 = load(shuffles), shuffle1 = load(shuffles + 32);
-      for (int i = 0; i < per_load && t + i < taps; ++i, weights += Columns::kLineGroup) {
-        const __m256i tap0 = _mm256_shuffle_epi8(pixels0, shuffle0);
-        const __m256i tap1 = _mm256_shuffle_epi8(pixels1, shuffle1);
-        sum0 = _mm256_add_epi16(sum0, _mm256_mulhi_epu16(tap0, load(weights)));
-        sum1 = _mm256_add_epi16(sum1, _mm256_mulhi_epu16(tap1, load(weights + 16)));
-        shuffle0 = _mm256_add_epi8(shuffle0, next_tap);
-        shuffle1 = _mm256_add_epi8(shuffle1, next_tap);
+    __m256i sum[2] = {start, start};
+    for (int pair = 0; pair < tap_pairs; ++pair, ++places, ++weights) {
+      const uint8_t* in = row + 6 * pair;
+      for (int half = 0; half < 2; ++half) {
+        const int32_t* from = offsets + (apart ? 4 : 2) * half;
+        const __m256i pixels =
+            apart ? load_eighths(in, from) : load_halves(in + from[0], in + from[1]);
+        const __m256i bytes = _mm256_shuffle_epi8(pixels, load(places->bytes + 32 * half));
+        sum[half] = _mm256_add_epi16(
+            sum[half],
+            _mm256_maddubs_epi16(load(weights->bytes + 32 * half), _mm256_xor_si256(bytes, sign)));
       }
     }
-    store(line, _mm256_and_si256(sum0, mask));
-    store(line + 16, _mm256_and_si256(sum1, mask));
-    offsets += 4;
-    shuffles += 64;
+    store(line, _mm256_and_si256(sum[0], mask));
+    store(line + 16, _mm256_and_si256(sum[1], mask));
+    offsets += apart ? 8 : 4;
     line += Columns::kLineGroup;
   }
 }
 
 STOKER_AVX2 void horizontal(const uint8_t* row, const Columns& columns, uint16_t* line) {
-  const int taps = columns.filter.taps, per_load = columns.taps_per_load;
-  if (per_load == 0) return portable_resampling().horizontal(row, columns, line);
-  if (taps == 2 && per_load >= 2) return horizontal_taps(row, columns, 2, 2, line);
-  if (taps == 3 && per_load >= 3) return horizontal_taps(row, columns, 3, 3, line);
-  horizontal_taps(row, columns, taps, per_load, line);
+  using Form = Columns::Form;
+  const int pairs = columns.tap_pairs;
+  if (columns.form == Form::sums) return portable_resampling().horizontal(row, columns, line);
+  if (columns.form == Form::apart) return horizontal_taps(row, columns, pairs, Form::apart, line);
+  if (pairs == 1) return horizontal_taps(row, columns, 1, Form::pairs, line);
+  if (pairs == 2) return horizontal_taps(row, columns, 2, Form::pairs, line);
+  horizontal_taps(row, columns, pairs, Form::pairs, line);
 }
 
-// Eight pixels of RGB in bytes 0-11 and 16-27.
+// Eight pixels as R, G, B, 0.
 STOKER_AVX2_INLINE __m256i vertical_group(const uint16_t* const* lines, const uint16_t* weights,
                                           int taps, size_t at) {
   __m256i sum0 = _mm256_set1_epi16(static_cast<short>(128 + tap_bias(taps))), sum1 = sum0;
@@ -78,15 +90,15 @@ STOKER_AVX2_INLINE __m256i vertical_group(const uint16_t* const* lines, const ui
     sum0 = _mm256_add_epi16(sum0, _mm256_mulhi_epu16(load(lines[t] + at), weight));
     sum1 = _mm256_add_epi16(sum1, _mm256_mulhi_epu16(load(lines[t] + at + 16), weight));
   }
-  const __m256i bytes = _mm256_packus_epi16(_mm256_srli_epi16(sum0, 8), _mm256_srli_epi16(sum1, 8));
-  const __m256i drop_fourth =
-      _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1,  //
-                       0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
-  return _mm256_shuffle_epi8(bytes, drop_fourth);
+  return _mm256_packus_epi16(_mm256_srli_epi16(sum0, 8), _mm256_srli_epi16(sum1, 8));
 }
 
 // Writes 28 bytes, of which the first 24 count.
-STOKER_AVX2_INLINE void store_group(uint8_t* out, __m256i group) {
+STOKER_AVX2_INLINE void store_group(uint8_t* out, __m256i pixels) {
+  const __m256i drop_fourth =
+      _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1,  //
+                       0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+  const __m256i group = _mm256_shuffle_epi8(pixels, drop_fourth);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(group));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 12), _mm256_extracti128_si256(group, 1));
 }
@@ -110,16 +122,54 @@ STOKER_AVX2_INLINE void vertical_taps(const uint16_t* const* lines, const uint16
 }
 
 STOKER_AVX2 void vertical(const uint16_t* const* lines, const uint16_t* weights, int taps,
-                          int64_t width, uint8_t* out) {
-  if (taps > kFewTaps) return portable_resampling().vertical(lines, weights, taps, width, out);
+                          const Columns& columns, uint8_t* out, Store store) {
+  const int64_t width = columns.width();
+  if (taps > kFewTaps)
+    return portable_resampling().vertical(lines, weights, taps, columns, out, store);
   if (taps == 2) return vertical_taps(lines, weights, 2, width, out);
   if (taps == 3) return vertical_taps(lines, weights, 3, width, out);
   vertical_taps(lines, weights, taps, width, out);
 }
 
+// Eight pixels of R, G, B, 0 as values in three planes.
+STOKER_AVX2_INLINE void store_planar(PlanarRow out, __m256i pixels, Store store) {
+  const __m256i byte = _mm256_set1_epi32(0xff);
+  const __m256i levels[3] = {_mm256_and_si256(pixels, byte),
+                             _mm256_and_si256(_mm256_srli_epi32(pixels, 8), byte),
+                             _mm256_srli_epi32(pixels, 16)};
+  for (size_t c = 0; c < 3; ++c) {
+    const __m256 mean = _mm256_set1_ps(static_cast<float>(kMean[c]));
+    const __m256 scale = _mm256_set1_ps(static_cast<float>(kScale[c]));
+    const __m256 values = _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(levels[c]), mean), scale);
+    float* at = out.data + c * out.plane;
+    store == Store::streamed ? _mm256_stream_ps(at, values) : _mm256_storeu_ps(at, values);
+  }
+}
+
+STOKER_AVX2_INLINE void normalise_groups(const uint8_t* row, int64_t width, PlanarRow out,
+                                         Store store) {
+  // Two loads of 16 bytes that end with the 24 of eight pixels.
+  const __m256i add_fourth =
+      _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,  //
+                       4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15, -1);
+  for (; width >= Columns::kGroup; width -= Columns::kGroup) {
+    store_planar(out, _mm256_shuffle_epi8(load_halves(row, row + 8), add_fourth), store);
+    row += 3 * Columns::kGroup;
+    out.data += Columns::kGroup;
+  }
+  portable_resampling().normalise(row, width, out);
+}
+
+STOKER_AVX2 void normalise(const uint8_t* row, int64_t width, PlanarRow out) {
+  if (is_aligned(out, 32)) return normalise_groups(row, width, out, Store::streamed);
+  normalise_groups(row, width, out, Store::cached);
+}
+
+void end_streams() { _mm_sfence(); }
+
 }  // namespace
 
-Resampling avx2_resampling() { return {horizontal, vertical}; }
+Resampling avx2_resampling() { return {horizontal, vertical, normalise, end_streams}; }
 
 }  // namespace stoker
 

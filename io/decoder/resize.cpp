@@ -7,32 +7,61 @@ namespace stoker {
 Resizer::Resizer(ResizeMethod method, Resampling resampling)
     : method_(method), resampling_(resampling) {}
 
-void Resizer::resize(const PixelView& image, const Geometry& geometry, uint8_t* out) {
+// Calls vertical(row of the output, row of the filter) with the lines in window_.
+template <class F>
+void Resizer::for_each_row(PixelRows& image, const Geometry& geometry, F&& vertical) {
   const auto& [crop, width, height, flip_x, flip_y] = geometry;
-  columns_.assign({method_, image.width, crop.x, crop.width, width, flip_x});
-  row_filter_.assign({method_, image.height, crop.y, crop.height, height, false});
-  const int taps = row_filter_.taps;
-  lines_.resize(static_cast<size_t>(taps) * columns_.line_size());
+  columns_.assign({method_, image.width(), crop.x, crop.width, width, flip_x}, resampling_.wide);
+  row_filter_.assign({method_, image.height(), crop.y, crop.height, height, false}, 65536);
+  const int64_t taps = row_filter_.taps;
+  lines_.resize(static_cast<size_t>(taps * columns_.groups));
   window_.resize(static_cast<size_t>(taps));
-  next_row_ = 0;
-  const size_t out_stride = static_cast<size_t>(width) * 3;
+  for (int64_t t = 0; t < taps; ++t) {
+    window_[static_cast<size_t>(t)] = lines_[static_cast<size_t>(t * columns_.groups)].values;
+  }
+  int64_t begin = row_filter_.first[0], end = begin;  // the image's rows in window_
   for (int64_t y = 0; y < height; ++y) {
     const int64_t first = row_filter_.first[static_cast<size_t>(y)];
-    for (int t = 0; t < taps; ++t) window_[static_cast<size_t>(t)] = line(image, first + t);
-    const auto out_row = static_cast<size_t>(flip_y ? height - 1 - y : y);
-    resampling_.vertical(window_.data(), row_filter_.weights_of(y), taps, width,
-                         out + out_row * out_stride);
+    const int64_t passed = first - begin;
+    if (passed > 0 && passed < taps) {
+      std::rotate(window_.begin(), window_.begin() + passed, window_.end());
+    }
+    for (end = std::max(first, end), begin = first; end < first + taps; ++end) {
+      resampling_.horizontal(image.row(end), columns_, window_[static_cast<size_t>(end - first)]);
+    }
+    vertical(static_cast<size_t>(flip_y ? height - 1 - y : y), row_filter_.weights_of(y));
   }
 }
 
-const uint16_t* Resizer::line(const PixelView& image, int64_t row) {
-  uint16_t* line =
-      lines_.data() + static_cast<size_t>(row % row_filter_.taps) * columns_.line_size();
-  if (row >= next_row_) {
-    resampling_.horizontal(image.data + static_cast<size_t>(row) * image.stride(), columns_, line);
-    next_row_ = row + 1;
+void Resizer::resize(PixelRows& image, const Geometry& geometry, uint8_t* out, Store store) {
+  const size_t stride = static_cast<size_t>(geometry.width) * 3;
+  for_each_row(image, geometry, [&](size_t row, const uint16_t* weights) {
+    resampling_.vertical(window_.data(), weights, row_filter_.taps, columns_, out + row * stride,
+                         store);
+  });
+  if (store == Store::streamed) resampling_.end_streams();
+}
+
+void Resizer::resize(PixelRows& image, const Geometry& geometry, float* planes) {
+  const auto width = static_cast<size_t>(geometry.width);
+  const size_t plane = width * static_cast<size_t>(geometry.height);
+  row_.resize(3 * width);
+  for_each_row(image, geometry, [&](size_t row, const uint16_t* weights) {
+    resampling_.vertical(window_.data(), weights, row_filter_.taps, columns_, row_.data(),
+                         Store::cached);
+    resampling_.normalise(row_.data(), geometry.width, {planes + row * width, plane});
+  });
+  resampling_.end_streams();
+}
+
+void Resizer::normalise(PixelRows& image, float* planes) const {
+  const auto width = static_cast<size_t>(image.width());
+  const size_t plane = width * static_cast<size_t>(image.height());
+  for (int64_t y = 0; y < image.height(); ++y) {
+    resampling_.normalise(image.row(y), image.width(),
+                          {planes + static_cast<size_t>(y) * width, plane});
   }
-  return line;
+  resampling_.end_streams();
 }
 
 }  // namespace stoker

@@ -4,19 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "io/decoder/pixel_rows.h"
 #include "io/decoder/resample.h"
 
 namespace stoker {
-
-// Rows of interleaved 8-bit RGB. 16 bytes behind the last pixel must be readable (any value): the
-// vector code loads more than it uses.
-struct PixelView {
-  static constexpr size_t kSlack = 16;
-  const uint8_t* data = nullptr;
-  int64_t width = 0;
-  int64_t height = 0;
-  size_t stride() const { return static_cast<size_t>(width) * 3; }
-};
 
 // Part of an image in pixels; fractions where the image was decoded at reduced scale.
 struct Box {
@@ -43,18 +34,24 @@ class Resizer {
   explicit Resizer(ResizeMethod method, Resampling resampling = best_resampling());
 
   // Writes geometry.height rows of geometry.width pixels without padding.
-  void resize(const PixelView& image, const Geometry& geometry, uint8_t* out);
+  void resize(PixelRows& image, const Geometry& geometry, uint8_t* out,
+              Store store = Store::cached);
+  // The same pixels, normalised: three planes without padding. They are streamed.
+  void resize(PixelRows& image, const Geometry& geometry, float* planes);
+  // All pixels as they are, normalised. They are streamed.
+  void normalise(PixelRows& image, float* planes) const;
 
  private:
-  const uint16_t* line(const PixelView& image, int64_t row);
+  template <class F>
+  void for_each_row(PixelRows& image, const Geometry& geometry, F&& vertical);
 
   ResizeMethod method_;
   Resampling resampling_;
   Filter row_filter_;
   Columns columns_;
-  std::vector<uint16_t> lines_;  // the last rows that were resized horizontally, row r at r % taps
-  std::vector<const uint16_t*> window_;
-  int64_t next_row_ = 0;
+  std::vector<LineGroup> lines_;
+  std::vector<uint16_t*> window_;  // the lines under the filter, from the top
+  std::vector<uint8_t> row_;       // of pixels that are normalised at once
 };
 
 }  // namespace stoker

@@ -28,6 +28,8 @@ constexpr Axes kOrientation[9] = {
     {true, true, false},
 };
 
+}  // namespace
+
 void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out) {
   for (int64_t y = 0; y < size; ++y) {
     for (int64_t x = 0; x < size; ++x) {
@@ -35,8 +37,6 @@ void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out) {
     }
   }
 }
-
-}  // namespace
 
 SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, int64_t height) {
   const Axes axes = kOrientation[orientation];
@@ -64,20 +64,48 @@ SamplePlan Transform::plan(const DecodeMode& mode, int64_t width, int64_t height
 }
 
 bool Transform::is_copy(const SamplePlan& plan, int64_t width, int64_t height) const {
+  return options_.output == PixelType::uint8 && is_unchanged(plan, width, height);
+}
+
+bool Transform::is_unchanged(const SamplePlan& plan, int64_t width, int64_t height) const {
   const bool straight = !plan.flip_x && !plan.flip_y && !plan.transpose;
   return straight && width == options_.size && height == options_.size &&
          plan.crop == Rect{0, 0, width, height};
 }
 
-void Transform::apply(const SamplePlan& plan, const PixelView& image, int64_t reduction,
-                      uint8_t* out) {
+void Transform::apply(const SamplePlan& plan, PixelRows& image, int64_t reduction, uint8_t* out) {
   const double scale = 1.0 / static_cast<double>(reduction);
   const auto scaled = [&](int64_t pixels) { return static_cast<double>(pixels) * scale; };
   const Box crop{scaled(plan.crop.x), scaled(plan.crop.y), scaled(plan.crop.width),
                  scaled(plan.crop.height)};
-  uint8_t* resized = plan.transpose ? scratch_.resize(options_.spec().bytes()) : out;
-  resizer_.resize(image, {crop, options_.size, options_.size, plan.flip_x, plan.flip_y}, resized);
-  if (plan.transpose) transpose_pixels(resized, options_.size, out);
+  const int64_t size = options_.size;
+  const Geometry geometry{crop, size, size, plan.flip_x, plan.flip_y};
+  if (options_.output == PixelType::uint8) return apply_to_pixels(plan, image, geometry, out);
+  auto* planes = reinterpret_cast<float*>(out);
+  if (plan.transpose || plan.jitter) {
+    uint8_t* pixels = pixels_.resize(static_cast<size_t>(size * size * 3));
+    apply_to_pixels(plan, image, geometry, pixels);
+    ViewRows rows({pixels, size, size});
+    resizer_.normalise(rows, planes);
+  } else if (is_unchanged(plan, image.width(), image.height())) {
+    resizer_.normalise(image, planes);
+  } else {
+    resizer_.resize(image, geometry, planes);
+  }
+}
+
+void Transform::apply_to_pixels(const SamplePlan& plan, PixelRows& image, const Geometry& geometry,
+                                uint8_t* out) {
+  const int64_t size = options_.size;
+  if (is_unchanged(plan, image.width(), image.height())) {
+    const size_t bytes = static_cast<size_t>(size) * 3;
+    for (int64_t y = 0; y < size; ++y, out += bytes) std::memcpy(out, image.row(y), bytes);
+    return finish(plan, out - static_cast<size_t>(size) * bytes);
+  }
+  uint8_t* resized = plan.transpose ? scratch_.resize(static_cast<size_t>(size * size * 3)) : out;
+  const bool again = plan.transpose || plan.jitter;  // the pixels are touched
+  resizer_.resize(image, geometry, resized, again ? Store::cached : Store::streamed);
+  if (plan.transpose) transpose_pixels(resized, size, out);
   finish(plan, out);
 }
 

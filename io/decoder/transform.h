@@ -24,6 +24,9 @@ struct SamplePlan {
 // resizer.
 SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, int64_t height);
 
+// Swaps the axes of size x size RGB pixels.
+void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out);
+
 // What all decoders have in common behind the decoding: stored pixels -> sample in the slot.
 // One thread at a time; part of a DecoderSession, which keeps its memory.
 class Transform {
@@ -33,15 +36,20 @@ class Transform {
   // Checks the limits (BadSample) and plans; to be called before memory is taken for the image.
   SamplePlan plan(const DecodeMode& mode, int64_t width, int64_t height, int orientation) const;
   // The image is the sample: it may be decoded into the slot, and finish() is all that is left.
+  // Never where the output is float32.
   bool is_copy(const SamplePlan& plan, int64_t width, int64_t height) const;
   // The plan for an image of `width` x `height` pixels that was decoded at 1/reduction.
-  void apply(const SamplePlan& plan, const PixelView& image, int64_t reduction, uint8_t* out);
+  void apply(const SamplePlan& plan, PixelRows& image, int64_t reduction, uint8_t* out);
   void finish(const SamplePlan& plan, uint8_t* out);
 
  private:
+  bool is_unchanged(const SamplePlan& plan, int64_t width, int64_t height) const;
+  void apply_to_pixels(const SamplePlan& plan, PixelRows& image, const Geometry& geometry,
+                       uint8_t* out);
   const ImageOptions options_;
   Resizer resizer_;
   Buffer scratch_;
+  Buffer pixels_;  // of a sample that is normalised only after other changes
 };
 
 }  // namespace stoker

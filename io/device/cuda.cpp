@@ -3,10 +3,12 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/plugin.h"
 #include "io/device/cuda_library.h"
 #include "io/device/stream_device.h"
 
@@ -43,6 +45,24 @@ HostMemory allocate_pinned(size_t bytes) {
   return {std::shared_ptr<uint8_t>(std::move(memory), data), bytes, true};
 }
 
+// The plug-in with the kernels of our own, which is there where a CUDA toolkit was when stoker was
+// built.
+void load_kernels(const Notify& notify) {
+  const std::string path = plugin_beside_library("stoker_cuda");
+  if (std::filesystem::exists(path)) return load_plugin(path);
+  notify("device: cuda: there is no " + path +
+         ": LibTorch's operators normalise, and decoder.on_device cannot be used");
+}
+
+std::unique_ptr<FrameDecoder> make_frame_decoder() {
+  if (Registry<FrameDecoder>::global().find("nvjpeg") == nullptr) {
+    fail(
+        "decoder.on_device: decode needs the plug-in stoker_cuda.so, which is built where a CUDA "
+        "toolkit is found; set decoder.on_device=nothing");
+  }
+  return default_component<FrameDecoder>("nvjpeg").create({});
+}
+
 class Cuda final : public Device {
  public:
   struct Options {
@@ -55,7 +75,7 @@ class Cuda final : public Device {
     }
   };
 
-  Cuda(Options options, const Inputs&) {
+  Cuda(Options options, const Inputs& inputs) {
     if (const auto problem = load_cuda()) fail(*problem + "; use device.type=cpu or emulated");
     const int64_t count = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
     if (options.index >= count) {
@@ -66,8 +86,10 @@ class Cuda final : public Device {
     device_ = guarded([&] {
       at::globalContext().lazyInitDevice(torch::kCUDA);
       return make_stream_device({cuda_device_name(options.index), device, false, true, "events"},
-                                options.queue_depth, allocate_pinned);
+                                options.queue_depth, allocate_pinned, make_frame_decoder);
     });
+    // Before anything else runs that could use it: loading is not thread-safe.
+    load_kernels(inputs.notify);
   }
 
   const DeviceInfo& info() const override { return device_->info(); }

@@ -29,7 +29,7 @@ struct DeviceInfo {
 // tensors are views of the host slot and keep it; else the device keeps the slot, by itself, until
 // the copy has ended.
 struct DeviceBatch {
-  torch::Tensor images;         // uint8 NHWC on info().torch_device
+  torch::Tensor images;         // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device
   torch::Tensor labels;         // int64 [N]
   Batch host;                   // without on_device; without pixels where own_memory
   std::shared_ptr<void> ready;  // the device's own: when the copy is complete

@@ -22,6 +22,8 @@
 #include <thread>
 #include <utility>
 
+#include "io/decoder/used_bytes.h"
+#include "io/device/batch_layout.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"
 
@@ -99,16 +101,16 @@ class Emulated final : public Device {
   HostMemory allocate(size_t bytes) override { return allocate_host(bytes); }
 
   DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
-    const auto bytes =
-        static_cast<double>(batch.size) * static_cast<double>(spec.bytes() + sizeof(int64_t));
+    const auto bytes = static_cast<double>(used_bytes(batch.pixels.get(), batch.size, spec) +
+                                           batch.labels->size() * sizeof(int64_t));
     const Clock::duration took = from_seconds(latency_s_ + bytes / (1e9 * gb_per_s_));
     DeviceBatch result;
     result.host = batch;
     result.host.on_device = nullptr;
     result.host.pixels = nullptr;
     const torch::TensorOptions meta(torch::kMeta);
-    result.images =
-        at::empty({batch.size, spec.height, spec.width, spec.channels}, meta.dtype(torch::kUInt8));
+    const BatchLayout layout = batch_layout(batch.size, spec);
+    result.images = at::empty(layout.shape, meta.dtype(layout.type));
     result.labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
     const std::lock_guard lock(copy_mutex_);
     const TimePoint now = Clock::now();
@@ -127,7 +129,7 @@ class Emulated final : public Device {
     BusyInterval step;
     step.submitted = Clock::now();
     step.start = std::max(step.submitted, compute_free_);
-    if (batch != nullptr) {
+    if (batch != nullptr && batch->ready) {
       const auto& copy = *static_cast<const CopyInterval*>(batch->ready.get());
       step.start = std::max(step.start, copy.end);
       step.copy = copy.end - copy.start;

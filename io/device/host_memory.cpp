@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "io/core/huge_memory.h"
+#include "io/device/batch_layout.h"
 
 namespace stoker {
 HostMemory allocate_host(size_t bytes) { return allocate_huge(bytes, true); }
@@ -15,9 +16,9 @@ DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec) {
   result.host.on_device = nullptr;
   const auto keep_pixels = [pixels = batch.pixels](void*) {};
   const auto keep_labels = [labels = batch.labels](void*) {};
-  result.images =
-      at::from_blob(batch.pixels.get(), {batch.size, spec.height, spec.width, spec.channels},
-                    keep_pixels, torch::TensorOptions(torch::kUInt8));
+  const BatchLayout layout = batch_layout(batch.size, spec);
+  result.images = at::from_blob(batch.pixels.get(), layout.shape, keep_pixels,
+                                torch::TensorOptions(layout.type));
   result.labels = at::from_blob(batch.labels->data(), {batch.size}, keep_labels,
                                 torch::TensorOptions(torch::kInt64));
   return result;

@@ -29,15 +29,18 @@
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "io/device/batch_layout.h"
 #include "io/device/event_timeline.h"
+#include "io/device/frame_upload.h"
 
 namespace stoker {
 namespace {
@@ -54,7 +57,7 @@ struct Copy {
 
 struct Copying {
   std::shared_ptr<uint8_t> pixels;
-  HostMemory labels;
+  std::vector<HostMemory> rest;  // labels; of frames what FrameUpload says
   std::shared_ptr<Copy> copy;
 };
 
@@ -68,13 +71,15 @@ struct Step {
 
 class StreamDevice final : public Device {
  public:
-  StreamDevice(DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate)
+  StreamDevice(DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
+               std::function<std::unique_ptr<FrameDecoder>()> make_decoder)
       : info_(std::move(info)),
         device_(info_.torch_device),
         queue_depth_(static_cast<size_t>(queue_depth)),
         allocate_(std::move(allocate)),
         guard_(device_.type()),
-        copy_stream_(guard_.getStreamFromGlobalPool(device_)) {}
+        copy_stream_(guard_.getStreamFromGlobalPool(device_)),
+        frames_(device_, allocate_, std::move(make_decoder)) {}
 
   ~StreamDevice() override {
     try {
@@ -89,17 +94,16 @@ class StreamDevice final : public Device {
 
   DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
     const c10::StreamGuard on_copy_stream(copy_stream_);
-    const std::array<int64_t, 4> shape{batch.size, spec.height, spec.width, spec.channels};
-    const HostMemory labels = allocate_(batch.labels->size() * sizeof(int64_t));
-    std::memcpy(labels.data.get(), batch.labels->data(), labels.bytes);
-    const torch::TensorOptions pixels_type(torch::kUInt8), labels_type(torch::kInt64);
+    const torch::TensorOptions labels_type(torch::kInt64);
     auto copy = std::make_shared<Copy>(Copy{make_event(), make_event()});
+    Copying copying{batch.pixels, {allocate_(batch.labels->size() * sizeof(int64_t))}, copy};
+    const HostMemory& labels = copying.rest.front();
+    std::memcpy(labels.data.get(), batch.labels->data(), labels.bytes);
     DeviceBatch result;
-    result.images = at::empty(shape, pixels_type.device(device_));
     result.labels = at::empty({batch.size}, labels_type.device(device_));
     copy->begin.record(copy_stream_);
-    result.images.copy_(at::from_blob(batch.pixels.get(), shape, pixels_type), true);
     result.labels.copy_(at::from_blob(labels.data.get(), {batch.size}, labels_type), true);
+    result.images = copy_images(batch, spec, copying);
     copy->end.record(copy_stream_);
     result.host = batch;
     result.host.on_device = nullptr;
@@ -107,7 +111,7 @@ class StreamDevice final : public Device {
     result.ready = copy;
     const std::lock_guard lock(copying_mutex_);
     release_slots();
-    copying_.push_back({batch.pixels, labels, std::move(copy)});
+    copying_.push_back(std::move(copying));
     return result;
   }
 
@@ -120,7 +124,8 @@ class StreamDevice final : public Device {
     if (!timeline_) anchor(stream);
     Step step{Clock::now(), make_event(), make_event(), make_event(), nullptr};
     step.submitted.record(stream);
-    if (batch != nullptr) {
+    // A batch without a copy was made on this stream.
+    if (batch != nullptr && batch->ready) {
       step.copy = std::static_pointer_cast<Copy>(batch->ready);
       step.copy->end.block(stream);
       guard_.recordDataPtrOnStream(batch->images.storage().data_ptr(), stream);
@@ -142,6 +147,24 @@ class StreamDevice final : public Device {
   }
 
  private:
+  torch::Tensor copy_images(const Batch& batch, const SampleSpec& spec, Copying& copying) {
+    if (spec.frame == 0) {
+      const BatchLayout layout = batch_layout(batch.size, spec);
+      const torch::TensorOptions type(layout.type);
+      torch::Tensor images = at::empty(layout.shape, type.device(device_));
+      images.copy_(at::from_blob(batch.pixels.get(), layout.shape, type), true);
+      return images;
+    }
+    try {
+      FrameUpload::Started started = frames_.start(batch, spec, copy_stream_);
+      std::move(started.keep.begin(), started.keep.end(), std::back_inserter(copying.rest));
+      return started.frames;
+    } catch (...) {
+      copy_stream_.synchronize();  // what is queued already still reads the slot
+      throw;
+    }
+  }
+
   c10::Event make_event() const { return {device_.type(), c10::EventFlag::BACKEND_DEFAULT}; }
 
   // The event from which the first gap counts, completed at a known time.
@@ -177,6 +200,7 @@ class StreamDevice final : public Device {
   const std::function<HostMemory(size_t)> allocate_;
   const c10::impl::VirtualGuardImpl guard_;
   const c10::Stream copy_stream_;
+  FrameUpload frames_;
 
   std::mutex copying_mutex_;  // copy() may be called by another thread
   std::deque<Copying> copying_;
@@ -189,9 +213,11 @@ class StreamDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_stream_device(DeviceInfo info, int64_t queue_depth,
-                                           std::function<HostMemory(size_t)> allocate) {
-  return std::make_unique<StreamDevice>(std::move(info), queue_depth, std::move(allocate));
+std::unique_ptr<Device> make_stream_device(
+    DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
+    std::function<std::unique_ptr<FrameDecoder>()> make_decoder) {
+  return std::make_unique<StreamDevice>(std::move(info), queue_depth, std::move(allocate),
+                                        std::move(make_decoder));
 }
 
 }  // namespace stoker

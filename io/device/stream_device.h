@@ -5,13 +5,17 @@
 #include <memory>
 
 #include "io/device/device.h"
+#include "io/device/frame_decoder.h"
 
 namespace stoker {
 
 // A device with streams and events of its own, through c10's device-generic classes, so that no
 // CUDA header is needed. info.torch_device names it, with an index, and its guard is registered
-// with LibTorch. `allocate` gives pinned host memory. See stream_device.cpp for the timing.
-std::unique_ptr<Device> make_stream_device(DeviceInfo info, int64_t queue_depth,
-                                           std::function<HostMemory(size_t)> allocate);
+// with LibTorch. `allocate` gives pinned host memory, `make_decoder` what decodes encoded frames
+// (asked when the first one comes; it throws where there is none). See stream_device.cpp for the
+// timing.
+std::unique_ptr<Device> make_stream_device(
+    DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
+    std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
 }  // namespace stoker

@@ -6,22 +6,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/decoder/used_bytes.h"
+
 namespace stoker {
 
 BatchJob::BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
-                   size_t sample_bytes, bool digest)
+                   const SampleSpec& spec, bool digest, std::vector<int32_t> claims)
     : batch_(std::move(batch)),
       order_(std::move(order)),
       first_(first),
-      sample_bytes_(sample_bytes),
+      claims_(std::move(claims)),
+      spec_(spec),
       digest_(digest),
       remaining_(batch_.size) {}
 
 bool BatchJob::work(SampleLoader& loader) {
   LoadCost cost;
   int64_t filled = 0;
-  for (int64_t place; (place = next_.fetch_add(1)) < batch_.size; ++filled) {
-    fill(place, loader, cost);
+  for (int64_t claim; (claim = next_.fetch_add(1)) < batch_.size; ++filled) {
+    fill(claims_.empty() ? claim : claims_[static_cast<size_t>(claim)], loader, cost);
   }
   // Who filled nothing must not touch the batch: it may be finished and taken by now.
   if (filled == 0) return false;
@@ -38,7 +41,7 @@ bool BatchJob::work(SampleLoader& loader) {
 
 void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
   try {
-    uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * sample_bytes_;
+    uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * spec_.bytes();
     const int64_t index = order_->samples[static_cast<size_t>(first_ + place)];
     LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
     (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
@@ -63,9 +66,9 @@ void BatchJob::finish(LoaderMeter& meter) {
   for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
   if (!digest_ || error_ != nullptr) return;
   const TimePoint begin = Clock::now();
-  batch_.digest = batch_digest(batch_, sample_bytes_);
+  batch_.digest = batch_digest(batch_, spec_);
   meter.finished(Stage::digest, begin, Clock::now(),
-                 static_cast<uint64_t>(batch_.size) * sample_bytes_);
+                 used_bytes(batch_.pixels.get(), batch_.size, spec_));
 }
 
 bool BatchJob::cancel() {
@@ -79,12 +82,14 @@ Batch BatchJob::take() {
   return std::move(batch_);
 }
 
-std::string batch_digest(const Batch& batch, size_t sample_bytes) {
+std::string batch_digest(const Batch& batch, const SampleSpec& spec) {
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
   XXH3_128bits_reset(state.get());
-  XXH3_128bits_update(state.get(), batch.pixels.get(),
-                      static_cast<size_t>(batch.size) * sample_bytes);
+  for (int64_t i = 0; i < batch.size; ++i) {
+    const uint8_t* place = batch.pixels.get() + static_cast<size_t>(i) * spec.bytes();
+    XXH3_128bits_update(state.get(), place, spec.used(place));
+  }
   XXH3_128bits_update(state.get(), batch.labels->data(), batch.labels->size() * sizeof(int64_t));
   const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/core/batch.h"
 #include "io/loader/sample_loader.h"
@@ -17,9 +19,10 @@ namespace stoker {
 // one that fills the last place finishes the batch. Claiming takes no lock.
 class BatchJob {
  public:
-  // `first`: the batch's first place in `order`. batch.size places are filled.
-  BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first, size_t sample_bytes,
-           bool digest);
+  // `first`: the batch's first place in `order`. batch.size places are filled, in the order of
+  // `claims` (ClaimOrder), or where that is empty as they come.
+  BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
+           const SampleSpec& spec, bool digest, std::vector<int32_t> claims = {});
 
   // Fills places until none is left to claim. True: this call finished the batch.
   bool work(SampleLoader& loader);
@@ -35,7 +38,8 @@ class BatchJob {
   Batch batch_;
   const std::shared_ptr<const EpochOrder> order_;
   const int64_t first_;
-  const size_t sample_bytes_;
+  const std::vector<int32_t> claims_;
+  const SampleSpec spec_;
   const bool digest_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> remaining_;
@@ -45,7 +49,7 @@ class BatchJob {
   std::vector<std::pair<int64_t, SkippedSample>> skipped_;
 };
 
-// XXH3-128 of a batch's pixels and labels in hex.
-std::string batch_digest(const Batch& batch, size_t sample_bytes);
+// XXH3-128 of a batch's pixels (what is used of frames) and labels in hex.
+std::string batch_digest(const Batch& batch, const SampleSpec& spec);
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/core/bounded_queue.h"
+#include "io/decoder/used_bytes.h"
 #include "io/device/device.h"
 #include "io/loader/pipeline.h"
 #include "io/metrics/loader_meter.h"
@@ -79,7 +80,7 @@ class DevicePrefetched final : public Loader {
           const TimePoint begin = Clock::now();
           auto copy = std::make_shared<DeviceBatch>(device_.copy(*batch, spec_));
           meter_.finished(Stage::copy, begin, Clock::now(),
-                          static_cast<uint64_t>(batch->size) * spec_.bytes());
+                          used_bytes(batch->pixels.get(), batch->size, spec_));
           batch->pixels.reset();  // the copy holds the slot for as long as it needs it
           batch->on_device = std::move(copy);
         } else {

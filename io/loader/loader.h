@@ -31,6 +31,7 @@ struct Scalar<Workers> {
 struct LoaderOptions {
   int64_t batch_size = 64;
   Workers workers;
+  bool pin_workers = false;
   int64_t prefetch_batches = 2;
   int64_t device_batches = 2;
   bool shuffle = true;
@@ -42,6 +43,8 @@ struct LoaderOptions {
   void visit(V& v) {
     v("batch_size", batch_size, "samples per batch and rank", Limits{1, 1 << 20});
     v("workers", workers, "threads that read and decode (sync uses none)");
+    v("pin_workers", pin_workers,
+      "each worker stays on one core of those that the process may use, in turn");
     v("prefetch_batches", prefetch_batches, "complete batches ahead in host memory",
       Limits{1, 4096});
     v("device_batches", device_batches, "batches ahead on the device (device_prefetched)",

@@ -21,9 +21,11 @@ Pipeline::Pipeline(const LoaderOptions& options, const Loader::Inputs& inputs, i
       spec_(inputs.decoder.spec()),
       options_(options),
       ahead_(ahead),
+      claim_order_(inputs.dataset, inputs.split),
       // One more than are ahead: the one that the trainer holds.
       slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(), ahead + 1),
       workers_(inputs, options.workers.resolve(),
+               options.pin_workers ? Pinning(inputs.notify) : Pinning(),
                ahead > 0 ? inputs.meter.add_queue("ready", ahead) : nullptr) {}
 
 Pipeline::~Pipeline() { cancel(); }
@@ -58,9 +60,17 @@ void Pipeline::submit() {
   if (order_ == nullptr || order_->epoch != submitted_.epoch) {
     order_ = sampler_.order(submitted_.epoch);
   }
-  auto job = std::make_shared<BatchJob>(
-      empty_batch(sampler_, slots_, submitted_.epoch, submitted_.batch), order_,
-      submitted_.batch * options_.batch_size, spec_.bytes(), options_.digest);
+  Batch batch = empty_batch(sampler_, slots_, submitted_.epoch, submitted_.batch);
+  const int64_t first = submitted_.batch * options_.batch_size;
+  std::vector<int32_t> claims;
+  // Who wants the samples as they lie in storage has them read so, too.
+  if (order_->shuffled) {
+    claims = claim_order_.places(
+        std::span(order_->samples)
+            .subspan(static_cast<size_t>(first), static_cast<size_t>(batch.size)));
+  }
+  auto job = std::make_shared<BatchJob>(std::move(batch), order_, first, spec_, options_.digest,
+                                        std::move(claims));
   pending_.push_back(job);
   workers_.submit(std::move(job));
   ++submitted_.batch;

@@ -27,23 +27,23 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
 
 int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
   const TimePoint begin = Clock::now();
-  int64_t label = 0;
+  EncodedSample sample;
   try {
-    label = dataset_.read(split_, index, encoded_);
+    sample = dataset_.read(split_, index, scratch_);
   } catch (const IoError& error) {
     const bool missing = error.errno_value() == ENOENT;
     throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
   }
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
-  session_->decode(encoded_.bytes(), {split_ == Split::train, seed}, out);
+  session_->decode(sample.bytes, {split_ == Split::train, seed}, out);
   const TimePoint decoded = Clock::now();
   cost.read_ns += nanoseconds(read - begin);
   cost.decode_ns += nanoseconds(decoded - read);
-  cost.bytes_read += static_cast<int64_t>(encoded_.size());
-  meter_.finished(Stage::read, begin, read, encoded_.size(), {epoch, index});
-  meter_.finished(Stage::decode, read, decoded, encoded_.size(), {epoch, index});
-  return label;
+  cost.bytes_read += static_cast<int64_t>(sample.bytes.size());
+  meter_.finished(Stage::read, begin, read, sample.bytes.size(), {epoch, index});
+  meter_.finished(Stage::decode, read, decoded, sample.bytes.size(), {epoch, index});
+  return sample.label;
 }
 
 LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {

@@ -35,7 +35,7 @@ class SampleLoader {
   const uint64_t seed_;
   std::unique_ptr<DecoderSession> session_;
   LoaderMeter& meter_;
-  Buffer encoded_;
+  Buffer scratch_;
 };
 
 }  // namespace stoker

@@ -36,12 +36,14 @@ int64_t Sampler::batch_size(int64_t batch) const {
 std::shared_ptr<const EpochOrder> Sampler::order(int64_t epoch) const {
   std::vector<int64_t> all(static_cast<size_t>(samples_));
   std::iota(all.begin(), all.end(), 0);
-  if (train_ && options_.shuffle) {
+  const bool shuffled = train_ && options_.shuffle;
+  if (shuffled) {
     Random random(mix(seed_, static_cast<uint64_t>(epoch)));
     for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
   }
   auto order = std::make_shared<EpochOrder>();
   order->epoch = epoch;
+  order->shuffled = shuffled;
   order->samples.reserve(static_cast<size_t>(share_));
   for (int64_t i = 0; i < share_; ++i) {
     const int64_t position = i * options_.world_size + options_.rank;

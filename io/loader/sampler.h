@@ -12,6 +12,7 @@ namespace stoker {
 // The dataset indices of one epoch in the order in which this rank trains on them.
 struct EpochOrder {
   int64_t epoch = 0;
+  bool shuffled = false;
   std::vector<int64_t> samples;
 };
 

@@ -26,7 +26,7 @@ class Sync final : public Loader {
   std::optional<Batch> next() override {
     if (order_ == nullptr || batch_ >= batches()) return std::nullopt;
     BatchJob job(empty_batch(sampler_, slots_, order_->epoch, batch_), order_,
-                 batch_ * options_.batch_size, spec_.bytes(), options_.digest);
+                 batch_ * options_.batch_size, spec_, options_.digest);
     ++batch_;
     worker_.set_busy(true);
     job.work(samples_);

@@ -8,9 +8,9 @@
 
 namespace stoker {
 
-WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers,
+WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers, const Pinning& pinning,
                        std::shared_ptr<QueueMeter> ready)
-    : meter_(inputs.meter), ready_(std::move(ready)) {
+    : meter_(inputs.meter), pinning_(pinning), ready_(std::move(ready)) {
   loaders_.reserve(static_cast<size_t>(workers));
   for (int64_t i = 0; i < workers; ++i) loaders_.emplace_back(inputs);
   for (int64_t i = 0; i < workers; ++i) {
@@ -59,6 +59,7 @@ void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
 
 void WorkerPool::run(SampleLoader& loader, int64_t number) {
   pthread_setname_np(pthread_self(), ("load-" + std::to_string(number)).c_str());
+  pinning_.pin(number);
   // A batch worker that is woken does not preempt the trainer, who wakes it in the middle of
   // next().
   const sched_param priority{};

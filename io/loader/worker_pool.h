@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/loader/batch_job.h"
+#include "io/loader/pinning.h"
 #include "io/metrics/loader_meter.h"
 
 namespace stoker {
@@ -19,7 +20,8 @@ namespace stoker {
 class WorkerPool {
  public:
   // `ready` (may be null): of batches that are finished and were not waited for yet.
-  WorkerPool(const Loader::Inputs& inputs, int64_t workers, std::shared_ptr<QueueMeter> ready);
+  WorkerPool(const Loader::Inputs& inputs, int64_t workers, const Pinning& pinning,
+             std::shared_ptr<QueueMeter> ready);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -40,6 +42,7 @@ class WorkerPool {
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
   std::unordered_set<const BatchJob*> unfinished_;
   LoaderMeter& meter_;
+  const Pinning pinning_;
   const std::shared_ptr<QueueMeter> ready_;
   bool stop_ = false;
   std::vector<SampleLoader> loaders_;

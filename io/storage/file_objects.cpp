@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -160,7 +162,9 @@ void FileObjects::go_through_the_page_cache() const {
 
 std::string FileObjects::path_of(const std::string& key) const {
   check_key(key);
-  return root_ + "/" + key;
+  std::string path;
+  path.reserve(root_.size() + 1 + key.size());
+  return path.append(root_).append(1, '/').append(key);
 }
 
 std::vector<ObjectInfo> FileObjects::list(const std::string& prefix) const {
@@ -207,6 +211,24 @@ void FileObjects::read_by(const ReadFile& read, const std::string& key, Buffer& 
   if (try_read(read, open(key), out, range)) return;
   go_through_the_page_cache();
   try_read(read, open(key), out, range);
+}
+
+bool FileObjects::read_at_once(const std::string& key, Buffer& out, Range range) const {
+  check_key(key);
+  std::array<char, PATH_MAX> path;
+  if (root_.size() + key.size() + 2 > path.size() || range.length == 0) return false;
+  char* end = std::copy(root_.begin(), root_.end(), path.data());
+  *end++ = '/';
+  *std::copy(key.begin(), key.end(), end) = '\0';
+  const FileDescriptor file(::open(path.data(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return false;
+  uint8_t* const data = out.resize(range.length);
+  const ssize_t count = ::pread(file.get(), data, range.length, static_cast<off_t>(range.offset));
+  // Nothing may also mean a FIFO.
+  if (count <= 0) return false;
+  // A regular file gives fewer bytes than it is asked for at its end only.
+  out.shrink(static_cast<size_t>(count));
+  return true;
 }
 
 bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer& out, Range range) {

@@ -43,6 +43,10 @@ class FileObjects : public Storage {
 
   // The file of an object. IoError where it is no regular file.
   ObjectFile open(const std::string& key) const;
+  // `range` through the page cache by one pread, where it may be taken for the size of the object:
+  // nobody asks the kernel for that, and nothing is allocated but `out`, which gets room for all of
+  // the range. False: the file could not be read so, read_by() says why.
+  bool read_at_once(const std::string& key, Buffer& out, Range range) const;
   // Something that a reader of the tier's figures has to know, to the user and to the meter. Only
   // while the tier is constructed.
   static void remark(const Inputs& inputs, const std::string& text);

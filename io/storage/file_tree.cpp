@@ -51,6 +51,8 @@ const char* to_string(Op op) {
       return "lock";
     case Op::read:
       return "read";
+    case Op::map:
+      return "map";
     case Op::write:
       return "write";
     case Op::reserve:
@@ -109,6 +111,23 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
     offset += static_cast<uint64_t>(count);
     out = out.subspan(static_cast<size_t>(count));
   }
+}
+
+std::optional<MappedFile> TreeFile::map() const {
+  std::optional<MappedFile> mapped;
+  const uint64_t bytes = size();
+  tree_->run(
+      {.op = Op::map, .path = path_, .bytes = bytes},
+      [&](const FileCall& call) {
+        try {
+          mapped.emplace(file_, call.bytes, path_);
+          return int64_t{0};
+        } catch (const IoError& error) {
+          return -int64_t{error.errno_value()};
+        }
+      },
+      EOPNOTSUPP);
+  return mapped;
 }
 
 void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {

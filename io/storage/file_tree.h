@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/core/file.h"
 #include "io/core/memory.h"
+#include "io/storage/mapped_file.h"
 
 // The one way to the files of a tier for those who need more than whole objects: byte ranges,
 // reserved space, atomic renames, syncs. Every system call passes a chain of layers first, so that
@@ -22,6 +24,7 @@ struct FileCall {
     create,
     lock,
     read,
+    map,  // reads that no layer sees any more
     write,
     reserve,  // fallocate
     truncate,
@@ -65,6 +68,8 @@ class TreeFile {
   uint64_t size() const;
   // All of `out`; a file that ends before is an IoError.
   void read_at(uint64_t offset, std::span<uint8_t> out) const;
+  // The whole file as memory, which may outlive this object. Empty: a layer refuses (EOPNOTSUPP).
+  std::optional<MappedFile> map() const;
   // All of `bytes`, in pieces where the kernel takes fewer. With direct I/O offset, length and
   // address are multiples of kDirectAlignment. `queue`: by several requests in flight.
   void write_at(uint64_t offset, Bytes bytes, Uring* queue = nullptr) const;

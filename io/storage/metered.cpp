@@ -80,6 +80,7 @@ bool expected(FileCall::Op op, int64_t result) {
       return result == -ENOENT || result == -EINTR;
     case FileCall::Op::lock:
       return result == -EAGAIN || result == -EINTR;
+    case FileCall::Op::map:
     case FileCall::Op::reserve:
       return result == -EOPNOTSUPP || result == -EINTR;
     default:

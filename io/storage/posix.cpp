@@ -23,6 +23,9 @@ EnumNames<Advice> enum_names(Advice) {
           {"dontneed", Advice::dontneed}};
 }
 
+// A longer range need not be one of a known length, and is not made room for before it is known.
+constexpr uint64_t kMostAtOnce = 16 << 20;
+
 struct PosixOptions {
   Path root;
   ReadMode read = ReadMode::pread;
@@ -56,6 +59,8 @@ class PosixStorage final : public FileObjects {
 
   void read(const std::string& key, Buffer& out, Range range) const override {
     if (mode_ == ReadMode::tensorflow) return read_as_tensorflow(key, out, range);
+    const bool plain = mode_ == ReadMode::pread && advice_ == Advice::normal;
+    if (plain && range.length <= kMostAtOnce && read_at_once(key, out, range)) return;
     const auto read = [this](const ObjectFile& file, uint8_t* data, uint64_t bytes,
                              uint64_t offset) {
       advise_before(file.file, offset, bytes);

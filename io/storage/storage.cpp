@@ -1,6 +1,7 @@
 #include "io/storage/storage.h"
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "io/core/error.h"
@@ -17,9 +18,11 @@ Registry<Storage>& Registry<Storage>::global() {
 void check_key(const std::string& key) {
   for (size_t begin = 0; begin <= key.size();) {
     const size_t end = std::min(key.find('/', begin), key.size());
-    const std::string part = key.substr(begin, end - begin);
-    if (part.empty() || part == "." || part == ".." || is_temporary(part) ||
-        part.find('\0') != std::string::npos) {
+    const std::string_view part = std::string_view(key).substr(begin, end - begin);
+    // Copied only where it might be a temporary name: this runs for every sample.
+    const bool hidden = part.starts_with('.');
+    if (part.empty() || part == "." || part == ".." ||
+        (hidden && is_temporary(std::string(part))) || part.find('\0') != part.npos) {
       throw IoError("key '" + key + "' must be a relative path inside its tier such as a/b.jpg",
                     EINVAL);
     }

@@ -1,6 +1,7 @@
 #include "io/storage/tier_model.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -78,6 +79,8 @@ void TierModel::overran(Clock::duration by) {
 }
 
 int64_t TierLayer::call(const FileCall& call, const Next& next) {
+  // Who maps a file reads it unseen.
+  if (call.op == FileCall::Op::map) return -EOPNOTSUPP;
   const TimePoint begun = model_->begin();
   const int64_t result = next(call);
   TierOperation operation{TierOperation::Kind::metadata};

@@ -21,7 +21,7 @@ class Watched final : public Dataset {
   const std::vector<std::string>& classes() const override { return inner_.classes(); }
   int64_t size(Split split) const override { return inner_.size(split); }
   SampleInfo info(Split split, int64_t index) const override { return inner_.info(split, index); }
-  int64_t read(Split split, int64_t index, Buffer& out) const override {
+  EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     {
       const std::lock_guard lock(mutex_);
       order_.push_back(index);
@@ -30,7 +30,7 @@ class Watched final : public Dataset {
     std::this_thread::sleep_for(std::chrono::microseconds(300));
     const std::lock_guard lock(mutex_);
     --now_;
-    return inner_.read(split, index, out);
+    return inner_.read(split, index, scratch);
   }
   // The samples of the n-th pass over `count` of them, in the order of reading.
   std::vector<int64_t> pass(size_t n, size_t count) const {

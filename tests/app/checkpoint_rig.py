@@ -32,7 +32,7 @@ storage:
   fast: {type: posix, root: fast}
   slow: {type: posix, root: slow}
 dataset:    {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:    {type: turbojpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
+decoder:    {type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
 loader:     {type: prefetched, batch_size: 16, workers: 2, digest: true}
 model:      {type: linear}
 optimizer:  {type: adam, lr: 0.001}

@@ -98,6 +98,20 @@ TEST(Configs, messages_are_whole) {
             "relative.so: a plug-in is named by its absolute path");
 }
 
+TEST(Configs, a_graph_is_refused_where_there_can_be_none) {
+  const std::string asked = std::string(kMinimal) + "training: {cuda_graph: true}\n";
+  const auto refused = [](const std::string& device) {
+    return ":3:24: training: 'cuda_graph' needs device.type cuda, not " + device +
+           ", which has no graphs: leave it out, or set device.type=cuda";
+  };
+  EXPECT_EQ(error(asked + "device: {type: cpu}\n"), refused("cpu"));
+  EXPECT_EQ(error(asked + "device: {type: emulated, step_ms: 1}\n"), refused("emulated"));
+  EXPECT_EQ(error(asked + "loader: {type: sync, drop_last: false}\n"),
+            ":4:33: loader: 'drop_last' must be true where training.cuda_graph is, for a graph's "
+            "batches have one size: leave out one of the two");
+  EXPECT_TRUE(read_experiment(write("graph.yaml", asked), {}).training.cuda_graph);
+}
+
 TEST(Configs, a_file_that_is_no_plug_in_is_refused) {
   const std::string plugin = write("no_plugin.so", "nothing of the kind");
   EXPECT_EQ(error("plugins: [" + plugin + "]\n" + kMinimal),

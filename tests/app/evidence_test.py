@@ -18,7 +18,7 @@ run:        {name: evidence, seed: 1}
 device:     {type: cpu}
 storage:    {data: {type: posix, root: data}}
 dataset:    {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:    {type: turbojpeg, size: 32}
+decoder:    {type: jpeg, size: 32}
 loader:     {type: prefetched, batch_size: 10, workers: 2}
 model:      {type: linear}
 training:   {epochs: 1}

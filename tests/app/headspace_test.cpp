@@ -73,16 +73,19 @@ TEST(HeadspaceVariants, copies_in_memory_have_the_room_they_need) {
 
 TEST(HeadspaceVariants, pixels_in_memory_are_decoded_plainly_and_augmented_as_configured) {
   const Node node = parse_yaml(
-      "{type: turbojpeg, size: 48, fit: center_crop, augment: {flip: true}}", "test.yaml");
+      "{type: turbojpeg, size: 48, fit: center_crop, output: float32, augment: {flip: true}}",
+      "test.yaml");
   const auto decoder = Registry<Decoder>::global().parse(Section(node, "", "decoder", nullptr));
   const auto dataset = TestDataset::parse("{type: image_folder, storage: data}");
   const Node pixels = decoded_in_memory(dataset, decoder, 77, {"data"}).dump();
   EXPECT_EQ(pixels.find("decoder")->find("fit")->scalar, "center_crop");
   EXPECT_EQ(pixels.find("decoder")->find("augment")->find("flip")->scalar, "false");
+  EXPECT_EQ(pixels.find("decoder")->find("output")->scalar, "uint8");
   const Node raw = for_pixels(decoder, {48, 48, 3}).dump();
   EXPECT_EQ(raw.find("type")->scalar, "raw");
   EXPECT_EQ(raw.find("height")->scalar, "48");
   EXPECT_EQ(raw.find("size")->scalar, "48");
+  EXPECT_EQ(raw.find("output")->scalar, "float32");
   EXPECT_EQ(raw.find("augment")->find("flip")->scalar, "true");
 }
 

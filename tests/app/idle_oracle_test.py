@@ -24,7 +24,7 @@ device:     {{type: emulated, step_ms: {1e3 * STEP_S}}}
 storage:
   data: {{type: posix, root: {MINI}}}
 dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 10, test_per_class: 1}}}}
-decoder:    {{type: turbojpeg, size: 32}}
+decoder:    {{type: jpeg, size: 32}}
 loader:     {{type: sync, batch_size: {BATCH}}}
 model:      {{type: linear}}
 training:   {{max_steps: {STEPS}}}
@@ -70,7 +70,7 @@ class IdleOracleTest(unittest.TestCase):
     def test_decoding(self):
         delay_ms = 1e3 * 2 * STEP_S / BATCH
         cost = self.input_bound(f"plugins=[{SLOW_DECODER}]",
-                                f"decoder={{type: slow, delay_ms: {delay_ms}, inner: {{type: turbojpeg, size: 32}}}}")
+                                f"decoder={{type: slow, delay_ms: {delay_ms}, inner: {{type: jpeg, size: 32}}}}")
         self.assertGreater(cost["decode_s"], 10 * cost["read_s"])
 
     def test_copying(self):

@@ -18,7 +18,7 @@ run:       {name: trial, seed: 3}
 device:    {type: emulated, step_ms: 1}
 storage:   {data: {type: posix, root: %s}}
 dataset:   {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:   {type: turbojpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
+decoder:   {type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
 loader:    {type: prefetched, batch_size: 16, workers: 2, digest: true}
 model:     {type: linear}
 training:  {epochs: 2, deterministic: true}
@@ -66,6 +66,22 @@ class Training(Program):
         self.assertEqual(len(set(digests.values())), 1)
         self.assertEqual(len(digests["sync"].splitlines()), 1 + 36)
 
+    def test_samples_that_stay_on_the_device_are_the_same_as_those_decoded_anew(self):
+        runs = {}
+        for loader in ["sync", "device_resident"]:
+            summary, run = self.train(f"loader.type={loader}", "device={type: cpu}",
+                                      "decoder.augment={}", "training.max_steps=40")
+            runs[loader] = (run / "digests.csv").read_text(), summary["final_loss"]
+        self.assertEqual(runs["sync"], runs["device_resident"])
+
+    def test_samples_that_stay_on_the_device_cannot_be_augmented(self):
+        done = self.stoker("check", self.config, "loader.type=device_resident", code=2)
+        self.assertIn("trial.yaml:6:12: 'decoder' must not augment where loader.type is "
+                      "device_resident", done.stderr)
+        done = self.stoker("check", self.config, "loader.type=device_resident", "decoder.augment={}",
+                           "decoder.on_device=resize", code=2)
+        self.assertIn("(on_device)", done.stderr)
+
     def test_a_run_leaves_its_files_and_can_be_repeated_from_them(self):
         summary, run = self.train("run.name=first")
         for name in ["config.yaml", "overrides", "environment.json", "steps.csv", "summary.json",
@@ -104,6 +120,24 @@ class Training(Program):
         self.assertAlmostEqual(last["chance"], 0.1)
         self.assertAlmostEqual(last["largest_class"], 0.1)
         self.assertLessEqual(summary["closure_error"], 0.001)
+
+    def test_losses_are_the_same_whoever_decodes_resizes_and_normalises(self):
+        losses = []
+        for option in ["output=uint8", "output=float32", "on_device=resize", "on_device=decode"]:
+            _, run = self.train("device={type: cpu}", "training.max_steps=6",
+                                "evaluation.enabled=false", f"decoder.{option}")
+            rows = [line.split(",") for line in (run / "steps.csv").read_text().splitlines()]
+            losses.append([row[rows[0].index("loss")] for row in rows[1:]])
+        self.assertEqual(len(losses[0]), 6)
+        self.assertEqual(losses, losses[:1] * 4)
+
+    def test_frames_have_the_same_digests_from_every_loader(self):
+        for on_device in ["resize", "decode"]:
+            digests = set()
+            for loader in LOADERS:
+                _, run = self.train(f"loader.type={loader}", f"decoder.on_device={on_device}", "training.max_steps=6")
+                digests.add((run / "digests.csv").read_text())
+            self.assertEqual(len(digests), 1)
 
     def test_an_emulated_run_says_so_everywhere(self):
         done = self.stoker("train", self.config)
@@ -208,7 +242,7 @@ class Commands(Program):
 
     def test_list_and_describe(self):
         kinds = json.loads(self.stoker("list", "--json").stdout)
-        self.assertEqual(kinds["loader"], sorted(LOADERS))
+        self.assertEqual(kinds["loader"], sorted([*LOADERS, "device_resident"]))
         self.assertLessEqual({"memory", "posix"}, set(kinds["storage"]))
         self.assertLessEqual({"image_folder", "synthetic"}, set(kinds["dataset"]))
         self.assertLessEqual({"cpu", "cuda", "emulated"}, set(kinds["device"]))
@@ -239,8 +273,27 @@ class Commands(Program):
         self.assertGreater(result["images_per_s"]["min"], 0)
         rows = json.loads(self.stoker("bench", "decode", self.config, "--samples", 50, "--rounds", 2,
                                       "--json").stdout)
-        self.assertEqual([row["decoder"] for row in rows], ["turbojpeg"])
+        self.assertEqual([row["decoder"] for row in rows], ["jpeg"])
         self.assertGreater(rows[0]["us_per_image"]["min"], 0)
+
+    def test_bench_loader_scaling(self):
+        cores = len(os.sched_getaffinity(0))
+        command = ["bench", "loader", self.config, "--epochs", 2, "--scaling", f"{cores + 1},1"]
+        result = json.loads(self.stoker(*command, "--json").stdout)
+        self.assertEqual(result["order"], "exact")
+        self.assertEqual(result["cores"], cores)
+        one, many = result["rows"]
+        self.assertEqual([one["workers"], many["workers"]], [1, cores + 1])
+        self.assertEqual(one["efficiency"], 1)
+        self.assertNotIn("efficiency", many)
+        self.assertEqual(many["note"], "more workers than cores")
+        # A digest of the warm-up and of each round; every epoch is another one.
+        self.assertEqual(one["order"], many["order"])
+        self.assertEqual(len(set(one["order"])), 3)
+        text = self.stoker(*command).stdout
+        self.assertIn("order: exact", text)
+        self.assertEqual(text.count("more workers than cores"), 1)
+        self.assertIn("sync has none", self.stoker(*command, "loader.type=sync", code=2).stderr)
 
     def test_dataset_inspect_and_synth(self):
         made = self.dir / "made"

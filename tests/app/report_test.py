@@ -31,7 +31,7 @@ storage:
   data: {{type: posix, root: {SOURCE}/datasets/caltech101-mini}}
   slow: {{type: emulated, profile: hdd, inner: {{type: posix, root: slow}}}}
 dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 30, test_per_class: 5}}}}
-decoder:    {{type: turbojpeg, size: 64}}
+decoder:    {{type: jpeg, size: 64}}
 loader:     {{type: prefetched, batch_size: 16, workers: 2}}
 model:      {{type: linear}}
 training:   {{max_steps: 120, epochs: 99}}

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "io/decoder/decoder.h"
+#include "io/decoder/jpeg/baseline_decoder.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/decoder/resize.h"
+#include "io/decoder/transform.h"
 #include "io/storage/storage.h"
 
 // What one image costs one thread, from the file to 224 x 224 pixels, beside a plain OpenCV loop.
@@ -78,7 +80,7 @@ void bench_decode(benchmark::State& state, const Files& files) {
 
 void bench_session(benchmark::State& state, const Files& files, const std::string& options,
                    bool train) {
-  const auto decoder = make<Decoder>("{type: turbojpeg" + options + "}");
+  const auto decoder = make<Decoder>("{type: " + options + "}");
   const auto session = decoder->open();
   std::vector<uint8_t> out(decoder->spec().bytes());
   Buffer buffer;
@@ -86,6 +88,32 @@ void bench_session(benchmark::State& state, const Files& files, const std::strin
   run(state, files, [&](const std::string& key) {
     files.storage->read(key, buffer);
     session->decode(buffer.bytes(), {train, ++seed}, out.data());
+  });
+}
+
+ImageOptions random_crops() {
+  ImageOptions options;
+  options.augment = {RandomResizedCrop{}, true, std::nullopt};
+  return options;
+}
+
+// The same random crops as the decoder's, but all of the image is decoded for them.
+void bench_whole_then_crop(benchmark::State& state, const Files& files) {
+  const ImageOptions options = random_crops();
+  Transform transform(options);
+  const auto decoder = BaselineDecoder::create();
+  std::vector<JpegSegment> segments;
+  std::vector<uint8_t> out(options.spec().bytes());
+  Buffer buffer;
+  uint64_t seed = 0;
+  run(state, files, [&](const std::string& key) {
+    files.storage->read(key, buffer);
+    const JpegHeader header = read_jpeg_header(buffer.bytes(), &segments);
+    const SamplePlan plan = transform.plan({true, ++seed}, header.width, header.height, 1);
+    PixelRows* rows =
+        decoder->decode(buffer.bytes(), header, segments, {0, 0, header.width, header.height});
+    if (rows == nullptr) throw std::runtime_error(key + ": no file for the fast decoder");
+    transform.apply(plan, *rows, 1, out.data());
   });
 }
 
@@ -107,12 +135,12 @@ void bench_opencv(benchmark::State& state, const Files& files) {
 void bench_resize(benchmark::State& state, ResizeMethod method) {
   const int width = 300, height = 240;
   std::vector<uint8_t> pixels(width * height * 3 + PixelView::kSlack, 7), out(kSize * kSize * 3);
+  ViewRows rows({pixels.data(), width, height});
   Resizer resizer(method);
   bool wide = false;  // another geometry every time: tables are made as they are for real files
   for (auto _ : state) {
     wide = !wide;
-    resizer.resize({pixels.data(), width, height},
-                   {{0, 0, width - (wide ? 1.0 : 0.0), height}, kSize, kSize}, out.data());
+    resizer.resize(rows, {{0, 0, width - (wide ? 1.0 : 0.0), height}, kSize, kSize}, out.data());
   }
 }
 
@@ -136,13 +164,24 @@ void add(const std::string& name, int rounds, const std::function<void(benchmark
 void add_all(const Files& files, int rounds) {
   using State = benchmark::State;
   add("read", rounds, [&](State& state) { bench_read(state, files); });
-  add("read+decode", rounds, [&](State& state) { bench_decode(state, files); });
-  add("read+decode+resize", rounds, [&](State& state) { bench_session(state, files, "", false); });
-  add("read+decode+antialias", rounds,
-      [&](State& state) { bench_session(state, files, ", resize: antialias", false); });
-  add("read+decode+random_crop", rounds, [&](State& state) {
-    bench_session(state, files, ", augment: {random_resized_crop: {}, flip: true}", true);
-  });
+  const std::string crops =
+      ", scaled_decode: false, augment: {random_resized_crop: {}, flip: true}";
+  add("libjpeg/read+decode", rounds, [&](State& state) { bench_decode(state, files); });
+  for (const std::string type : {"jpeg", "turbojpeg"}) {
+    const auto session = [&, type](const std::string& what, const std::string& options,
+                                   bool train) {
+      add(type + "/read+decode+" + what, rounds, [&files, type, options, train](State& state) {
+        bench_session(state, files, type + options, train);
+      });
+    };
+    session("resize", "", false);
+    session("float32", ", output: float32", false);
+    session("antialias", ", resize: antialias", false);
+    session("frame", ", on_device: resize, frame: 512KiB", false);
+    session("random_crop", crops, true);
+  }
+  add("jpeg/read+decode_whole+random_crop", rounds,
+      [&](State& state) { bench_whole_then_crop(state, files); });
   add("opencv/read+decode", rounds, [&](State& state) { bench_opencv_decode(state, files); });
   add("opencv/read+decode+resize", rounds, [&](State& state) { bench_opencv(state, files); });
   benchmark::RegisterBenchmark("resize/300x240/bilinear", bench_resize, ResizeMethod::bilinear);

@@ -180,6 +180,18 @@ TEST(ImageFolder, a_file_that_is_too_large_is_a_bad_sample_and_is_not_read_whole
   }
 }
 
+TEST(ImageFolder, a_file_that_is_not_as_long_as_it_was_is_read_as_a_whole) {
+  Folder folder({"a/1.jpg", "a/2.jpg", "a/3.jpg"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data, max_file_bytes: 1KiB}");
+  put(folder.tier(), "a/1.jpg", std::string(1000, 'x'));
+  put(folder.tier(), "a/2.jpg", "x");
+  put(folder.tier(), "a/3.jpg", std::string(2000, 'x'));
+  EXPECT_EQ(read_sample(data, Split::train, 0).size(), 1000u);
+  EXPECT_EQ(read_sample(data, Split::train, 1), "x");
+  EXPECT_EQ(error_of([&] { read_sample(data, Split::train, 2); }),
+            "the file has more than 1024 bytes (dataset.max_file_bytes)");
+}
+
 TEST(ImageFolder, a_file_that_vanished_is_an_io_error) {
   Folder folder({"a/1.jpg", "a/2.jpg"});
   const Dataset& data = folder.build("{type: image_folder, storage: data}");

@@ -13,10 +13,11 @@ namespace stoker {
 namespace {
 
 // Two sessions with different pasts and two slots with different contents have to agree.
-class Damage : public testing::Test {
+class Damage : public testing::TestWithParam<const char*> {
  protected:
   Damage()
-      : decoder_(make_decoder("{type: turbojpeg, size: 64, limits: {max_pixels: 4000000}}")),
+      : decoder_(make_decoder(std::string("{type: ") + GetParam() +
+                              ", size: 64, limits: {max_pixels: 4000000}}")),
         small_(decoder_->open()),
         large_(decoder_->open()) {
     const Pixels white(640 * 480 * 3, 255);
@@ -68,11 +69,14 @@ class Damage : public testing::Test {
   std::unique_ptr<DecoderSession> large_;
 };
 
+INSTANTIATE_TEST_SUITE_P(of_a_file_for, Damage, testing::Values("jpeg", "turbojpeg"),
+                         [](const auto& type) { return type.param; });
+
 File cut(const File& file, size_t bytes) {
   return {file.begin(), file.begin() + static_cast<ptrdiff_t>(bytes)};
 }
 
-TEST_F(Damage, a_file_that_is_cut_at_or_around_any_marker_is_a_bad_sample) {
+TEST_P(Damage, a_file_that_is_cut_at_or_around_any_marker_is_a_bad_sample) {
   for (const File& file : files()) {
     for (size_t at = 0; at + 1 < file.size(); ++at) {
       if (file[at] != 0xff) continue;
@@ -86,7 +90,7 @@ TEST_F(Damage, a_file_that_is_cut_at_or_around_any_marker_is_a_bad_sample) {
   EXPECT_GT(outcomes_["truncated"], 1000);
 }
 
-TEST_F(Damage, a_file_that_is_cut_anywhere_is_a_bad_sample) {
+TEST_P(Damage, a_file_that_is_cut_anywhere_is_a_bad_sample) {
   Random random(1);
   for (const File& file : files()) {
     for (int i = 0; i < 50; ++i) {
@@ -95,7 +99,7 @@ TEST_F(Damage, a_file_that_is_cut_anywhere_is_a_bad_sample) {
   }
 }
 
-TEST_F(Damage, flipped_bits_give_a_whole_sample_or_a_bad_one) {
+TEST_P(Damage, flipped_bits_give_a_whole_sample_or_a_bad_one) {
   Random random(2);
   for (const File& original : files()) {
     for (int i = 0; i < 300; ++i) {
@@ -112,7 +116,7 @@ TEST_F(Damage, flipped_bits_give_a_whole_sample_or_a_bad_one) {
   EXPECT_GT(outcomes_["corrupt"], 100);
 }
 
-TEST_F(Damage, inserted_garbage_gives_a_whole_sample_or_a_bad_one) {
+TEST_P(Damage, inserted_garbage_gives_a_whole_sample_or_a_bad_one) {
   Random random(3);
   for (const File& original : files()) {
     for (int i = 0; i < 150; ++i) {
@@ -126,7 +130,7 @@ TEST_F(Damage, inserted_garbage_gives_a_whole_sample_or_a_bad_one) {
   EXPECT_GT(outcomes_["corrupt"], 100);
 }
 
-TEST_F(Damage, a_second_frame_header_does_not_change_the_size) {
+TEST_P(Damage, a_second_frame_header_does_not_change_the_size) {
   for (const File& original : files()) {
     const size_t tables = find_marker(original, 0xc4);
     const File frame{0xff, 0xc0, 0, 11, 8, 0, 64, 0, 64, 1, 1, 0x11, 0};

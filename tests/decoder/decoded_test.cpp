@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "io/core/error.h"
@@ -53,13 +55,15 @@ std::vector<std::string> digests(const Dataset& dataset, const std::string& deco
 // Files with a count of what was read.
 class Counting final : public Storage {
  public:
-  explicit Counting(std::atomic<int64_t>& reads) : reads_(reads) {}
+  Counting(std::atomic<int64_t>& reads, std::atomic<size_t>& bytes)
+      : reads_(reads), bytes_(bytes) {}
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
     return files_->list(prefix);
   }
   void read(const std::string& key, Buffer& out, Range range) const override {
     ++reads_;
     files_->read(key, out, range);
+    bytes_ += out.size();
   }
   std::unique_ptr<ObjectWriter> create(const std::string& key) override {
     return files_->create(key);
@@ -70,11 +74,13 @@ class Counting final : public Storage {
   std::unique_ptr<Storage> files_ =
       posix_storage(std::string(STOKER_SOURCE_DIR) + "/datasets/caltech101-mini");
   std::atomic<int64_t>& reads_;
+  std::atomic<size_t>& bytes_;
 };
 
 struct Decoded : testing::Test {
   std::atomic<int64_t> reads{0};
-  TestDataset rig{std::make_unique<Counting>(reads)};
+  std::atomic<size_t> bytes{0};
+  TestDataset rig{std::make_unique<Counting>(reads, bytes)};
   TemporaryDirectory directory;
 };
 
@@ -84,7 +90,8 @@ TEST_F(Decoded, gives_the_same_batches_by_every_loader_and_limit) {
   const auto expected = digests(rig.build(kFolder), plain, "sync");
   ASSERT_GT(expected.size(), 10u);
   for (const std::string loader : {"sync", "threaded", "prefetched", "device_prefetched"}) {
-    for (const char* options : {"limit: 1GiB", "limit: 100k", "limit: 0"}) {
+    for (const char* options :
+         {"limit: 1GiB", "limit: 100k", "limit: 0", "limit: 100k, keep: most_expensive"}) {
       EXPECT_EQ(digests(rig.build(decoded(options)), raw, loader), expected)
           << loader << " " << options;
     }
@@ -117,6 +124,58 @@ TEST_F(Decoded, keeps_no_more_than_its_limit_and_keeps_that) {
   }
 }
 
+TEST_F(Decoded, kept_pixels_are_handed_out_without_a_copy) {
+  const std::string on_files = "in: {type: posix, root: " + directory.path() + "}";
+  for (const std::string& options : {std::string("limit: 1GiB"), on_files}) {
+    const Dataset& dataset = rig.build(decoded(options));
+    const std::string once = read_sample(dataset, Split::train, 5);
+    read_sample(dataset, Split::train, 5);
+    Buffer unused;
+    const Bytes kept = dataset.read(Split::train, 5, unused).bytes;
+    EXPECT_EQ(std::string(kept.begin(), kept.end()), once);
+    EXPECT_EQ(unused.data(), nullptr) << options;
+    EXPECT_EQ(dataset.read(Split::train, 5, unused).bytes.data(), kept.data()) << options;
+  }
+}
+
+TEST_F(Decoded, a_tier_whose_reads_are_timed_is_read_each_time) {
+  const Dataset& dataset = rig.build(decoded(
+      "in: {type: emulated, profile: ssd, inner: {type: posix, root: " + directory.path() + "}}"));
+  const std::string once = read_sample(dataset, Split::train, 5);
+  Buffer scratch;
+  for (int i = 0; i < 3; ++i) {
+    const Bytes read = dataset.read(Split::train, 5, scratch).bytes;
+    EXPECT_EQ(read.data(), scratch.data());
+    EXPECT_EQ(std::string(scratch.bytes().begin(), scratch.bytes().end()), once);
+  }
+  EXPECT_EQ(reads, 1);
+}
+
+// 10 of the samples fit. Encoded bytes read in the second epoch are the work that is left.
+TEST_F(Decoded, the_most_expensive_save_more_than_the_first_read) {
+  const Dataset& plain = rig.build(kFolder);
+  std::vector<size_t> sizes;
+  for (int64_t i = 0; i < plain.size(Split::train); ++i) {
+    sizes.push_back(plain.info(Split::train, i).bytes);
+  }
+  std::ranges::sort(sizes);
+  const auto second_epoch = [&](const std::string& keep) {
+    const Dataset& dataset =
+        rig.build(decoded("limit: " + std::to_string(10 * kSample) + ", keep: " + keep));
+    for (int64_t i = 0; i < dataset.size(Split::test); ++i) read_sample(dataset, Split::test, i);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      bytes = 0;
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        read_sample(dataset, Split::train, static_cast<int64_t>(i));
+      }
+    }
+    return bytes.load();
+  };
+  const size_t least = std::accumulate(sizes.begin(), sizes.end() - 10, size_t{0});
+  EXPECT_EQ(second_epoch("most_expensive"), least);
+  EXPECT_GT(second_epoch("first_read"), least);
+}
+
 TEST_F(Decoded, labels_and_classes_are_those_of_the_inner_data_set) {
   Dataset& plain = rig.build(kFolder);
   const auto inner = std::move(rig.dataset);
@@ -125,7 +184,7 @@ TEST_F(Decoded, labels_and_classes_are_those_of_the_inner_data_set) {
   Buffer buffer;
   for (int round = 0; round < 2; ++round) {
     for (int64_t i = 0; i < dataset.size(Split::test); ++i) {
-      EXPECT_EQ(dataset.read(Split::test, i, buffer), plain.info(Split::test, i).label);
+      EXPECT_EQ(dataset.read(Split::test, i, buffer).label, plain.info(Split::test, i).label);
       EXPECT_EQ(dataset.info(Split::test, i).key, plain.info(Split::test, i).key);
     }
   }
@@ -178,6 +237,12 @@ TEST_F(Decoded, a_damaged_file_is_a_bad_sample_each_time) {
   for (int round = 0; round < 2; ++round) {
     EXPECT_THROW(dataset.read(Split::train, 0, buffer), BadSample);
   }
+}
+
+TEST_F(Decoded, kept_pixels_are_uint8_and_may_be_normalised_when_they_are_used) {
+  const std::string yaml = std::string("{type: decoded, inner: ") + kFolder +
+                           ", decoder: {type: turbojpeg, output: float32}}";
+  EXPECT_NE(error_of([&] { TestDataset::parse(yaml); }).find("must give uint8"), std::string::npos);
 }
 
 TEST_F(Decoded, augmentation_of_kept_pixels_is_refused) {

@@ -137,12 +137,13 @@ inline File transformed(const File& file, int options) {
 
 inline File progressive(const File& file) { return transformed(file, TJXOPT_PROGRESSIVE); }
 
-inline File encoded(const Pixels& pixels, int width, int height, int format, int subsampling) {
+inline File encoded(const Pixels& pixels, int width, int height, int format, int subsampling,
+                    int quality = 100) {
   unsigned char* out = nullptr;
   unsigned long bytes = 0;
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitCompress(), tjDestroy);
   if (tjCompress2(handle.get(), pixels.data(), width, 0, height, format, &out, &bytes, subsampling,
-                  100, 0) != 0) {
+                  quality, 0) != 0) {
     throw std::runtime_error(tjGetErrorStr2(handle.get()));
   }
   const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(out, tjFree);

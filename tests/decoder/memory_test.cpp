@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tests/decoder/images.h"
+#include "tests/support/datasets.h"
 
 // Counts what this program takes from the heap. Not inlined: GCC would see `new` meet `free`.
 namespace {
@@ -25,9 +26,17 @@ namespace {
 
 File real_file() { return read_file(mini("watch/image_0072.jpg")); }
 
-TEST(DecoderMemory, a_warm_session_allocates_nothing) {
-  const auto decoder =
-      make_decoder("{type: turbojpeg, augment: {random_resized_crop: {}, flip: true}}");
+class DecoderMemory : public testing::TestWithParam<const char*> {
+ protected:
+  static std::unique_ptr<Decoder> decoder_with(const std::string& options) {
+    return make_decoder(std::string("{type: ") + GetParam() + options + "}");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(of, DecoderMemory, testing::Values("jpeg", "turbojpeg"),
+                         [](const auto& type) { return type.param; });
+
+TEST_P(DecoderMemory, a_warm_session_allocates_nothing) {
+  const auto decoder = decoder_with(", augment: {random_resized_crop: {}, flip: true}");
   const auto session = decoder->open();
   const File file = real_file();
   Pixels out(decoder->spec().bytes());
@@ -39,8 +48,28 @@ TEST(DecoderMemory, a_warm_session_allocates_nothing) {
   EXPECT_EQ(allocations - before, 0);
 }
 
-TEST(DecoderMemory, limits_are_checked_before_any_is_taken_for_the_image) {
-  const auto decoder = make_decoder("{type: turbojpeg}");
+TEST(KeptPixels, an_epoch_of_kept_pixels_allocates_nothing) {
+  TestDataset rig(posix_storage(mini("")));
+  const Dataset& dataset = rig.build(
+      "{type: decoded, inner: {type: image_folder, storage: data, split: {train_per_class: 1}}, "
+      "decoder: {type: turbojpeg, size: 96}}");
+  const auto decoder = make_decoder("{type: raw, size: 96, width: 96, height: 96}");
+  const auto session = decoder->open();
+  Pixels out(decoder->spec().bytes());
+  Buffer scratch;
+  const auto epoch = [&] {
+    for (int64_t i = 0; i < dataset.size(Split::train); ++i) {
+      session->decode(dataset.read(Split::train, i, scratch).bytes, {true, 1}, out.data());
+    }
+  };
+  epoch();
+  const int64_t before = allocations;
+  epoch();
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST_P(DecoderMemory, limits_are_checked_before_any_is_taken_for_the_image) {
+  const auto decoder = decoder_with("");
   const auto session = decoder->open();
   Pixels out(decoder->spec().bytes());
   largest_allocation = 0;

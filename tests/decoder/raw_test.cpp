@@ -20,6 +20,20 @@ TEST(Raw, others_are_resized) {
   EXPECT_EQ(decode("{type: raw, size: 4, width: 8, height: 6}", file), Pixels(48, 99));
 }
 
+// The resizer reads some bytes behind a row: those of a file end with its last one.
+TEST(Raw, nothing_behind_the_pixels_is_read) {
+  const std::string yaml = "{type: raw, size: 7, width: 4, height: 9, resize: antialias}";
+  File file = ramp(4 * 9 * 3);
+  file.shrink_to_fit();
+  File longer = file;
+  longer.resize(file.size() + 64, 255);
+  const auto decoder = make_decoder(yaml);
+  Pixels one(decoder->spec().bytes()), other(one);
+  decoder->open()->decode(file, {}, one.data());
+  decoder->open()->decode(Bytes(longer).first(file.size()), {}, other.data());
+  EXPECT_EQ(one, other);
+}
+
 TEST(Raw, training_samples_are_augmented) {
   const std::string yaml = "{type: raw, size: 4, width: 4, height: 4, augment: {flip: true}}";
   int flipped = 0;

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "io/core/random.h"
+#include "io/decoder/normalise.h"
 
 namespace stoker {
 namespace {
@@ -16,7 +18,7 @@ struct Image {
   Image(int64_t image_width, int64_t image_height) : width(image_width), height(image_height) {
     pixels.resize(static_cast<size_t>(width * height * 3) + PixelView::kSlack);
   }
-  PixelView view() const { return {pixels.data(), width, height}; }
+  ViewRows rows() const { return ViewRows({pixels.data(), width, height}); }
   uint8_t* at(int64_t x, int64_t y) { return &pixels[static_cast<size_t>(3 * (y * width + x))]; }
 
   int64_t width, height;
@@ -34,16 +36,43 @@ Box whole(const Image& image) {
   return {0, 0, static_cast<double>(image.width), static_cast<double>(image.height)};
 }
 
+// Memory as a loader's slots: aligned, if `offset` values are left out of it, so that results are
+// streamed into it; with a guard on both sides.
+template <class T>
+class Slot {
+ public:
+  Slot(int64_t values, size_t offset, T guard)
+      : values_(static_cast<size_t>(values)), guard_(guard), memory_(values_ + 4 * kGuard, guard) {
+    void* start = memory_.data() + kGuard;
+    size_t space = memory_.size() * sizeof(T);
+    data_ = static_cast<T*>(std::align(64, values_ * sizeof(T), start, space)) + offset;
+  }
+  T* data() { return data_; }
+  std::vector<T> take() const {
+    const T* begin = memory_.data();
+    const auto untouched = [this](const T* from, const T* to) {
+      return std::all_of(from, to, [this](T value) { return value == guard_; });
+    };
+    EXPECT_TRUE(untouched(begin, data_) && untouched(data_ + values_, begin + memory_.size()))
+        << "wrote outside";
+    return {data_, data_ + values_};
+  }
+
+ private:
+  static constexpr size_t kGuard = 64;
+  size_t values_;
+  T guard_;
+  std::vector<T> memory_;
+  T* data_ = nullptr;
+};
+
 std::vector<uint8_t> resized(ResizeMethod method, const Image& image, const Geometry& geometry,
-                             Resampling resampling = best_resampling()) {
-  constexpr size_t kGuard = 64;
-  std::vector<uint8_t> out(static_cast<size_t>(geometry.width * geometry.height * 3) + kGuard,
-                           0xa5);
-  Resizer(method, resampling).resize(image.view(), geometry, out.data());
-  EXPECT_TRUE(std::all_of(out.end() - kGuard, out.end(), [](uint8_t byte) { return byte == 0xa5; }))
-      << "wrote behind the end";
-  out.resize(out.size() - kGuard);
-  return out;
+                             Resampling resampling = best_resampling(), size_t offset = 0,
+                             Store store = Store::streamed) {
+  Slot<uint8_t> out(geometry.width * geometry.height * 3, offset, 0xa5);
+  ViewRows rows = image.rows();
+  Resizer(method, resampling).resize(rows, geometry, out.data(), store);
+  return out.take();
 }
 
 TEST(Resize, the_same_size_is_a_copy) {
@@ -128,11 +157,66 @@ TEST(Resize, a_resizer_keeps_nothing_of_the_last_image) {
   for (ResizeMethod method : kMethods) {
     Resizer resizer(method);
     std::vector<uint8_t> first(64 * 64 * 3), again(first), between(first);
-    resizer.resize(a.view(), {whole(a), 64, 64}, first.data());
-    resizer.resize(b.view(), {{1, 2, 30, 190}, 64, 64, true, true}, between.data());
-    resizer.resize(a.view(), {whole(a), 64, 64}, again.data());
+    ViewRows rows_a = a.rows(), rows_b = b.rows();
+    resizer.resize(rows_a, {whole(a), 64, 64}, first.data());
+    resizer.resize(rows_b, {{1, 2, 30, 190}, 64, 64, true, true}, between.data());
+    resizer.resize(rows_a, {whole(a), 64, 64}, again.data());
     EXPECT_EQ(again, first);
   }
+}
+
+// An image of which only the crop is there, as in a frame.
+class CropRows final : public PixelRows {
+ public:
+  CropRows(const Image& crop, int64_t x, int64_t y, int64_t width, int64_t height)
+      : PixelRows(width, height), crop_(crop), x_(x), y_(y) {}
+  const uint8_t* row(int64_t y) override {
+    return crop_.pixels.data() + ((y - y_) * crop_.width - x_) * 3;
+  }
+
+ private:
+  const Image& crop_;
+  const int64_t x_;
+  const int64_t y_;
+};
+
+// AddressSanitizer sees what is read beside it.
+TEST(Resize, only_the_crop_and_its_slack_need_be_memory) {
+  Random random(11);
+  for (int round = 0; round < 1000; ++round) {
+    const auto side = [&](uint64_t max) { return 1 + static_cast<int64_t>(random.below(max)); };
+    const Image crop = noise(side(200), side(20), random.next());
+    const int64_t x = side(100), y = side(9), size = side(90);
+    const Box box{static_cast<double>(x), static_cast<double>(y), static_cast<double>(crop.width),
+                  static_cast<double>(crop.height)};
+    const Geometry geometry{box, size, 12, random.below(2) == 1};
+    const ResizeMethod method = kMethods[round % 2];
+    std::vector<uint8_t> expected;
+    for (const Resampling& resampling : usable_resamplings()) {
+      CropRows rows(crop, x, y, x + crop.width + side(50), y + crop.height + side(5));
+      std::vector<uint8_t> out(static_cast<size_t>(size * 12 * 3));
+      Resizer(method, resampling).resize(rows, geometry, out.data());
+      if (expected.empty()) expected = out;
+      ASSERT_EQ(out, expected) << crop.width << " at " << x << " -> " << size;
+    }
+  }
+}
+
+std::vector<float> normalised_planes(const std::vector<uint8_t>& pixels) {
+  const size_t count = pixels.size() / 3;
+  std::vector<float> planes(pixels.size());
+  for (size_t i = 0; i < pixels.size(); ++i) {
+    planes[i % 3 * count + i / 3] = normalised(pixels[i], static_cast<int>(i % 3));
+  }
+  return planes;
+}
+
+std::vector<float> resized_planes(ResizeMethod method, const Image& image, const Geometry& geometry,
+                                  Resampling resampling, size_t offset) {
+  Slot<float> out(geometry.width * geometry.height * 3, offset, 1e9f);
+  ViewRows rows = image.rows();
+  Resizer(method, resampling).resize(rows, geometry, out.data());
+  return out.take();
 }
 
 // Every geometry that could break vector code: tiny images, sizes around a group, large ratios.
@@ -147,11 +231,20 @@ TEST(Resize, all_processors_give_the_same_pixels) {
     const Box part{x, y, random.uniform(0.5, static_cast<double>(image.width) - x),
                    random.uniform(0.5, static_cast<double>(image.height) - y)};
     const Box crop = round % 2 == 0 ? whole(image) : part;
-    const Geometry geometry{crop, side(40), side(40), random.below(2) == 1, random.below(2) == 1};
+    const int64_t width = round % 3 == 0 ? 16 * side(6) : side(40);
+    const Geometry geometry{crop, width, side(40), random.below(2) == 1, random.below(2) == 1};
     const ResizeMethod method = kMethods[random.below(2)];
-    ASSERT_EQ(resized(method, image, geometry),
-              resized(method, image, geometry, portable_resampling()))
-        << image.width << "x" << image.height << " -> " << geometry.width << "x" << geometry.height;
+    const size_t offset = random.below(3);
+    const auto expected = resized(method, image, geometry, portable_resampling());
+    for (const Resampling& resampling : usable_resamplings()) {
+      for (const Store store : {Store::streamed, Store::cached}) {
+        ASSERT_EQ(resized(method, image, geometry, resampling, offset, store), expected)
+            << image.width << "x" << image.height << " -> " << geometry.width << "x"
+            << geometry.height;
+      }
+      ASSERT_EQ(resized_planes(method, image, geometry, resampling, offset),
+                normalised_planes(expected));
+    }
   }
 }
 

@@ -93,6 +93,23 @@ TEST_P(DeviceContract, a_copied_batch_has_the_shape_and_where_it_is_computed_wit
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(labels.const_data_ptr<int64_t>()[i], 10 + i);
 }
 
+TEST_P(DeviceContract, a_batch_of_normalised_samples_is_planes_of_floats) {
+  SampleSpec spec = kSpec;
+  spec.type = PixelType::float32;
+  Batch host = rig_.batch();
+  host.pixels = device_.allocate(4 * spec.bytes()).data;
+  auto* values = reinterpret_cast<float*>(host.pixels.get());
+  for (int i = 0; i < 72; ++i) values[i] = static_cast<float>(i) / 8;
+  const DeviceBatch batch = device_.copy(host, spec);
+  EXPECT_EQ(batch.images.sizes(), (std::vector<int64_t>{4, 3, 2, 3}));
+  EXPECT_EQ(batch.images.scalar_type(), torch::kFloat32);
+  if (device_.info().emulated) return;
+  const torch::Tensor images = batch.images.cpu();
+  for (int64_t i = 0; i < 72; ++i) {
+    EXPECT_EQ(images.const_data_ptr<float>()[i], static_cast<float>(i) / 8);
+  }
+}
+
 TEST_P(DeviceContract, calls_the_work_of_each_step_once_and_in_order_unless_it_is_emulated) {
   const DeviceBatch batch = rig_.copy();
   std::vector<int> order;

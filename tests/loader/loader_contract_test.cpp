@@ -14,8 +14,10 @@
 namespace stoker {
 namespace {
 
+// device_resident keeps its pixels over all epochs, and is given a decoder that does not augment.
 struct Rig {
-  explicit Rig(FakeDataset data = FakeDataset(50)) : dataset(std::move(data)) {}
+  explicit Rig(const std::string& type, FakeDataset data = FakeDataset(50))
+      : dataset(std::move(data)), decoder(type != "device_resident") {}
   std::unique_ptr<Loader> make(const std::string& type, const std::string& options,
                                Split split = Split::train) {
     const Node node =
@@ -82,7 +84,7 @@ class LoaderContract : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(LoaderContract, gives_the_bytes_of_sync_in_its_order) {
-  Rig rig, reference;
+  Rig rig(type()), reference(type());
   const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 3);
   const Seen seen = epochs(*rig.make(type(), options()), 0, 3);
   EXPECT_EQ(seen.digests, expected.digests);
@@ -90,7 +92,7 @@ TEST_P(LoaderContract, gives_the_bytes_of_sync_in_its_order) {
 }
 
 TEST_P(LoaderContract, an_epoch_is_a_permutation_and_epochs_differ) {
-  Rig rig;
+  Rig rig(type());
   const auto loader = rig.make(type(), options("drop_last: false"));
   const Seen first = epochs(*loader, 0, 1), second = epochs(*loader, 1, 1);
   EXPECT_NE(first.samples, second.samples);
@@ -102,7 +104,7 @@ TEST_P(LoaderContract, an_epoch_is_a_permutation_and_epochs_differ) {
 }
 
 TEST_P(LoaderContract, starts_anywhere) {
-  Rig rig;
+  Rig rig(type());
   const auto loader = rig.make(type(), options());
   const Seen all = epochs(*loader, 2, 1);
   loader->start(2, 4);
@@ -112,7 +114,7 @@ TEST_P(LoaderContract, starts_anywhere) {
 }
 
 TEST_P(LoaderContract, next_goes_on_with_the_following_epoch_without_a_new_start) {
-  Rig rig, reference;
+  Rig rig(type()), reference(type());
   const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 2);
   const auto loader = rig.make(type(), options());
   const Seen first = epochs(*loader, 0, 1);
@@ -124,7 +126,7 @@ TEST_P(LoaderContract, next_goes_on_with_the_following_epoch_without_a_new_start
 }
 
 TEST_P(LoaderContract, can_be_destroyed_in_the_middle_of_an_epoch) {
-  Rig rig;
+  Rig rig(type());
   std::optional<Batch> held;
   {
     const auto loader = rig.make(type(), options());
@@ -138,9 +140,9 @@ TEST_P(LoaderContract, can_be_destroyed_in_the_middle_of_an_epoch) {
 }
 
 TEST_P(LoaderContract, a_bad_sample_ends_the_epoch_after_the_batches_before_it) {
-  Rig probe;
+  Rig probe(type());
   const int64_t victim = epochs(*probe.make("sync", "workers: 1"), 0, 1).samples[3 * 8 + 2];
-  Rig rig(FakeDataset(50, {victim}));
+  Rig rig(type(), FakeDataset(50, {victim}));
   const auto loader = rig.make(type(), options());
   for (int round = 0; round < 2; ++round) {
     loader->start(0, 0);
@@ -154,7 +156,7 @@ TEST_P(LoaderContract, a_bad_sample_ends_the_epoch_after_the_batches_before_it) 
 
 TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader) {
   const FakeDataset data(50, {3, 4, 17}, OnError{ErrorPolicy::skip, {}});
-  Rig rig(data), reference(data);
+  Rig rig(type(), data), reference(type(), data);
   const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 2);
   const Seen seen = epochs(*rig.make(type(), options()), 0, 2);
   EXPECT_EQ(seen.digests, expected.digests);
@@ -166,7 +168,7 @@ TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader
 TEST_P(LoaderContract, ranks_share_the_samples_without_overlap) {
   std::vector<int64_t> all;
   for (int rank = 0; rank < 3; ++rank) {
-    Rig rig;
+    Rig rig(type());
     const auto loader =
         rig.make(type(), options("world_size: 3, drop_last: false, rank: " + std::to_string(rank)));
     const Seen seen = epochs(*loader, 0, 1);
@@ -179,7 +181,7 @@ TEST_P(LoaderContract, ranks_share_the_samples_without_overlap) {
 TEST_P(LoaderContract, evaluation_gives_every_sample_once_in_order) {
   std::vector<int64_t> all;
   for (int rank = 0; rank < 3; ++rank) {
-    Rig rig;
+    Rig rig(type());
     const auto loader =
         rig.make(type(), options("world_size: 3, rank: " + std::to_string(rank)), Split::test);
     const Seen seen = epochs(*loader, 0, 1);
@@ -191,7 +193,7 @@ TEST_P(LoaderContract, evaluation_gives_every_sample_once_in_order) {
 }
 
 TEST_P(LoaderContract, uses_its_slots_again) {
-  Rig rig;
+  Rig rig(type());
   epochs(*rig.make(type(), options("prefetch_batches: 3, device_batches: 2")), 0, 5);
   // 3 ahead in host memory, 2 on the device, one in the copier's and one in the trainer's hands.
   EXPECT_LE(rig.device.slots(), 8);
@@ -209,9 +211,10 @@ INSTANTIATE_TEST_SUITE_P(All, LoaderContract, ::testing::ValuesIn(cases()), [](c
   return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param)) + "_workers";
 });
 
-TEST(Loader, all_four_are_registered) {
+TEST(Loader, all_five_are_registered) {
   EXPECT_EQ(Registry<Loader>::global().names(),
-            (std::vector<std::string>{"device_prefetched", "prefetched", "sync", "threaded"}));
+            (std::vector<std::string>{"device_prefetched", "device_resident", "prefetched", "sync",
+                                      "threaded"}));
 }
 
 }  // namespace

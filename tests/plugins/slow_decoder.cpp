@@ -30,7 +30,7 @@ class SlowSession final : public DecoderSession {
 class SlowDecoder final : public Decoder {
  public:
   struct Options {
-    Component<Decoder> inner = default_component<Decoder>("turbojpeg");
+    Component<Decoder> inner = default_component<Decoder>("jpeg");
     double delay_ms = 10;
     template <class V>
     void visit(V& v) {

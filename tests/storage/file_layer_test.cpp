@@ -25,6 +25,8 @@ const std::vector<std::pair<Op, std::function<void(const FileTree&)>>>& operatio
       {Op::create, [](auto& t) { t.create("new", FileAccess::buffered); }},
       {Op::lock, [](auto& t) { EXPECT_TRUE(t.lock("lock")); }},
       {Op::read, [](auto& t) { EXPECT_EQ(t.read_text("old", 9), "text"); }},
+      {Op::map,
+       [](auto& t) { EXPECT_EQ(t.open("old", FileAccess::buffered).map()->bytes().size(), 4u); }},
       {Op::write, [](auto& t) { t.write_text("new", "text", false); }},
       {Op::reserve, [](auto& t) { t.create("new", FileAccess::buffered).reserve(9); }},
       {Op::truncate, [](auto& t) { t.create("new", FileAccess::buffered).truncate(9); }},

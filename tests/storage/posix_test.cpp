@@ -86,7 +86,26 @@ TEST_F(Posix, what_is_no_file_is_refused_without_hanging) {
             "read " + root / "folder" + ": Is a directory");
   EXPECT_EQ(error_of([&] { get(*storage, "fifo"); }),
             "read " + root / "fifo" + ": not a regular file");
+  const Range known{0, 100};
+  EXPECT_EQ(error_of([&] { get(*storage, "folder", known); }),
+            "read " + root / "folder" + ": Is a directory");
+  EXPECT_EQ(error_of([&] { get(*storage, "fifo", known); }),
+            "read " + root / "fifo" + ": not a regular file");
+  EXPECT_EQ(error_of([&] { get(*storage, "absent", known); }),
+            "read " + root / "absent" + ": No such file or directory");
   EXPECT_EQ(listing(*storage), "folder/x=1");
+}
+
+// The kernel says that files of /proc are empty, and they are not.
+TEST_F(Posix, who_knows_how_long_an_object_is_makes_nobody_ask_the_kernel) {
+  const auto proc = make_storage("{type: posix, root: /proc/self}");
+  EXPECT_EQ(get(*proc, "comm"), "");
+  EXPECT_NE(get(*proc, "comm", {0, 100}), "");
+  root.write("x", "0123456789");
+  EXPECT_EQ(get(*storage, "x", {0, 11}), "0123456789");
+  EXPECT_EQ(get(*storage, "x", {0, 10}), "0123456789");
+  EXPECT_EQ(get(*storage, "x", {4, 3}), "456");
+  EXPECT_EQ(get(*storage, "x", {10, 3}), "");
 }
 
 TEST_F(Posix, a_file_that_shrinks_while_it_is_read_is_an_error) {

@@ -41,8 +41,8 @@ inline std::vector<std::string> keys(const Dataset& dataset, Split split) {
 
 inline std::string read_sample(const Dataset& dataset, Split split, int64_t index) {
   Buffer buffer;
-  dataset.read(split, index, buffer);
-  return {buffer.bytes().begin(), buffer.bytes().end()};
+  const Bytes bytes = dataset.read(split, index, buffer).bytes;
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace stoker

@@ -28,10 +28,10 @@ class FakeDataset final : public Dataset {
   SampleInfo info(Split, int64_t index) const override {
     return {"sample/" + std::to_string(index), index % 3, sizeof index};
   }
-  int64_t read(Split, int64_t index, Buffer& out) const override {
+  EncodedSample read(Split, int64_t index, Buffer& scratch) const override {
     if (bad_.contains(index)) throw BadSample(BadReason::corrupt, "broken on purpose");
-    std::memcpy(out.resize(sizeof index), &index, sizeof index);
-    return index % 3;
+    std::memcpy(scratch.resize(sizeof index), &index, sizeof index);
+    return {scratch.bytes(), index % 3};
   }
 
  private:
@@ -40,29 +40,34 @@ class FakeDataset final : public Dataset {
   std::set<int64_t> bad_;
 };
 
-// 2x2 pixels: index and seed. Counts what it decoded; odd samples take longer, so that workers
-// overtake one another.
+// 2x2 pixels: index and seed (augments: false leaves it out). Counts what it decoded; odd samples
+// take longer, so that workers overtake one another.
 class FakeDecoder final : public Decoder {
  public:
+  explicit FakeDecoder(bool augments = true) : augments_(augments) {}
   SampleSpec spec() const override { return {2, 2, 4}; }
   std::unique_ptr<DecoderSession> open() const override {
     struct Session final : DecoderSession {
-      explicit Session(std::atomic<int64_t>& count) : decoded(count) {}
+      Session(std::atomic<int64_t>& count, bool augmenting)
+          : decoded(count), augments(augmenting) {}
       void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
         int64_t index = 0;
         std::memcpy(&index, encoded.data(), sizeof index);
         if (index % 2 == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
         std::memcpy(out, &index, sizeof index);
-        std::memcpy(out + sizeof index, &mode.seed, sizeof mode.seed);
+        const uint64_t seed = augments ? mode.seed : 0;
+        std::memcpy(out + sizeof index, &seed, sizeof seed);
         ++decoded;
       }
       std::atomic<int64_t>& decoded;
+      const bool augments;
     };
-    return std::make_unique<Session>(decoded_);
+    return std::make_unique<Session>(decoded_, augments_);
   }
   int64_t decoded() const { return decoded_; }
 
  private:
+  const bool augments_;
   mutable std::atomic<int64_t> decoded_{0};
 };
 

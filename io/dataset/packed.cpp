@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/dataset/dataset.h"
+#include "io/dataset/packed_index.h"
+#include "io/storage/mapped_file.h"
+
+namespace stoker {
+
+// How `packed` gets at its shards.
+enum class PackedAccess { automatic, copy };
+EnumNames<PackedAccess> enum_names(PackedAccess) {
+  return {{"auto", PackedAccess::automatic}, {"copy", PackedAccess::copy}};
+}
+
+namespace {
+
+// Pixels that `stoker dataset pack` wrote, for the decoder `raw`.
+class Packed final : public Dataset {
+ public:
+  struct Options {
+    TierName storage;
+    std::string folder;
+    PackedAccess access = PackedAccess::automatic;
+    OnError on_error;
+    template <class V>
+    void visit(V& v) {
+      v.required("storage", storage, "tier that holds packed.json and the shards");
+      v("folder", folder, "folder of that tier which holds them; empty: its root");
+      v("access", access,
+        "auto: map the shards where the tier's files can be mapped, else as copy; copy: read each "
+        "sample (for files that others may cut short meanwhile)");
+      v("on_error", on_error, "what to do with bad samples");
+    }
+  };
+
+  Packed(const Options& options, const Inputs& inputs)
+      : Dataset(options.on_error),
+        tier_(inputs.tiers.at(options.storage.name)),
+        prefix_(options.folder.empty() || options.folder.ends_with('/') ? options.folder
+                                                                        : options.folder + "/"),
+        index_(read_index(options.storage.name)),
+        sample_bytes_(index_.sample_bytes()),
+        verified_(index_.samples()) {
+    check_shards();
+    if (options.access == PackedAccess::automatic) map_shards();
+  }
+
+  const std::vector<std::string>& classes() const override { return index_.classes; }
+  int64_t size(Split split) const override { return std::ssize(of(split).keys); }
+  SampleInfo info(Split split, int64_t index) const override {
+    const auto i = static_cast<size_t>(index);
+    return {of(split).keys.at(i), of(split).labels.at(i), sample_bytes_};
+  }
+
+  EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
+    const auto i = static_cast<size_t>(index);
+    const PackedSamples& samples = of(split);
+    const int64_t label = samples.labels.at(i);
+    const uint64_t number = i + (split == Split::train ? 0 : index_.train.keys.size());
+    const size_t shard = number / index_.samples_per_shard;
+    const uint64_t offset = number % index_.samples_per_shard * sample_bytes_;
+    if (mapped_.empty()) {
+      tier_.read(prefix_ + index_.shards[shard], scratch, {offset, sample_bytes_});
+      check(scratch.bytes(), samples.checksums[i], shard);
+      return {scratch.bytes(), label};
+    }
+    const Bytes pixels = mapped_[shard].bytes().subspan(offset, sample_bytes_);
+    if (!verified_[number].load(std::memory_order_relaxed)) {
+      if (!mapped_[shard].fetch(offset, sample_bytes_)) {
+        throw BadSample(BadReason::io, "shard " + prefix_ + index_.shards[shard] +
+                                           " cannot be read, or was cut short meanwhile");
+      }
+      check(pixels, samples.checksums[i], shard);
+      verified_[number].store(true, std::memory_order_relaxed);
+    }
+    return {pixels, label};
+  }
+
+ private:
+  const PackedSamples& of(Split split) const {
+    return split == Split::train ? index_.train : index_.test;
+  }
+
+  PackedIndex read_index(const std::string& tier) const {
+    Buffer text;
+    const std::string key = prefix_ + kPackedIndex;
+    try {
+      tier_.read(key, text);
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOENT) throw;
+      throw Error(ExitCode::environment,
+                  fmt::format("dataset: there is no {} in tier '{}': write it with `stoker dataset "
+                              "pack`, which makes it last",
+                              key, tier));
+    }
+    return parse_packed(text.bytes(), key);
+  }
+
+  // Their sizes; their contents are checked sample by sample.
+  void check_shards() const {
+    std::map<std::string, uint64_t> found;
+    for (const ObjectInfo& object : tier_.list(prefix_)) found[object.key] = object.bytes;
+    for (size_t i = 0; i < index_.shards.size(); ++i) {
+      const std::string key = prefix_ + index_.shards[i];
+      const auto at = found.find(key);
+      if (at != found.end() && at->second == index_.shard_bytes(i)) continue;
+      const std::string is =
+          at == found.end() ? "is missing" : fmt::format("has {} bytes", at->second);
+      throw Error(ExitCode::data,
+                  fmt::format("dataset: shard {} {}, where {} bytes are expected: pack the data "
+                              "set anew with `stoker dataset pack`",
+                              key, is, index_.shard_bytes(i)));
+    }
+  }
+
+  void map_shards() {
+    for (const std::string& shard : index_.shards) {
+      std::optional<MappedFile> mapped = map_object(tier_, prefix_ + shard);
+      if (!mapped) return mapped_.clear();
+      mapped_.push_back(std::move(*mapped));
+    }
+  }
+
+  void check(Bytes pixels, uint64_t checksum, size_t shard) const {
+    if (pixels.size() != sample_bytes_) {
+      throw BadSample(BadReason::truncated,
+                      fmt::format("shard {}{} was cut short", prefix_, index_.shards[shard]));
+    }
+    if (packed_checksum(pixels) != checksum) {
+      throw BadSample(BadReason::corrupt,
+                      fmt::format("its pixels in shard {}{} are not those that were packed "
+                                  "(checksum)",
+                                  prefix_, index_.shards[shard]));
+    }
+  }
+
+  Storage& tier_;
+  const std::string prefix_;
+  const PackedIndex index_;
+  const size_t sample_bytes_;
+  std::vector<MappedFile> mapped_;  // empty: by ranged reads
+  mutable std::vector<std::atomic<bool>> verified_;
+};
+
+STOKER_REGISTER(Dataset, "packed", Packed);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,113 @@
+#include "io/dataset/packed_index.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFormat = "stoker packed pixels";
+constexpr int kVersion = 1;
+
+std::string digest(const std::string& text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Json samples_json(const PackedSamples& samples) {
+  return {{"keys", samples.keys}, {"labels", samples.labels}, {"xxh3", samples.checksums}};
+}
+
+PackedSamples read_samples(const Json& json) {
+  return {json.at("keys").get<std::vector<std::string>>(),
+          json.at("labels").get<std::vector<int64_t>>(),
+          json.at("xxh3").get<std::vector<uint64_t>>()};
+}
+
+bool consistent(const PackedSamples& samples, size_t classes) {
+  return samples.labels.size() == samples.keys.size() &&
+         samples.checksums.size() == samples.keys.size() &&
+         std::ranges::all_of(samples.labels, [classes](int64_t label) {
+           return label >= 0 && static_cast<size_t>(label) < classes;
+         });
+}
+
+bool consistent(const PackedIndex& index) {
+  constexpr int64_t kMaxSide = 65535;
+  const auto side = [](int64_t pixels) { return pixels > 0 && pixels <= kMaxSide; };
+  if (!side(index.height) || !side(index.width) || index.channels != 3) return false;
+  if (index.samples_per_shard == 0 || index.train.keys.empty()) return false;
+  const uint64_t shards = (index.samples() + index.samples_per_shard - 1) / index.samples_per_shard;
+  return index.shards.size() == shards && consistent(index.train, index.classes.size()) &&
+         consistent(index.test, index.classes.size());
+}
+
+PackedIndex read_index(const Json& json) {
+  PackedIndex index;
+  index.height = json.at("height");
+  index.width = json.at("width");
+  index.channels = json.at("channels");
+  index.source = json.at("source");
+  index.classes = json.at("classes").get<std::vector<std::string>>();
+  index.samples_per_shard = json.at("samples_per_shard");
+  index.shards = json.at("shards").get<std::vector<std::string>>();
+  index.train = read_samples(json.at("train"));
+  index.test = read_samples(json.at("test"));
+  return index;
+}
+
+}  // namespace
+
+uint64_t PackedIndex::shard_bytes(size_t shard) const {
+  const uint64_t first = shard * samples_per_shard;
+  return std::min(samples_per_shard, samples() - first) * sample_bytes();
+}
+
+uint64_t packed_checksum(Bytes pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
+
+std::string packed_json(const PackedIndex& index) {
+  const Json json = {{"format", kFormat},
+                     {"version", kVersion},
+                     {"height", index.height},
+                     {"width", index.width},
+                     {"channels", index.channels},
+                     {"source", index.source},
+                     {"classes", index.classes},
+                     {"samples_per_shard", index.samples_per_shard},
+                     {"shards", index.shards},
+                     {"train", samples_json(index.train)},
+                     {"test", samples_json(index.test)}};
+  return Json{{"checksum", digest(json.dump())}, {"index", json}}.dump();
+}
+
+PackedIndex parse_packed(Bytes text, const std::string& name) {
+  const auto refuse = [&](const std::string& why) {
+    return Error(ExitCode::data, fmt::format("dataset: {} {}: pack the data set anew with `stoker "
+                                             "dataset pack`",
+                                             name, why));
+  };
+  try {
+    const Json json = Json::parse(text.begin(), text.end());
+    const Json& inner = json.at("index");
+    if (inner.at("format") != kFormat) throw refuse("is no index of packed pixels");
+    if (inner.at("version") != kVersion) {
+      throw refuse(
+          fmt::format("is of version {}, where {} is read", inner.at("version").dump(), kVersion));
+    }
+    if (json.at("checksum") != digest(inner.dump())) throw refuse("is damaged (checksum)");
+    PackedIndex index = read_index(inner);
+    if (!consistent(index)) throw refuse("contradicts itself");
+    return index;
+  } catch (const Json::exception& error) {
+    throw refuse(std::string("is no index of packed pixels or is damaged (") + error.what() + ")");
+  }
+}
+
+}  // namespace stoker

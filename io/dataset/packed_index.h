@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/core/memory.h"
+#include "io/dataset/dataset.h"
+
+// The format of packed pixels, as `stoker dataset pack` writes it and the data set `packed` reads
+// it: objects of a tier below one folder.
+//
+//   shard-00000.pixels ...  the pixels of samples_per_shard samples one after another, without
+//                           gaps: training samples first, then test samples
+//   packed.json             written last: {"checksum": XXH3-128 of index.dump(), "index": {...}}
+
+namespace stoker {
+
+inline constexpr const char* kPackedIndex = "packed.json";
+
+struct PackedSamples {
+  std::vector<std::string> keys;
+  std::vector<int64_t> labels;
+  std::vector<uint64_t> checksums;  // packed_checksum() of the pixels
+};
+
+struct PackedIndex {
+  int64_t height = 0;  // of each sample: uint8, rows of interleaved RGB
+  int64_t width = 0;
+  int64_t channels = 3;
+  std::string source;  // what the pixels are of, for people
+  std::vector<std::string> classes;
+  uint64_t samples_per_shard = 0;
+  std::vector<std::string> shards;  // names in the folder
+  PackedSamples train;
+  PackedSamples test;
+
+  size_t sample_bytes() const { return static_cast<size_t>(height * width * channels); }
+  uint64_t samples() const { return train.keys.size() + test.keys.size(); }
+  // Of the shard with this number.
+  uint64_t shard_bytes(size_t shard) const;
+};
+
+// XXH3-64.
+uint64_t packed_checksum(Bytes pixels);
+
+std::string packed_json(const PackedIndex& index);
+// Throws Error(ExitCode::data): no such index, another version, damaged or contradicting itself.
+// `name` is for the message.
+PackedIndex parse_packed(Bytes text, const std::string& name);
+
+}  // namespace stoker

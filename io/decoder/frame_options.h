@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "io/decoder/options.h"
+
+namespace stoker {
+
+// What the loader leaves to the device: nothing; resizing (with the crop's edges, mirroring and
+// turning); or the decoding, too.
+enum class OnDevice { nothing, resize, decode };
+EnumNames<OnDevice> enum_names(OnDevice);
+
+// The options of decoders that can hand out frames (frame.h).
+struct FramedOptions : ImageOptions {
+  OnDevice on_device = OnDevice::nothing;
+  ByteSize frame{512u << 10};
+  template <class V>
+  void visit(V& v) {
+    ImageOptions::visit(v);
+    v("on_device", on_device,
+      "nothing; resize: the loader only decodes, the device resizes; decode: the device does both");
+    v("frame", frame, "place of a sample for on_device; a larger image is resized by the loader");
+  }
+  void check(const Section& section) const;
+  SampleSpec spec() const;
+};
+
+}  // namespace stoker

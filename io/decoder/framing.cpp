@@ -1,0 +1,106 @@
+#include "io/decoder/framing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stoker {
+namespace {
+
+// A wider filter has more taps than a device's table for them (frame_math.h).
+constexpr int64_t kMaxScale = 8;
+
+bool has_few_taps(ResizeMethod method, int64_t width, int64_t height, int64_t size) {
+  return method == ResizeMethod::bilinear || std::max(width, height) <= kMaxScale * size;
+}
+
+int32_t narrow(int64_t pixels) { return static_cast<int32_t>(pixels); }
+
+FrameHeader header_of(const SamplePlan& plan, int64_t width, int64_t height, int64_t reduction,
+                      ResizeMethod method) {
+  FrameHeader header;
+  header.image_width = narrow((width + reduction - 1) / reduction);
+  header.image_height = narrow((height + reduction - 1) / reduction);
+  header.crop_x = narrow(plan.crop.x);
+  header.crop_y = narrow(plan.crop.y);
+  header.crop_width = narrow(plan.crop.width);
+  header.crop_height = narrow(plan.crop.height);
+  header.reduction = static_cast<uint8_t>(reduction);
+  header.flip_x = plan.flip_x;
+  header.flip_y = plan.flip_y;
+  header.transpose = plan.transpose;
+  header.antialias = method == ResizeMethod::antialias;
+  header.offset = kFrameHeader;
+  return header;
+}
+
+}  // namespace
+
+Framing::Framing(const FramedOptions& options)
+    : options_(options), capacity_(options.spec().frame) {}
+
+bool Framing::take_encoded(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
+                           int64_t reduction, uint8_t* frame) const {
+  const bool possible =
+      options_.on_device == OnDevice::decode && header.process == JpegProcess::baseline &&
+      header.one_scan && (header.components == 1 || header.components == 3) && !header.adobe &&
+      has_few_taps(options_.resize, plan.crop.width, plan.crop.height, options_.size) &&
+      kFrameHeader + encoded.size() <= capacity_;
+  if (!possible || !count_jpeg_scans(encoded, header).complete) return false;
+  FrameHeader made = header_of(plan, header.width, header.height, reduction, options_.resize);
+  made.kind = FrameKind::jpeg;
+  made.bytes = static_cast<uint32_t>(encoded.size());
+  made.width = narrow(header.width);
+  made.height = narrow(header.height);
+  put_header(made, frame);
+  std::memcpy(frame + kFrameHeader, encoded.data(), encoded.size());
+  return true;
+}
+
+std::optional<FrameHeader> Framing::for_pixels(const SamplePlan& plan, int64_t width,
+                                               int64_t height, int64_t reduction) const {
+  FrameHeader header = header_of(plan, width, height, reduction, options_.resize);
+  const Rect& crop = plan.crop;
+  // Rounded outwards where the image was decoded at reduced scale.
+  header.x = narrow(crop.x / reduction);
+  header.y = narrow(crop.y / reduction);
+  const int64_t end_x = (crop.x + crop.width + reduction - 1) / reduction;
+  const int64_t end_y = (crop.y + crop.height + reduction - 1) / reduction;
+  header.width = narrow(std::min<int64_t>(end_x, header.image_width) - header.x);
+  header.height = narrow(std::min<int64_t>(end_y, header.image_height) - header.y);
+  const auto bytes = static_cast<size_t>(int64_t{header.width} * header.height * 3);
+  if (!has_few_taps(options_.resize, header.width, header.height, options_.size) ||
+      kFrameHeader + bytes + PixelView::kSlack > capacity_) {
+    return std::nullopt;
+  }
+  header.bytes = static_cast<uint32_t>(bytes);
+  return header;
+}
+
+FrameHeader Framing::for_sample() const {
+  const int64_t size = options_.size;
+  SamplePlan plan;
+  plan.crop = {0, 0, size, size};
+  FrameHeader header = header_of(plan, size, size, 1, options_.resize);
+  header.width = header.height = narrow(size);
+  header.bytes = static_cast<uint32_t>(size * size * 3);
+  return header;
+}
+
+bool Framing::is_whole(const FrameHeader& header) {
+  return header.width == header.image_width && header.height == header.image_height;
+}
+
+void Framing::put_header(const FrameHeader& header, uint8_t* frame) {
+  std::memcpy(frame, &header, sizeof header);
+}
+
+void Framing::fill(const FrameHeader& header, PixelRows& image, uint8_t* frame) {
+  put_header(header, frame);
+  const size_t row_bytes = static_cast<size_t>(header.width) * 3;
+  uint8_t* out = pixels_of(frame);
+  for (int64_t y = header.y; y < header.y + header.height; ++y, out += row_bytes) {
+    std::memcpy(out, image.row(y) + static_cast<size_t>(header.x) * 3, row_bytes);
+  }
+}
+
+}  // namespace stoker

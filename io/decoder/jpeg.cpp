@@ -1,0 +1,136 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "io/decoder/decoder.h"
+#include "io/decoder/frame_options.h"
+#include "io/decoder/framing.h"
+#include "io/decoder/jpeg/baseline_decoder.h"
+#include "io/decoder/jpeg_codec.h"
+#include "io/decoder/transform.h"
+
+namespace stoker {
+namespace {
+
+struct JpegOptions : FramedOptions {
+  bool scaled_decode = true;
+  template <class V>
+  void visit(V& v) {
+    FramedOptions::visit(v);
+    v("scaled_decode", scaled_decode,
+      "decode at 1/2, 1/4 or 1/8 where the sample still is no larger: faster, other pixels");
+  }
+};
+
+// The largest reduction of libjpeg's fast ones that leaves at least the sample's size.
+int64_t reduction_for(const Rect& crop, int64_t size) {
+  for (const int64_t reduction : {8, 4, 2}) {
+    if (crop.width >= size * reduction && crop.height >= size * reduction) return reduction;
+  }
+  return 1;
+}
+
+// The fast decoder where there is one and it vouches for the file, else libjpeg-turbo.
+class Session final : public DecoderSession {
+ public:
+  Session(const JpegOptions& options, std::unique_ptr<BaselineDecoder> fast)
+      : options_(options), transform_(options), framing_(options), fast_(std::move(fast)) {}
+
+  void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
+    options_.limits.check_bytes(encoded.size());
+    const JpegHeader header = read_jpeg_header(encoded, &segments_);
+    check_decodable(header);
+    const SamplePlan plan = transform_.plan(mode, header.width, header.height, header.orientation);
+    if (!header.one_scan) options_.limits.check_scans(count_jpeg_scans(encoded, header).count);
+    if (framing_.wanted()) return frame(encoded, header, plan, out);
+    sample(encoded, header, plan, out);
+  }
+
+ private:
+  int64_t reduction(const SamplePlan& plan) const {
+    return options_.scaled_decode ? reduction_for(plan.crop, options_.size) : 1;
+  }
+
+  void frame(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, uint8_t* out) {
+    if (framing_.take_encoded(encoded, header, plan, reduction(plan), out)) return;
+    const auto made = framing_.for_pixels(plan, header.width, header.height, reduction(plan));
+    if (!made) {
+      sample(encoded, header, plan, Framing::pixels_of(out));
+      return Framing::put_header(framing_.for_sample(), out);
+    }
+    if (fast_ == nullptr && Framing::is_whole(*made)) {
+      codec_.decode(encoded, header, made->image_width, made->image_height,
+                    Framing::pixels_of(out));
+      return Framing::put_header(*made, out);
+    }
+    with_rows(encoded, header, plan, [&](PixelRows& rows) { Framing::fill(*made, rows, out); });
+  }
+
+  void sample(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, uint8_t* out) {
+    if (fast_ == nullptr && transform_.is_copy(plan, header.width, header.height)) {
+      codec_.decode(encoded, header, header.width, header.height, out);
+      return transform_.finish(plan, out);
+    }
+    with_rows(encoded, header, plan,
+              [&](PixelRows& rows) { transform_.apply(plan, rows, reduction(plan), out); });
+  }
+
+  // Calls `use` with the image at 1/reduction, of which what the plan crops is there.
+  template <class Use>
+  void with_rows(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, const Use& use) {
+    const int64_t divisor = reduction(plan);
+    if (fast_ != nullptr && divisor == 1) {
+      PixelRows* rows = fast_->decode(encoded, header, segments_, plan.crop);
+      if (rows != nullptr) return use(*rows);
+    }
+    const int64_t width = (header.width + divisor - 1) / divisor;
+    const int64_t height = (header.height + divisor - 1) / divisor;
+    uint8_t* rgb = rgb_.resize(static_cast<size_t>(width * height * 3) + PixelView::kSlack);
+    codec_.decode(encoded, header, width, height, rgb);
+    ViewRows rows({rgb, width, height});
+    use(rows);
+  }
+
+  const JpegOptions& options_;
+  Transform transform_;
+  const Framing framing_;
+  std::unique_ptr<BaselineDecoder> fast_;
+  JpegCodec codec_;
+  std::vector<JpegSegment> segments_;
+  Buffer rgb_;
+};
+
+// libjpeg-turbo for all that it knows.
+class TurboJpeg final : public Decoder {
+ public:
+  using Options = JpegOptions;
+  TurboJpeg(Options options, const Inputs&) : options_(std::move(options)) {}
+  SampleSpec spec() const override { return options_.spec(); }
+  std::unique_ptr<DecoderSession> open() const override {
+    return std::make_unique<Session>(options_, nullptr);
+  }
+
+ private:
+  const Options options_;
+};
+
+// The same pixels and the same verdicts from a decoder of our own, for the files that nearly all
+// are, and from libjpeg-turbo for the others.
+class Jpeg final : public Decoder {
+ public:
+  using Options = JpegOptions;
+  Jpeg(Options options, const Inputs&) : options_(std::move(options)) {}
+  SampleSpec spec() const override { return options_.spec(); }
+  std::unique_ptr<DecoderSession> open() const override {
+    return std::make_unique<Session>(options_, BaselineDecoder::create());
+  }
+
+ private:
+  const Options options_;
+};
+
+STOKER_REGISTER(Decoder, "jpeg", Jpeg);
+STOKER_REGISTER(Decoder, "turbojpeg", TurboJpeg);
+
+}  // namespace
+}  // namespace stoker

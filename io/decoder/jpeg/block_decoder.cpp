@@ -1,0 +1,159 @@
+#include "io/decoder/jpeg/block_decoder.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "io/decoder/jpeg/frame.h"
+
+namespace stoker {
+namespace {
+
+constexpr uint64_t kBlockBytes = 64 * sizeof(int16_t);
+static_assert(BlockTables::kEnd == kBlockBytes);
+
+// A refill covers the look-ups until the next one.
+constexpr int kLookups = 5;
+static_assert(kLookups * BlockTables::kBits <= BitReader::kRefilled);
+
+// Compilers prefer a jump here, which is mispredicted for nearly every block.
+STOKER_AVX2_INLINE void start_next_block_at_end(uint32_t entry, const uint32_t* next_table,
+                                                const uint32_t*& table, uint64_t& position) {
+  asm("testb %b[entry], %b[entry]\n\t"
+      "cmovsq %[next_table], %[table]\n\t"
+      "cmovsq %[zero], %[position]"
+      : [table] "+r"(table), [position] "+r"(position)
+      : [entry] "q"(entry), [next_table] "rm"(next_table), [zero] "r"(uint64_t{0})
+      : "cc");
+}
+
+STOKER_AVX2_INLINE void clear(int16_t* block) {
+  auto* const vectors = reinterpret_cast<__m256i*>(block);
+  for (int i = 0; i < 4; ++i) _mm256_store_si256(vectors + i, _mm256_setzero_si256());
+  asm("" ::: "memory");  // no memset, which is slower for so little
+}
+
+STOKER_AVX2_INLINE int take_value(BitReader& bits, uint32_t size) {
+  if (size == 0) return 0;
+  const auto value = static_cast<uint32_t>(bits.peek(static_cast<int>(size)));
+  bits.skip(size);
+  return extend(value, static_cast<int>(size));
+}
+
+}  // namespace
+
+struct BlockDecoder::State {
+  BitReader bits;
+  const uint32_t* table;
+  uint32_t entry;
+  int16_t* block;
+  uint64_t position;  // of the last coefficient
+};
+
+BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow << 21); }
+
+void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
+  batch_.steps[i].tables = &tables;
+  batch_.steps[i].dc = tables.dc.data();
+  batch_.steps[i].ac = tables.ac.data();
+}
+
+STOKER_AVX2 bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
+  for (size_t i = 0; i < blocks; ++i) clear(batch_.blocks[i].values);
+  const uint32_t* const after = batch_.steps[blocks].dc;
+  batch_.steps[blocks].dc = stop_.data();
+
+  const uint8_t* const order = kNaturalOrder.data();
+  State state{bits, batch_.steps[0].dc, 0, batch_.blocks[0].values, 0};
+  bool good = true;
+  do {
+    BitReader reader = state.bits;
+    const uint32_t* table = state.table;
+    int16_t* block = state.block;
+    uint64_t position = state.position, next = 0;
+    uint32_t entry = 0;
+    for (;;) {
+      reader.refill();
+#pragma GCC unroll 8
+      for (int i = 0; i < kLookups; ++i) {
+        entry = table[reader.peek(BlockTables::kBits)];
+        reader.skip(entry);
+        const uint64_t first = position + BlockTables::advance(entry);
+        next = first + BlockTables::second_advance(entry);
+        block[order[next]] = static_cast<int16_t>(BlockTables::second_value(entry));
+        block[order[first]] = static_cast<int16_t>(BlockTables::value(entry));
+        if (next >= 63) [[unlikely]] {
+          break;
+        }
+        Step& step = step_of(block);
+        step.last = next;
+        table = step.ac;
+        position = next;
+        start_next_block_at_end(entry, (&step)[1].dc, table, position);
+        block += (entry & BlockTables::kEnd) / sizeof(int16_t);
+      }
+      if (next < 63) [[likely]] {
+        continue;
+      }
+      // Most of what is slow: the table knows the code, but the value is too long for it.
+      const uint64_t first = position + BlockTables::advance(entry);
+      if (!BlockTables::is_known_code(entry) || first >= 63) break;
+      reader.refill();
+      reader.skip(BlockTables::known_code(entry));
+      block[order[first]] =
+          static_cast<int16_t>(take_value(reader, BlockTables::known_size(entry)));
+      table = step_of(block).ac;
+      step_of(block).last = first;
+      position = first;
+    }
+    state = {reader, table, entry, block, position};
+    if (table == stop_.data()) break;
+    good = continue_slowly(state);
+  } while (good);
+  bits = state.bits;
+  batch_.steps[blocks].dc = after;
+  return good;
+}
+
+// Decodes what the table did not: state.entry was found at state.position and is used up.
+STOKER_AVX2 bool BlockDecoder::continue_slowly(State& state) {
+  BitReader& bits = state.bits;
+  Step& step = step_of(state.block);
+  const auto end_block = [&](uint64_t last) {
+    step.last = last;
+    state.position = 0;
+    state.block += 64;
+    state.table = (&step)[1].dc;
+    return true;
+  };
+  const uint32_t entry = state.entry;
+  const uint64_t first = state.position + BlockTables::advance(entry);
+  if (first + BlockTables::second_advance(entry) == 63 && (entry & BlockTables::kEnd) == 0 &&
+      !BlockTables::is_slow(entry)) {
+    return end_block(63);
+  }
+  // Else the entry was slow; or the block was full after the first of two symbols, and the second
+  // belongs to the next block.
+  bits.rewind(entry & 63);
+  bits.refill();
+  const bool dc = state.table == step.dc;
+  const HuffmanCode& code = dc ? step.tables->dc_code : step.tables->ac_code;
+  const HuffmanSymbol found = code.find(static_cast<uint32_t>(bits.peek(16)));
+  bits.skip(found.bits);
+  const uint32_t size = dc ? found.symbol : found.symbol & 15;
+  const uint32_t run = dc ? 0 : found.symbol >> 4;
+  if (found.bits == 0 || size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
+  if (!dc && size == 0 && run != 15) return run == 0 && end_block(state.position);
+  const uint64_t position = dc ? 0 : state.position + run + 1;
+  if (position > 63) return false;
+  state.block[kNaturalOrder[position]] = static_cast<int16_t>(take_value(bits, size));
+  if (position == 63) return end_block(63);
+  state.position = position;
+  state.table = step.ac;
+  step.last = position;
+  return true;
+}
+
+}  // namespace stoker
+
+#endif

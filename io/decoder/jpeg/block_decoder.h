@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "io/decoder/jpeg/bit_reader.h"
+#include "io/decoder/jpeg/huffman.h"
+
+namespace stoker {
+
+// Entropy decoding of a few blocks at a time, without a branch that depends on the data: whether a
+// block ends with a look-up selects the next table, block and position, and is not jumped on. What
+// is left are the symbols that a table does not cover. One thread at a time.
+class BlockDecoder {
+ public:
+  static constexpr size_t kMaxBlocks = 24;
+  // One look at the position before each batch is enough, if so many bytes may be read behind it:
+  // a symbol takes at most 16 bits and its value 11.
+  static constexpr size_t kMaxBytes = kMaxBlocks * 64 * 27 / 8 + 16;
+
+  BlockDecoder();
+  // The tables of block `i` of every batch.
+  void set_tables(size_t i, const BlockTables& tables);
+
+  // Decodes so many blocks. False: there is something in them that an encoder does not make.
+  bool decode(BitReader& bits, size_t blocks);
+
+  // Of the batch: 64 values in natural order, the first one being a difference; aligned to 64
+  // bytes.
+  int16_t* values(size_t i) { return batch_.blocks[i].values; }
+  // No position (in the scan's order) behind it holds anything but 0.
+  int last(size_t i) const { return static_cast<int>(batch_.steps[i].last); }
+
+ private:
+  struct alignas(64) Block {
+    int16_t values[64];
+  };
+  // As far apart as blocks, so that a step is found from its block.
+  struct alignas(sizeof(Block)) Step {
+    const BlockTables* tables = nullptr;
+    const uint32_t* dc = nullptr;
+    const uint32_t* ac = nullptr;
+    uint64_t last = 0;
+  };
+  // The block behind the last one takes what is stored behind a block's end.
+  struct Batch {
+    std::array<Block, kMaxBlocks + 1> blocks;
+    std::array<Step, kMaxBlocks + 1> steps;
+  };
+  struct State;
+  bool continue_slowly(State& state);
+  static Step& step_of(int16_t* block) {
+    return *reinterpret_cast<Step*>(reinterpret_cast<char*>(block) + offsetof(Batch, steps));
+  }
+
+  Batch batch_;
+  BlockTables::Entries stop_;  // nothing but slow entries
+};
+
+}  // namespace stoker

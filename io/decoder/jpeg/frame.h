@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "io/decoder/jpeg/planes.h"
+#include "io/decoder/jpeg_header.h"
+
+namespace stoker {
+
+// The order in which a scan stores the coefficients of a block (T.81, figure A.6): index in rows of
+// eight. What follows the 64 is for positions that only damaged data reach: they lie behind the
+// block.
+extern const std::array<uint8_t, 192> kNaturalOrder;
+
+// What the header of a file says, as the fast decoder wants it. A view of the file.
+struct JpegFrame {
+  struct Component {
+    size_t quantisation = 0;  // index of the table
+    size_t dc_table = 0;
+    size_t ac_table = 0;
+  };
+  ChromaSampling sampling = ChromaSampling::gray;
+  int64_t width = 0;
+  int64_t height = 0;
+  size_t components = 0;
+  size_t restart_interval = 0;  // MCUs; 0: none
+  std::array<Component, 3> component;
+  // In natural order; of the tables that no component names the contents are unspecified.
+  alignas(64) std::array<std::array<int16_t, 64>, 4> quantisation;
+  // Definitions of T.81, B.2.4.2: 16 counts, then the symbols. Empty: not defined.
+  std::array<Bytes, 4> dc_tables;
+  std::array<Bytes, 4> ac_tables;
+
+  // Reads the segments of one file. False: something here is unusual or wrong, and the fast decoder
+  // does not vouch for it; the contents are unspecified then.
+  bool assign(const JpegHeader& header, std::span<const JpegSegment> segments);
+};
+
+// Of the luma component, in samples; those of chroma are 8 x 8.
+struct McuSize {
+  size_t width = 8;
+  size_t height = 8;
+};
+McuSize mcu_size(ChromaSampling sampling);
+
+// The image in MCUs.
+struct McuGrid {
+  size_t columns = 0;
+  size_t rows = 0;
+};
+McuGrid mcu_grid(const JpegFrame& frame);
+
+}  // namespace stoker

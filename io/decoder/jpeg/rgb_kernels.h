@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "io/decoder/jpeg/planes.h"
+
+namespace stoker {
+
+// The inner loops of RgbRows, for processors with AVX2. Pure functions over groups of 32 pixels;
+// they read and write whole groups.
+constexpr size_t kGroupPixels = 32;
+constexpr size_t kGroupValues = 4 * kGroupPixels;  // 16-bit values of a chroma line per group
+
+struct ChromaRow {
+  const uint8_t* cb;
+  const uint8_t* cr;
+  size_t width;  // samples that count; the last one is repeated
+};
+
+// A chroma line: a row of samples filtered horizontally, as pairs (Cb, Cr) in the order in which
+// they are converted, in two forms. `far` is a quarter of the weight, `near` three quarters with
+// what rounds and centres the sum: near + far is 16 times (sample - 128), and a fraction. `line`
+// points to group 0 and is aligned to 64 bytes.
+void filter_chroma(ChromaSampling sampling, const ChromaRow& row, size_t first_group,
+                   size_t end_group, int16_t* line);
+
+// Adds the near form of one line and the far form of the other, or of the same.
+void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int16_t* far, size_t first_group,
+                size_t end_group, uint8_t* rgb);
+
+void gray_to_rgb(const uint8_t* luma, size_t first_group, size_t end_group, uint8_t* rgb);
+
+}  // namespace stoker

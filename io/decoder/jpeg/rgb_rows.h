@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "io/core/memory.h"
+#include "io/decoder/jpeg/planes.h"
+#include "io/decoder/pixel_rows.h"
+
+namespace stoker {
+
+// Rows of a decoded JPEG image in RGB, upsampled and converted one at a time: byte for byte what
+// libjpeg-turbo makes (triangle filter, JCS_RGB). Only columns [first_column, first_column +
+// columns) are made; their neighbours' samples must be in the planes. Rows may be skipped.
+//
+// Only for processors with AVX2, and images at least 16 pixels wide. Borrows the planes and
+// `scratch`, which it resizes to a few rows. One byte before each chroma plane and kPlaneSlack
+// bytes behind each plane's last row must be readable (any value).
+class RgbRows final : public PixelRows {
+ public:
+  static constexpr size_t kPlaneSlack = 32;
+
+  RgbRows(const JpegPlanes& planes, int64_t first_column, int64_t columns, Buffer& scratch);
+  const uint8_t* row(int64_t y) override;
+
+ private:
+  struct ChromaLine {
+    int16_t* values = nullptr;
+    int64_t row = -1;  // of the planes; -1: none yet
+  };
+  const int16_t* chroma_line(int64_t row);
+
+  const JpegPlanes& planes_;
+  size_t first_group_;  // of 32 pixels
+  size_t end_group_;
+  ChromaLine lines_[2];  // row r in r % 2
+  uint8_t* rgb_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/core/memory.h"
+
+namespace stoker {
+
+// The entropy-coded data of one scan without the bytes that only keep them apart from markers
+// (T.81, B.1.1.5). One thread at a time; the memory is used again. Needs AVX2.
+class ScanBytes {
+ public:
+  // So many zeros follow the last segment: a decoder may run on before it looks where it is.
+  static constexpr size_t kSlack = 5632;
+  // And so many bytes of any value before it.
+  static constexpr size_t kFront = 8;
+
+  // `rest`: the file from the scan's first byte. False: the scan does not go on to an end-of-image
+  // marker with nothing but restart markers in their order between (`restarts` says whether such
+  // are allowed).
+  bool assign(Bytes rest, bool restarts);
+  const uint8_t* data() const { return buffer_.data() + kFront; }
+  // Where each segment between restart markers ends; the last one is the scan's end.
+  std::span<const size_t> ends() const { return ends_; }
+
+ private:
+  Buffer buffer_;
+  std::vector<size_t> ends_;
+};
+
+}  // namespace stoker

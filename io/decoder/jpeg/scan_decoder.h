@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "io/decoder/jpeg/bit_reader.h"
+#include "io/decoder/jpeg/block_decoder.h"
+#include "io/decoder/jpeg/frame.h"
+#include "io/decoder/jpeg/huffman.h"
+#include "io/decoder/jpeg/inverse_dct.h"
+#include "io/decoder/jpeg/planes.h"
+#include "io/decoder/jpeg/scan_bytes.h"
+
+namespace stoker {
+
+// Part of an image in MCUs: [left, right) x [top, bottom).
+struct McuRect {
+  size_t left = 0;
+  size_t right = 0;
+  size_t top = 0;
+  size_t bottom = 0;
+};
+
+// Entropy-coded data -> samples, one MCU after the other, so that coefficients never leave the
+// cache. One thread at a time; keeps the tables of the last image. Needs AVX2 and BMI2.
+class ScanDecoder {
+ public:
+  explicit ScanDecoder(const InverseDcts& inverse_dcts) : inverse_dcts_(inverse_dcts) {}
+
+  // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind its last
+  // row; where that is the image's last, the scan must end there as well. False: what was decoded
+  // is not a scan as an encoder makes it, and the planes' contents are unspecified.
+  bool decode(const JpegFrame& frame, const ScanBytes& scan, const McuRect& needed,
+              const JpegPlanes& planes);
+
+ private:
+  static constexpr size_t kMaxBlocks = 6;  // of an MCU
+
+  // One block of an MCU: what decodes it and where it goes.
+  struct BlockPlace {
+    const BlockTables* tables = nullptr;
+    const int16_t* quantisation = nullptr;
+    size_t component = 0;
+    McuSize mcu;   // of this component
+    size_t x = 0;  // in the MCU, samples
+    size_t y = 0;
+  };
+
+  bool assign_tables(const JpegFrame& frame);
+  // The next MCUs; their coefficients stay in decoder_.
+  bool decode_mcus(size_t count);
+  // The samples of the MCU whose blocks start at `i`.
+  void store(size_t i, size_t x, size_t y, const JpegPlanes& planes);
+
+  // Not a bit too many was read in this segment.
+  bool within_segment() const { return bits_.used(scan_->data()) <= segment_bits(); }
+  // And all but the padding of its last byte.
+  bool at_segment_end() const {
+    return within_segment() && segment_bits() - bits_.used(scan_->data()) < 8;
+  }
+  bool in_last_segment() const { return segment_ + 1 == scan_->ends().size(); }
+  bool next_segment();
+  uint64_t segment_bits() const { return uint64_t{scan_->ends()[segment_]} * 8; }
+
+  const InverseDcts inverse_dcts_;
+  std::array<BlockTables, 3> tables_;
+  std::array<BlockPlace, kMaxBlocks> blocks_;
+  size_t block_count_ = 0;  // of an MCU
+  BlockDecoder decoder_;
+  const ScanBytes* scan_ = nullptr;
+  BitReader bits_;
+  size_t segment_ = 0;
+  std::array<int, 3> predictions_{};
+};
+
+}  // namespace stoker

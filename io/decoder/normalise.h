@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace stoker {
+
+// ImageNet's mean and deviation of R, G and B in levels of 0 to 255, which torchvision's weights
+// expect: value = (level - mean) * scale, each operation rounded to float. That is what LibTorch
+// computes from uint8 batches, so that both ways to normalise give the same bits.
+constexpr double kMean[3] = {123.675, 116.28, 103.53};
+constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
+
+inline float normalised(uint8_t level, int channel) {
+  return (static_cast<float>(level) - static_cast<float>(kMean[channel])) *
+         static_cast<float>(kScale[channel]);
+}
+
+}  // namespace stoker

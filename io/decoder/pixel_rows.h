@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stoker {
+
+// Rows of interleaved 8-bit RGB. 16 bytes behind the last pixel must be readable (any value): the
+// vector code loads more than it uses.
+struct PixelView {
+  static constexpr size_t kSlack = 16;
+  const uint8_t* data = nullptr;
+  int64_t width = 0;
+  int64_t height = 0;
+  size_t stride() const { return static_cast<size_t>(width) * 3; }
+};
+
+// An image whose rows may be made only when they are asked for, so that it need not lie in memory
+// as a whole. One thread at a time.
+class PixelRows {
+ public:
+  PixelRows(int64_t width, int64_t height) : width_(width), height_(height) {}
+  virtual ~PixelRows() = default;
+  int64_t width() const { return width_; }
+  int64_t height() const { return height_; }
+  // Pixel 0 of row `y`, as a row of PixelView, valid until the next call. Asked for in ascending
+  // order; columns that the caller said it would not use (the resizer: those outside of the crop)
+  // may hold anything, and need not be memory, but for the slack behind those it uses.
+  virtual const uint8_t* row(int64_t y) = 0;
+
+ private:
+  int64_t width_;
+  int64_t height_;
+};
+
+// An image that does lie in memory.
+class ViewRows final : public PixelRows {
+ public:
+  explicit ViewRows(const PixelView& view) : PixelRows(view.width, view.height), view_(view) {}
+  const uint8_t* row(int64_t y) override {
+    return view_.data + static_cast<size_t>(y) * view_.stride();
+  }
+
+ private:
+  PixelView view_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,70 @@
+#include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <string>
+
+#include "io/core/error.h"
+#include "io/device/cuda/kernels.h"
+#include "io/device/input_transform.h"
+
+namespace stoker {
+namespace {
+
+ValueType value_type(torch::ScalarType type) {
+  switch (type) {
+    case torch::kFloat32:
+      return ValueType::fp32;
+    case torch::kBFloat16:
+      return ValueType::bf16;
+    case torch::kFloat16:
+      return ValueType::fp16;
+    default:
+      throw Error(ExitCode::bug,
+                  std::string("cuda_kernels: no values of type ") + c10::toString(type));
+  }
+}
+
+// One kernel from what was copied to what the model takes, on the stream of the step.
+class CudaKernels final : public InputTransform {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  CudaKernels(Options, const Inputs& inputs)
+      : inputs_(inputs), type_(value_type(inputs.type)), guard_(inputs.device.type()) {}
+
+  torch::Tensor operator()(const DeviceBatch& batch) const override {
+    const c10::DeviceGuard on_device(inputs_.device);
+    const SampleSpec& spec = inputs_.spec;
+    const int64_t count = spec.frame != 0 ? batch.host.size : batch.images.size(0);
+    const auto format =
+        inputs_.channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+    torch::Tensor values =
+        at::empty({count, 3, spec.height, spec.width},
+                  torch::TensorOptions(inputs_.type).device(inputs_.device), format);
+    const ValueBatch out{values.mutable_data_ptr(), type_, inputs_.channels_last};
+    const torch::Tensor images = batch.images.contiguous();
+    const auto* bytes = images.const_data_ptr<uint8_t>();
+    void* stream = guard_.getStream(inputs_.device).native_handle();
+    const char* problem =
+        spec.frame != 0 ? launch_resize(bytes, count, spec.height, out, stream)
+                        : launch_normalise(bytes, count, spec.height * spec.width, out, stream);
+    if (problem == nullptr) return values;
+    throw Error(ExitCode::device,
+                std::string("device: cuda: a kernel of stoker_cuda.so could not be "
+                            "launched: ") +
+                    problem);
+  }
+
+ private:
+  const Inputs inputs_;
+  const ValueType type_;
+  const c10::impl::VirtualGuardImpl guard_;
+};
+
+STOKER_REGISTER(InputTransform, "cuda_kernels", CudaKernels);
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+// The launches of kernels.cu, without LibTorch. They are queued on a stream (cudaStream_t),
+// allocate nothing and wait for nothing. Null: launched; else what CUDA says.
+
+namespace stoker {
+
+enum class ValueType { fp32, bf16, fp16 };
+
+// A batch of normalised values: [N, 3, height, width], or the channels last in memory.
+struct ValueBatch {
+  void* data = nullptr;
+  ValueType type = ValueType::fp32;
+  bool channels_last = false;
+};
+
+// images x pixels interleaved RGB pixels.
+const char* launch_normalise(const uint8_t* rgb, int64_t images, int64_t pixels,
+                             const ValueBatch& out, void* stream);
+
+// `frames`: `images` headers one after another, whose offsets lead to the pixels (frame.h, kind
+// pixels).
+const char* launch_resize(const uint8_t* frames, int64_t images, int64_t size,
+                          const ValueBatch& out, void* stream);
+
+}  // namespace stoker

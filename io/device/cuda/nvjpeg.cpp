@@ -1,0 +1,160 @@
+#include <c10/core/Event.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/device/cuda/nvjpeg_library.h"
+#include "io/device/frame_decoder.h"
+
+namespace stoker {
+namespace {
+
+using namespace nvjpeg_abi;
+
+void check(Status status, const char* what) {
+  if (status == kSuccess) return;
+  throw Error(ExitCode::device, std::string("device: nvJPEG: ") + what + " failed (status " +
+                                    std::to_string(status) + "); set decoder.on_device=resize");
+}
+
+template <class T>
+using Owned = std::unique_ptr<T, Status (*)(T*)>;
+
+// One backend with two states that take turns, so that the batch before this one may still be
+// decoded from the first while the second is filled.
+class Backend {
+ public:
+  Backend(const NvjpegLibrary& library, Owned<Handle> handle)
+      : library_(library),
+        handle_(std::move(handle)),
+        stream_(nullptr, library.stream_destroy),
+        params_(nullptr, library.params_destroy) {
+    Stream* stream = nullptr;
+    check(library_.stream_create(handle_.get(), &stream), "making a parser");
+    stream_.reset(stream);
+    Params* params = nullptr;
+    check(library_.params_create(handle_.get(), &params), "making its parameters");
+    params_.reset(params);
+    check(library_.set_output_format(params_.get(), kOutputRgbi), "asking for RGB");
+    for (int i = 0; i < 2; ++i) {
+      State* state = nullptr;
+      check(library_.state_create(handle_.get(), &state), "making a state");
+      turns_.push_back(
+          {Owned<State>(state, library_.state_destroy), c10::Event(c10::DeviceType::CUDA), false});
+    }
+  }
+  ~Backend() {
+    for (Turn& turn : turns_) wait(turn);
+  }
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  bool supports(Bytes file) {
+    int unsupported = 1;
+    return library_.parse_header(handle_.get(), file.data(), file.size(), stream_.get()) ==
+               kSuccess &&
+           library_.supported(handle_.get(), stream_.get(), params_.get(), &unsupported) ==
+               kSuccess &&
+           unsupported == 0;
+  }
+
+  // False: the library refused the batch.
+  bool decode(const std::vector<const EncodedImage*>& images, const c10::Stream& stream) {
+    if (images.empty()) return true;
+    Turn& turn = turns_[next_++ % turns_.size()];
+    wait(turn);
+    std::vector<const unsigned char*> data;
+    std::vector<size_t> lengths;
+    std::vector<Image> destinations;
+    for (const EncodedImage* image : images) {
+      data.push_back(image->file.data());
+      lengths.push_back(image->file.size());
+      destinations.push_back({{image->to}, {static_cast<size_t>(image->width) * 3}});
+    }
+    const auto count = static_cast<int>(images.size());
+    if (library_.batch_initialize(handle_.get(), turn.state.get(), count, 1, kOutputRgbi) !=
+        kSuccess) {
+      return false;
+    }
+    const Status status =
+        library_.decode_batched(handle_.get(), turn.state.get(), data.data(), lengths.data(),
+                                destinations.data(), stream.native_handle());
+    turn.done.record(stream);
+    turn.used = true;
+    return status == kSuccess;
+  }
+
+ private:
+  struct Turn {
+    Owned<State> state;
+    c10::Event done;
+    bool used;
+  };
+  static void wait(Turn& turn) {
+    if (std::exchange(turn.used, false)) turn.done.synchronize();
+  }
+
+  const NvjpegLibrary& library_;
+  const Owned<Handle> handle_;
+  Owned<Stream> stream_;
+  Owned<Params> params_;
+  std::vector<Turn> turns_;
+  size_t next_ = 0;
+};
+
+// The decoding engines of the GPU where it has them, its cores for what they refuse.
+class Nvjpeg final : public FrameDecoder {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  Nvjpeg(Options, const Inputs&) : library_(NvjpegLibrary::load()) {
+    engines_ = open(kBackendHardware);
+    cores_ = open(kBackendGpuHybrid);
+    if (!cores_)
+      throw Error(ExitCode::device,
+                  "device: nvJPEG does not work on this GPU; set decoder.on_device=resize");
+  }
+
+  void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
+              std::span<bool> refused) override {
+    std::vector<const EncodedImage*> for_engines, for_cores;
+    for (size_t i = 0; i < images.size(); ++i) {
+      if (engines_ && engines_->supports(images[i].file)) {
+        for_engines.push_back(&images[i]);
+      } else if (cores_->supports(images[i].file)) {
+        for_cores.push_back(&images[i]);
+      } else {
+        refused[i] = true;
+      }
+    }
+    const auto refuse = [&](const std::vector<const EncodedImage*>& group) {
+      for (const EncodedImage* image : group)
+        refused[static_cast<size_t>(image - images.data())] = true;
+    };
+    if (engines_ && !engines_->decode(for_engines, stream)) refuse(for_engines);
+    if (!cores_->decode(for_cores, stream)) refuse(for_cores);
+  }
+
+ private:
+  // Null: this GPU has no such thing.
+  std::unique_ptr<Backend> open(int backend) const {
+    Handle* handle = nullptr;
+    if (library_.create(backend, nullptr, nullptr, 0, &handle) != kSuccess) return nullptr;
+    return std::make_unique<Backend>(library_, Owned<Handle>(handle, library_.destroy));
+  }
+
+  const NvjpegLibrary library_;
+  std::unique_ptr<Backend> engines_;
+  std::unique_ptr<Backend> cores_;
+};
+
+STOKER_REGISTER(FrameDecoder, "nvjpeg", Nvjpeg);
+
+}  // namespace
+}  // namespace stoker

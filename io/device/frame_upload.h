@@ -1,0 +1,49 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "io/core/batch.h"
+#include "io/core/error.h"
+#include "io/decoder/decoder.h"
+#include "io/device/frame_decoder.h"
+
+namespace stoker {
+
+// Brings batches of frames to a device with streams: only what is used of each, and encoded ones
+// decoded by the device on the way. The thread that copies.
+//
+// What is on the device then: one tensor of bytes that starts with the headers, 64 bytes each;
+// their offsets lead to the pixels behind them. All are of kind pixels.
+class FrameUpload {
+ public:
+  // `make_decoder`: asked once, when the first encoded frame comes.
+  FrameUpload(torch::Device device, std::function<HostMemory(size_t)> allocate,
+              std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
+
+  struct Started {
+    torch::Tensor frames;
+    std::vector<HostMemory> keep;  // with the batch's own slot, until the stream has got there
+  };
+  // Queues everything on `stream`, which is the current one. Error(ExitCode::data): an encoded
+  // frame is damaged.
+  Started start(const Batch& batch, const SampleSpec& spec, const c10::Stream& stream);
+
+ private:
+  void decode(const Batch& batch, const std::vector<int64_t>& encoded, const SampleSpec& spec,
+              const c10::Stream& stream, Started& started);
+
+  const torch::Device device_;
+  const std::function<HostMemory(size_t)> allocate_;
+  const std::function<std::unique_ptr<FrameDecoder>()> make_decoder_;
+  std::unique_ptr<FrameDecoder> decoder_;
+};
+
+// For an encoded frame that turns out to be damaged only on the device: it names the place, as the
+// file's name is not known any more.
+Error damaged_frame(const Batch& batch, int64_t place, const BadSample& bad);
+
+}  // namespace stoker

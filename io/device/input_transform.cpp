@@ -1,0 +1,155 @@
+#include "io/device/input_transform.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/decoder/frame_reader.h"
+#include "io/decoder/normalise.h"
+#include "io/device/frame_upload.h"
+#include "io/device/normalise_pixels.h"
+
+namespace stoker {
+namespace {
+
+using Inputs = InputTransform::Inputs;
+
+torch::MemoryFormat format(const Inputs& inputs) {
+  return inputs.channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+}
+
+// What the decoder has normalised.
+class Ready final : public InputTransform {
+ public:
+  explicit Ready(const Inputs& inputs) : inputs_(inputs) {}
+  torch::Tensor operator()(const DeviceBatch& batch) const override {
+    return batch.images.to(inputs_.type).contiguous(format(inputs_));
+  }
+
+ private:
+  const Inputs inputs_;
+};
+
+// LibTorch's operators, on any device: three passes.
+class Operators final : public InputTransform {
+ public:
+  explicit Operators(const Inputs& inputs) : inputs_(inputs) {
+    const auto options = torch::TensorOptions(torch::kFloat32).device(inputs.device);
+    mean_ = at::tensor(at::ArrayRef<double>(kMean), options).view({1, 3, 1, 1});
+    scale_ = at::tensor(at::ArrayRef<double>(kScale), options).view({1, 3, 1, 1});
+  }
+
+  torch::Tensor operator()(const DeviceBatch& batch) const override {
+    return batch.images.permute({0, 3, 1, 2})
+        .to(mean_.options(), false, true, format(inputs_))
+        .sub_(mean_)
+        .mul_(scale_)
+        .to(inputs_.type);
+  }
+
+ private:
+  const Inputs inputs_;
+  torch::Tensor mean_;
+  torch::Tensor scale_;
+};
+
+// Frame readers and samples between resizing and normalisation, one per thread at work. Any thread.
+class Benches {
+ public:
+  struct Bench {
+    FrameReader reader;
+    Buffer sample;
+  };
+  std::unique_ptr<Bench> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Bench>();
+    std::unique_ptr<Bench> bench = std::move(idle_.back());
+    idle_.pop_back();
+    return bench;
+  }
+  void give_back(std::unique_ptr<Bench> bench) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(bench));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Bench>> idle_;
+};
+
+// Images side by side on LibTorch's threads, each in one pass while its pixels are in the cache.
+class OnCpu final : public InputTransform {
+ public:
+  explicit OnCpu(const Inputs& inputs) : inputs_(inputs) {}
+
+  torch::Tensor operator()(const DeviceBatch& batch) const override {
+    return inputs_.type == torch::kBFloat16 ? make<Bf16>(batch) : make<float>(batch);
+  }
+
+ private:
+  template <class T>
+  torch::Tensor make(const DeviceBatch& batch) const {
+    const SampleSpec& spec = inputs_.spec;
+    const torch::Tensor images = batch.images.contiguous();
+    const int64_t count = images.size(0), pixels = spec.height * spec.width;
+    torch::Tensor values = at::empty({count, 3, spec.height, spec.width},
+                                     torch::TensorOptions(inputs_.type), format(inputs_));
+    const auto* in = images.const_data_ptr<uint8_t>();
+    auto* out = static_cast<T*>(values.mutable_data_ptr());
+    const auto order = inputs_.channels_last ? ValueOrder::interleaved : ValueOrder::planes;
+    at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+      auto bench = benches_.take();
+      for (int64_t i = begin; i < end; ++i) {
+        const uint8_t* place = in + static_cast<size_t>(i) * spec.bytes();
+        normalise_pixels(sample(*bench, batch, i, place), pixels, order, out + i * pixels * 3);
+      }
+      benches_.give_back(std::move(bench));
+    });
+    return values;
+  }
+
+  const uint8_t* sample(Benches::Bench& bench, const DeviceBatch& batch, int64_t i,
+                        const uint8_t* place) const {
+    if (inputs_.spec.frame == 0) return place;
+    const int64_t size = inputs_.spec.height;
+    uint8_t* pixels = bench.sample.resize(static_cast<size_t>(size * size * 3));
+    try {
+      bench.reader.read(place, size, pixels);
+    } catch (const BadSample& bad) {
+      throw damaged_frame(batch.host, i, bad);
+    }
+    return pixels;
+  }
+
+  const Inputs inputs_;
+  mutable Benches benches_;
+};
+
+}  // namespace
+
+template <>
+Registry<InputTransform>& Registry<InputTransform>::global() {
+  static Registry registry;
+  return registry;
+}
+
+std::unique_ptr<InputTransform> make_input_transform(const Inputs& inputs) {
+  if (inputs.spec.type == PixelType::float32) return std::make_unique<Ready>(inputs);
+  if (inputs.device.is_cpu() && inputs.spec.channels == 3) return std::make_unique<OnCpu>(inputs);
+  if (inputs.device.is_cuda() && Registry<InputTransform>::global().find("cuda_kernels")) {
+    return default_component<InputTransform>("cuda_kernels").create(inputs);
+  }
+  if (inputs.spec.frame != 0 && !inputs.device.is_meta()) {
+    throw Error(ExitCode::device,
+                "device: decoder.on_device needs the plug-in stoker_cuda.so beside the program "
+                "(built where a CUDA toolkit is found); without it set decoder.on_device=nothing");
+  }
+  return std::make_unique<Operators>(inputs);
+}
+
+}  // namespace stoker

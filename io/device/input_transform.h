@@ -1,0 +1,39 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+
+#include "io/core/registry.h"
+#include "io/decoder/decoder.h"
+#include "io/device/device.h"
+
+namespace stoker {
+
+// A batch on its device -> what the model takes: normalised values (io/decoder/normalise.h) of
+// shape [N, 3, height, width] in the model's memory format and type, resized there where the
+// samples are frames. The trainer's thread, inside Device::run; never waits for the device.
+// Failures are Error(ExitCode::device), and ExitCode::data for encoded frames that turn out to be
+// damaged.
+class InputTransform {
+ public:
+  static constexpr const char* kKind = "input_transform";
+  struct Inputs {
+    torch::Device device;
+    SampleSpec spec;
+    bool channels_last = false;
+    torch::ScalarType type = torch::kFloat32;  // or kBFloat16
+  };
+  virtual ~InputTransform() = default;
+  virtual torch::Tensor operator()(const DeviceBatch& batch) const = 0;
+};
+
+// Plug-ins register theirs; `cuda_kernels` is the one that is looked for.
+template <>
+Registry<InputTransform>& Registry<InputTransform>::global();
+
+// One pass of our own on the CPU; kernels of our own on CUDA where the plug-in was found, else
+// LibTorch's operators, which know no frames: Error(ExitCode::device).
+std::unique_ptr<InputTransform> make_input_transform(const InputTransform::Inputs& inputs);
+
+}  // namespace stoker

@@ -1,0 +1,129 @@
+#include "io/device/normalise_pixels.h"
+
+#include <bit>
+
+#include "io/decoder/normalise.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// Only functions with STOKER_AVX2 may use AVX2: the rest of the program runs on every x86-64.
+#define STOKER_AVX2 __attribute__((target("avx2")))
+
+namespace stoker {
+namespace {
+
+void put(float value, float* out) { *out = value; }
+
+void put(float value, Bf16* out) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  out->bits = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// From pixel `first` on.
+template <class T>
+void normalise_rest(const uint8_t* rgb, int64_t first, int64_t pixels, ValueOrder order, T* out) {
+  const int64_t step = order == ValueOrder::planes ? 1 : 3;
+  const int64_t plane = order == ValueOrder::planes ? pixels : 1;
+  for (int64_t i = first; i < pixels; ++i) {
+    for (int c = 0; c < 3; ++c) put(normalised(rgb[3 * i + c], c), out + i * step + c * plane);
+  }
+}
+
+#if defined(__x86_64__)
+
+STOKER_AVX2 inline void store(float* out, __m256 values) { _mm256_storeu_ps(out, values); }
+
+STOKER_AVX2 inline void store(Bf16* out, __m256 values) {
+  const __m256i bits = _mm256_castps_si256(values);
+  const __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i sum = _mm256_add_epi32(bits, _mm256_add_epi32(even, _mm256_set1_epi32(0x7fff)));
+  const __m256i halves = _mm256_srli_epi32(sum, 16);
+  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(halves, halves), 0x08);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(packed));
+}
+
+STOKER_AVX2 inline __m256 value_of(__m256i levels, __m256 mean, __m256 scale) {
+  return _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(levels), mean), scale);
+}
+
+// Eight pixels at a time: each half of a vector holds four, and one shuffle spreads the levels of
+// one channel over its 32-bit lanes.
+template <class T>
+STOKER_AVX2 int64_t avx2_planes(const uint8_t* rgb, int64_t pixels, T* out) {
+  __m256i spread[3];
+  __m256 mean[3], scale[3];
+  for (int c = 0; c < 3; ++c) {
+    const __m256i first = _mm256_setr_epi32(0, 3, 6, 9, 0, 3, 6, 9);
+    spread[c] = _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(c)),
+                                _mm256_set1_epi32(static_cast<int>(0x80808000)));
+    mean[c] = _mm256_set1_ps(static_cast<float>(kMean[c]));
+    scale[c] = _mm256_set1_ps(static_cast<float>(kScale[c]));
+  }
+  int64_t i = 0;
+  for (; i + 10 <= pixels; i += 8) {  // reads 28 bytes
+    const auto* low = reinterpret_cast<const __m128i*>(rgb + 3 * i);
+    const auto* high = reinterpret_cast<const __m128i*>(rgb + 3 * i + 12);
+    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
+                                                 _mm_loadu_si128(high), 1);
+    for (int c = 0; c < 3; ++c) {
+      store(out + c * pixels + i,
+            value_of(_mm256_shuffle_epi8(both, spread[c]), mean[c], scale[c]));
+    }
+  }
+  return i;
+}
+
+template <class T>
+STOKER_AVX2 int64_t avx2_interleaved(const uint8_t* rgb, int64_t pixels, T* out) {
+  float means[24], scales[24];
+  for (int i = 0; i < 24; ++i) {
+    means[i] = static_cast<float>(kMean[i % 3]);
+    scales[i] = static_cast<float>(kScale[i % 3]);
+  }
+  int64_t i = 0;
+  for (; i + 8 <= pixels; i += 8) {
+    for (int part = 0; part < 24; part += 8) {
+      const auto* levels = reinterpret_cast<const __m128i*>(rgb + 3 * i + part);
+      store(out + 3 * i + part,
+            value_of(_mm256_cvtepu8_epi32(_mm_loadl_epi64(levels)), _mm256_loadu_ps(means + part),
+                     _mm256_loadu_ps(scales + part)));
+    }
+  }
+  return i;
+}
+
+#endif
+
+template <class T>
+void normalise_all(const uint8_t* rgb, int64_t pixels, ValueOrder order, T* out) {
+  int64_t done = 0;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) {
+    done = order == ValueOrder::planes ? avx2_planes(rgb, pixels, out)
+                                       : avx2_interleaved(rgb, pixels, out);
+  }
+#endif
+  normalise_rest(rgb, done, pixels, order, out);
+}
+
+}  // namespace
+
+void normalise_pixels(const uint8_t* rgb, int64_t pixels, ValueOrder order, float* out) {
+  normalise_all(rgb, pixels, order, out);
+}
+
+void normalise_pixels(const uint8_t* rgb, int64_t pixels, ValueOrder order, Bf16* out) {
+  normalise_all(rgb, pixels, order, out);
+}
+
+void portable_normalise(const uint8_t* rgb, int64_t pixels, ValueOrder order, float* out) {
+  normalise_rest(rgb, 0, pixels, order, out);
+}
+
+void portable_normalise(const uint8_t* rgb, int64_t pixels, ValueOrder order, Bf16* out) {
+  normalise_rest(rgb, 0, pixels, order, out);
+}
+
+}  // namespace stoker

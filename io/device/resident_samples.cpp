@@ -1,0 +1,208 @@
+#include "io/device/resident_samples.h"
+
+#include <ATen/DeviceAccelerator.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Event.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/huge_memory.h"
+#include "io/device/batch_layout.h"
+#include "io/metrics/system_stats.h"
+
+namespace stoker {
+namespace {
+
+// Of the host's memory, which the rest of the machine needs, too; and of a GPU's, where weights,
+// activations and batches come later.
+constexpr uint64_t kKeptFree = 5;  // a fifth
+
+std::string gigabytes(uint64_t bytes) {
+  return fmt::format("{:.2f} GB", 1e-9 * static_cast<double>(bytes));
+}
+
+// Absent: nobody can say.
+std::optional<uint64_t> free_bytes(torch::Device device) {
+  if (device.is_cpu()) return read_system_stats({}).memory.available;
+  if (!device.is_cuda()) return std::nullopt;
+  return at::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first;
+}
+
+void require_memory(const std::string& where, torch::Device device, const SampleSpec& spec,
+                    int64_t samples) {
+  const std::optional<uint64_t> there = free_bytes(device);
+  if (!there) return;
+  const uint64_t room = *there - *there / kKeptFree;
+  if (static_cast<uint64_t>(samples) <= room / spec.bytes()) return;
+  // As a double: the product may not fit 64 bits.
+  const double needed = 1e-9 * static_cast<double>(samples) * static_cast<double>(spec.bytes());
+  throw Error(ExitCode::environment,
+              fmt::format("loader: device_resident needs {:.2f} GB for {} decoded samples, and {} "
+                          "are free on {}, of which it takes {} at most: use a smaller "
+                          "decoder.size, or loader.type=prefetched",
+                          needed, samples, gigabytes(*there), where, gigabytes(room)));
+}
+
+// Rows in host memory.
+class HostRows final : public ResidentSamples {
+ public:
+  HostRows(const SampleSpec& spec, int64_t samples)
+      : bytes_(spec.bytes()), rows_(allocate_huge(static_cast<size_t>(samples) * bytes_, false)) {}
+
+  bool on_host() const override { return true; }
+  void put(const Batch& filled, std::span<const int64_t> places) override {
+    const uint8_t* from = filled.pixels.get();
+    for (const int64_t place : places) {
+      std::memcpy(row(place), from, bytes_);
+      from += bytes_;
+    }
+  }
+  void gather(std::span<const int64_t> places, Batch& batch) override {
+    uint8_t* to = batch.pixels.get();
+    for (const int64_t place : places) {
+      std::memcpy(to, row(place), bytes_);
+      to += bytes_;
+    }
+  }
+
+ private:
+  uint8_t* row(int64_t place) { return rows_.data.get() + static_cast<size_t>(place) * bytes_; }
+
+  const size_t bytes_;
+  const HostMemory rows_;
+};
+
+// A device that computes nothing reads nothing: its batches are shapes. The host pixels are real.
+class EmulatedRows final : public ResidentSamples {
+ public:
+  EmulatedRows(const SampleSpec& spec, std::unique_ptr<ResidentSamples> host)
+      : spec_(spec), host_(std::move(host)) {}
+
+  bool on_host() const override { return false; }
+  void put(const Batch& filled, std::span<const int64_t> places) override {
+    if (host_) host_->put(filled, places);
+  }
+  void gather(std::span<const int64_t> places, Batch& batch) override {
+    if (host_ && batch.pixels) host_->gather(places, batch);
+    auto result = std::make_shared<DeviceBatch>();
+    const torch::TensorOptions meta(torch::kMeta);
+    const BatchLayout layout = batch_layout(batch.size, spec_);
+    result->images = at::empty(layout.shape, meta.dtype(layout.type));
+    result->labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
+    result->host = batch;
+    result->host.pixels = nullptr;
+    batch.on_device = std::move(result);
+  }
+
+ private:
+  const SampleSpec spec_;
+  const std::unique_ptr<ResidentSamples> host_;  // null: nobody asks for pixels
+};
+
+// Rows on a device with streams. Everything is queued on the current stream, the trainer's, so a
+// batch needs no event of its own and the allocator no word about other streams.
+class StreamRows final : public ResidentSamples {
+ public:
+  StreamRows(Device& device, const SampleSpec& spec, int64_t samples)
+      : device_(device),
+        target_(device.info().torch_device),
+        spec_(spec),
+        // In words where that is possible: a gather by bytes moves one byte a thread.
+        word_(spec.bytes() % sizeof(int64_t) == 0 ? torch::kInt64 : torch::kUInt8),
+        guard_(target_.type()) {
+    const auto words = static_cast<int64_t>(spec.bytes() / c10::elementSize(word_));
+    rows_ = at::empty({samples, words}, torch::TensorOptions(word_).device(target_));
+  }
+  ~StreamRows() override {
+    try {
+      if (!sent_.empty()) sent_.back().read.synchronize();
+    } catch (...) {
+      // A failed device reads no host memory any more.
+    }
+  }
+
+  bool on_host() const override { return false; }
+
+  void put(const Batch& filled, std::span<const int64_t> places) override {
+    const at::NoGradGuard no_grad;
+    const c10::DeviceGuard on_device(target_);
+    const torch::Tensor rows =
+        send(filled.pixels, {static_cast<int64_t>(places.size()), rows_.size(1)}, word_);
+    rows_.index_copy_(0, send(places), rows);
+  }
+
+  void gather(std::span<const int64_t> places, Batch& batch) override {
+    const at::NoGradGuard no_grad;
+    const c10::DeviceGuard on_device(target_);
+    const auto& [shape, type] = batch_layout(batch.size, spec_);
+    auto result = std::make_shared<DeviceBatch>();
+    result->images = at::index(rows_, {send(places)}).view(type).view(shape);
+    result->labels = send(*batch.labels);
+    if (batch.pixels) {
+      at::from_blob(batch.pixels.get(), shape, torch::TensorOptions(type)).copy_(result->images);
+    }
+    result->host = batch;
+    result->host.pixels = nullptr;
+    batch.on_device = std::move(result);
+  }
+
+ private:
+  struct Sent {
+    std::shared_ptr<uint8_t> from;
+    c10::Event read;
+  };
+
+  torch::Tensor send(const std::shared_ptr<uint8_t>& from, torch::IntArrayRef shape,
+                     torch::ScalarType type) {
+    while (!sent_.empty() && sent_.front().read.query()) sent_.pop_front();
+    const torch::TensorOptions options(type);
+    torch::Tensor to = at::empty(shape, options.device(target_));
+    to.copy_(at::from_blob(from.get(), shape, options), true);
+    c10::Event read(target_.type(), c10::EventFlag::BACKEND_DEFAULT);
+    read.record(guard_.getStream(target_));
+    sent_.push_back({from, std::move(read)});
+    return to;
+  }
+  torch::Tensor send(std::span<const int64_t> numbers) {
+    const HostMemory pinned = device_.allocate(numbers.size_bytes());
+    std::memcpy(pinned.data.get(), numbers.data(), numbers.size_bytes());
+    return send(pinned.data, {static_cast<int64_t>(numbers.size())}, torch::kInt64);
+  }
+
+  Device& device_;
+  const torch::Device target_;
+  const SampleSpec spec_;
+  const torch::ScalarType word_;
+  const c10::impl::VirtualGuardImpl guard_;
+  torch::Tensor rows_;
+  std::deque<Sent> sent_;
+};
+
+}  // namespace
+
+std::unique_ptr<ResidentSamples> make_resident_samples(Device& device, const SampleSpec& spec,
+                                                       int64_t samples, bool host_pixels) {
+  const DeviceInfo& info = device.info();
+  const bool on_host = info.torch_device.is_cpu();
+  if (on_host || (info.emulated && host_pixels)) {
+    require_memory("this machine", torch::kCPU, spec, samples);
+    auto host = std::make_unique<HostRows>(spec, samples);
+    if (on_host) return host;
+    return std::make_unique<EmulatedRows>(spec, std::move(host));
+  }
+  if (info.emulated) return std::make_unique<EmulatedRows>(spec, nullptr);
+  require_memory(info.name, info.torch_device, spec, samples);
+  return std::make_unique<StreamRows>(device, spec, samples);
+}
+
+}  // namespace stoker

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "io/core/memory.h"
+
+namespace stoker {
+
+class FileDescriptor;
+class Storage;
+
+// A file's bytes as memory, read-only, until the object is destroyed. Reading a page that the
+// device cannot deliver, or that a shortened file no longer has, ends the process (SIGBUS): for
+// files that nobody changes, and after fetch(). Any thread.
+class MappedFile {
+ public:
+  // The whole file. `path` is for the message of the IoError.
+  MappedFile(const FileDescriptor& file, size_t bytes, const std::string& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+  ~MappedFile();
+  Bytes bytes() const { return bytes_; }
+  // Brings a range into memory, in one request and without the risk of SIGBUS. False: it cannot be
+  // had. Kernels before 5.14 answer true and do nothing.
+  bool fetch(size_t offset, size_t bytes) const;
+
+ private:
+  Bytes bytes_;
+};
+
+// An object of a tier. Empty: this tier has no files, or wants to see every read of them (it is
+// emulated, or goes past the page cache). IoError where the object cannot be opened or mapped.
+std::optional<MappedFile> map_object(const Storage& tier, const std::string& key);
+
+}  // namespace stoker

@@ -1,0 +1,189 @@
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/decoder/jpeg_blocks.h"
+
+// What the parts behind the entropy decoder cost, beside libjpeg-turbo's.
+//
+//   jpeg_bench FILE... [--benchmark_...]
+//
+// One round of files/... is all FILEs; per_image is CPU time. Of libjpeg-turbo's times differences
+// count, because its parts are not to be had alone:
+//   decode - coefficients       everything behind the entropy decoder = inverse_dct + rgb_rows
+//   planes - coefficients       inverse_dct
+//   planes_to_rgb               rgb_rows
+
+namespace stoker {
+namespace {
+
+struct Image {
+  explicit Image(const std::string& path) : file(read_file(path)), jpeg(file), samples(jpeg) {}
+  File file;
+  JpegBlocks jpeg;
+  Samples samples;
+};
+
+using Images = std::vector<std::unique_ptr<Image>>;
+using Handle = std::unique_ptr<void, int (*)(void*)>;
+
+void bench_block(benchmark::State& state, InverseDct transform, int side) {
+  Random random(1);
+  std::vector<Block> blocks(64);
+  Block quantisation{};
+  std::fill_n(quantisation.values, 64, int16_t{7});
+  for (Block& block : blocks) {
+    for (int i = 0; i < 64; ++i) {
+      block.values[i] =
+          i / 8 < side && i % 8 < side ? static_cast<int16_t>(random.below(21)) - 10 : 0;
+    }
+  }
+  std::vector<uint8_t> out(64 * 64);
+  for (auto _ : state) {
+    for (size_t i = 0; i < 64; ++i) {
+      transform(blocks[i].values, quantisation.values, out.data() + i / 8 * 512 + i % 8 * 8, 64);
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * 64);
+}
+
+void bench_dc(benchmark::State& state) {
+  const auto dc_only = avx2_inverse_dct().dc_only;
+  std::vector<uint8_t> out(64 * 64);
+  for (auto _ : state) {
+    for (size_t i = 0; i < 64; ++i) {
+      dc_only(static_cast<int>(i), out.data() + i / 8 * 512 + i % 8 * 8, 64);
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * 64);
+}
+
+void bench_rows(benchmark::State& state, int subsampling) {
+  const int width = 300, height = 200;
+  const bool gray = subsampling == TJSAMP_GRAY;
+  const File file = encoded(scene(width, height, gray ? 1 : 3, Random(1)), width, height,
+                            gray ? TJPF_GRAY : TJPF_RGB, subsampling, 80);
+  const Samples samples{JpegBlocks(file)};
+  Buffer scratch;
+  for (auto _ : state) {
+    RgbRows rows(samples.planes, 0, width, scratch);
+    for (int64_t y = 0; y < height; ++y) benchmark::DoNotOptimize(rows.row(y));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * width * height);
+}
+
+template <class F>
+void bench_files(benchmark::State& state, const Images& images, const F& each) {
+  for (auto _ : state) {
+    for (const auto& image : images) each(*image);
+  }
+  using Counter = benchmark::Counter;
+  state.counters["per_image"] =
+      Counter(static_cast<double>(images.size()),
+              Counter::Flags(Counter::kIsIterationInvariantRate | Counter::kInvert));
+}
+
+void inverse_dcts(Image& image) {
+  const auto& [file, jpeg, samples] = image;
+  for (size_t c = 0; c < jpeg.components.size(); ++c) {
+    inverse_dct(avx2_inverse_dct(), jpeg.components[c], jpeg.quantisation[c],
+                samples.planes.planes[c]);
+  }
+}
+
+void rgb_rows(const Image& image, Buffer& scratch) {
+  RgbRows rows(image.samples.planes, 0, image.jpeg.width, scratch);
+  for (int64_t y = 0; y < image.jpeg.height; ++y) benchmark::DoNotOptimize(rows.row(y));
+}
+
+void add_files(const Images& images) {
+  const auto add = [&](const char* name, auto each) {
+    benchmark::RegisterBenchmark(name, [&images, each](benchmark::State& state) {
+      bench_files(state, images, each);
+    })->Unit(benchmark::kMillisecond);
+  };
+  add("files/inverse_dct", [](Image& image) { inverse_dcts(image); });
+  add("files/rgb_rows", [](Image& image) {
+    static Buffer scratch;
+    rgb_rows(image, scratch);
+  });
+  add("files/inverse_dct+rgb_rows", [](Image& image) {
+    static Buffer scratch;
+    inverse_dcts(image);
+    rgb_rows(image, scratch);
+  });
+}
+
+void add_libjpeg(const Images& images) {
+  static const Handle decompress(tjInitDecompress(), tjDestroy);
+  static const Handle transform(tjInitTransform(), tjDestroy);
+  static Pixels rgb;
+  const auto add = [&](const char* name, auto each) {
+    benchmark::RegisterBenchmark(name, [&images, each](benchmark::State& state) {
+      bench_files(state, images, each);
+    })->Unit(benchmark::kMillisecond);
+  };
+  add("files/libjpeg/decode", [](Image& image) {
+    const auto& [file, jpeg, samples] = image;
+    rgb.resize(static_cast<size_t>(jpeg.width * jpeg.height * 3));
+    tjDecompress2(decompress.get(), file.data(), file.size(), rgb.data(), jpeg.width, 0,
+                  jpeg.height, TJPF_RGB, TJFLAG_ACCURATEDCT);
+  });
+  add("files/libjpeg/coefficients", [](Image& image) {
+    tjtransform nothing{};
+    nothing.options = TJXOPT_NOOUTPUT;
+    unsigned char* out = nullptr;
+    unsigned long bytes = 0;
+    tjTransform(transform.get(), image.file.data(), image.file.size(), 1, &out, &bytes, &nothing,
+                0);
+  });
+  add("files/libjpeg/planes", [](Image& image) {
+    auto& planes = image.samples.planes.planes;
+    unsigned char* pointers[3] = {planes[0].data, planes[1].data, planes[2].data};
+    int strides[3];
+    for (size_t c = 0; c < 3; ++c) strides[c] = static_cast<int>(planes[c].stride);
+    tjDecompressToYUVPlanes(decompress.get(), image.file.data(), image.file.size(), pointers,
+                            image.jpeg.width, strides, image.jpeg.height, TJFLAG_ACCURATEDCT);
+  });
+  add("files/libjpeg/planes_to_rgb", [](Image& image) {
+    const auto& [file, jpeg, samples] = image;
+    const auto& planes = samples.planes.planes;
+    const unsigned char* pointers[3] = {planes[0].data, planes[1].data, planes[2].data};
+    int strides[3];
+    for (size_t c = 0; c < 3; ++c) strides[c] = static_cast<int>(planes[c].stride);
+    rgb.resize(static_cast<size_t>(jpeg.width * jpeg.height * 3));
+    tjDecodeYUVPlanes(decompress.get(), pointers, strides, jpeg.subsampling, rgb.data(), jpeg.width,
+                      0, jpeg.height, TJPF_RGB, 0);
+  });
+}
+
+int bench_main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (argc < 2) {
+    std::fputs("usage: jpeg_bench FILE... [--benchmark_...]\n", stderr);
+    return 2;
+  }
+  Images images;
+  for (int i = 1; i < argc; ++i) images.push_back(std::make_unique<Image>(argv[i]));
+  const InverseDcts dcts = avx2_inverse_dct();
+  benchmark::RegisterBenchmark("block/full", bench_block, dcts.full, 8);
+  benchmark::RegisterBenchmark("block/top_left_4x4", bench_block, dcts.top_left_4x4, 4);
+  benchmark::RegisterBenchmark("block/dc_only", bench_dc);
+  benchmark::RegisterBenchmark("rows/300x200/420", bench_rows, TJSAMP_420);
+  benchmark::RegisterBenchmark("rows/300x200/422", bench_rows, TJSAMP_422);
+  benchmark::RegisterBenchmark("rows/300x200/444", bench_rows, TJSAMP_444);
+  benchmark::RegisterBenchmark("rows/300x200/gray", bench_rows, TJSAMP_GRAY);
+  add_files(images);
+  add_libjpeg(images);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
+
+}  // namespace
+}  // namespace stoker
+
+int main(int argc, char** argv) { return stoker::bench_main(argc, argv); }

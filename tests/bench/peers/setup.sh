@@ -1,0 +1,75 @@
+#!/bin/bash
+# setup.sh FOLDER [cv2|dali|tf|grain|torch|spdl|ffcv|data ...]: makes what arena.yaml needs below FOLDER (about 15 GB), all of
+# it where nothing is named: a virtual environment per peer, the data set (from the archive that STOKER_CALTECH101 names),
+# and 128 of its files for --pixels. What is there is left alone. PYTHON: the interpreter, 3.10 to 3.12.
+set -eu
+folder=$(mkdir -p "${1:?usage: setup.sh FOLDER [peer ...]}" && cd "$1" && pwd)
+shift
+python=${PYTHON:-python3}
+failed=()
+
+wanted() { [ ${#names[@]} = 0 ] || [[ " ${names[*]} " == *" $1 "* ]]; }
+
+# environment NAME PACKAGE...
+environment() {
+  local name=$1 place=$folder/v-$1
+  shift
+  if ! wanted "$name" || [ -e "$place/.done" ]; then return; fi
+  echo "$name: $*"
+  if "$python" -m venv "$place" && "$place/bin/pip" install --quiet "$@" >"$folder/log-$name.txt" 2>&1; then
+    touch "$place/.done"
+  else
+    failed+=("$name: see $folder/log-$name.txt")
+  fi
+}
+
+# FFCV is built from source, with OpenCV's and libjpeg-turbo's headers, against what must be there first.
+ffcv() {
+  local place=$folder/v-ffcv
+  if ! wanted ffcv || [ -e "$place/.done" ]; then return; fi
+  if ! pkg-config --exists opencv4 libturbojpeg; then
+    failed+=("ffcv: apt-get install libopencv-dev libturbojpeg0-dev pkg-config")
+    return
+  fi
+  environment ffcv 'setuptools<70' wheel numba torch==2.11.0 torchvision==0.26.0 pillow 'opencv-python-headless<5' fastargs \
+    terminaltables pytorch-pfn-extras assertpy tqdm psutil imgcat matplotlib pandas
+  rm -f "$place/.done"
+  if "$place/bin/pip" install --quiet --no-build-isolation --no-deps ffcv==1.0.2 >>"$folder/log-ffcv.txt" 2>&1; then
+    touch "$place/.done"
+  else
+    failed+=("ffcv: see $folder/log-ffcv.txt")
+  fi
+}
+
+data() {
+  local all=$folder/data/101_ObjectCategories few=$folder/pixels-128 archive=${STOKER_CALTECH101:-}
+  if ! wanted data; then return; fi
+  if [ ! -d "$all" ]; then
+    if [ ! -f "$archive" ]; then
+      failed+=("data: STOKER_CALTECH101 must name the archive 101_ObjectCategories.tar.gz or caltech-101.zip")
+      return
+    fi
+    mkdir -p "$folder/data"
+    case $archive in
+      *.zip) unzip -p "$archive" '*/101_ObjectCategories.tar.gz' | tar xz -C "$folder/data" ;;
+      *) tar xzf "$archive" -C "$folder/data" ;;
+    esac
+  fi
+  [ -d "$few" ] || (cd "$all" && find . -mindepth 2 -name '*.jpg' | LC_ALL=C sort |
+    awk '{ all[NR] = $0 } END { step = int(NR / 128); for (i = 0; i < 128; ++i) print all[1 + i * step] }' |
+    xargs cp --parents -t "$(mkdir -p "$few.new" && echo "$few.new")" && mv "$few.new" "$few")
+}
+
+names=("$@")
+data
+environment cv2 opencv-python-headless numpy
+environment dali nvidia-dali-cuda130 numpy
+environment tf tensorflow==2.21.0 numpy
+environment grain grain numpy pillow opencv-python-headless
+environment torch torch==2.11.0 torchvision==0.26.0 numpy
+environment spdl spdl==0.8.0 numpy torch==2.11.0
+ffcv
+if [ ${#failed[@]} != 0 ]; then
+  printf 'not there: %s\n' "${failed[@]}" >&2
+  exit 3
+fi

@@ -1,0 +1,156 @@
+#include "io/device/input_transform.h"
+
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include "io/decoder/normalise.h"
+#include "io/device/normalise_pixels.h"
+#include "tests/decoder/images.h"
+
+// What the model is given: the same values by every way from the file to the batch.
+
+namespace stoker {
+namespace {
+
+using Inputs = InputTransform::Inputs;
+
+torch::Tensor run(const torch::Tensor& images, const Inputs& inputs) {
+  DeviceBatch batch;
+  batch.images = images;
+  batch.host.size = images.size(0);
+  return (*make_input_transform(inputs))(batch);
+}
+
+// Every level in every channel: [2, 17, 16, 3].
+torch::Tensor all_levels() {
+  return at::arange(2 * 17 * 16, torch::kInt64)
+      .remainder(256)
+      .to(torch::kUInt8)
+      .view({2, 17, 16, 1})
+      .expand({2, 17, 16, 3})
+      .contiguous();
+}
+
+const SampleSpec kLevels{17, 16};
+
+TEST(InputTransform, levels_become_what_a_decoder_with_float_output_gives) {
+  const torch::Tensor values = run(all_levels(), {torch::kCPU, kLevels});
+  ASSERT_EQ(values.sizes(), (std::vector<int64_t>{2, 3, 17, 16}));
+  const auto* value = values.const_data_ptr<float>();
+  for (int64_t image = 0; image < 2; ++image) {
+    for (int channel = 0; channel < 3; ++channel) {
+      for (int64_t i = 0; i < 17 * 16; ++i) {
+        const auto level = static_cast<uint8_t>((image * 17 * 16 + i) % 256);
+        ASSERT_EQ(*value++, normalised(level, channel));
+      }
+    }
+  }
+}
+
+TEST(InputTransform, one_pass_gives_what_libtorchs_operators_give) {
+  const auto options = torch::TensorOptions(torch::kFloat32);
+  const torch::Tensor images = all_levels();
+  const torch::Tensor expected = images.permute({0, 3, 1, 2}).to(options);
+  torch::Tensor by_operators = expected.clone();
+  for (int c = 0; c < 3; ++c) {
+    by_operators.select(1, c)
+        .sub_(static_cast<float>(kMean[c]))
+        .mul_(static_cast<float>(kScale[c]));
+  }
+  for (const bool channels_last : {false, true}) {
+    for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
+      const torch::Tensor values = run(images, {torch::kCPU, kLevels, channels_last, type});
+      EXPECT_EQ(values.scalar_type(), type);
+      EXPECT_TRUE(values.is_contiguous(channels_last ? torch::MemoryFormat::ChannelsLast
+                                                     : torch::MemoryFormat::Contiguous));
+      EXPECT_TRUE(values.equal(by_operators.to(type))) << channels_last << type;
+    }
+  }
+}
+
+TEST(InputTransform, normalised_values_are_taken_where_they_lie) {
+  SampleSpec spec = kLevels;
+  const torch::Tensor values = run(all_levels(), {torch::kCPU, spec});
+  spec.type = PixelType::float32;
+  EXPECT_EQ(run(values, {torch::kCPU, spec}).const_data_ptr(), values.const_data_ptr());
+  const torch::Tensor turned = run(values, {torch::kCPU, spec, true});
+  EXPECT_TRUE(turned.is_contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(turned.equal(values));
+}
+
+TEST(InputTransform, vector_code_gives_the_portable_codes_values) {
+  Pixels rgb(3 * 61);
+  for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<uint8_t>(i * 37 % 251);
+  for (int64_t pixels = 0; pixels <= 61; ++pixels) {
+    // Nothing behind the last pixel is read: address sanitizers see the copy's end.
+    const Pixels exact(rgb.begin(), rgb.begin() + 3 * pixels);
+    for (const auto order : {ValueOrder::planes, ValueOrder::interleaved}) {
+      const auto count = static_cast<size_t>(3 * pixels);
+      std::vector<float> values(count), expected(count);
+      normalise_pixels(exact.data(), pixels, order, values.data());
+      portable_normalise(exact.data(), pixels, order, expected.data());
+      ASSERT_EQ(values, expected) << pixels;
+      std::vector<Bf16> halves(count), expected_halves(count);
+      normalise_pixels(exact.data(), pixels, order, halves.data());
+      portable_normalise(exact.data(), pixels, order, expected_halves.data());
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(halves[i].bits, expected_halves[i].bits);
+    }
+  }
+}
+
+// A batch of some files through one decoder.
+torch::Tensor decoded(const Decoder& decoder, const std::vector<std::string>& files, bool train) {
+  const SampleSpec spec = decoder.spec();
+  const auto session = decoder.open();
+  const auto count = static_cast<int64_t>(files.size());
+  const int64_t bytes = static_cast<int64_t>(spec.bytes());
+  torch::Tensor batch = at::arange(count * bytes).remainder(251).to(torch::kUInt8);
+  auto* out = batch.mutable_data_ptr<uint8_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    session->decode(read_file(files[static_cast<size_t>(i)]), {train, static_cast<uint64_t>(i)},
+                    out + i * bytes);
+  }
+  if (spec.frame != 0) return batch.view({count, bytes, 1, 1});
+  return batch.view({count, spec.height, spec.width, spec.channels});
+}
+
+TEST(InputTransform, frames_give_the_values_of_pixels) {
+  std::vector<std::string> files = mini_files();
+  for (size_t i = 0; i < 20; ++i) files[i] = files[i * 25];
+  files.resize(20);
+  const std::string common =
+      "{type: turbojpeg, size: 64, resize: antialias, augment: "
+      "{random_resized_crop: {}, flip: true}";
+  const auto plain = make_decoder(common + "}");
+  for (const char* on_device : {"resize", "decode"}) {
+    const auto framed = make_decoder(common + ", on_device: " + on_device + ", frame: 256KiB}");
+    for (const bool train : {false, true}) {
+      const torch::Tensor expected =
+          run(decoded(*plain, files, train), {torch::kCPU, plain->spec()});
+      const torch::Tensor values =
+          run(decoded(*framed, files, train), {torch::kCPU, framed->spec()});
+      EXPECT_TRUE(values.equal(expected)) << on_device << train;
+    }
+  }
+}
+
+TEST(InputTransform, a_damaged_frame_is_an_error_that_names_its_place) {
+  const auto decoder = make_decoder("{type: turbojpeg, size: 32, on_device: decode}");
+  torch::Tensor batch = decoded(*decoder, {mini_files().front()}, false);
+  // In the middle of the entropy-coded data, which nobody looks at before the device.
+  uint8_t* middle = batch.mutable_data_ptr<uint8_t>() + 6000;
+  std::fill(middle, middle + 300, uint8_t{0x55});
+  middle[0] = 0xff;
+  middle[1] = 0xc4;
+  try {
+    run(batch, {torch::kCPU, decoder->spec()});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::data);
+    EXPECT_NE(std::string(error.what()).find("sample 0 of batch 0"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace stoker
