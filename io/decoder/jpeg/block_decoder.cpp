@@ -13,8 +13,9 @@ constexpr uint64_t kBlockBytes = 64 * sizeof(int16_t);
 static_assert(BlockTables::kEnd == kBlockBytes);
 
 // A refill covers the look-ups until the next one.
-constexpr int kLookups = 5;
-static_assert(kLookups * BlockTables::kBits <= BitReader::kRefilled);
+constexpr int lookups(bool skip) { return skip ? 3 : 5; }
+static_assert(lookups(false) * BlockTables::kBits <= BitReader::kRefilled);
+static_assert(lookups(true) * BlockTables::kMaxSkipped <= BitReader::kRefilled);
 
 // Compilers prefer a jump here, which is mispredicted for nearly every block.
 STOKER_AVX2_INLINE void start_next_block_at_end(uint32_t entry, const uint32_t* next_table,
@@ -55,14 +56,25 @@ BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow << 21); }
 void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
   batch_.steps[i].tables = &tables;
   batch_.steps[i].dc = tables.dc.data();
-  batch_.steps[i].ac = tables.ac.data();
 }
 
-STOKER_AVX2 bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
-  for (size_t i = 0; i < blocks; ++i) clear(batch_.blocks[i].values);
+bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
+  return decode_batch<false>(bits, blocks);
+}
+
+bool BlockDecoder::skip(BitReader& bits, size_t blocks) { return decode_batch<true>(bits, blocks); }
+
+template <bool kSkip>
+STOKER_AVX2 bool BlockDecoder::decode_batch(BitReader& bits, size_t blocks) {
+  for (size_t i = 0; i < blocks; ++i) {
+    Step& step = batch_.steps[i];
+    step.rest = kSkip ? step.tables->skip.data() : step.tables->ac.data();
+    if (!kSkip) clear(batch_.blocks[i].values);
+  }
   const uint32_t* const after = batch_.steps[blocks].dc;
   batch_.steps[blocks].dc = stop_.data();
 
+  constexpr int kLookups = lookups(kSkip);
   const uint8_t* const order = kNaturalOrder.data();
   State state{bits, batch_.steps[0].dc, 0, batch_.blocks[0].values, 0};
   bool good = true;
@@ -80,14 +92,16 @@ STOKER_AVX2 bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
         reader.skip(entry);
         const uint64_t first = position + BlockTables::advance(entry);
         next = first + BlockTables::second_advance(entry);
-        block[order[next]] = static_cast<int16_t>(BlockTables::second_value(entry));
+        if (!kSkip) {
+          block[order[next]] = static_cast<int16_t>(BlockTables::second_value(entry));
+        }
         block[order[first]] = static_cast<int16_t>(BlockTables::value(entry));
         if (next >= 63) [[unlikely]] {
           break;
         }
         Step& step = step_of(block);
-        step.last = next;
-        table = step.ac;
+        if (!kSkip) step.last = next;
+        table = step.rest;
         position = next;
         start_next_block_at_end(entry, (&step)[1].dc, table, position);
         block += (entry & BlockTables::kEnd) / sizeof(int16_t);
@@ -102,7 +116,7 @@ STOKER_AVX2 bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
       reader.skip(BlockTables::known_code(entry));
       block[order[first]] =
           static_cast<int16_t>(take_value(reader, BlockTables::known_size(entry)));
-      table = step_of(block).ac;
+      table = step_of(block).rest;
       step_of(block).last = first;
       position = first;
     }
@@ -149,7 +163,7 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly(State& state) {
   state.block[kNaturalOrder[position]] = static_cast<int16_t>(take_value(bits, size));
   if (position == 63) return end_block(63);
   state.position = position;
-  state.table = step.ac;
+  state.table = step.rest;
   step.last = position;
   return true;
 }

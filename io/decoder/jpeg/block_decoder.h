@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "io/decoder/jpeg/bit_reader.h"
-#include "io/decoder/jpeg/huffman.h"
+#include "io/decoder/jpeg/block_tables.h"
 
 namespace stoker {
 
@@ -25,6 +25,8 @@ class BlockDecoder {
 
   // Decodes so many blocks. False: there is something in them that an encoder does not make.
   bool decode(BitReader& bits, size_t blocks);
+  // The same, but of the values only the first one of each block is there: faster.
+  bool skip(BitReader& bits, size_t blocks);
 
   // Of the batch: 64 values in natural order, the first one being a difference; aligned to 64
   // bytes.
@@ -40,7 +42,7 @@ class BlockDecoder {
   struct alignas(sizeof(Block)) Step {
     const BlockTables* tables = nullptr;
     const uint32_t* dc = nullptr;
-    const uint32_t* ac = nullptr;
+    const uint32_t* rest = nullptr;  // what follows dc: tables->ac or tables->skip
     uint64_t last = 0;
   };
   // The block behind the last one takes what is stored behind a block's end.
@@ -49,6 +51,8 @@ class BlockDecoder {
     std::array<Step, kMaxBlocks + 1> steps;
   };
   struct State;
+  template <bool kSkip>
+  STOKER_AVX2 bool decode_batch(BitReader& bits, size_t blocks);
   bool continue_slowly(State& state);
   static Step& step_of(int16_t* block) {
     return *reinterpret_cast<Step*>(reinterpret_cast<char*>(block) + offsetof(Batch, steps));

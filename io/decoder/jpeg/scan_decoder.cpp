@@ -40,8 +40,10 @@ bool ScanDecoder::assign_tables(const JpegFrame& frame) {
   return true;
 }
 
-bool ScanDecoder::decode_mcus(size_t count) {
-  if (!within_segment() || !decoder_.decode(bits_, count * block_count_)) return false;
+bool ScanDecoder::decode_mcus(size_t count, bool skip) {
+  if (!within_segment()) return false;
+  const size_t blocks = count * block_count_;
+  if (!(skip ? decoder_.skip(bits_, blocks) : decoder_.decode(bits_, blocks))) return false;
   for (size_t mcu = 0, i = 0; mcu < count; ++mcu) {
     for (size_t b = 0; b < block_count_; ++b, ++i) {
       int& prediction = predictions_[blocks_[b].component];
@@ -91,7 +93,10 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
   size_t until_restart = frame.restart_interval;
   for (size_t y = 0; y < needed.bottom; ++y) {
     for (size_t x = 0; x < grid.columns;) {
-      size_t count = std::min(batch, grid.columns - x);
+      const bool beside = y < needed.top || x >= needed.right;  // to the end of the row
+      const bool skip = beside || x < needed.left;
+      const size_t end = beside ? grid.columns : skip ? needed.left : needed.right;
+      size_t count = std::min(batch, end - x);
       if (frame.restart_interval != 0) {
         if (until_restart == 0) {
           if (!next_segment()) return false;
@@ -100,11 +105,9 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
         count = std::min(count, until_restart);
         until_restart -= count;
       }
-      if (!decode_mcus(count)) return false;
-      for (size_t i = 0; i < count; ++i, ++x) {
-        if (y < needed.top || x < needed.left || x >= needed.right) continue;
-        store(i * block_count_, x, y, planes);
-      }
+      if (!decode_mcus(count, skip)) return false;
+      for (size_t i = 0; i < count && !skip; ++i) store(i * block_count_, x + i, y, planes);
+      x += count;
     }
   }
   if (needed.bottom < grid.rows) return within_segment();

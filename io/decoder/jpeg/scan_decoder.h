@@ -5,8 +5,8 @@
 
 #include "io/decoder/jpeg/bit_reader.h"
 #include "io/decoder/jpeg/block_decoder.h"
+#include "io/decoder/jpeg/block_tables.h"
 #include "io/decoder/jpeg/frame.h"
-#include "io/decoder/jpeg/huffman.h"
 #include "io/decoder/jpeg/inverse_dct.h"
 #include "io/decoder/jpeg/planes.h"
 #include "io/decoder/jpeg/scan_bytes.h"
@@ -47,8 +47,8 @@ class ScanDecoder {
   };
 
   bool assign_tables(const JpegFrame& frame);
-  // The next MCUs; their coefficients stay in decoder_.
-  bool decode_mcus(size_t count);
+  // The next MCUs; their coefficients stay in decoder_, unless they are only skipped.
+  bool decode_mcus(size_t count, bool skip);
   // The samples of the MCU whose blocks start at `i`.
   void store(size_t i, size_t x, size_t y, const JpegPlanes& planes);
 
