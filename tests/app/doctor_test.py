@@ -68,8 +68,8 @@ CASES = {
     "one worker decodes": ({"decode"}, ["loader.workers=1", *decoder(30)]),
     "two workers decode, nothing ahead": ({"decode"}, [THREADED, *decoder(60)]),
     "decoding wants the cores": ({"decode", "cpu_contention"}, [
-        "device.step_ms=1", "decoder={type: turbojpeg, size: 1500, resize: antialias}",
-        "training={epochs: 10, max_steps: 200}"]),
+        "device.step_ms=0.4", "decoder={type: turbojpeg, size: 256, augment: {color_jitter: {hue: 0.1}}}",
+        "training={epochs: 40, max_steps: 600}"]),
     "loading in the trainer's thread": ({"no_prefetch"}, [
         SYNC, "loader.workers=8", "device.step_ms=40", *decoder(40), "training.max_steps=20"]),
     "a straggler in every batch": ({"no_prefetch"}, [
@@ -85,9 +85,9 @@ CASES = {
     "drains pile up": ({"checkpoint_drain"}, [slow(0.5), FAST, checkpoint("burst_buffer", fast="fast")]),
     "evaluation after every epoch": ({"evaluation"}, [
         "device={type: cpu}", "dataset.split={train_per_class: 1, test_per_class: 20}", "evaluation.every_epochs=1",
-        "training={epochs: 20}", "loader.batch_size=5"]),
+        "training={epochs: 60}", "loader.batch_size=5"]),
     "steps of nothing": ({"host_overhead"}, [
-        "device.step_ms=0.005", "loader.batch_size=1", "decoder.size=8", "training.max_steps=60000",
+        "device.step_ms=0.005", "device.h2d_latency_us=0", "loader.batch_size=1", "decoder.size=8", "training.max_steps=60000",
         "dataset={type: synthetic, samples: 60000, test_samples: 10, unique: 20, image: {width: 16, height: 16}}"]),
     "three steps": ({"unknown"}, ["training.max_steps=3"]),
     "the pipeline was just filled": ({"unknown"}, [

@@ -13,9 +13,10 @@ constexpr uint64_t kBlockBytes = 64 * sizeof(int16_t);
 static_assert(BlockTables::kEnd == kBlockBytes);
 
 // A refill covers the look-ups until the next one.
-constexpr int lookups(bool skip) { return skip ? 3 : 5; }
-static_assert(lookups(false) * BlockTables::kBits <= BitReader::kRefilled);
-static_assert(lookups(true) * BlockTables::kMaxSkipped <= BitReader::kRefilled);
+template <bool kSkip>
+constexpr int kLookups = kSkip ? 3 : 5;
+static_assert(kLookups<false> * BlockTables::kBits <= BitReader::kRefilled);
+static_assert(kLookups<true> * BlockTables::kMaxSkipped <= BitReader::kRefilled);
 
 // Compilers prefer a jump here, which is mispredicted for nearly every block.
 STOKER_AVX2_INLINE void start_next_block_at_end(uint32_t entry, const uint32_t* next_table,
@@ -54,29 +55,19 @@ struct BlockDecoder::State {
 BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow << 21); }
 
 void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
-  batch_.steps[i].tables = &tables;
-  batch_.steps[i].dc = tables.dc.data();
+  batch_.steps[i] = {&tables, tables.dc.data(), tables.ac.data(), 0};
+  batch_.skips[i] = {&tables, tables.dc.data(), tables.skip.data(), 0};
 }
-
-bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
-  return decode_batch<false>(bits, blocks);
-}
-
-bool BlockDecoder::skip(BitReader& bits, size_t blocks) { return decode_batch<true>(bits, blocks); }
 
 template <bool kSkip>
 STOKER_AVX2 bool BlockDecoder::decode_batch(BitReader& bits, size_t blocks) {
-  for (size_t i = 0; i < blocks; ++i) {
-    Step& step = batch_.steps[i];
-    step.rest = kSkip ? step.tables->skip.data() : step.tables->ac.data();
-    if (!kSkip) clear(batch_.blocks[i].values);
-  }
-  const uint32_t* const after = batch_.steps[blocks].dc;
-  batch_.steps[blocks].dc = stop_.data();
+  for (size_t i = 0; i < blocks && !kSkip; ++i) clear(batch_.blocks[i].values);
+  auto& steps = kSkip ? batch_.skips : batch_.steps;
+  const uint32_t* const after = steps[blocks].dc;
+  steps[blocks].dc = stop_.data();
 
-  constexpr int kLookups = lookups(kSkip);
   const uint8_t* const order = kNaturalOrder.data();
-  State state{bits, batch_.steps[0].dc, 0, batch_.blocks[0].values, 0};
+  State state{bits, steps[0].dc, 0, batch_.blocks[0].values, 0};
   bool good = true;
   do {
     BitReader reader = state.bits;
@@ -87,7 +78,7 @@ STOKER_AVX2 bool BlockDecoder::decode_batch(BitReader& bits, size_t blocks) {
     for (;;) {
       reader.refill();
 #pragma GCC unroll 8
-      for (int i = 0; i < kLookups; ++i) {
+      for (int i = 0; i < kLookups<kSkip>; ++i) {
         entry = table[reader.peek(BlockTables::kBits)];
         reader.skip(entry);
         const uint64_t first = position + BlockTables::advance(entry);
@@ -99,7 +90,7 @@ STOKER_AVX2 bool BlockDecoder::decode_batch(BitReader& bits, size_t blocks) {
         if (next >= 63) [[unlikely]] {
           break;
         }
-        Step& step = step_of(block);
+        Step& step = step_of<kSkip>(block);
         if (!kSkip) step.last = next;
         table = step.rest;
         position = next;
@@ -116,23 +107,24 @@ STOKER_AVX2 bool BlockDecoder::decode_batch(BitReader& bits, size_t blocks) {
       reader.skip(BlockTables::known_code(entry));
       block[order[first]] =
           static_cast<int16_t>(take_value(reader, BlockTables::known_size(entry)));
-      table = step_of(block).rest;
-      step_of(block).last = first;
+      table = step_of<kSkip>(block).rest;
+      step_of<kSkip>(block).last = first;
       position = first;
     }
     state = {reader, table, entry, block, position};
     if (table == stop_.data()) break;
-    good = continue_slowly(state);
+    good = continue_slowly<kSkip>(state);
   } while (good);
   bits = state.bits;
-  batch_.steps[blocks].dc = after;
+  steps[blocks].dc = after;
   return good;
 }
 
 // Decodes what the table did not: state.entry was found at state.position and is used up.
+template <bool kSkip>
 STOKER_AVX2 bool BlockDecoder::continue_slowly(State& state) {
   BitReader& bits = state.bits;
-  Step& step = step_of(state.block);
+  Step& step = step_of<kSkip>(state.block);
   const auto end_block = [&](uint64_t last) {
     step.last = last;
     state.position = 0;
@@ -167,6 +159,12 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly(State& state) {
   step.last = position;
   return true;
 }
+
+bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
+  return decode_batch<false>(bits, blocks);
+}
+
+bool BlockDecoder::skip(BitReader& bits, size_t blocks) { return decode_batch<true>(bits, blocks); }
 
 }  // namespace stoker
 

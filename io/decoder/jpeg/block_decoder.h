@@ -49,13 +49,17 @@ class BlockDecoder {
   struct Batch {
     std::array<Block, kMaxBlocks + 1> blocks;
     std::array<Step, kMaxBlocks + 1> steps;
+    std::array<Step, kMaxBlocks + 1> skips;  // the steps of skip()
   };
   struct State;
   template <bool kSkip>
   STOKER_AVX2 bool decode_batch(BitReader& bits, size_t blocks);
+  template <bool kSkip>
   bool continue_slowly(State& state);
+  template <bool kSkip>
   static Step& step_of(int16_t* block) {
-    return *reinterpret_cast<Step*>(reinterpret_cast<char*>(block) + offsetof(Batch, steps));
+    return *reinterpret_cast<Step*>(reinterpret_cast<char*>(block) +
+                                    (kSkip ? offsetof(Batch, skips) : offsetof(Batch, steps)));
   }
 
   Batch batch_;

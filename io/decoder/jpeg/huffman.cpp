@@ -23,11 +23,11 @@ bool HuffmanCode::assign(Bytes definition) {
 }
 
 HuffmanSymbol HuffmanCode::find(uint32_t next) const {
-  for (size_t bits = 1; bits <= 16; ++bits) {
-    if (next >= limit_[bits]) continue;
-    return {static_cast<uint8_t>(bits), symbol(bits, next >> (16 - bits))};
-  }
-  return {};
+  size_t bits = 1;
+  // All of them, so that there is no jump to mispredict.
+  for (size_t shorter = 1; shorter <= 16; ++shorter) bits += next >= limit_[shorter] ? 1 : 0;
+  if (bits > 16) return {};
+  return {static_cast<uint8_t>(bits), symbol(bits, next >> (16 - bits))};
 }
 
 }  // namespace stoker

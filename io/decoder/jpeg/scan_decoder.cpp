@@ -40,10 +40,8 @@ bool ScanDecoder::assign_tables(const JpegFrame& frame) {
   return true;
 }
 
-bool ScanDecoder::decode_mcus(size_t count, bool skip) {
-  if (!within_segment()) return false;
-  const size_t blocks = count * block_count_;
-  if (!(skip ? decoder_.skip(bits_, blocks) : decoder_.decode(bits_, blocks))) return false;
+bool ScanDecoder::decode_mcus(size_t count) {
+  if (!within_segment() || !decoder_.decode(bits_, count * block_count_)) return false;
   for (size_t mcu = 0, i = 0; mcu < count; ++mcu) {
     for (size_t b = 0; b < block_count_; ++b, ++i) {
       int& prediction = predictions_[blocks_[b].component];
@@ -51,6 +49,18 @@ bool ScanDecoder::decode_mcus(size_t count, bool skip) {
       if (!is_plausible_dc(prediction * blocks_[b].quantisation[0])) return false;
       decoder_.values(i)[0] = static_cast<int16_t>(prediction);
     }
+  }
+  return true;
+}
+
+bool ScanDecoder::skip_mcus(size_t count) {
+  if (!within_segment() || !decoder_.skip(bits_, count * block_count_)) return false;
+  for (size_t b = 0; b < block_count_; ++b) {
+    int& prediction = predictions_[blocks_[b].component];
+    for (size_t mcu = 0; mcu < count; ++mcu) {
+      prediction += decoder_.values(mcu * block_count_ + b)[0];
+    }
+    if (!is_plausible_dc(prediction * blocks_[b].quantisation[0])) return false;
   }
   return true;
 }
@@ -92,10 +102,12 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
   const size_t batch = BlockDecoder::kMaxBlocks / block_count_;
   size_t until_restart = frame.restart_interval;
   for (size_t y = 0; y < needed.bottom; ++y) {
-    for (size_t x = 0; x < grid.columns;) {
+    const bool is_last = y + 1 == needed.bottom && needed.bottom < grid.rows;
+    const size_t columns = is_last ? needed.right : grid.columns;
+    for (size_t x = 0; x < columns;) {
       const bool beside = y < needed.top || x >= needed.right;  // to the end of the row
       const bool skip = beside || x < needed.left;
-      const size_t end = beside ? grid.columns : skip ? needed.left : needed.right;
+      const size_t end = beside ? columns : skip ? needed.left : needed.right;
       size_t count = std::min(batch, end - x);
       if (frame.restart_interval != 0) {
         if (until_restart == 0) {
@@ -105,7 +117,7 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
         count = std::min(count, until_restart);
         until_restart -= count;
       }
-      if (!decode_mcus(count, skip)) return false;
+      if (!(skip ? skip_mcus(count) : decode_mcus(count))) return false;
       for (size_t i = 0; i < count && !skip; ++i) store(i * block_count_, x + i, y, planes);
       x += count;
     }

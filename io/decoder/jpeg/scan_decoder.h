@@ -27,9 +27,10 @@ class ScanDecoder {
  public:
   explicit ScanDecoder(const InverseDcts& inverse_dcts) : inverse_dcts_(inverse_dcts) {}
 
-  // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind its last
-  // row; where that is the image's last, the scan must end there as well. False: what was decoded
-  // is not a scan as an encoder makes it, and the planes' contents are unspecified.
+  // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind the last of
+  // them; but where they reach the image's last row, all of the scan is read and must end there.
+  // False: what was decoded is not a scan as an encoder makes it, and the planes' contents are
+  // unspecified.
   bool decode(const JpegFrame& frame, const ScanBytes& scan, const McuRect& needed,
               const JpegPlanes& planes);
 
@@ -47,8 +48,9 @@ class ScanDecoder {
   };
 
   bool assign_tables(const JpegFrame& frame);
-  // The next MCUs; their coefficients stay in decoder_, unless they are only skipped.
-  bool decode_mcus(size_t count, bool skip);
+  // The next MCUs; their coefficients stay in decoder_.
+  bool decode_mcus(size_t count);
+  bool skip_mcus(size_t count);
   // The samples of the MCU whose blocks start at `i`.
   void store(size_t i, size_t x, size_t y, const JpegPlanes& planes);
 
