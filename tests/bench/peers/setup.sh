@@ -68,6 +68,10 @@ environment tf tensorflow==2.21.0 numpy
 environment grain grain numpy pillow opencv-python-headless
 environment torch torch==2.11.0 torchvision==0.26.0 numpy
 environment spdl spdl==0.8.0 numpy torch==2.11.0
+# Without them SPDL drops every image and ends without an error.
+if wanted spdl && ! ldconfig -p | grep -q libavfilter; then
+  failed+=("spdl: FFmpeg's libraries: apt-get install ffmpeg")
+fi
 ffcv
 if [ ${#failed[@]} != 0 ]; then
   printf 'not there: %s\n' "${failed[@]}" >&2
