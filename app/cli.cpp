@@ -8,6 +8,7 @@
 
 #include "app/commands/commands.h"
 #include "app/environment.h"
+#include "io/core/config.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -31,6 +32,13 @@ void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
   command.add_option("CONFIG", arguments.config, "experiment, a YAML file")->required();
   command.add_option("OVERRIDES", arguments.overrides, "a.b=value, in the place of the file's")
       ->type_name("a.b=c");
+}
+
+uint64_t parse_bytes(const std::string& option, const std::string& text) {
+  ByteSize size;
+  if (Scalar<ByteSize>::parse(text, size) && size.bytes > 0) return size.bytes;
+  throw Error(ExitCode::config,
+              fmt::format("{} must be {}, got '{}'", option, Scalar<ByteSize>::expected, text));
 }
 
 int run_cli(int argc, char** argv) {

@@ -28,13 +28,6 @@ struct Arguments : ConfigArguments {
   bool json = false;
 };
 
-uint64_t parse_size(const char* option, const std::string& text) {
-  ByteSize size;
-  if (Scalar<ByteSize>::parse(text, size) && size.bytes > 0) return size.bytes;
-  throw Error(ExitCode::config,
-              fmt::format("{} must be {}, got '{}'", option, Scalar<ByteSize>::expected, text));
-}
-
 std::vector<StorageResult> plan(const Arguments& arguments) {
   std::vector<StorageResult> results;
   for (const bool write : {false, true}) {
@@ -75,8 +68,8 @@ void describe(StorageBenchInfo& info, const StorageBench& bench, const TierMeter
 ExitCode run(Arguments& arguments) {
   RunLog log(false);
   StorageWorkload& workload = arguments.workload;
-  workload.block_bytes = parse_size("--block-size", arguments.block_size);
-  workload.transfer_bytes = parse_size("--transfer-size", arguments.transfer_size);
+  workload.block_bytes = parse_bytes("--block-size", arguments.block_size);
+  workload.transfer_bytes = parse_bytes("--transfer-size", arguments.transfer_size);
   workload.random = arguments.pattern == "random";
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
   const auto found = options.storage.find(arguments.tier);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,9 @@ struct ConfigArguments {
   std::vector<std::string> overrides;
 };
 void add_config_arguments(CLI::App& command, ConfigArguments& arguments);
+
+// Bytes, written as in YAML: 512KiB, 1m. Error(ExitCode::config), naming the option, for anything
+// else and for 0.
+uint64_t parse_bytes(const std::string& option, const std::string& text);
 
 }  // namespace stoker

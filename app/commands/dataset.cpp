@@ -112,12 +112,8 @@ struct SynthArguments {
 };
 
 void synth_command(SynthArguments& arguments) {
-  ByteSize median;
-  if (!Scalar<ByteSize>::parse(arguments.median_bytes, median)) {
-    throw Error(ExitCode::config, fmt::format("--median-bytes must be {}, got '{}'",
-                                              Scalar<ByteSize>::expected, arguments.median_bytes));
-  }
-  arguments.options.image.median_bytes = median;
+  arguments.options.image.median_bytes =
+      ByteSize{parse_bytes("--median-bytes", arguments.median_bytes)};
   const SynthResult result = synth_dataset(
       arguments.options, [](int64_t done, int64_t total) { show_count("files", done, total); });
   if (arguments.json) {

@@ -61,11 +61,7 @@ std::string usage(const Arguments& arguments, const SampleSpec& spec) {
 }
 
 void run(const Arguments& arguments) {
-  ByteSize shard;
-  if (!Scalar<ByteSize>::parse(arguments.shard_size, shard) || shard.bytes == 0) {
-    throw Error(ExitCode::config, fmt::format("--shard-size must be {}, got '{}'",
-                                              Scalar<ByteSize>::expected, arguments.shard_size));
-  }
+  const uint64_t shard_bytes = parse_bytes("--shard-size", arguments.shard_size);
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
   const Notify notify = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
   Tiers tiers;
@@ -75,7 +71,7 @@ void run(const Arguments& arguments) {
   const auto decoder = options.decoder.create({});
   PackOptions pack;
   pack.folder = target.folder;
-  pack.shard_bytes = shard.bytes;
+  pack.shard_bytes = shard_bytes;
   pack.threads = Workers{}.resolve();
   pack.source = fmt::format("dataset: {}decoder: {}seed: {}\n", to_yaml(options.dataset.dump()),
                             to_yaml(options.decoder.dump()), options.run.seed);

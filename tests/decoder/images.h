@@ -121,10 +121,7 @@ inline File with_orientation(const File& file, uint8_t orientation, bool big_end
   return inserted(file, 2, segment);
 }
 
-// The same coefficients after a lossless operation of jpegtran.
-inline File transformed(const File& file, int options) {
-  tjtransform transform{};
-  transform.options = options;
+inline File transformed(const File& file, tjtransform transform) {
   unsigned char* out = nullptr;
   unsigned long bytes = 0;
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), tjDestroy);
@@ -133,6 +130,13 @@ inline File transformed(const File& file, int options) {
   }
   const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(out, tjFree);
   return {out, out + bytes};
+}
+
+// The same coefficients after a lossless operation of jpegtran.
+inline File transformed(const File& file, int options) {
+  tjtransform transform{};
+  transform.options = options;
+  return transformed(file, transform);
 }
 
 inline File progressive(const File& file) { return transformed(file, TJXOPT_PROGRESSIVE); }

@@ -70,14 +70,7 @@ inline File run(const File& file, Pass& pass) {
   tjtransform transform{};
   transform.customFilter = collect;
   transform.data = &pass;
-  unsigned char* out = nullptr;
-  unsigned long bytes = 0;
-  const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), tjDestroy);
-  if (tjTransform(handle.get(), file.data(), file.size(), 1, &out, &bytes, &transform, 0) != 0) {
-    throw std::runtime_error(tjGetErrorStr2(handle.get()));
-  }
-  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(out, tjFree);
-  return {out, out + bytes};
+  return transformed(file, transform);
 }
 
 }  // namespace jpeg_blocks
