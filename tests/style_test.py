@@ -8,6 +8,7 @@ import hashlib
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -30,6 +31,7 @@ INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decode
               "io/loader/loader.h", "io/device/device.h",
               "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/model.h",
               "app/optimizer/optimizer.h"]
+MAX_TRACKED_BYTES = 1 << 20
 
 
 def files(folders, *suffixes):
@@ -216,6 +218,17 @@ def check_abi(problem):
                          "tests/style_test.py --update-abi")
 
 
+def check_tracked(problem):
+    """What a benchmark or a run left behind stays out of the repository."""
+    # Whoever owns the checkout. Where it is none, nothing is tracked.
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=ROOT, capture_output=True,
+                            check=False, text=True)
+    for path in filter(None, listed.stdout.split("\0")):
+        size = (ROOT / path).stat().st_size if (ROOT / path).exists() else 0
+        if size > MAX_TRACKED_BYTES:
+            problem(ROOT / path, 1, f"{size} bytes; at most {MAX_TRACKED_BYTES}: git rm --cached it, or say why here")
+
+
 def main():
     if sys.argv[1:] == ["--update-abi"]:
         ABI_FILE.write_text(f"{abi_number()} {abi_hash()}\n")
@@ -227,7 +240,7 @@ def main():
 
     median, count = check_sizes(problem)
     for check in (check_includes, check_seam, check_interfaces, check_one_definition,
-                  check_registrations, check_promises, check_abi):
+                  check_registrations, check_promises, check_abi, check_tracked):
         check(problem)
     print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
                                 f"{len(problems)} violations"]))

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,14 +14,15 @@
 #include "io/core/stream_copy.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "tests/support/temporary_directory.h"
 
 // What one thread takes to bring decoded pixels (224 x 224) into batches of 128, beside what the
 // memory gives: plain copies of the same blocks, in random order, from more than the caches hold.
 //
-//   memory_bench [SAMPLES] [ROUNDS] [DIRECTORY] [--benchmark_...]
+//   memory_bench [SAMPLES] [ROUNDS] [--benchmark_...]
 //
 // per_image is CPU time; the rounds of all benchmarks are interleaved in random order. Compare
-// minima. DIRECTORY takes the packed pixels (150,528 bytes a sample).
+// minima. The packed pixels (150,528 bytes a sample) lie below TMPDIR while it runs.
 
 namespace stoker {
 namespace {
@@ -98,23 +98,21 @@ void add(const std::string& name, int rounds, const std::function<void(benchmark
 
 // As `decoded` keeps them and as `dataset pack` writes them.
 struct Kept {
-  Kept(int64_t samples, const std::string& directory) {
+  explicit Kept(int64_t samples) {
     const std::string source =
         "{type: synthetic, unique: 64, test_samples: 0, samples: " + std::to_string(samples) +
         ", image: {median_bytes: 15k}}";
     Tiers none;
     memory = parse<Dataset>("{type: decoded, limit: 64GiB, inner: " + source + "}")
                  .create({none, 1, {}});
-    tiers.add("data", parse<Storage>("{type: posix, root: " + directory + "}").create({}));
-    if (!std::filesystem::exists(directory + "/packed.json")) {
-      const auto decoder = parse<Decoder>("{type: turbojpeg}").create({});
-      pack_dataset(*parse<Dataset>(source).create({none, 1, {}}), *decoder, tiers.at("data"), {},
-                   {});
-    }
+    tiers.add("data", parse<Storage>("{type: posix, root: " + directory.path() + "}").create({}));
+    const auto decoder = parse<Decoder>("{type: turbojpeg}").create({});
+    pack_dataset(*parse<Dataset>(source).create({none, 1, {}}), *decoder, tiers.at("data"), {}, {});
     packed = parse<Dataset>("{type: packed, storage: data}").create({tiers, 1, {}});
     copied = parse<Dataset>("{type: packed, storage: data, access: copy}").create({tiers, 1, {}});
     for (const Dataset* dataset : {memory.get(), packed.get()}) read_all(*dataset);
   }
+  const TemporaryDirectory directory;
   Tiers tiers;
   std::unique_ptr<Dataset> memory, packed, copied;
 };
@@ -145,7 +143,7 @@ int main(int argc, char** argv) {
   const int64_t samples = argc > 1 ? std::stoll(argv[1]) : 5000;
   const int rounds = argc > 2 ? std::stoi(argv[2]) : 10;
   const stoker::Rig rig(samples);
-  const stoker::Kept kept(samples, argc > 3 ? argv[3] : "memory_bench.packed");
+  const stoker::Kept kept(samples);
   const stoker::HostMemory source =
       stoker::allocate_huge(static_cast<size_t>(samples) * stoker::kSample, true);
   stoker::add_all(rig, kept, source, rounds);

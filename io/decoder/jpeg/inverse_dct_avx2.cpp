@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/decoder/jpeg/avx2_constants.h"
+
 // Loeffler, Ligtenberg and Moschytz's transform with IJG's constants (jidctint.c), columns first.
 //
 // Unlike libjpeg-turbo's, a register never holds two different terms: 16-bit data lie as [a: four
 // lines, b: four lines | a: the other four, b: the other four], so that an unpack of two registers
 // gives the pairs (a, c) of all eight lines in one register, each a pmaddwd away from a term. That
 // needs no shuffle across the halves but the transposition's.
-
-#define STOKER_AVX2 __attribute__((target("avx2")))
-#define STOKER_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
 
 namespace stoker {
 namespace {
@@ -99,17 +98,6 @@ struct Constants {
   Register overflow_offset = pairs(1 << 13, 1 << 13), overflow_mask = pairs(-1 << 14, -1 << 14);
 };
 constexpr Constants kConstants;
-
-// Opaque, or GCC makes each constant out of two to four instructions where one operand will do.
-inline const Constants& constants() {
-  const Constants* opaque = &kConstants;
-  asm("" : "+r"(opaque));
-  return *opaque;
-}
-
-STOKER_AVX2_INLINE __m256i get(const Register& constant) {
-  return _mm256_load_si256(reinterpret_cast<const __m256i*>(constant.values));
-}
 
 // a and b times the constants, summed, for each of eight pairs.
 STOKER_AVX2_INLINE __m256i terms(__m256i lines, const Register& factors) {
@@ -224,7 +212,7 @@ STOKER_AVX2_INLINE __m256i by_columns(__m256i rows) { return _mm256_permute4x64_
 
 STOKER_AVX2 void full(const int16_t* coefficients, const int16_t* quantisation, uint8_t* out,
                       size_t stride) {
-  const Constants& k = constants();
+  const Constants& k = opaque(kConstants);
   const __m256i row01 = dequantised(coefficients, quantisation, 0);
   if (may_overflow(k, row01) && only_row0(coefficients)) {
     return shifted(full, coefficients, quantisation, out, stride);
@@ -255,7 +243,7 @@ STOKER_AVX2 void full(const int16_t* coefficients, const int16_t* quantisation, 
 
 STOKER_AVX2 void top_left_4x4(const int16_t* coefficients, const int16_t* quantisation,
                               uint8_t* out, size_t stride) {
-  const Constants& k = constants();
+  const Constants& k = opaque(kConstants);
   const __m256i row01 = dequantised(coefficients, quantisation, 0);
   if (may_overflow(k, row01) && only_row0(coefficients)) {
     return shifted(top_left_4x4, coefficients, quantisation, out, stride);

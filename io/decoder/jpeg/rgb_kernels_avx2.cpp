@@ -4,13 +4,12 @@
 
 #include <immintrin.h>
 
+#include "io/decoder/jpeg/avx2_constants.h"
+
 // A chroma line has, for each group of 32 pixels, four registers of eight pairs (Cb, Cr), each in
 // its near and then in its far form: those of the even pixels 0-6 and 16-22, of the odd ones 1-7
 // and 17-23, of 8-14 and 24-30, of 9-15 and 25-31. So no shuffle but the interleaving's is needed
 // between the filter and the RGB bytes, and none across the halves of a register.
-
-#define STOKER_AVX2 __attribute__((target("avx2")))
-#define STOKER_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
 
 namespace stoker {
 namespace {
@@ -82,17 +81,6 @@ struct Constants {
 };
 constexpr Constants kConstants;
 
-// Opaque, or GCC makes each constant out of two to four instructions where one operand will do.
-inline const Constants& constants() {
-  const Constants* opaque = &kConstants;
-  asm("" : "+r"(opaque));
-  return *opaque;
-}
-
-STOKER_AVX2_INLINE __m256i get(const Register& constant) {
-  return _mm256_load_si256(reinterpret_cast<const __m256i*>(constant.values));
-}
-
 STOKER_AVX2_INLINE __m256i shuffled(__m256i bytes, const Register& order) {
   return _mm256_shuffle_epi8(bytes, get(order));
 }
@@ -141,7 +129,7 @@ void set_edge(const ChromaRow& row, size_t x, int rounding, int16_t* at) {
 
 STOKER_AVX2 void filter_half(const ChromaRow& row, Rounding rounding, size_t first_group,
                              size_t end_group, int16_t* line) {
-  const Constants& k = constants();
+  const Constants& k = opaque(kConstants);
   const __m256i even = _mm256_set1_epi16(static_cast<short>(kCenter + rounding.even));
   const __m256i odd = _mm256_set1_epi16(static_cast<short>(kCenter + rounding.odd));
   const __m256i with_previous = get(k.with_previous), with_next = get(k.with_next);
@@ -162,7 +150,7 @@ STOKER_AVX2 void filter_half(const ChromaRow& row, Rounding rounding, size_t fir
 }
 
 STOKER_AVX2 void spread(const ChromaRow& row, size_t first_group, size_t end_group, int16_t* line) {
-  const Constants& k = constants();
+  const Constants& k = opaque(kConstants);
   const __m256i offset = _mm256_set1_epi16(kCenter);
   const Forms both = forms(k);
   int16_t* at = line + first_group * kGroupValues;
@@ -231,7 +219,7 @@ void filter_chroma(ChromaSampling sampling, const ChromaRow& row, size_t first_g
 
 STOKER_AVX2 void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int16_t* far,
                             size_t first_group, size_t end_group, uint8_t* rgb) {
-  const Constants& k = constants();
+  const Constants& k = opaque(kConstants);
   const __m256i zero = _mm256_setzero_si256();
   for (size_t group = first_group; group < end_group; ++group) {
     const int16_t *a = near + group * kGroupValues, *b = far + group * kGroupValues;
@@ -252,7 +240,7 @@ STOKER_AVX2 void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int1
 
 STOKER_AVX2 void gray_to_rgb(const uint8_t* luma, size_t first_group, size_t end_group,
                              uint8_t* rgb) {
-  const Constants& k = constants();
+  const Constants& k = opaque(kConstants);
   for (size_t group = first_group; group < end_group; ++group) {
     const __m256i y = load(luma + group * kGroupPixels);
     uint8_t* at = rgb + group * 3 * kGroupPixels;
