@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "app/commands/commands.h"
-#include "app/environment.h"
+#include "app/run/environment.h"
 #include "io/core/config.h"
 #include "io/core/error.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "app/statistics.h"
+#include "app/base/statistics.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/statistics.h"
+#include "app/base/statistics.h"
 #include "io/core/error.h"
 
 namespace stoker {

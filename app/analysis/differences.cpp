@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/json.h"
+#include "app/base/json.h"
 
 namespace stoker {
 namespace {

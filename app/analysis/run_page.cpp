@@ -7,7 +7,7 @@
 #include "app/analysis/differences.h"
 #include "app/analysis/report_page.h"
 #include "app/analysis/thinned.h"
-#include "app/json.h"
+#include "app/base/json.h"
 #include "io/core/file.h"
 
 namespace stoker {

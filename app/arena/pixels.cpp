@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "app/arena/plan.h"
-#include "app/npy.h"
-#include "app/pixel_values.h"
+#include "app/base/npy.h"
+#include "app/bench/pixel_values.h"
 #include "io/core/error.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "app/arena/figures.h"
-#include "app/child_process.h"
+#include "app/base/child_process.h"
 #include "io/core/file.h"
 #include "io/metrics/clock.h"
 

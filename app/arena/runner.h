@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/arena/results.h"
-#include "app/stop_signal.h"
+#include "app/run/stop_signal.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "app/arena/figures.h"
-#include "app/statistics.h"
+#include "app/base/statistics.h"
 
 namespace stoker {
 namespace {

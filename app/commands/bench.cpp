@@ -5,11 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/bench_checkpoint.h"
-#include "app/commands/bench_decode.h"
+#include "app/bench/checkpoint.h"
+#include "app/bench/decode.h"
 #include "app/commands/commands.h"
-#include "app/run_log.h"
-#include "app/statistics.h"
+#include "app/run/log.h"
+#include "app/base/statistics.h"
 
 namespace stoker {
 namespace {

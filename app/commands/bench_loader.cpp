@@ -1,118 +1,140 @@
-#include "app/commands/bench_loader.h"
+#include <fmt/format.h>
 
-#include "io/loader/failure_budget.h"
-#include "io/metrics/clock.h"
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/base/call_counts.h"
+#include "app/base/child_process.h"
+#include "app/bench/loader_report.h"
+#include "app/bench/scaling.h"
+#include "app/commands/commands.h"
+#include "app/base/json.h"
+#include "app/run/log.h"
 
 namespace stoker {
 namespace {
 
-struct Epoch {
-  double seconds = 0;
-  double first_batch_s = 0;
-  int64_t images = 0;
-  LoadCost cost;
+struct Arguments : ConfigArguments {
+  int64_t epochs = 3;
+  int64_t ceiling_samples = CeilingOptions{}.samples;
+  std::vector<int64_t> scaling;
+  std::string dump;
+  bool quick = false;
+  bool json = false;
 };
 
-Epoch run_epoch(Loader& loader, int64_t epoch, FailureBudget& budget) {
-  Epoch result;
-  const TimePoint begin = Clock::now();
-  loader.start(epoch, 0);
-  while (const auto batch = loader.next()) {
-    if (result.images == 0) result.first_batch_s = seconds(Clock::now() - begin);
-    budget.account(*batch);
-    result.images += batch->size;
-    result.cost.read_ns += batch->cost.read_ns;
-    result.cost.decode_ns += batch->cost.decode_ns;
-    result.cost.bytes_read += batch->cost.bytes_read;
+// Workers as there are: `sync` has none and does their work itself.
+int64_t threads_of(const LoaderReport& report) {
+  if (report.type == "sync") return 1;
+  const nlohmann::json& workers = report.loader.at("workers");
+  return Workers{workers.is_number() ? workers.get<int64_t>() : 0}.resolve();
+}
+
+LoaderReport measure(const Arguments& arguments) {
+  RunLog log(false);
+  Experiment experiment(read_experiment(arguments.config, arguments.overrides), log.notify());
+  const ExperimentOptions& options = experiment.options();
+  LoaderReport report{options.loader.type(),
+                      to_json(options.loader.dump()),
+                      to_json(options.decoder.dump()),
+                      experiment.device().info().name,
+                      0,
+                      {},
+                      BatchProbe(experiment.decoder().spec()),
+                      {},
+                      ""};
+  report.workers = threads_of(report);
+  report.measured = bench_loader(experiment, arguments.epochs,
+                                 [&](const Batch& batch) { return report.probe.see(batch); });
+  if (!arguments.dump.empty()) report.probe.dump(arguments.dump);
+  if (arguments.quick) return report;
+  CeilingOptions ceiling;
+  ceiling.samples = arguments.ceiling_samples;
+  ceiling.threads = report.workers;
+  report.ceiling = measure_decode_ceiling(experiment.dataset(), ceiling);
+  return report;
+}
+
+// Allocations and copies, counted in an epoch of a process of its own: counting costs time, and is
+// done by replacing functions of the C library, which must happen before a process begins.
+void count_calls(const Arguments& arguments, LoaderReport& report) {
+  const auto counter = call_counter();
+  if (!counter) {
+    report.uncounted = "allocations and copies: this build has no library that counts them";
+    return;
   }
-  result.seconds = seconds(Clock::now() - begin);
-  return result;
-}
-
-int64_t budget_of(const Dataset& dataset) {
-  return dataset.on_error().budget.of(dataset.size(Split::train));
-}
-
-// Per image, between two looks at the process.
-void add_use(const ProcessUse& before, const ProcessUse& after, double images,
-             LoaderBenchmark& result) {
-  const auto switches = [&](int64_t count) { return 1000 * static_cast<double>(count) / images; };
-  const auto each = [&](uint64_t from, uint64_t to) {
-    return static_cast<double>(to - from) / images;
-  };
-  result.cpu_s_per_1000 = 1000 * (after.cpu_s - before.cpu_s) / images;
-  result.voluntary_switches = switches(after.voluntary_switches - before.voluntary_switches);
-  result.involuntary_switches = switches(after.involuntary_switches - before.involuntary_switches);
-  if (before.read_bytes && after.read_bytes) {
-    result.bytes_by_read_calls = each(*before.read_bytes, *after.read_bytes);
+  ChildProgram program;
+  program.words = {"stoker", "bench", "loader", arguments.config};
+  program.words.insert(program.words.end(), arguments.overrides.begin(), arguments.overrides.end());
+  for (const char* word : {"--epochs=1", "--quick", "--json"}) program.words.push_back(word);
+  program.environment = {"LD_PRELOAD=" + *counter};
+  const ChildResult child = run_program(program, "/dev/null");
+  const auto output = nlohmann::json::parse(child.output, nullptr, false);
+  if (child.exit_code != 0 || !output.is_object() || !output.contains("allocations_per_image")) {
+    report.uncounted = fmt::format("allocations and copies: the process that counts ended with {}",
+                                   child.exit_code);
+    return;
   }
-  if (!before.calls || !after.calls) return;
-  result.allocations = each(before.calls->allocations, after.calls->allocations);
-  result.libjpeg_allocations =
-      each(before.calls->libjpeg_allocations, after.calls->libjpeg_allocations);
-  result.bytes_moved = each(before.calls->bytes_moved, after.calls->bytes_moved);
+  report.measured.allocations = output.at("allocations_per_image").get<double>();
+  report.measured.libjpeg_allocations = output.at("libjpeg_allocations_per_image").get<double>();
+  report.measured.bytes_moved = output.at("copied_bytes_per_image").at("memory").get<double>();
 }
 
-// Batches that a loader of these options makes before they are asked for.
-int64_t batches_ahead(const std::string& type, const LoaderOptions& options) {
-  if (type == "prefetched") return options.prefetch_batches;
-  if (type == "device_prefetched") return options.prefetch_batches + options.device_batches;
-  return 0;
+void run_scaling(const Arguments& arguments) {
+  RunLog log(false);
+  Experiment experiment(read_experiment(arguments.config, arguments.overrides), log.notify());
+  const ScalingBenchmark result = bench_scaling(experiment, arguments.scaling, arguments.epochs);
+  fmt::print("{}",
+             arguments.json ? scaling_json(result, experiment) : scaling_text(result, experiment));
+  if (!result.exact_order()) {
+    throw Error(ExitCode::bug, "bench loader: the batches depend on the number of workers");
+  }
 }
 
-// What the options of the loader's component are; other keys are those of plug-ins.
-LoaderOptions loader_options(const Experiment& experiment) {
-  LoaderOptions options;
-  const Node dumped = experiment.options().loader.dump();
-  FieldReader reader(Section(dumped, "", "loader", nullptr));
-  options.visit(reader);
-  return options;
+void run(const Arguments& arguments) {
+  LoaderReport report = measure(arguments);
+  if (!arguments.quick) count_calls(arguments, report);
+  if (arguments.json) {
+    fmt::print("{}\n", loader_report_json(report).dump());
+  } else {
+    fmt::print("{}", loader_report_text(report));
+  }
 }
 
 }  // namespace
 
-double bench_first_epoch(Experiment& experiment, int64_t epoch) {
-  FailureBudget budget(budget_of(experiment.dataset()));
-  const auto loader = experiment.make_loader(Split::train);
-  const Epoch measured = run_epoch(*loader, epoch, budget);
-  return static_cast<double>(measured.images) / measured.seconds;
-}
-
-LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs, const BatchObserver& observe) {
-  FailureBudget budget(budget_of(experiment.dataset()));
-  const auto loader = experiment.make_loader(Split::train);
-  LoaderBenchmark result;
-  result.first_batch_s = run_epoch(*loader, 0, budget).first_batch_s;
-  LoadCost cost;
-  double images = 0;
-  const ProcessUse before = process_use();
-  for (int64_t i = 1; i <= epochs; ++i) {
-    const Epoch epoch = run_epoch(*loader, i, budget);
-    result.images = epoch.images;
-    result.images_per_s.push_back(static_cast<double>(epoch.images) / epoch.seconds);
-    images += static_cast<double>(epoch.images);
-    cost.read_ns += epoch.cost.read_ns;
-    cost.decode_ns += epoch.cost.decode_ns;
-    cost.bytes_read += epoch.cost.bytes_read;
-  }
-  add_use(before, process_use(), images, result);
-  result.memory = process_memory();
-  result.sample_bytes = experiment.decoder().spec().bytes();
-  const LoaderOptions options = loader_options(experiment);
-  result.batches = loader->batches();
-  result.batches_ahead = batches_ahead(experiment.options().loader.type(), options);
-  result.queue_bytes =
-      (result.batches_ahead + 1) * options.batch_size * static_cast<int64_t>(result.sample_bytes);
-  result.read_us = 1e-3 * static_cast<double>(cost.read_ns) / images;
-  result.decode_us = 1e-3 * static_cast<double>(cost.decode_ns) / images;
-  result.bytes_per_image = static_cast<double>(cost.bytes_read) / images;
-  result.skipped = static_cast<int64_t>(budget.skipped().size());
-  loader->start(0, 0);
-  for (bool more = static_cast<bool>(observe); more;) {
-    const auto batch = loader->next();
-    more = batch && observe(*batch);
-  }
-  return result;
+void add_bench_loader(CLI::App& bench, ExitCode& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = bench.add_subcommand(
+      "loader",
+      "Images/s of the configured loader without a model (a warm-up epoch, then epochs), beside "
+      "what libjpeg-turbo alone does with the same files");
+  add_config_arguments(*command, *arguments);
+  command->add_option("--epochs", arguments->epochs, "measured epochs")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--ceiling-samples", arguments->ceiling_samples,
+          "files that libjpeg-turbo decodes for comparison; 0: all, or as many as 256 MiB hold")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--scaling", arguments->scaling,
+                   "instead: one row per number of workers (1,2,4), measured in turn")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--dump", arguments->dump,
+                      "write the pixels of the first epoch's first batch: a NumPy file (.npy)");
+  command->add_flag("--quick", arguments->quick,
+                    "only the loader: no comparison, no counting of allocations and copies");
+  command->add_flag("--json", arguments->json, "print one line of JSON");
+  command->callback([arguments, &result] {
+    arguments->scaling.empty() ? run(*arguments) : run_scaling(*arguments);
+    result = ExitCode::ok;
+  });
 }
 
 }  // namespace stoker

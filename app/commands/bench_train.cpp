@@ -1,259 +1,174 @@
-#include "app/commands/bench_train.h"
-
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/utils.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <numeric>
-#include <optional>
-#include <utility>
+#include <nlohmann/json.hpp>
 
-#include "app/statistics.h"
-#include "app/train_step.h"
-#include "app/trainer.h"
+#include "app/bench/train.h"
+#include "app/commands/commands.h"
+#include "app/base/statistics.h"
+#include "io/loader/loader.h"
 
 namespace stoker {
 namespace {
 
-// A loader that is watched: when its batches were asked for and came.
-class Watched final : public Loader {
- public:
-  struct Times {
-    std::vector<TimePoint> asked;
-    std::vector<TimePoint> given;
-  };
-  Watched(std::unique_ptr<Loader> inner, Times& times) : inner_(std::move(inner)), times_(times) {}
-
-  int64_t batches() const override { return inner_->batches(); }
-  void start(int64_t epoch, int64_t first_batch) override { inner_->start(epoch, first_batch); }
-  std::optional<Batch> next() override {
-    times_.asked.push_back(Clock::now());
-    std::optional<Batch> batch = inner_->next();
-    times_.given.push_back(Clock::now());
-    return batch;
-  }
-
- private:
-  const std::unique_ptr<Loader> inner_;
-  Times& times_;
+struct Arguments : ConfigArguments {
+  TrainBench bench;
+  std::vector<int64_t> threads;
+  std::vector<int64_t> workers;
+  bool bare = false;
+  double at_most = 0;  // percent; 0: not asked
+  bool json = false;
 };
 
-// The same batch, which lies on the device already, again and again.
-class Held final : public Loader {
- public:
-  Held(std::shared_ptr<DeviceBatch> batch, int64_t batches)
-      : batch_(std::move(batch)), batches_(batches) {}
-
-  int64_t batches() const override { return batches_; }
-  void start(int64_t epoch, int64_t first_batch) override {
-    epoch_ = epoch;
-    next_ = first_batch;
+nlohmann::json steps_json(const TrainSteps& steps) {
+  nlohmann::json json = {{"step_s", spread(steps.step_s)},
+                         {"images_per_s", spread(steps.rate)},
+                         {"steps", steps.step_s.size()}};
+  if (!steps.outside_s.empty()) {
+    json["data_wait_share"] = steps.wait_s / steps.wall_s();
+    json["outside_compute_us"] = 1e6 * spread(steps.outside_s).median;
   }
-  std::optional<Batch> next() override {
-    if (next_ >= batches_) return std::nullopt;
-    Batch batch;
-    batch.epoch = epoch_;
-    batch.index = next_++;
-    batch.size = batch_->host.size;
-    batch.on_device = batch_;
-    return batch;
-  }
-
- private:
-  const std::shared_ptr<DeviceBatch> batch_;
-  const int64_t batches_;
-  int64_t epoch_ = 0;
-  int64_t next_ = 0;
-};
-
-// Where the trainer leaves what every run leaves.
-class Scratch {
- public:
-  Scratch()
-      : path_(std::filesystem::temp_directory_path() / fmt::format("stoker-bench-{}", getpid())) {}
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  const std::filesystem::path path_;
-};
-
-class Bench {
- public:
-  Bench(const TrainBench& bench, const StopSignal& stop) : bench_(bench), stop_(stop) {}
-
-  ExperimentOptions options(const std::vector<std::string>& more) const {
-    std::vector<std::string> overrides = bench_.overrides;
-    overrides.insert(overrides.end(), more.begin(), more.end());
-    const int64_t steps = bench_.warm_up + bench_.steps;
-    for (const std::string& fixed :
-         {std::string("checkpoint={type: none}"), std::string("evaluation={enabled: false}"),
-          std::string("loader.digest=false"), std::string("run.page_cache=as_is"),
-          std::string("run.drop_caches=false"), std::string("training.epochs=1000000"),
-          fmt::format("training.max_steps={}", steps), "run.dir=" + scratch_.path()}) {
-      overrides.push_back(fixed);
-    }
-    return read_experiment(bench_.config, overrides);
-  }
-
-  // Fresh weights, and the steps of one round behind those of the rounds before. held: instead of
-  // the experiment's loader.
-  void train(const ExperimentOptions& options, const std::shared_ptr<DeviceBatch>& held,
-             Experiment& experiment, TrainSteps& steps) {
-    RunLog log(true);
-    const RunDirectory directory(options, bench_.overrides);
-    Watched::Times times;
-    std::unique_ptr<Loader> loader;
-    if (held) {
-      loader = std::make_unique<Held>(held, bench_.warm_up + bench_.steps);
-    } else {
-      loader = experiment.make_loader(Split::train);
-    }
-    Trainer trainer(experiment, directory, log, stop_,
-                    std::make_unique<Watched>(std::move(loader), times));
-    const TrainingResult result = trainer.run();
-    if (!result.error.empty()) throw Error(result.exit_code, result.error);
-    if (result.status != "completed") throw Error(result.exit_code, "stopped by a signal");
-    times.asked.push_back(times.asked.front() + std::chrono::duration_cast<Clock::duration>(
-                                                    std::chrono::duration<double>(result.wall_s)));
-    double wait = 0;
-    for (size_t i = static_cast<size_t>(bench_.warm_up); i < times.given.size(); ++i) {
-      wait += seconds(times.given[i] - times.asked[i]);
-    }
-    steps.wait_s += wait;
-    add(times.asked, experiment, steps);
-    for (const auto& [name, time] : result.segments) {
-      if (name == "compute") {
-        steps.outside_s.push_back((result.wall_s - time) / static_cast<double>(result.steps));
-      }
-    }
-  }
-
-  void bare(Experiment& experiment, const DeviceBatch& batch, TrainSteps& steps) {
-    torch::manual_seed(experiment.options().run.seed);
-    at::set_num_threads(static_cast<int>(experiment.options().training.threads.resolve()));
-    TrainStep step(experiment, bench_.warm_up + bench_.steps, bench_.warm_up + bench_.steps);
-    std::vector<TimePoint> begun;
-    for (int64_t i = 0; i < bench_.warm_up + bench_.steps; ++i) {
-      begun.push_back(Clock::now());
-      step.run(batch, i, [] {});
-    }
-    step.loss();  // on a GPU: waits for the steps
-    begun.push_back(Clock::now());
-    add(begun, experiment, steps);
-  }
-
- private:
-  // times: when each step began, and when the last one ended.
-  void add(const std::vector<TimePoint>& times, const Experiment& experiment,
-           TrainSteps& steps) const {
-    const auto first = static_cast<size_t>(bench_.warm_up);
-    for (size_t i = first; i + 1 < times.size(); ++i) {
-      steps.step_s.push_back(seconds(times[i + 1] - times[i]));
-    }
-    const int64_t batch_size = batch_size_of(experiment);
-    steps.batch_size = batch_size;
-    steps.rate.push_back(static_cast<double>(bench_.steps * batch_size) /
-                         seconds(times.back() - times[first]));
-  }
-
-  static int64_t batch_size_of(const Experiment& experiment) {
-    const Node loader = experiment.options().loader.dump();
-    return std::stoll(loader.find("batch_size")->scalar);
-  }
-
-  const TrainBench& bench_;
-  const StopSignal& stop_;
-  const Scratch scratch_;
-};
-
-void require_computing(Experiment& experiment) {
-  if (!experiment.device().info().emulated) return;
-  throw Error(ExitCode::config,
-              "bench train: an emulated device computes nothing that could be measured: set "
-              "device.type=cpu or cuda");
+  return json;
 }
 
-double shortest(const std::vector<double>& times) {
-  return *std::min_element(times.begin(), times.end());
+double rate(const TrainSplit& split) { return spread(split.measured.rate).median; }
+
+std::string overrides_of(const TrainSplit& split) {
+  return fmt::format("training.threads={} loader.workers={}", split.threads, split.workers);
+}
+
+void print_splits(const Arguments& arguments, const std::vector<TrainSplit>& splits) {
+  const TrainSplit& best =
+      *std::max_element(splits.begin(), splits.end(),
+                        [](const TrainSplit& a, const TrainSplit& b) { return rate(a) < rate(b); });
+  if (arguments.json) {
+    nlohmann::json json = {{"name", "bench train"},
+                           {"config", arguments.config},
+                           {"device", best.measured.device},
+                           {"batch_size", best.measured.batch_size},
+                           {"rounds", arguments.bench.rounds},
+                           {"best", overrides_of(best)},
+                           {"splits", nlohmann::json::array()}};
+    for (const TrainSplit& split : splits) {
+      nlohmann::json row = steps_json(split.measured);
+      row["threads"] = split.threads;
+      row["workers"] = split.workers;
+      json["splits"].push_back(std::move(row));
+    }
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{} rounds of {} steps of {} images on {}, after {} steps; medians\n",
+             arguments.bench.rounds, arguments.bench.steps, best.measured.batch_size,
+             best.measured.device, arguments.bench.warm_up);
+  fmt::print("threads  workers  images/s  (   min     max)  ms a step  data wait\n");
+  for (const TrainSplit& split : splits) {
+    const Spread images = spread(split.measured.rate);
+    fmt::print("{:7}  {:7}  {:8.1f}  ({:6.1f}  {:6.1f})  {:9.2f}  {:7.1f} %{}\n", split.threads,
+               split.workers, images.median, images.min, images.max,
+               1e3 * spread(split.measured.step_s).median,
+               100 * split.measured.wait_s / split.measured.wall_s(),
+               &split == &best ? "  <- best" : "");
+  }
+  fmt::print("best: {}\n", overrides_of(best));
+}
+
+ExitCode print_overhead(const Arguments& arguments, const TrainOverhead& overhead) {
+  const double outside_us = 1e6 * spread(overhead.trainer.outside_s).median;
+  const bool missed = arguments.at_most > 0 && 100 * overhead.share() > arguments.at_most;
+  if (arguments.json) {
+    const nlohmann::json json = {{"name", "bench train --bare"},
+                                 {"config", arguments.config},
+                                 {"device", overhead.bare.device},
+                                 {"batch_size", overhead.bare.batch_size},
+                                 {"rounds", arguments.bench.rounds},
+                                 {"trainer", steps_json(overhead.trainer)},
+                                 {"bare", steps_json(overhead.bare)},
+                                 {"overhead", overhead.share()},
+                                 {"overhead_of_shortest", overhead.share_of_shortest()}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{} rounds of {} steps on one batch of {} images that lies on {}\n",
+               arguments.bench.rounds, arguments.bench.steps, overhead.bare.batch_size,
+               overhead.bare.device);
+    for (const auto& [name, steps] :
+         {std::pair{"trainer", &overhead.trainer}, std::pair{"bare loop", &overhead.bare}}) {
+      const Spread times = spread(steps->step_s);
+      fmt::print("  {:<9}  {:10.3f} ms a step (median; min {:.3f}, max {:.3f})\n", name,
+                 1e3 * times.median, 1e3 * times.min, 1e3 * times.max);
+    }
+    fmt::print("  the trainer's step is longer by {:.2f} % (medians), {:.2f} % (shortest steps)\n",
+               100 * overhead.share(), 100 * overhead.share_of_shortest());
+    fmt::print(
+        "  it spends {:.1f} us a step outside the step's own work: {:.4f} % of a bare step\n",
+        outside_us, 1e-4 * outside_us / spread(overhead.bare.step_s).median);
+  }
+  if (!missed) return ExitCode::ok;
+  throw Error(ExitCode::threshold,
+              fmt::format("bench train: the overhead of {:.2f} % is above the {} % allowed",
+                          100 * overhead.share(), arguments.at_most));
+}
+
+// Powers of two up to what there is, and that.
+std::vector<int64_t> up_to(int64_t cores) {
+  std::vector<int64_t> result;
+  for (int64_t n = 1; n < cores; n *= 2) result.push_back(n);
+  result.push_back(cores);
+  return result;
+}
+
+ExitCode run(Arguments arguments) {
+  const StopSignal stop;
+  arguments.bench.config = arguments.config;
+  arguments.bench.overrides = arguments.overrides;
+  if (!arguments.json) {
+    arguments.bench.notify = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  }
+  if (arguments.bare) return print_overhead(arguments, bench_train_overhead(arguments.bench, stop));
+  const std::vector<int64_t> all = up_to(Workers{}.resolve());
+  print_splits(arguments,
+               bench_train(arguments.bench, arguments.threads.empty() ? all : arguments.threads,
+                           arguments.workers.empty() ? all : arguments.workers, stop));
+  return ExitCode::ok;
 }
 
 }  // namespace
 
-double TrainSteps::wall_s() const { return std::accumulate(step_s.begin(), step_s.end(), 0.0); }
-
-double TrainOverhead::share() const {
-  return spread(trainer.step_s).median / spread(bare.step_s).median - 1;
-}
-
-double TrainOverhead::share_of_shortest() const {
-  return shortest(trainer.step_s) / shortest(bare.step_s) - 1;
-}
-
-std::vector<TrainSplit> bench_train(const TrainBench& bench, const std::vector<int64_t>& threads,
-                                    const std::vector<int64_t>& workers, const StopSignal& stop) {
-  Bench runs(bench, stop);
-  std::vector<TrainSplit> splits;
-  for (const int64_t t : threads) {
-    for (const int64_t w : workers) splits.push_back({t, w, {}});
-  }
-  for (int64_t round = 0; round < bench.rounds; ++round) {
-    for (TrainSplit& split : splits) {
-      if (bench.notify) {
-        bench.notify(
-            fmt::format("bench train: round {} of {}: training.threads={} "
-                        "loader.workers={}",
-                        round + 1, bench.rounds, split.threads, split.workers));
-      }
-      const ExperimentOptions options =
-          runs.options({fmt::format("training.threads={}", split.threads),
-                        fmt::format("loader.workers={}", split.workers)});
-      Experiment experiment(options, {});
-      require_computing(experiment);
-      split.measured.device = experiment.device().info().name;
-      runs.train(options, nullptr, experiment, split.measured);
-    }
-  }
-  return splits;
-}
-
-TrainOverhead bench_train_overhead(const TrainBench& bench, const StopSignal& stop) {
-  Bench runs(bench, stop);
-  const ExperimentOptions options = runs.options({});
-  TrainOverhead result;
-  for (int64_t round = 0; round < bench.rounds; ++round) {
-    if (bench.notify) {
-      bench.notify(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
-    }
-    Experiment experiment(options, {});
-    require_computing(experiment);
-    result.trainer.device = result.bare.device = experiment.device().info().name;
-    const auto loader = experiment.make_loader(Split::train);
-    loader->start(0, 0);
-    const std::optional<Batch> batch = loader->next();
-    if (!batch) throw Error(ExitCode::data, "bench train: the loader gives no batch to run on");
-    std::shared_ptr<DeviceBatch> held = batch->on_device;
-    if (!held) {
-      held = std::make_shared<DeviceBatch>(
-          experiment.device().copy(*batch, experiment.decoder().spec()));
-    }
-    const auto by_trainer = [&] { runs.train(options, held, experiment, result.trainer); };
-    const auto by_hand = [&] { runs.bare(experiment, *held, result.bare); };
-    // Who comes second finds the caches and the frequency that the first one leaves.
-    if (round % 2 == 0) by_trainer();
-    by_hand();
-    if (round % 2 == 1) by_trainer();
-  }
-  return result;
+void add_bench_train(CLI::App& bench, ExitCode& result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = bench.add_subcommand(
+      "train",
+      "Some steps of the configured training for each division of the cores between computing and "
+      "loading; or the trainer beside a bare loop");
+  add_config_arguments(*command, *arguments);
+  command->add_option("--threads", arguments->threads, "values of training.threads; 1,2,4,..")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--workers", arguments->workers, "values of loader.workers; 1,2,4,..")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--steps", arguments->bench.steps, "measured steps of a round")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--warm-up", arguments->bench.warm_up, "steps before them")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  command->add_option("--rounds", arguments->bench.rounds, "interleaved rounds")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  CLI::Option* bare = command->add_flag(
+      "--bare", arguments->bare,
+      "the trainer beside the same steps without it, on one batch that lies on the device");
+  command
+      ->add_option("--at-most", arguments->at_most,
+                   "percent of overhead (medians) above which the exit code is 7")
+      ->check(CLI::PositiveNumber)
+      ->needs(bare);
+  command->add_flag("--json", arguments->json, "print one line of JSON");
+  command->callback([arguments, &result] { result = run(*arguments); });
 }
 
 }  // namespace stoker

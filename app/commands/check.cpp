@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/experiment_options.h"
-#include "app/json.h"
+#include "app/experiment/options.h"
+#include "app/base/json.h"
 
 namespace stoker {
 namespace {

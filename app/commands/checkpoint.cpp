@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/checkpoint_sets.h"
+#include "app/train/checkpoint_sets.h"
 #include "app/commands/commands.h"
 
 namespace stoker {

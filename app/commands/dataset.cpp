@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/commands/inspect_dataset.h"
-#include "app/commands/synth_dataset.h"
-#include "app/experiment_options.h"
+#include "app/data/inspect.h"
+#include "app/data/synth.h"
+#include "app/experiment/options.h"
 #include "io/dataset/fetch.h"
 
 namespace stoker {

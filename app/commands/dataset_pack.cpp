@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/commands/pack_dataset.h"
-#include "app/experiment_options.h"
+#include "app/data/pack.h"
+#include "app/experiment/options.h"
 
 namespace stoker {
 namespace {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/commands/stage_dataset.h"
-#include "app/data_tier.h"
-#include "app/experiment_options.h"
+#include "app/data/stage.h"
+#include "app/experiment/data_tier.h"
+#include "app/experiment/options.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/commands/kinds.h"
+#include "app/experiment/kinds.h"
 #include "io/core/plugin.h"
 
 namespace stoker {

@@ -9,8 +9,8 @@
 
 #include "app/analysis/sweep_page.h"
 #include "app/commands/commands.h"
-#include "app/environment.h"
-#include "app/experiment_tree.h"
+#include "app/run/environment.h"
+#include "app/experiment/tree.h"
 #include "app/sweep/findings.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/text.h"

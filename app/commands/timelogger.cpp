@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/run_files.h"
-#include "app/analysis/time_log.h"
-#include "app/analysis/time_log_figures.h"
+#include "app/analysis/timelogger.h"
+#include "app/analysis/timelogger_figures.h"
 #include "app/commands/commands.h"
 
 namespace stoker {

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.h"
-#include "app/experiment.h"
-#include "app/report.h"
-#include "app/run_directory.h"
-#include "app/run_log.h"
-#include "app/stop_signal.h"
-#include "app/trainer.h"
+#include "app/experiment/experiment.h"
+#include "app/train/report.h"
+#include "app/run/directory.h"
+#include "app/run/log.h"
+#include "app/run/stop_signal.h"
+#include "app/train/trainer.h"
 
 namespace stoker {
 namespace {

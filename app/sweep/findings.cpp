@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/json.h"
-#include "app/statistics.h"
+#include "app/base/json.h"
+#include "app/base/statistics.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "app/json.h"
+#include "app/base/json.h"
 #include "app/sweep/findings.h"
 #include "app/sweep/plots.h"
 #include "io/core/error.h"

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "app/child_process.h"
-#include "app/stop_signal.h"
+#include "app/base/child_process.h"
+#include "app/run/stop_signal.h"
 #include "app/sweep/directory.h"
 #include "io/core/error.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "app/statistics.h"
+#include "app/base/statistics.h"
 #include "app/sweep/findings.h"
 
 namespace stoker {

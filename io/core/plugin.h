@@ -5,7 +5,7 @@
 namespace stoker {
 
 // Raise it when one of the interface headers changes (tests/style_test.py keeps their hash).
-#define STOKER_ABI 7
+#define STOKER_ABI 8
 
 // Loads a plug-in, whose registrars then add its components. `path` must be absolute. The stamp
 // that stoker_add_plugin() puts into the file is read from the file and compared before any of its

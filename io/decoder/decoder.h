@@ -5,28 +5,9 @@
 
 #include "io/core/memory.h"
 #include "io/core/registry.h"
+#include "io/core/sample_spec.h"
 
 namespace stoker {
-
-// uint8:   levels of 0 to 255, rows of interleaved RGB (HWC);
-// float32: normalised values (io/decoder/normalise.h), one plane per channel (CHW).
-enum class PixelType { uint8, float32 };
-
-// One decoded sample, without padding.
-struct SampleSpec {
-  int64_t height = 0;
-  int64_t width = 0;
-  int64_t channels = 3;
-  PixelType type = PixelType::uint8;
-  size_t frame = 0;  // not 0: its place in the batch holds a frame (frame.h) of this capacity
-  size_t bytes() const {
-    const size_t values = static_cast<size_t>(height * width * channels);
-    if (frame != 0) return frame;
-    return type == PixelType::float32 ? values * sizeof(float) : values;
-  }
-  // How many of them count in this place: all, or the frame's header and what it says.
-  size_t used(const uint8_t* place) const;
-};
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread.
 struct DecodeMode {

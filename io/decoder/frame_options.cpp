@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "io/decoder/frame.h"
+#include "io/core/frame_header.h"
 #include "io/decoder/pixel_rows.h"
 
 namespace stoker {

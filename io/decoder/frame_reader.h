@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "io/core/memory.h"
-#include "io/decoder/frame.h"
+#include "io/core/frame_header.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/resize.h"
 

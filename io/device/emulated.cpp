@@ -22,7 +22,7 @@
 #include <thread>
 #include <utility>
 
-#include "io/decoder/used_bytes.h"
+#include "io/core/sample_spec.h"
 #include "io/device/batch_layout.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"

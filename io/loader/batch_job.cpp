@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/decoder/used_bytes.h"
+#include "io/core/sample_spec.h"
 
 namespace stoker {
 

@@ -20,7 +20,7 @@ namespace stoker {
 class BatchJob {
  public:
   // `first`: the batch's first place in `order`. batch.size places are filled, in the order of
-  // `claims` (ClaimOrder), or where that is empty as they come.
+  // `claims` (LargestFirst), or where that is empty as they come.
   BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
            const SampleSpec& spec, bool digest, std::vector<int32_t> claims = {});
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/core/bounded_queue.h"
-#include "io/decoder/used_bytes.h"
+#include "io/core/sample_spec.h"
 #include "io/device/device.h"
 #include "io/loader/pipeline.h"
 #include "io/metrics/loader_meter.h"

@@ -21,7 +21,7 @@ Pipeline::Pipeline(const LoaderOptions& options, const Loader::Inputs& inputs, i
       spec_(inputs.decoder.spec()),
       options_(options),
       ahead_(ahead),
-      claim_order_(inputs.dataset, inputs.split),
+      largest_first_(inputs.dataset, inputs.split),
       // One more than are ahead: the one that the trainer holds.
       slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(), ahead + 1),
       workers_(inputs, options.workers.resolve(),
@@ -65,7 +65,7 @@ void Pipeline::submit() {
   std::vector<int32_t> claims;
   // Who wants the samples as they lie in storage has them read so, too.
   if (order_->shuffled) {
-    claims = claim_order_.places(
+    claims = largest_first_.places(
         std::span(order_->samples)
             .subspan(static_cast<size_t>(first), static_cast<size_t>(batch.size)));
   }

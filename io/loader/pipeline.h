@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "io/loader/claim_order.h"
+#include "io/loader/largest_first.h"
 #include "io/loader/loader.h"
 #include "io/loader/sampler.h"
 #include "io/loader/slot_pool.h"
@@ -37,7 +37,7 @@ class Pipeline {
   const SampleSpec spec_;
   const LoaderOptions options_;
   const int64_t ahead_;
-  ClaimOrder claim_order_;
+  LargestFirst largest_first_;
   SlotPool slots_;
   Position asked_;      // of the next batch to hand out
   Position submitted_;  // of the next batch to submit

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/pack_dataset.h"
+#include "app/data/pack.h"
 #include "io/core/huge_memory.h"
 #include "io/core/random.h"
 #include "io/core/stream_copy.h"

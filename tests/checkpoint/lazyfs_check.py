@@ -273,8 +273,8 @@ def main():
         print(f"skipped: {why}")
         return 0
     os.environ["STOKER"] = os.path.abspath(arguments.stoker)
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
-    import checkpoint_rig as rig  # reads STOKER
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app/train"))
+    import checkpointed_run as rig  # reads STOKER
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # On tmpfs, which asks for no alignment: LazyFS hands O_DIRECT on, but not with aligned buffers.
     with tempfile.TemporaryDirectory(prefix="stoker-test.", dir="/dev/shm") as directory:

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <memory>
 
-#include "io/decoder/frame.h"
-#include "io/decoder/used_bytes.h"
+#include "io/core/frame_header.h"
+#include "io/core/sample_spec.h"
 #include "io/loader/batch_job.h"
 
 // Of a frame only the header and what it names count; what an earlier sample left behind it does

@@ -8,7 +8,7 @@
 
 #include "app/analysis/doctor/evidence.h"
 #include "app/analysis/json_fields.h"
-#include "app/child_process.h"
+#include "app/base/child_process.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
 

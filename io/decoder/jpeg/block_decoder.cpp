@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "io/decoder/jpeg/frame.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 
 namespace stoker {
 namespace {

@@ -1,0 +1,57 @@
+#include "app/bench/batch_probe.h"
+
+#include <cstring>
+
+#include "app/base/npy.h"
+#include "app/bench/pixel_values.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kBatches = 8;
+
+}  // namespace
+
+bool BatchProbe::floats() const {
+  return spec_.bytes() ==
+         static_cast<size_t>(spec_.height * spec_.width * spec_.channels) * sizeof(float);
+}
+
+bool BatchProbe::see(const Batch& batch) {
+  const size_t bytes = static_cast<size_t>(batch.size) * spec_.bytes();
+  if (seen_ == 0) {
+    first_.assign(batch.pixels.get(), batch.pixels.get() + bytes);
+    first_size_ = batch.size;
+  }
+  ++seen_;
+  if (floats()) {
+    for (size_t at = 0; at < bytes; at += sizeof(float), ++count_) {
+      float value = 0;
+      std::memcpy(&value, batch.pixels.get() + at, sizeof value);
+      sum_ += value;
+    }
+    return seen_ < kBatches;
+  }
+  for (size_t at = 0; at < bytes; ++at, ++count_) {
+    sum_ += normalised_value(batch.pixels.get()[at], at % static_cast<size_t>(spec_.channels));
+  }
+  return seen_ < kBatches;
+}
+
+std::optional<double> BatchProbe::mean() const {
+  if (count_ == 0) return std::nullopt;
+  return sum_ / static_cast<double>(count_);
+}
+
+std::vector<int64_t> BatchProbe::shape() const {
+  if (floats()) return {first_size_, spec_.channels, spec_.height, spec_.width};
+  return {first_size_, spec_.height, spec_.width, spec_.channels};
+}
+
+std::string BatchProbe::layout() const { return floats() ? "NCHW float32" : "NHWC uint8"; }
+
+void BatchProbe::dump(const std::string& path) const {
+  write_npy(path, floats() ? "<f4" : "|u1", shape(), first_);
+}
+
+}  // namespace stoker

@@ -1,0 +1,210 @@
+#include "app/bench/checkpoint.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "app/experiment/experiment.h"
+#include "app/train/step.h"
+#include "app/train/tensors.h"
+#include "io/checkpoint/options.h"
+#include "io/checkpoint/set_store.h"
+#include "io/core/parallel.h"
+
+namespace stoker {
+namespace {
+
+double timed(const std::function<void()>& work) {
+  const TimePoint begin = Clock::now();
+  work();
+  return seconds(Clock::now() - begin);
+}
+
+// Memory that is all zeros may be one page of the kernel's, and is copied too quickly.
+void fill(const TrainStep& step) {
+  const at::NoGradGuard no_grad;
+  for (const OptimizerState& state : step.optimizer().state()) {
+    for (torch::Tensor tensor : state.tensors) {
+      if (tensor.is_floating_point()) tensor.uniform_();
+    }
+  }
+}
+
+class Memcpy {
+ public:
+  Memcpy(Device& device, uint64_t bytes, int64_t threads)
+      : from_(device.allocate(bytes)), to_(device.allocate(bytes)), threads_(threads) {
+    std::memset(from_.data.get(), 1, bytes);
+    std::memset(to_.data.get(), 2, bytes);
+  }
+  double best() const {
+    const double one = timed([&] { std::memcpy(to_.data.get(), from_.data.get(), from_.bytes); });
+    const uint64_t share = from_.bytes / static_cast<uint64_t>(threads_);
+    const double all = timed([&] {
+      parallel_for(threads_, threads_, [&](int64_t i) {
+        const uint64_t at = share * static_cast<uint64_t>(i);
+        std::memcpy(to_.data.get() + at, from_.data.get() + at, share);
+      });
+    });
+    return std::min(one, all);
+  }
+  Bytes bytes() const { return {from_.data.get(), from_.bytes}; }
+
+ private:
+  HostMemory from_;
+  HostMemory to_;
+  int64_t threads_;
+};
+
+// Writes and reads a file of `bytes` as a set is written and read, and removes it.
+void probe(const FileTree& tree, const std::string& directory, Bytes bytes, int64_t threads,
+           TierCost& cost) {
+  const std::string path = directory + "/.tmp-probe";
+  tree.make_directories(directory);
+  const Bytes whole = bytes.first(bytes.size() / kDirectAlignment * kDirectAlignment);
+  const auto chunks = static_cast<int64_t>((whole.size() + kChunkBytes - 1) / kChunkBytes);
+  const auto piece = [&](int64_t i) {
+    const uint64_t at = kChunkBytes * static_cast<uint64_t>(i);
+    return std::pair(at, std::min(kChunkBytes, whole.size() - at));
+  };
+  cost.write_s.push_back(timed([&] {
+    const TreeFile file = tree.create(path, FileAccess::direct);
+    file.reserve(whole.size());
+    parallel_for(threads, chunks, [&](int64_t i) {
+      const auto [at, size] = piece(i);
+      file.write_at(at, whole.subspan(at, size));
+    });
+    file.sync();
+  }));
+  cost.read_s.push_back(timed([&] {
+    const TreeFile file = tree.open(path, FileAccess::direct);
+    parallel_for(threads, threads, [&](int64_t thread) {
+      const std::unique_ptr<uint8_t, decltype(&std::free)> memory(
+          static_cast<uint8_t*>(std::aligned_alloc(kDirectAlignment, kChunkBytes)), std::free);
+      for (int64_t i = thread; i < chunks; i += threads) {
+        const auto [at, size] = piece(i);
+        file.read_at(at, {memory.get(), size});
+      }
+    });
+  }));
+  tree.remove(path);
+}
+
+// What the configuration says of its checkpoints; sections are components and keep it to
+// themselves.
+struct Setting {
+  explicit Setting(const ExperimentOptions& options) : node(options.checkpoint.dump()) {}
+  std::string operator[](const char* key) const {
+    const Node* value = node.find(key);
+    return value == nullptr ? "" : value->scalar;
+  }
+  Node node;
+};
+
+// The rounds of one benchmark.
+class Rounds {
+ public:
+  Rounds(const ExperimentOptions& options, const Setting& setting)
+      : directory_(setting["directory"]),
+        experiment_(options, [](const std::string&) {}),
+        step_(experiment_, 1, 1),
+        tensors_(step_, experiment_.device().info().emulated
+                            ? torch::Device(torch::kCPU)
+                            : experiment_.device().info().torch_device) {
+    fill(step_);
+    checkpointer_ = experiment_.make_checkpointer(
+        tensors_.infos(), {}, [this](const std::string& text) { warnings_.push_back(text); });
+    checkpointer_->load();
+  }
+  ~Rounds() {
+    checkpointer_.reset();
+    std::error_code ignored;
+    for (const auto& [name, component] : experiment_.options().storage) {
+      const FileTree* files = experiment_.tiers().at(name).files();
+      if (files != nullptr) std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
+    }
+  }
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
+
+  Device& device() { return experiment_.device(); }
+  Checkpointer& checkpointer() { return *checkpointer_; }
+
+  SaveCost save(int64_t round) {
+    SaveCost cost;
+    const TimePoint begin = Clock::now();
+    checkpointer_->save({round, false, 0, true}, [&] {
+      TrainingState state;
+      state.step = round;
+      tensors_.capture(state);
+      return state;
+    });
+    checkpointer_->finish_copy();
+    cost.stall_s = seconds(Clock::now() - begin);
+    if (!checkpointer_->flush() || checkpointer_->status().failed > 0) {
+      throw Error(ExitCode::storage,
+                  "bench checkpoint: " + (warnings_.empty() ? "a save failed" : warnings_.back()));
+    }
+    cost.durable_s = seconds(Clock::now() - begin);
+    cost.saved_s = checkpointer_->status().save_s.back();
+    return cost;
+  }
+  double load(const std::string& tier, int64_t round, int64_t threads) const {
+    return timed([&] { LoadedState(tree(tier), directory_ + "/" + set_name(round), threads); });
+  }
+  void probe_tier(TierCost& cost, Bytes bytes, int64_t threads) const {
+    probe(tree(cost.tier), directory_, bytes, threads, cost);
+  }
+
+ private:
+  const FileTree& tree(const std::string& tier) const {
+    return *experiment_.tiers().at(tier).files();
+  }
+
+  const std::string directory_;
+  Experiment experiment_;
+  const TrainStep step_;
+  const TrainingTensors tensors_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<Checkpointer> checkpointer_;
+};
+
+}  // namespace
+
+CheckpointBenchmark bench_checkpoint(const ExperimentOptions& options, int64_t rounds) {
+  CheckpointBenchmark result;
+  result.type = options.checkpoint.type();
+  if (result.type == "none") {
+    throw Error(ExitCode::config, "checkpoint.type is none: there is nothing to measure");
+  }
+  const Setting setting(options);
+  result.snapshot = setting["snapshot"];
+  result.durability = setting["durability"];
+  CheckpointOptions threads;
+  threads.threads = std::stoll(setting["threads"]);
+  result.threads = threads.resolve_threads();
+  if (result.type == "burst_buffer") result.tiers.push_back({setting["fast"], {}, {}});
+  result.tiers.push_back({setting["slow"], {}, {}});
+
+  Rounds measured(options, setting);
+  result.device = measured.device().info().name;
+  result.set_bytes = measured.checkpointer().status().set_bytes;
+  const Memcpy memcpy(measured.device(), result.set_bytes, result.threads);
+  for (int64_t round = 1; round <= rounds; ++round) {
+    result.saves.push_back(measured.save(round));
+    result.saves.back().memcpy_s = memcpy.best();
+    for (TierCost& tier : result.tiers) {
+      measured.probe_tier(tier, memcpy.bytes(), result.threads);
+    }
+    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.threads));
+  }
+  result.drain_s = measured.checkpointer().status().drain_s;
+  return result;
+}
+
+}  // namespace stoker

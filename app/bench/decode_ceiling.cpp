@@ -1,0 +1,182 @@
+#include "app/bench/decode_ceiling.h"
+
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <thread>
+
+#include "io/core/error.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+constexpr int kFlags = TJFLAG_ACCURATEDCT;
+constexpr int64_t kHeaderPasses = 20;  // one is over before the threads have started
+
+struct CloseHandle {
+  void operator()(void* handle) const { tjDestroy(handle); }
+};
+using Handle = std::unique_ptr<void, CloseHandle>;
+
+Handle opened(void* handle) {
+  if (handle == nullptr) throw std::bad_alloc();
+  return Handle(handle);
+}
+
+struct Sample {
+  int64_t index = 0;
+  Buffer encoded;
+};
+
+// What one thread needs. Every method returns whether libjpeg-turbo could do it.
+class Worker {
+ public:
+  Worker() : decoder_(opened(tjInitDecompress())), transformer_(opened(tjInitTransform())) {}
+
+  bool header(Bytes file) {
+    int sampling = 0, space = 0;
+    return tjDecompressHeader3(decoder_.get(), file.data(), file.size(), &width_, &height_,
+                               &sampling, &space) == 0;
+  }
+
+  bool entropy(Bytes file) {
+    // A transform that changes nothing and writes nothing reads the coefficients.
+    tjtransform transform{};
+    transform.options = TJXOPT_NOOUTPUT;
+    unsigned char* output = nullptr;
+    unsigned long size = 0;
+    return tjTransform(transformer_.get(), file.data(), file.size(), 1, &output, &size, &transform,
+                       0) == 0;
+  }
+
+  bool decode(Bytes file) {
+    if (!header(file)) return false;
+    uint8_t* const rgb = rgb_.resize(static_cast<size_t>(pixels()) * 3);
+    return tjDecompress2(decoder_.get(), file.data(), file.size(), rgb, width_, 0, height_,
+                         TJPF_RGB, kFlags) == 0;
+  }
+
+  // For a file that is read anew.
+  Buffer& input() { return input_; }
+  // Of the last header.
+  int64_t pixels() const { return int64_t{width_} * height_; }
+
+ private:
+  Handle decoder_;
+  Handle transformer_;
+  Buffer input_;
+  Buffer rgb_;
+  int width_ = 0;
+  int height_ = 0;
+};
+
+using Work = std::function<void(Worker&, const Sample&)>;
+
+// Threads that take the next sample as they are done with one.
+class DecoderThreads {
+ public:
+  DecoderThreads(const std::vector<Sample>& samples, int64_t threads)
+      : samples_(samples), workers_(static_cast<size_t>(threads)) {}
+
+  // Images/s of `passes` times all samples.
+  double rate(const Work& work, int64_t passes = 1) {
+    const size_t count = samples_.size() * static_cast<size_t>(passes);
+    std::atomic<size_t> next{0};
+    std::vector<std::exception_ptr> errors(workers_.size());
+    const auto run = [&](size_t thread) {
+      try {
+        for (size_t i = next++; i < count; i = next++) {
+          work(workers_[thread], samples_[i % samples_.size()]);
+        }
+      } catch (...) {
+        errors[thread] = std::current_exception();
+      }
+    };
+    const TimePoint begin = Clock::now();
+    {
+      std::vector<std::jthread> threads;
+      for (size_t thread = 1; thread < workers_.size(); ++thread) threads.emplace_back(run, thread);
+      run(0);
+    }
+    const double elapsed = seconds(Clock::now() - begin);
+    for (const std::exception_ptr& error : errors) {
+      if (error) std::rethrow_exception(error);
+    }
+    return static_cast<double>(count) / elapsed;
+  }
+
+ private:
+  const std::vector<Sample>& samples_;
+  std::vector<Worker> workers_;
+};
+
+int64_t sample_count(const Dataset& dataset, int64_t wanted) {
+  const int64_t all = dataset.size(Split::train);
+  if (wanted > 0) return std::min(wanted, all);
+  uint64_t bytes = 0;
+  for (int64_t i = 0; i < all; ++i) bytes += dataset.info(Split::train, i).bytes;
+  if (bytes <= kCeilingBytes) return all;
+  const double share = static_cast<double>(kCeilingBytes) / static_cast<double>(bytes);
+  return std::max<int64_t>(1, static_cast<int64_t>(share * static_cast<double>(all)));
+}
+
+std::vector<Sample> take_samples(const Dataset& dataset, int64_t wanted, DecodeCeiling& ceiling) {
+  const int64_t all = dataset.size(Split::train);
+  const int64_t count = sample_count(dataset, wanted);
+  std::vector<Sample> samples;
+  Worker worker;
+  for (int64_t i = 0; i < count; ++i) {
+    Sample sample{i * all / count, {}};
+    try {
+      dataset.read(Split::train, sample.index, sample.encoded);
+    } catch (const BadSample&) {
+      continue;
+    }
+    const Bytes file = sample.encoded.bytes();
+    if (!worker.entropy(file) || !worker.decode(file)) continue;
+    ceiling.bytes_per_image += static_cast<double>(file.size());
+    ceiling.pixels_per_image += static_cast<double>(worker.pixels());
+    samples.push_back(std::move(sample));
+  }
+  ceiling.samples = static_cast<int64_t>(samples.size());
+  ceiling.left_out = count - ceiling.samples;
+  if (samples.empty()) return samples;
+  ceiling.bytes_per_image /= static_cast<double>(samples.size());
+  ceiling.pixels_per_image /= static_cast<double>(samples.size());
+  return samples;
+}
+
+}  // namespace
+
+std::optional<DecodeCeiling> measure_decode_ceiling(const Dataset& dataset,
+                                                    const CeilingOptions& options) {
+  DecodeCeiling ceiling;
+  ceiling.threads = options.threads;
+  const std::vector<Sample> samples = take_samples(dataset, options.samples, ceiling);
+  if (ceiling.samples == 0 || ceiling.samples < 9 * ceiling.left_out) return std::nullopt;
+
+  DecoderThreads crew(samples, options.threads);
+  const auto decode = [](Worker& worker, const Sample& s) { worker.decode(s.encoded.bytes()); };
+  const auto read_decode = [&](Worker& worker, const Sample& sample) {
+    dataset.read(Split::train, sample.index, worker.input());
+    worker.decode(worker.input().bytes());
+  };
+  crew.rate(decode);  // faults the memory in
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    ceiling.header.push_back(crew.rate(
+        [](Worker& worker, const Sample& s) { worker.header(s.encoded.bytes()); }, kHeaderPasses));
+    ceiling.entropy.push_back(
+        crew.rate([](Worker& worker, const Sample& s) { worker.entropy(s.encoded.bytes()); }));
+    ceiling.decode.push_back(crew.rate(decode));
+    ceiling.read_decode.push_back(crew.rate(read_decode));
+  }
+  return ceiling;
+}
+
+}  // namespace stoker

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "app/experiment/experiment.h"
+#include "app/base/process_use.h"
+
+namespace stoker {
+
+// What `stoker bench loader` measured: full epochs of a loader without a model.
+struct LoaderBenchmark {
+  int64_t images = 0;                // per epoch
+  double first_batch_s = 0;          // of the warm-up epoch
+  std::vector<double> images_per_s;  // one per measured epoch
+  double cpu_s_per_1000 = 0;  // process CPU seconds per 1,000 images over the measured epochs
+  double read_us = 0;         // worker time per image
+  double decode_us = 0;
+  double bytes_per_image = 0;
+  int64_t skipped = 0;
+
+  // Of all threads, per 1,000 images, over the measured epochs.
+  double voluntary_switches = 0;
+  double involuntary_switches = 0;
+  // Copies per image over the measured epochs, as they happened: what read calls copied out of the
+  // kernel (1.0 times bytes_per_image where every file is read once; nothing where it is mapped or
+  // read by io_uring), and what memcpy and memmove moved, of encoded bytes and pixels alike. The
+  // decoder's own writing into the slot, once sample_bytes, is the work itself and not counted;
+  // pixels that go through other memory first show up as what is copied from there. Absent: not
+  // counted in this process (app/base/call_counts.h), or not known to this system.
+  std::optional<double> bytes_by_read_calls;
+  std::optional<double> bytes_moved;
+  // Calls per image that gave new memory, and those of them by libjpeg itself.
+  std::optional<double> allocations;
+  std::optional<double> libjpeg_allocations;
+
+  ProcessMemory memory;     // of the whole process, after the measured epochs
+  size_t sample_bytes = 0;  // in a batch
+  int64_t queue_bytes = 0;  // batches ahead and the one that is held, in host memory
+  // Batches of an epoch, and how many of them may be ready before it begins: they are part of its
+  // rate, which says little where they are most of it.
+  int64_t batches = 0;
+  int64_t batches_ahead = 0;
+};
+
+// Whether it wants to see another one.
+using BatchObserver = std::function<bool(const Batch&)>;
+
+// One warm-up epoch, then `epochs` measured ones; every batch is taken and dropped at once. After
+// that `observe` is shown batches of the first epoch once more, from its beginning.
+LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs,
+                             const BatchObserver& observe = {});
+
+// Images/s of one epoch of a new loader, without a warm-up: for what must not have been read
+// before.
+double bench_first_epoch(Experiment& experiment, int64_t epoch);
+
+}  // namespace stoker

@@ -1,0 +1,160 @@
+#include "app/bench/scaling.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "app/base/json.h"
+#include "app/base/statistics.h"
+#include "io/loader/failure_budget.h"
+#include "io/metrics/clock.h"
+#include "io/metrics/hub.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kBeyond = "more workers than cores";
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// The configured loader, but for its workers and digest.
+std::unique_ptr<Loader> make_loader(Experiment& experiment, int64_t workers, bool digest) {
+  Node node = experiment.options().loader.dump();
+  apply_override(node, fmt::format("workers={}", workers));
+  apply_override(node, fmt::format("digest={}", digest));
+  return Registry<Loader>::global()
+      .parse(Section(node, "", "loader", nullptr))
+      .create({experiment.dataset(), experiment.decoder(), experiment.device(), Split::train,
+               experiment.options().run.seed, [](const std::string&) {},
+               experiment.hub().train_loader()});
+}
+
+struct Epoch {
+  double seconds = 0;
+  double cpu_s = 0;
+  int64_t images = 0;
+  std::string order;
+};
+
+Epoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool digest) {
+  const Dataset& dataset = experiment.dataset();
+  FailureBudget budget(dataset.on_error().budget.of(dataset.size(Split::train)));
+  const auto loader = make_loader(experiment, workers, digest);
+  Epoch result;
+  std::string order;
+  const double cpu_before = cpu_seconds();
+  const TimePoint begin = Clock::now();
+  loader->start(epoch, 0);
+  while (const auto batch = loader->next()) {
+    budget.account(*batch);
+    result.images += batch->size;
+    order += fmt::format("{} {} {}", batch->epoch, batch->index, batch->digest);
+    order.append(reinterpret_cast<const char*>(batch->labels->data()),
+                 batch->labels->size() * sizeof(int64_t));
+  }
+  result.seconds = seconds(Clock::now() - begin);
+  result.cpu_s = cpu_seconds() - cpu_before;
+  const XXH128_hash_t hash = XXH3_128bits(order.data(), order.size());
+  result.order = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return result;
+}
+
+nlohmann::json row_json(const ScalingBenchmark& result, const ScalingRow& row) {
+  nlohmann::json json = {{"workers", row.workers},
+                         {"images_per_s", spread(row.images_per_s)},
+                         {"rates", row.images_per_s},
+                         {"cpu_us", row.cpu_us},
+                         {"order", row.order}};
+  if (row.workers > result.cores) {
+    json["note"] = kBeyond;
+  } else {
+    json["efficiency"] = result.efficiency(row);
+  }
+  return json;
+}
+
+}  // namespace
+
+bool ScalingBenchmark::exact_order() const {
+  return std::ranges::all_of(
+      rows, [this](const ScalingRow& row) { return row.order == rows.front().order; });
+}
+
+double ScalingBenchmark::efficiency(const ScalingRow& row) const {
+  const auto per_worker = [](const ScalingRow& one) {
+    return spread(one.images_per_s).median / static_cast<double>(one.workers);
+  };
+  return per_worker(row) / per_worker(rows.front());
+}
+
+ScalingBenchmark bench_scaling(Experiment& experiment, std::vector<int64_t> workers,
+                               int64_t rounds) {
+  std::ranges::sort(workers);
+  if (experiment.options().loader.type() == "sync") {
+    throw Error(ExitCode::config,
+                "bench loader: --scaling needs a loader with workers, and sync has none: use "
+                "loader.type=threaded or prefetched");
+  }
+  ScalingBenchmark result;
+  result.cores = Workers{}.resolve();
+  for (const int64_t count : workers) {
+    const Epoch epoch = run_epoch(experiment, count, 0, true);
+    result.images = epoch.images;
+    result.rows.push_back({count, {}, 0, {epoch.order}});
+  }
+  for (int64_t round = 1; round <= rounds; ++round) {
+    for (ScalingRow& row : result.rows) {
+      const Epoch epoch = run_epoch(experiment, row.workers, round, false);
+      const auto images = static_cast<double>(epoch.images);
+      row.images_per_s.push_back(images / epoch.seconds);
+      row.cpu_us += 1e6 * epoch.cpu_s / images / static_cast<double>(rounds);
+      row.order.push_back(epoch.order);
+    }
+  }
+  return result;
+}
+
+std::string scaling_text(const ScalingBenchmark& result, Experiment& experiment) {
+  std::string text = fmt::format(
+      "{}: {} rounds in turn of {} images each, {} cores\n{:>8} {:>18} {:>8} {:>11} {:>13}\n",
+      experiment.options().loader.type(), result.rows.front().images_per_s.size(), result.images,
+      result.cores, "workers", "images/s (median)", "max", "of linear", "CPU us/image");
+  for (const ScalingRow& row : result.rows) {
+    const Spread rate = spread(row.images_per_s);
+    const bool beyond = row.workers > result.cores;
+    text +=
+        fmt::format("{:>8} {:>18.0f} {:>8.0f} {:>11} {:>13.1f}{}\n", row.workers, rate.median,
+                    rate.max, beyond ? "-" : fmt::format("{:.1f} %", 100 * result.efficiency(row)),
+                    row.cpu_us, beyond ? std::string("  ") + kBeyond : "");
+  }
+  text += fmt::format(
+      "order: {} (pixels and labels of one epoch, labels of the measured ones)\n"
+      "page cache as it was, after one epoch of each row; no model, batches dropped at once\n",
+      result.exact_order() ? "exact" : "NOT THE SAME in all rows");
+  return text;
+}
+
+std::string scaling_json(const ScalingBenchmark& result, Experiment& experiment) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ScalingRow& row : result.rows) rows.push_back(row_json(result, row));
+  const nlohmann::json json = {
+      {"name", "stoker-" + experiment.options().loader.type() + "-scaling"},
+      {"loader", to_json(experiment.options().loader.dump())},
+      {"decoder", to_json(experiment.options().decoder.dump())},
+      {"device", experiment.device().info().name},
+      {"cores", result.cores},
+      {"images", result.images},
+      {"order", result.exact_order() ? "exact" : "different"},
+      {"page_cache", "as it was; one epoch of each row before"},
+      {"rows", rows}};
+  return json.dump() + "\n";
+}
+
+}  // namespace stoker

@@ -1,0 +1,154 @@
+#include "app/data/inspect.h"
+
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "io/decoder/jpeg_header.h"
+
+namespace stoker {
+namespace {
+
+// "YCbCr 4:2:0", "gray", "CMYK"
+std::string colours(Bytes file) {
+  static constexpr std::array kSpaces{"RGB", "YCbCr", "gray", "CMYK", "YCCK"};
+  static constexpr std::array kSamplings{" 4:4:4", " 4:2:2", " 4:2:0", "", " 4:4:0", " 4:1:1"};
+  const std::unique_ptr<void, decltype([](void* h) { tjDestroy(h); })> handle(tjInitDecompress());
+  int width = 0;
+  int height = 0;
+  int sampling = 0;
+  int space = 0;
+  if (tjDecompressHeader3(handle.get(), file.data(), file.size(), &width, &height, &sampling,
+                          &space) != 0) {
+    return "with unusual subsampling";
+  }
+  return std::string(kSpaces.at(static_cast<size_t>(space))) +
+         (space == TJCS_RGB ? "" : kSamplings.at(static_cast<size_t>(sampling)));
+}
+
+// The format of a file that is no JPEG, by its first bytes; empty: unknown.
+std::string other_format(Bytes file) {
+  const std::string_view head(reinterpret_cast<const char*>(file.data()),
+                              std::min<size_t>(file.size(), 12));
+  if (head.starts_with("\x89PNG\r\n")) return "png";
+  if (head.starts_with("BM")) return "bmp";
+  if (head.starts_with("RIFF") && head.ends_with("WEBP")) return "webp";
+  return "";
+}
+
+class Inspection {
+ public:
+  explicit Inspection(const Dataset& dataset) {
+    for (const std::string& name : dataset.classes()) report_.classes.push_back({name, 0, 0});
+    report_.ignored = dataset.ignored();
+  }
+
+  void add(const Dataset& dataset, Split split, int64_t index) {
+    const SampleInfo info = dataset.info(split, index);
+    auto& count = report_.classes[static_cast<size_t>(info.label)];
+    ++(split == Split::train ? count.train : count.test);
+    report_.bytes += info.bytes;
+    bytes_.push_back(info.bytes);
+    const auto unreadable = [&](BadReason reason, const char* why) {
+      report_.unreadable.push_back({info.key, reason, why});
+    };
+    try {
+      look_at(dataset.read(split, index, buffer_).bytes);
+    } catch (const BadSample& bad) {
+      unreadable(bad.reason(), bad.what());
+    } catch (const IoError& error) {
+      unreadable(error.errno_value() == ENOENT ? BadReason::missing : BadReason::io, error.what());
+    }
+  }
+
+  DatasetReport finish() {
+    report_.encoded_bytes = percentiles(std::move(bytes_));
+    report_.width = percentiles(std::move(widths_));
+    report_.height = percentiles(std::move(heights_));
+    report_.pixels = percentiles(std::move(pixels_));
+    return std::move(report_);
+  }
+
+ private:
+  void look_at(Bytes file) {
+    const std::string other = other_format(file);
+    if (!other.empty()) {
+      ++report_.kinds[other];
+      return;
+    }
+    const JpegHeader header = read_jpeg_header(file);
+    if (!count_jpeg_scans(file, header).complete) {
+      throw BadSample(BadReason::truncated, "the file ends before its image does");
+    }
+    ++report_.kinds[std::string(to_string(header.process)) + " " + colours(file)];
+    widths_.push_back(static_cast<uint64_t>(header.width));
+    heights_.push_back(static_cast<uint64_t>(header.height));
+    pixels_.push_back(static_cast<uint64_t>(header.width * header.height));
+  }
+
+  DatasetReport report_;
+  Buffer buffer_;
+  std::vector<uint64_t> bytes_, widths_, heights_, pixels_;
+};
+
+}  // namespace
+
+Percentiles percentiles(std::vector<uint64_t> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto rank = [&](double percent) {
+    const double position = std::ceil(percent / 100 * static_cast<double>(values.size()));
+    return values[static_cast<size_t>(std::max(position, 1.0)) - 1];
+  };
+  return {static_cast<int64_t>(values.size()),
+          values.front(),
+          rank(1),
+          rank(50),
+          rank(90),
+          rank(99),
+          values.back()};
+}
+
+DatasetReport inspect_dataset(const Dataset& dataset,
+                              const std::function<void(int64_t, int64_t)>& progress) {
+  Inspection inspection(dataset);
+  const int64_t total = dataset.size(Split::train) + dataset.size(Split::test);
+  int64_t done = 0;
+  for (const Split split : {Split::train, Split::test}) {
+    for (int64_t i = 0; i < dataset.size(split); ++i) {
+      inspection.add(dataset, split, i);
+      if (progress) progress(++done, total);
+    }
+  }
+  return inspection.finish();
+}
+
+void to_json(nlohmann::json& json, const Percentiles& p) {
+  json = {{"count", p.count}, {"min", p.min}, {"p1", p.p1},  {"p50", p.p50},
+          {"p90", p.p90},     {"p99", p.p99}, {"max", p.max}};
+}
+
+void to_json(nlohmann::json& json, const DatasetReport& report) {
+  json = {{"bytes", report.bytes},    {"encoded_bytes", report.encoded_bytes},
+          {"width", report.width},    {"height", report.height},
+          {"pixels", report.pixels},  {"kinds", report.kinds},
+          {"ignored", report.ignored}};
+  json["classes"] = nlohmann::json::array();
+  for (const ClassCount& c : report.classes) {
+    json["classes"].push_back({{"name", c.name}, {"train", c.train}, {"test", c.test}});
+  }
+  json["unreadable"] = nlohmann::json::array();
+  for (const UnreadableSample& u : report.unreadable) {
+    json["unreadable"].push_back(
+        {{"key", u.key}, {"reason", to_string(u.reason)}, {"message", u.message}});
+  }
+}
+
+}  // namespace stoker

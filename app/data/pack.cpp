@@ -1,0 +1,186 @@
+#include "app/data/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/core/parallel.h"
+#include "io/dataset/packed_index.h"
+#include "io/storage/cached/staging.h"
+#include "io/storage/write_object.h"
+
+namespace stoker {
+namespace {
+
+// Samples that are decoded at once, in all threads together.
+constexpr int64_t kBlock = 256;
+
+// The shards that are being written. Removed again by the destructor, unless kept.
+class ShardWriter {
+ public:
+  ShardWriter(Storage& to, const std::string& prefix, PackedIndex& index)
+      : to_(to), prefix_(prefix), index_(index) {}
+  ShardWriter(const ShardWriter&) = delete;
+  ShardWriter& operator=(const ShardWriter&) = delete;
+  ~ShardWriter() {
+    writer_.reset();
+    if (kept_) return;
+    for (const std::string& name : index_.shards) {
+      try {
+        to_.remove(prefix_ + name);
+      } catch (
+          const IoError&) {  // without an index it is no data set, and is overwritten next time
+      }
+    }
+  }
+
+  void append(Bytes pixels) {
+    if (!writer_) {
+      index_.shards.push_back(fmt::format("shard-{:05}.pixels", index_.shards.size()));
+      writer_ = to_.create(prefix_ + index_.shards.back());
+    }
+    writer_->append(pixels);
+    if (++samples_ == index_.samples_per_shard) finish();
+  }
+  void finish() {
+    if (writer_) writer_->commit();
+    writer_.reset();
+    samples_ = 0;
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  Storage& to_;
+  const std::string prefix_;
+  PackedIndex& index_;
+  std::unique_ptr<ObjectWriter> writer_;
+  uint64_t samples_ = 0;
+  bool kept_ = false;
+};
+
+// A sample of a block.
+struct Slot {
+  Buffer scratch;
+  Buffer pixels;
+  uint64_t checksum = 0;
+  std::optional<BadSample> bad;
+};
+
+class Packing {
+ public:
+  Packing(const Dataset& dataset, const Decoder& decoder, Storage& to, const std::string& prefix,
+          const PackOptions& options)
+      : dataset_(dataset), to_(to), prefix_(prefix), shards_(to, prefix, index_), slots_(kBlock) {
+    const SampleSpec spec = decoder.spec();
+    index_.height = spec.height;
+    index_.width = spec.width;
+    index_.channels = spec.channels;
+    index_.source = options.source;
+    index_.classes = dataset.classes();
+    index_.samples_per_shard = std::max<uint64_t>(1, options.shard_bytes / spec.bytes());
+    for (int64_t i = 0; i < options.threads; ++i) sessions_.push_back(decoder.open());
+  }
+
+  void add(Split split, const std::function<void(int64_t, int64_t)>& progress) {
+    const int64_t all = dataset_.size(Split::train) + dataset_.size(Split::test);
+    for (int64_t first = 0; first < dataset_.size(split); first += kBlock) {
+      const int64_t count = std::min(kBlock, dataset_.size(split) - first);
+      decode(split, first, count);
+      for (int64_t i = 0; i < count; ++i) append(split, first + i, slots_[static_cast<size_t>(i)]);
+      if (progress) progress(result_.samples + result_.left_out, all);
+    }
+  }
+
+  PackResult finish() {
+    if (index_.train.keys.empty()) {
+      throw Error(ExitCode::data, "dataset pack: no training sample could be decoded");
+    }
+    shards_.finish();
+    const std::string text = packed_json(index_);
+    write_object(to_, prefix_ + kPackedIndex,
+                 {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    shards_.keep();
+    result_.shards = std::ssize(index_.shards);
+    result_.bytes = index_.samples() * index_.sample_bytes();
+    return result_;
+  }
+
+ private:
+  void decode(Split split, int64_t first, int64_t count) {
+    const int64_t threads = std::ssize(sessions_);
+    parallel_for(threads, threads, [&](int64_t thread) {
+      DecoderSession& session = *sessions_[static_cast<size_t>(thread)];
+      for (int64_t i = thread; i < count; i += threads) {
+        decode(split, first + i, session, slots_[static_cast<size_t>(i)]);
+      }
+    });
+  }
+
+  void decode(Split split, int64_t index, DecoderSession& session, Slot& slot) const {
+    slot.bad.reset();
+    try {
+      const EncodedSample sample = dataset_.read(split, index, slot.scratch);
+      session.decode(sample.bytes, {}, slot.pixels.resize(index_.sample_bytes()));
+      slot.checksum = packed_checksum(slot.pixels.bytes());
+    } catch (const BadSample& bad) {
+      slot.bad = bad;
+    }
+  }
+
+  void append(Split split, int64_t index, const Slot& slot) {
+    const SampleInfo info = dataset_.info(split, index);
+    if (slot.bad) return leave_out(info.key, *slot.bad);
+    PackedSamples& samples = split == Split::train ? index_.train : index_.test;
+    shards_.append(slot.pixels.bytes());
+    samples.keys.push_back(info.key);
+    samples.labels.push_back(info.label);
+    samples.checksums.push_back(slot.checksum);
+    ++result_.samples;
+  }
+
+  void leave_out(const std::string& key, const BadSample& bad) {
+    const OnError& on_error = dataset_.on_error();
+    const bool skip = on_error.policy == ErrorPolicy::skip;
+    if (skip && ++result_.left_out <= on_error.budget.of(dataset_.size(Split::train))) return;
+    throw Error(ExitCode::data,
+                fmt::format("dataset: {}: {}: {} ({})", key, to_string(bad.reason()), bad.what(),
+                            skip ? "more bad samples than dataset.on_error.budget bears"
+                                 : "repair or remove the file, or set "
+                                   "dataset.on_error={policy: skip}"));
+  }
+
+  const Dataset& dataset_;
+  Storage& to_;
+  const std::string prefix_;
+  PackedIndex index_;
+  ShardWriter shards_;
+  std::vector<std::unique_ptr<DecoderSession>> sessions_;
+  std::vector<Slot> slots_;
+  PackResult result_;
+};
+
+}  // namespace
+
+PackResult pack_dataset(const Dataset& dataset, const Decoder& decoder, Storage& to,
+                        const PackOptions& options,
+                        const std::function<void(int64_t, int64_t)>& progress) {
+  const std::string prefix = options.folder.empty() || options.folder.ends_with('/')
+                                 ? options.folder
+                                 : options.folder + "/";
+  for (const ObjectInfo& object : list_if_there(to, prefix)) {
+    if (object.key != prefix + kPackedIndex) continue;
+    throw Error(ExitCode::environment, "dataset pack: there is a " + object.key +
+                                           " already: remove it, or name another folder");
+  }
+  Packing packing(dataset, decoder, to, prefix, options);
+  packing.add(Split::train, progress);
+  packing.add(Split::test, progress);
+  return packing.finish();
+}
+
+}  // namespace stoker

@@ -1,0 +1,111 @@
+#include "app/experiment/options.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "app/experiment/tree.h"
+#include "io/core/plugin.h"
+#include "io/decoder/options.h"
+
+namespace stoker {
+namespace {
+
+// Before the rest is read: the rest may name their types.
+void load_plugins(const Node& root) {
+  const Node* list = root.find("plugins");
+  if (list == nullptr) return;
+  std::vector<Path> plugins;
+  Field<std::vector<Path>>::read(Section(*list, "", "plugins", nullptr), plugins, {});
+  for (const Path& plugin : plugins) load_plugin(plugin.value);
+}
+
+// Whether a decoder's pixels are others in every epoch, as far as its options say so.
+bool augments(const Component<Decoder>& decoder) {
+  const Node options = decoder.dump();
+  const Node* augment = options.find("augment");
+  return augment != nullptr && to_yaml(*augment) != to_yaml(dump_struct(Augment{}));
+}
+
+bool makes_frames(const Component<Decoder>& decoder) {
+  const Node options = decoder.dump();
+  const Node* on_device = options.find("on_device");
+  return on_device != nullptr && on_device->scalar != "nothing";
+}
+
+// What is known before the device is opened; `auto` may come to be a GPU.
+void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
+  const std::string& device = options.device.type();
+  if (device == "cpu" || device == "emulated") {
+    root.child("training", *root.node().find("training"))
+        .fail("cuda_graph", "needs device.type cuda, not " + device +
+                                ", which has no graphs: leave it out, or set device.type=cuda");
+  }
+  const Node loader = options.loader.dump();
+  const Node* drop_last = loader.find("drop_last");
+  if (drop_last != nullptr && drop_last->scalar == "false") {
+    root.child("loader", *root.node().find("loader"))
+        .fail("drop_last",
+              "must be true where training.cuda_graph is, for a graph's batches have one size: "
+              "leave out one of the two");
+  }
+}
+
+// What one section says of another.
+void check_together(const ExperimentOptions& options, const Section& root) {
+  if (options.loader.type() == "device_resident" && makes_frames(options.decoder)) {
+    root.fail("decoder",
+              "must not leave work to the device (on_device) where loader.type is device_resident, "
+              "which keeps finished pixels there: leave decoder.on_device out");
+  }
+  if (options.loader.type() == "device_resident" && augments(options.decoder)) {
+    root.fail("decoder",
+              "must not augment where loader.type is device_resident, for its pixels stay on the "
+              "device over all epochs: leave decoder.augment out, or use another loader");
+  }
+  if (options.training.cuda_graph) check_cuda_graph(options, root);
+}
+
+}  // namespace
+
+EnumNames<PageCache> enum_names(PageCache) {
+  return {{"as_is", PageCache::as_is}, {"cold", PageCache::cold}, {"warm", PageCache::warm}};
+}
+
+void RunOptions::check(const Section& section) const {
+  const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
+                     name.find('/') == std::string::npos;
+  if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
+  if (drop_caches && page_cache != PageCache::cold) {
+    section.fail("drop_caches", "is for page_cache: cold");
+  }
+}
+
+ExperimentOptions read_experiment(const std::string& path,
+                                  const std::vector<std::string>& overrides) {
+  return read_experiment_tree(load_yaml(path), overrides);
+}
+
+ExperimentOptions read_experiment_tree(Node root, const std::vector<std::string>& overrides) {
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  load_plugins(root);
+  ConfigContext context;
+  if (const Node* tiers = root.find("storage")) {
+    for (const Node::Entry& tier : tiers->entries) context.tiers.push_back(tier.key);
+  }
+  ExperimentOptions options;
+  const Section section(root, "", "", &context);
+  read_struct(section, options);
+  check_together(options, section);
+  return options;
+}
+
+std::string resolved_yaml(const ExperimentOptions& options) {
+  return to_yaml(dump_struct(options)) + "\n";
+}
+
+std::string config_hash(const ExperimentOptions& options) {
+  const std::string text = resolved_yaml(options);
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+}  // namespace stoker

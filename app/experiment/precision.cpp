@@ -1,0 +1,26 @@
+#include "app/experiment/precision.h"
+
+#include <ATen/autocast_mode.h>
+
+namespace stoker {
+
+EnumNames<Precision> enum_names(Precision) {
+  return {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}};
+}
+
+PrecisionScope::PrecisionScope(Precision precision, c10::DeviceType device)
+    : active_(precision == Precision::bf16), device_(device) {
+  if (!active_) return;
+  at::autocast::set_autocast_enabled(device_, true);
+  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  at::autocast::increment_nesting();
+}
+
+PrecisionScope::~PrecisionScope() {
+  if (!active_) return;
+  // The casts of the weights are cached for one pass; the next one has new weights.
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(device_, false);
+}
+
+}  // namespace stoker

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/experiment/options.h"
+
+namespace stoker {
+
+// The directory of one run: <dir>/<name>-<time>-<pid>-<random>. Never one that exists already; the
+// link <dir>/latest points to the newest. One thread at a time. Throws IoError.
+class RunDirectory {
+ public:
+  // Makes the directory and writes config.yaml (resolved) and overrides.
+  RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides);
+
+  const std::string& path() const { return path_; }
+  // Writes a whole file durably: complete under its name or not there at all.
+  void write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace stoker

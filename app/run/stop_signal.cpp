@@ -1,0 +1,52 @@
+#include "app/run/stop_signal.h"
+
+#include <atomic>
+
+namespace stoker {
+namespace {
+
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t g_signal = 0;
+std::atomic<Clock::rep> g_when = 0;
+static_assert(std::atomic<Clock::rep>::is_always_lock_free);
+
+extern "C" void remember_signal(int signal) {
+  g_when = Clock::now().time_since_epoch().count();
+  g_signal = signal;
+}
+
+void install(int signal, struct sigaction& old) {
+  struct sigaction action = {};
+  action.sa_handler = remember_signal;
+  // SA_RESETHAND: the second signal meets the default action and ends the process.
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, &old);
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  g_signal = 0;
+  install(SIGINT, old_int_);
+  install(SIGTERM, old_term_);
+}
+
+StopSignal::~StopSignal() {
+  sigaction(SIGINT, &old_int_, nullptr);
+  sigaction(SIGTERM, &old_term_, nullptr);
+}
+
+bool StopSignal::requested() const { return g_signal != 0; }
+
+std::optional<TimePoint> StopSignal::when() const {
+  if (!requested()) return std::nullopt;
+  return TimePoint(Clock::duration(g_when));
+}
+
+ExitCode StopSignal::exit_code() const {
+  if (g_signal == SIGINT) return ExitCode::sigint;
+  return g_signal == SIGTERM ? ExitCode::sigterm : ExitCode::ok;
+}
+
+}  // namespace stoker

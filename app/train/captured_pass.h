@@ -1,0 +1,49 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "io/device/step_graph.h"
+
+namespace stoker {
+
+// A training step's forward and backward pass, given to the device as one graph. The first passes
+// run as they are, so that libraries load and choose their algorithms; then one is captured, and
+// from then on batches are copied to where it reads them and the graph is replayed. Batches of
+// another shape run as they are. One thread, inside Device::run.
+class CapturedPass {
+ public:
+  static constexpr int kEagerPasses = 3;  // as many as torch.cuda.make_graphed_callables
+  // Leaves new gradients (not added to old ones) and returns the loss, a float32 scalar.
+  using Pass =
+      std::function<torch::Tensor(const torch::Tensor& images, const torch::Tensor& labels)>;
+
+  // `parameters` are those whose gradients `pass` leaves.
+  CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<torch::Tensor> parameters, Pass pass);
+
+  // The loss; the next call may overwrite it.
+  torch::Tensor operator()(const torch::Tensor& images, const torch::Tensor& labels);
+
+ private:
+  bool warm(const torch::Tensor& images);
+  void capture(const torch::Tensor& images, const torch::Tensor& labels);
+  torch::Tensor replay(const torch::Tensor& images, const torch::Tensor& labels);
+
+  const std::unique_ptr<StepGraph> graph_;
+  const std::vector<torch::Tensor> parameters_;
+  const Pass pass_;
+  std::vector<int64_t> shape_;  // of the eager passes, then of the graph
+  int passes_ = 0;              // of that shape
+  bool captured_ = false;
+  // What the graph reads and writes.
+  torch::Tensor images_;
+  torch::Tensor labels_;
+  torch::Tensor loss_;
+  std::vector<torch::Tensor> gradients_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,150 @@
+#include "app/train/checkpoint_sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include "app/experiment/options.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kThreads = 2;
+
+std::string scalar(const Node& node, const char* key) {
+  const Node* value = node.find(key);
+  return value == nullptr ? "" : value->scalar;
+}
+
+std::optional<double> age_of(const std::string& created) {
+  std::tm time{};
+  if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
+  const auto then = std::chrono::system_clock::from_time_t(timegm(&time));
+  const size_t point = created.rfind('.');
+  const double fraction =
+      point == std::string::npos ? 0 : std::strtod(created.c_str() + point, nullptr);
+  return std::chrono::duration<double>(std::chrono::system_clock::now() - then).count() - fraction;
+}
+
+uint64_t bytes_below(const std::string& path) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const uint64_t size = entry.file_size(error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+CheckpointSets::CheckpointSets(const std::string& where,
+                               const std::vector<std::string>& overrides) {
+  std::error_code error;
+  if (fs::is_directory(where, error)) {
+    add_directory(where);
+  } else {
+    add_config(where, overrides);
+  }
+}
+
+void CheckpointSets::add_config(const std::string& file,
+                                const std::vector<std::string>& overrides) {
+  const ExperimentOptions options = read_experiment(file, overrides);
+  const Node checkpoint = options.checkpoint.dump();
+  const std::string own = scalar(checkpoint, "directory");
+  const std::string directory = own.empty() ? options.run.name : own;
+  for (const char* key : {"fast", "slow"}) {
+    const std::string tier = scalar(checkpoint, key);
+    if (tier.empty()) continue;
+    tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
+    const FileTree* files = tiers_.at(tier).files();
+    if (files == nullptr) continue;
+    places_.push_back({std::make_unique<SetStore>(tier, *files, directory), {}});
+  }
+  if (places_.empty()) {
+    throw Error(ExitCode::config, file + ": checkpoint names no tier (fast, slow)");
+  }
+  drains_ = places_.size() > 1;
+}
+
+void CheckpointSets::add_directory(const std::string& directory) {
+  const fs::path path = fs::canonical(directory);
+  const bool one = fs::exists(path / kManifestName);
+  const fs::path sets = one ? path.parent_path() : path;
+  trees_.push_back(std::make_unique<FileTree>(sets.parent_path().string()));
+  const int64_t step = one ? step_of(path.filename().string()) : 0;
+  if (one && step < 0) {
+    throw Error(ExitCode::environment, directory + ": no checkpoint has such a name");
+  }
+  places_.push_back({std::make_unique<SetStore>("-", *trees_.back(), sets.filename().string()),
+                     one ? std::optional(step) : std::nullopt});
+}
+
+bool CheckpointSets::elsewhere(const Place& place, int64_t step) const {
+  return std::any_of(places_.begin(), places_.end(), [&](const Place& other) {
+    return other.store != place.store && other.store->has(step);
+  });
+}
+
+SetEntry CheckpointSets::describe(const Place& place, const std::string& name) const {
+  const SetStore& store = *place.store;
+  SetEntry entry;
+  entry.tier = store.tier();
+  entry.path = store.tree().root() + "/" + store.directory() + "/" + name;
+  entry.bytes = bytes_below(entry.path);
+  const int64_t step = step_of(name);
+  if (is_garbage(name)) {
+    entry.state = "unfinished";
+    return entry;
+  }
+  if (step < 0) {
+    entry.state = name.substr(0, name.find('-'));
+    return entry;
+  }
+  entry.step = step;
+  try {
+    entry.created = store.manifest(step).created;
+    entry.age_s = age_of(entry.created);
+    entry.state = drains_ && !elsewhere(place, step) ? "on this tier only" : "committed";
+  } catch (const Error&) {
+    entry.state = "unreadable";
+  }
+  return entry;
+}
+
+std::vector<SetEntry> CheckpointSets::list() const {
+  std::vector<SetEntry> entries;
+  for (const Place& place : places_) {
+    for (const std::string& name : place.store->tree().list(place.store->directory())) {
+      const bool set = name.find("step-") != std::string::npos;
+      if (set && (!place.only || step_of(name) == *place.only)) {
+        entries.push_back(describe(place, name));
+      }
+    }
+  }
+  return entries;
+}
+
+std::string CheckpointSets::verify(const SetEntry& entry) const {
+  for (const Place& place : places_) {
+    if (place.store->tier() != entry.tier) continue;
+    try {
+      const Manifest manifest = place.store->manifest(*entry.step);
+      read_set(place.store->tree(), place.store->path(*entry.step), manifest, kThreads, {});
+      if (manifest.step == *entry.step) return "";
+      return fmt::format("{}: its manifest is that of step {}", entry.path, manifest.step);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  return "";
+}
+
+}  // namespace stoker

@@ -1,0 +1,124 @@
+#include "app/train/checkpoints.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "io/metrics/hub.h"
+
+namespace stoker {
+
+RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,
+                               RunLog& log, const StopSignal& stop)
+    : experiment_(experiment), ledger_(ledger), log_(log) {
+  if (experiment.options().checkpoint.type() == "none") return;
+  const DeviceInfo& device = experiment.device().info();
+  tensors_ = std::make_unique<TrainingTensors>(
+      *step, device.emulated ? torch::Device(torch::kCPU) : device.torch_device);
+  checkpointer_ = experiment.make_checkpointer(
+      tensors_->infos(), [&stop] { return stop.when(); },
+      [&log](const std::string& text) { log.warn(text); });
+}
+
+std::optional<TrainingRecord> RunCheckpoints::load(TrainingResult& result) {
+  if (!checkpointer_) return std::nullopt;
+  const TimePoint begin = Clock::now();
+  const std::optional<LoadedState> loaded = checkpointer_->load();
+  if (!loaded) return std::nullopt;
+  for (const std::string& difference :
+       config_differences(loaded->training(), experiment_.options())) {
+    log_.warn("resuming with another configuration: " + difference);
+  }
+  tensors_->restore(*loaded);
+  TrainingRecord record = training_record(loaded->training());
+  log_.info(fmt::format("resumed from {} (step {}, epoch {}, batch {}) in {:.2f} s", loaded->path(),
+                        record.position.step, record.position.epoch, record.position.batch,
+                        seconds(Clock::now() - begin)));
+  experiment_.hub().checkpoints().finished(CheckpointPart::restore, begin, Clock::now(),
+                                           record.position.step);
+  result.resumed_from = loaded->path();
+  result.resumed_step = record.position.step;
+  ++record.processes;
+  return record;
+}
+
+void RunCheckpoints::offer(const CheckpointOffer& offer,
+                           const std::function<TrainingRecord()>& record,
+                           std::optional<double> score) {
+  if (!checkpointer_) return;
+  ledger_.switch_to(Segment::checkpoint_stall);
+  const TimePoint begin = Clock::now();
+  copying_ = checkpointer_->save(offer, [&] {
+    TrainingState state;
+    state.step = offer.step;
+    state.score = score;
+    state.training = to_json(record(), experiment_.options());
+    if (score) state.training["score"] = *score;
+    tensors_->capture(state);
+    return state;
+  });
+  if (copying_) {
+    blocked(begin, step_ = offer.step, offer.last);
+    now();
+  }
+  ledger_.switch_to(Segment::other);
+}
+
+void RunCheckpoints::before_update() {
+  if (!copying_) return;
+  ledger_.switch_to(Segment::checkpoint_stall);
+  const TimePoint begin = Clock::now();
+  checkpointer_->finish_copy();
+  blocked(begin, step_, true);
+  ledger_.switch_to(Segment::compute);
+  copying_ = false;
+}
+
+bool RunCheckpoints::flush() {
+  if (!checkpointer_) return true;
+  now();
+  const bool complete = checkpointer_->flush();
+  now();
+  if (complete) return true;
+  const CheckpointStatus status = checkpointer_->status();
+  log_.warn(fmt::format(
+      "checkpoints: not everything is where it belongs; newest set: step {}, on the "
+      "last tier: step {}, left to drain: {}",
+      status.saved_step.value_or(-1), status.durable_step.value_or(-1), status.drains_left));
+  return false;
+}
+
+std::optional<CheckpointReport> RunCheckpoints::now() {
+  if (!checkpointer_) return std::nullopt;
+  const CheckpointReport report = checkpointer_->status();
+  experiment_.hub().checkpoints().set_status(report);
+  return report;
+}
+
+// The trainer waits for one checkpoint up to twice: where it begins, and before the next update.
+void RunCheckpoints::blocked(TimePoint begin, int64_t step, bool over) {
+  blocked_ += Clock::now() - begin;
+  if (!over) return;
+  const TimePoint end = Clock::now();
+  experiment_.hub().checkpoints().finished(CheckpointPart::blocked, end - blocked_, end, step);
+  blocked_ = {};
+}
+
+void RunCheckpoints::report(TrainingResult& result) {
+  if (!checkpointer_) return;
+  result.checkpoints = checkpointer_->status();
+  const CheckpointStatus& status = *result.checkpoints;
+  const bool lost = status.failed > 0 || status.drains_left > 0 || status.hung;
+  const bool none = status.saved_step.value_or(-1) < 0;
+  // After a signal there is another process to go on, from any good set.
+  if ((result.exit_code == ExitCode::ok && lost) ||
+      (result.exit_code == ExitCode::sigterm && none)) {
+    result.exit_code = ExitCode::storage;
+    result.error =
+        "checkpoints: " + (status.last_error.empty()
+                               ? std::string("not all are where they belong (see the log)")
+                               : status.last_error);
+  }
+}
+
+}  // namespace stoker

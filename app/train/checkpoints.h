@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "app/experiment/experiment.h"
+#include "app/run/log.h"
+#include "app/run/stop_signal.h"
+#include "app/train/step.h"
+#include "app/train/record.h"
+#include "app/train/training_result.h"
+#include "app/train/tensors.h"
+#include "io/metrics/ledger.h"
+#include "io/metrics/sink.h"
+
+namespace stoker {
+
+// A run's checkpoints: what the trainer saves, when it may go on, and what became of it. Without
+// checkpoints in the configuration every method does nothing. The trainer's thread; references
+// must outlive it.
+class RunCheckpoints {
+ public:
+  // Allocates and faults in the staging memory. `step` may be null where type is none.
+  RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
+                 const StopSignal& stop);
+
+  // Restores tensors and generators, and returns the record, where checkpoint.resume says so.
+  std::optional<TrainingRecord> load(TrainingResult& result);
+  // A checkpoint where one is due; `record` is asked for only then.
+  void offer(const CheckpointOffer& offer, const std::function<TrainingRecord()>& record,
+             std::optional<double> score);
+  // Until the tensors may change.
+  void before_update();
+  // Waits until all are where they belong (Checkpointer::flush), and says what is left. False:
+  // something is.
+  bool flush();
+  // For a StepReport, and into the hub.
+  std::optional<CheckpointReport> now();
+  // Into the result; its exit code becomes ExitCode::storage where a checkpoint was lost.
+  void report(TrainingResult& result);
+
+ private:
+  void blocked(TimePoint begin, int64_t step, bool over);
+
+  Experiment& experiment_;
+  StepLedger& ledger_;
+  RunLog& log_;
+  std::unique_ptr<TrainingTensors> tensors_;
+  std::unique_ptr<Checkpointer> checkpointer_;  // null: none
+  bool copying_ = false;
+  int64_t step_ = -1;          // of the newest save
+  Clock::duration blocked_{};  // by it so far
+};
+
+}  // namespace stoker

@@ -1,0 +1,116 @@
+#include "app/train/record.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stoker {
+namespace {
+
+using Flat = std::map<std::string, std::string>;
+
+void flatten(const Node& node, const std::string& path, Flat& out) {
+  if (node.kind == Node::Kind::mapping) {
+    for (const Node::Entry& entry : node.entries) {
+      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, out);
+    }
+  } else {
+    out[path] = to_yaml(node);
+  }
+}
+
+// What has no part in the course of the training: the same bits by any route. Its length has one
+// where the learning rate follows it.
+bool irrelevant(const std::string& path, bool constant_rate) {
+  if (path == "training.max_steps" || path == "training.epochs") return constant_rate;
+  constexpr std::array prefixes{"run.name",       "run.dir",
+                                "plugins",        "storage.",
+                                "checkpoint.",    "metrics.",
+                                "loader.type",    "loader.workers",
+                                "loader.digest",  "loader.prefetch_batches",
+                                "evaluation.",    "loader.device_batches",
+                                "dataset.storage"};
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const char* prefix) { return path.starts_with(prefix); });
+}
+
+BadReason reason_of(const std::string& text) {
+  constexpr std::array all{BadReason::missing,      BadReason::io,         BadReason::empty,
+                           BadReason::not_an_image, BadReason::truncated,  BadReason::corrupt,
+                           BadReason::too_large,    BadReason::unsupported};
+  for (const BadReason reason : all) {
+    if (text == to_string(reason)) return reason;
+  }
+  throw Error(ExitCode::storage, "checkpoint: unknown reason for a bad sample: " + text);
+}
+
+}  // namespace
+
+nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& options) {
+  nlohmann::json bad = nlohmann::json::object();
+  for (const auto& [key, reason] : record.bad_samples) bad[key] = to_string(reason);
+  return {{"position",
+           {{"step", record.position.step},
+            {"epoch", record.position.epoch},
+            {"batch", record.position.batch}}},
+          {"totals",
+           {{"processes", record.processes},
+            {"images", record.images},
+            {"wall_s", record.wall_s},
+            {"segments_s", record.segments_s},
+            {"bytes_read", record.bytes_read}}},
+          {"evaluations", record.evaluations},
+          {"skipped", {{"by_reason", record.skipped_by_reason}, {"samples", bad}}},
+          {"digest_chain", record.digest_chain},
+          {"config_hash", config_hash(options)},
+          {"config", resolved_yaml(options)}};
+}
+
+TrainingRecord training_record(const nlohmann::json& training) {
+  try {
+    TrainingRecord record;
+    const nlohmann::json& position = training.at("position");
+    record.position = {position.at("step"), position.at("epoch"), position.at("batch")};
+    const nlohmann::json& totals = training.at("totals");
+    record.processes = totals.at("processes");
+    record.images = totals.at("images");
+    record.wall_s = totals.at("wall_s");
+    record.segments_s = totals.at("segments_s").get<std::map<std::string, double>>();
+    record.bytes_read = totals.at("bytes_read");
+    record.evaluations = training.at("evaluations");
+    const nlohmann::json& skipped = training.at("skipped");
+    record.skipped_by_reason = skipped.at("by_reason").get<std::map<std::string, int64_t>>();
+    for (const auto& [key, reason] : skipped.at("samples").items()) {
+      record.bad_samples[key] = reason_of(reason);
+    }
+    record.digest_chain = training.at("digest_chain");
+    return record;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ExitCode::storage,
+                std::string("checkpoint: its record of the training is not ours: ") + error.what());
+  }
+}
+
+std::vector<std::string> config_differences(const nlohmann::json& training,
+                                            const ExperimentOptions& options) {
+  const auto saved = training.find("config");
+  if (saved == training.end() || !saved->is_string()) return {};
+  Flat before, now;
+  flatten(parse_yaml(saved->get<std::string>(), "the checkpoint's configuration"), "", before);
+  flatten(dump_struct(options), "", now);
+  const bool constant_rate = options.schedule.type() == "constant";
+  std::vector<std::string> differences;
+  for (const auto& [path, value] : now) {
+    const auto old = before.find(path);
+    const std::string was = old == before.end() ? "absent" : old->second;
+    if (was != value && !irrelevant(path, constant_rate)) {
+      differences.push_back(path + ": " + was + " -> " + value);
+    }
+    if (old != before.end()) before.erase(old);
+  }
+  for (const auto& [path, value] : before) {
+    if (!irrelevant(path, constant_rate)) differences.push_back(path + ": " + value + " -> absent");
+  }
+  return differences;
+}
+
+}  // namespace stoker

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/experiment/options.h"
+#include "io/core/error.h"
+
+namespace stoker {
+
+// Where a run stands: steps done, and the batch that comes next.
+struct TrainingPosition {
+  int64_t step = 0;
+  int64_t epoch = 0;
+  int64_t batch = 0;  // of that epoch; its number of batches: the evaluation comes next
+};
+
+// What a run has come to in all its processes, beside its tensors: the part of a checkpoint that is
+// no tensor. A value.
+struct TrainingRecord {
+  TrainingPosition position;
+  int64_t processes = 1;  // this one included
+  int64_t images = 0;
+  double wall_s = 0;
+  std::map<std::string, double> segments_s;
+  uint64_t bytes_read = 0;
+  nlohmann::json evaluations = nlohmann::json::array();  // as in summary.json
+  std::map<std::string, BadReason> bad_samples;
+  std::map<std::string, int64_t> skipped_by_reason;
+  std::string digest_chain;  // of all batches so far; empty without loader.digest
+};
+
+nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& options);
+
+// Error(ExitCode::storage) where `training` is not what to_json() wrote.
+TrainingRecord training_record(const nlohmann::json& training);
+
+// "optimizer.lr: 0.1 -> 0.01", for every option that changes what is computed and differs between
+// the run that wrote `training` and `options`. Loaders, tiers and checkpoints may differ freely.
+std::vector<std::string> config_differences(const nlohmann::json& training,
+                                            const ExperimentOptions& options);
+
+}  // namespace stoker

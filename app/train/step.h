@@ -1,0 +1,46 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+
+#include "app/experiment/experiment.h"
+#include "app/train/captured_pass.h"
+#include "io/device/input_transform.h"
+
+namespace stoker {
+
+// What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
+class TrainStep {
+ public:
+  // graph: for training.cuda_graph, in the place of the device's own (for tests).
+  TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch,
+            std::unique_ptr<StepGraph> graph = nullptr);
+
+  // `before_update` is called when nothing but the optimizer's update is left to do.
+  void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
+  // Logits of a batch, in evaluation mode and without gradients.
+  torch::Tensor predict(const DeviceBatch& batch);
+  // The loss of the last step; reading it waits for the device.
+  double loss() const;
+  double learning_rate(int64_t step) const;
+  const Model& model() const { return *model_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
+
+ private:
+  torch::Tensor forward(const torch::Tensor& values);
+  torch::Tensor pass(const torch::Tensor& values, const torch::Tensor& labels);
+  std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
+
+  const TrainingOptions options_;
+  const bool frames_;
+  const std::unique_ptr<InputTransform> to_input_;
+  std::shared_ptr<Model> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
+  torch::Tensor loss_;
+};
+
+}  // namespace stoker

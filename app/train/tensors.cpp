@@ -1,0 +1,157 @@
+#include "app/train/tensors.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/Generator.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/device/device_copies.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kCpuGenerator = "rng.cpu";
+constexpr const char* kCudaGenerator = "rng.cuda";
+
+at::Generator generator(const std::string& name, torch::Device device) {
+  return at::globalContext().defaultGenerator(name == kCpuGenerator ? torch::Device(torch::kCPU)
+                                                                    : device);
+}
+
+std::string dtype_name(torch::ScalarType type) {
+  switch (type) {
+    case torch::kFloat64:
+      return "F64";
+    case torch::kFloat32:
+      return "F32";
+    case torch::kFloat16:
+      return "F16";
+    case torch::kBFloat16:
+      return "BF16";
+    case torch::kInt64:
+      return "I64";
+    case torch::kInt32:
+      return "I32";
+    case torch::kInt16:
+      return "I16";
+    case torch::kInt8:
+      return "I8";
+    case torch::kUInt8:
+      return "U8";
+    case torch::kBool:
+      return "BOOL";
+    default:
+      throw Error(ExitCode::bug,
+                  std::string("a checkpoint cannot hold tensors of type ") + c10::toString(type));
+  }
+}
+
+TensorInfo info_of(const std::string& name, const torch::Tensor& tensor) {
+  return {name, dtype_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.nbytes()};
+}
+
+[[noreturn]] void refuse(const LoadedState& loaded, const std::string& what) {
+  throw Error(
+      ExitCode::config,
+      fmt::format("checkpoint {}: {}; it is that of another model or optimizer: resume with "
+                  "the configuration in its {}",
+                  loaded.path(), what, kManifestName));
+}
+
+}  // namespace
+
+TrainingTensors::TrainingTensors(const TrainStep& step, torch::Device device) : device_(device) {
+  std::vector<std::string> parameters;
+  for (const auto& parameter : step.model().named_parameters()) {
+    parameters.push_back(parameter.key());
+    entries_.push_back({"model." + parameter.key(), parameter.value(), false});
+  }
+  for (const auto& buffer : step.model().named_buffers()) {
+    entries_.push_back({"model." + buffer.key(), buffer.value(), true});
+  }
+  for (const OptimizerState& state : step.optimizer().state()) {
+    for (size_t i = 0; i < state.tensors.size(); ++i) {
+      entries_.push_back(
+          {"optimizer." + parameters[i] + "." + state.name, state.tensors[i], false});
+    }
+  }
+  entries_.push_back({kCpuGenerator, {}, true});
+  if (device_.is_cuda()) entries_.push_back({kCudaGenerator, {}, true});
+}
+
+torch::Tensor TrainingTensors::current(const Entry& entry) const {
+  if (entry.tensor.defined()) return entry.tensor.detach();
+  at::Generator random = generator(entry.name, device_);
+  const std::lock_guard lock(random.mutex());
+  return random.get_state();
+}
+
+void TrainingTensors::put_back(const Entry& entry, const torch::Tensor& value) const {
+  if (entry.tensor.defined()) {
+    entry.tensor.detach().copy_(value);
+    return;
+  }
+  at::Generator random = generator(entry.name, device_);
+  const std::lock_guard lock(random.mutex());
+  random.set_state(value);
+}
+
+std::vector<TensorInfo> TrainingTensors::infos() const {
+  std::vector<TensorInfo> infos;
+  for (const Entry& entry : entries_) infos.push_back(info_of(entry.name, current(entry)));
+  return infos;
+}
+
+void TrainingTensors::capture(TrainingState& state) const {
+  const at::NoGradGuard no_grad;
+  auto kept = std::make_shared<std::vector<torch::Tensor>>();
+  bool on_device = false;
+  for (const Entry& entry : entries_) {
+    torch::Tensor tensor = current(entry);
+    if (entry.changes_early && entry.tensor.defined()) tensor = tensor.clone();
+    tensor = tensor.contiguous();
+    const bool host = tensor.device().is_cpu();
+    on_device = on_device || !host;
+    state.tensors.push_back(host ? static_cast<const uint8_t*>(tensor.const_data_ptr()) : nullptr);
+    kept->push_back(std::move(tensor));
+  }
+  if (on_device) state.device = make_device_copies(device_, *kept);
+  state.keep = std::move(kept);
+}
+
+void TrainingTensors::restore(const LoadedState& loaded) const {
+  const at::NoGradGuard no_grad;
+  std::map<std::string, size_t> there;
+  for (size_t i = 0; i < loaded.tensors().size(); ++i) there[loaded.tensors()[i].name] = i;
+  for (const Entry& entry : entries_) {
+    // A run may go on on another kind of device; its generator then starts from the seed.
+    if (entry.name == kCudaGenerator && !there.contains(entry.name)) continue;
+    const TensorInfo own = info_of(entry.name, current(entry));
+    const auto found = there.find(entry.name);
+    if (found == there.end()) refuse(loaded, "it has no tensor " + entry.name);
+    const TensorInfo& saved = loaded.tensors()[found->second];
+    if (saved != own) {
+      refuse(loaded, fmt::format("its tensor {} is {} {}, and {} {} is expected", entry.name,
+                                 saved.dtype, saved.shape, own.dtype, own.shape));
+    }
+    torch::Tensor value = at::empty(own.shape, current(entry)
+                                                   .options()
+                                                   .device(torch::kCPU)
+                                                   .memory_format(torch::MemoryFormat::Contiguous));
+    loaded.copy(found->second, static_cast<uint8_t*>(value.mutable_data_ptr()));
+    put_back(entry, value);
+    there.erase(found);
+  }
+  there.erase(kCudaGenerator);
+  if (!there.empty()) refuse(loaded, "it has a tensor " + there.begin()->first + " too many");
+}
+
+}  // namespace stoker

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+#include "app/train/step.h"
+#include "io/checkpoint/checkpointer.h"
+
+namespace stoker {
+
+// All tensors that the course of a training depends on, by name: "model.<parameter or buffer>",
+// "optimizer.<parameter>.<state>", "rng.cpu", "rng.cuda". The trainer's thread.
+class TrainingTensors {
+ public:
+  TrainingTensors(const TrainStep& step, torch::Device device);
+
+  // For Checkpointer::Inputs; the order of every state.
+  std::vector<TensorInfo> infos() const;
+  // The tensors of a state, as they are now. Parameters and the optimizer's are only pointed to:
+  // they change in the next update. Buffers change in the next forward already (batch
+  // normalisation), so they are copied here, as are tensors whose memory is not in row-major order.
+  void capture(TrainingState& state) const;
+  // Error(ExitCode::config): the checkpoint is that of another model or optimizer, with the first
+  // difference.
+  void restore(const LoadedState& loaded) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    torch::Tensor tensor;  // undefined: a random generator's state
+    bool changes_early = false;
+  };
+  torch::Tensor current(const Entry& entry) const;
+  void put_back(const Entry& entry, const torch::Tensor& value) const;
+
+  const torch::Device device_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,344 @@
+#include "app/train/trainer.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/run/environment.h"
+#include "app/train/page_cache_setup.h"
+#include "app/train/report.h"
+#include "app/train/run_info.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/verdict.h"
+
+namespace stoker {
+namespace {
+
+RunPhase phase_of(const TrainingResult& result) {
+  if (result.status == "completed") return RunPhase::done;
+  return result.status == "stopped" ? RunPhase::stopped : RunPhase::failed;
+}
+
+void prepare_torch(const ExperimentOptions& options) {
+  torch::manual_seed(options.run.seed);
+  at::set_num_threads(static_cast<int>(options.training.threads.resolve()));
+  at::globalContext().setDeterministicAlgorithms(options.training.deterministic, false);
+}
+
+}  // namespace
+
+Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
+                 const StopSignal& stop, std::unique_ptr<Loader> loader)
+    : experiment_(experiment),
+      directory_(directory),
+      log_(log),
+      stop_(stop),
+      spec_(experiment.decoder().spec()),
+      ledger_(experiment.hub().run().segment()),
+      budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
+      loader_(std::move(loader)),
+      digests_(directory.path()) {
+  directory_.write(
+      "environment.json",
+      describe_environment(experiment.device().info(), directory.path()).dump(2) + "\n");
+}
+
+Trainer::~Trainer() = default;
+
+TrainingResult Trainer::run() {
+  try {
+    train();
+    result_.exit_code = stop_.exit_code();
+    result_.status =
+        stop_.requested() && result_.steps < result_.steps_planned ? "stopped" : "completed";
+    checkpoints_->report(result_);
+    if (!result_.error.empty()) result_.status = "failed";
+  } catch (const Error& error) {
+    result_.exit_code = error.code();
+    result_.error = error.what();
+  }
+  write_files();
+  flush_sinks();
+  return result_;
+}
+
+// Every sink has its turn. The first failure is the run's, where nothing else failed.
+void Trainer::flush_sinks() {
+  RunMeter& run = experiment_.hub().run();
+  run.set_error(result_.error);
+  run.set_phase(phase_of(result_));
+  for (const auto& sink : sinks_) {
+    try {
+      sink->flush();
+    } catch (const Error& error) {
+      log_.warn(error.what());
+      if (result_.exit_code != ExitCode::ok) continue;
+      result_.exit_code = error.code();
+      result_.error = error.what();
+    }
+  }
+}
+
+void Trainer::make_sinks() {
+  for (const auto& sink : experiment_.options().metrics.sinks) {
+    sinks_.push_back(sink.create({directory_.path(), log_.notify(), log_.live(),
+                                  experiment_.device().info().emulated, experiment_.hub(),
+                                  [this] { return stop_.requested(); }}));
+  }
+}
+
+void Trainer::prepare() {
+  const ExperimentOptions& options = experiment_.options();
+  prepare_torch(options);
+  if (!loader_) loader_ = experiment_.make_loader(Split::train);
+  per_epoch_ = loader_->batches();
+  result_.steps_planned = std::min(options.training.epochs * per_epoch_,
+                                   options.training.max_steps.value_or(INT64_MAX));
+  if (!experiment_.device().info().emulated || options.checkpoint.type() != "none") {
+    step_ = std::make_unique<TrainStep>(experiment_, result_.steps_planned, per_epoch_);
+  }
+  checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
+}
+
+void Trainer::resume() {
+  const std::optional<TrainingRecord> found = checkpoints_->load(result_);
+  if (!found) return;
+  before_ = *found;
+  position_ = before_.position;
+  result_.steps = position_.step;
+  result_.epochs = position_.epoch;
+  budget_.resume(before_.bad_samples, before_.skipped_by_reason);
+  digests_.resume(before_.digest_chain);
+}
+
+void Trainer::train() {
+  const ExperimentOptions& options = experiment_.options();
+  RunMeter& run = experiment_.hub().run();
+  RunInfo info = run_info(experiment_, directory_);
+  run.describe(info);
+  make_sinks();
+  set_up_page_cache(experiment_, log_.notify());
+  cache_ = std::make_unique<CacheWatch>(experiment_);
+  const std::string missed = missed_page_cache(run.state().cache);
+  if (!missed.empty()) log_.warn(missed);
+  prepare();
+  resume();
+  info.steps_planned = result_.steps_planned;
+  info.first_step = result_.steps;
+  run.describe(info);
+  log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
+                        options.model.type(), experiment_.device().info().name,
+                        experiment_.dataset().size(Split::train),
+                        experiment_.dataset().size(Split::test),
+                        experiment_.dataset().classes().size(), result_.steps_planned));
+  profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
+                                             directory_.path(), run, log_.notify());
+  run.set_phase(RunPhase::train);
+  ledger_.begin();
+  progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), sinks_,
+                                         result_.steps, result_.steps_planned);
+  std::exception_ptr error;
+  try {
+    loop();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  ledger_.end();
+  progress_->finish(result_);
+  cache_.reset();
+  if (error) std::rethrow_exception(error);
+  run.set_phase(RunPhase::flush);
+  const TimePoint begin = Clock::now();
+  result_.checkpoints_abandoned = !checkpoints_->flush();
+  result_.checkpoint_flush_s = seconds(Clock::now() - begin);
+}
+
+void Trainer::loop() {
+  while (result_.steps < result_.steps_planned || position_.batch == per_epoch_) {
+    if (!train_epoch()) break;
+  }
+  ledger_.switch_to(Segment::compute);
+  progress_->collect(true);
+  offer_checkpoint(false, true);
+}
+
+// From position_ to the end of its epoch, or of the run.
+bool Trainer::train_epoch() {
+  if (position_.batch < per_epoch_) loader_->start(position_.epoch, position_.batch);
+  while (result_.steps < result_.steps_planned && position_.batch < per_epoch_) {
+    if (stop_.requested()) {
+      log_.warn("stopped by a signal after this step");
+      return false;
+    }
+    ledger_.switch_to(Segment::log);
+    profile_->at_step(result_.steps);
+    ledger_.switch_to(Segment::data_wait);
+    std::optional<Batch> batch = loader_->next();
+    if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");
+    ledger_.switch_to(Segment::other);
+    if (!result_.first_batch_s) {
+      result_.first_batch_s = ledger_.wall();
+      experiment_.hub().run().set_first_batch(*result_.first_batch_s);
+    }
+    budget_.account(*batch);
+    digests_.add(*batch);
+    train_batch(std::move(*batch));
+    ++position_.batch;
+    if (result_.steps % experiment_.options().metrics.every_steps == 0 ||
+        result_.steps == result_.steps_planned) {
+      report();
+    }
+    // At the end of an epoch its evaluation comes first.
+    if (position_.batch < per_epoch_) offer_checkpoint(false, false);
+  }
+  const auto every = experiment_.options().evaluation.every_epochs;
+  const bool last = result_.steps >= result_.steps_planned;
+  if ((last || (every && (position_.epoch + 1) % *every == 0)) && !evaluate()) return false;
+  const bool epoch_ended = position_.batch == per_epoch_;
+  if (epoch_ended) {
+    ++result_.epochs;
+    progress_->add_epoch();
+    cache_->epoch_ended();
+    ++position_.epoch;
+    position_.batch = 0;
+  }
+  offer_checkpoint(epoch_ended, last);
+  return !last;
+}
+
+void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
+  const auto settled_record = [this] {
+    if (experiment_.device().info().emulated) {
+      // A real device orders the copy behind the step; this one's clock has to get there first.
+      ledger_.switch_to(Segment::compute);
+      progress_->collect(true);
+      ledger_.switch_to(Segment::checkpoint_stall);
+    }
+    return record();
+  };
+  checkpoints_->offer({result_.steps, epoch_ended, position_.epoch, last}, settled_record, score_);
+}
+
+TrainingRecord Trainer::record() {
+  TrainingRecord record = before_;
+  position_.step = result_.steps;
+  record.position = position_;
+  record.images += progress_->images();
+  record.wall_s += ledger_.wall();
+  for (size_t i = 0; i < kSegments; ++i) {
+    record.segments_s[segment_name(static_cast<Segment>(i))] += ledger_.totals()[i];
+  }
+  record.bytes_read += static_cast<uint64_t>(result_.load_cost.bytes_read);
+  for (const Evaluation& evaluation : result_.evaluations) {
+    record.evaluations.push_back(evaluation_json(evaluation));
+  }
+  record.bad_samples = budget_.bad();
+  record.skipped_by_reason = budget_.by_reason();
+  record.digest_chain = digests_.chain();
+  return record;
+}
+
+void Trainer::train_batch(Batch batch) {
+  result_.load_cost.read_ns += batch.cost.read_ns;
+  result_.load_cost.decode_ns += batch.cost.decode_ns;
+  result_.load_cost.bytes_read += batch.cost.bytes_read;
+  Device& device = experiment_.device();
+  ledger_.switch_to(Segment::h2d);
+  std::shared_ptr<DeviceBatch> on_device = std::move(batch.on_device);
+  if (!on_device) on_device = std::make_shared<DeviceBatch>(device.copy(batch, spec_));
+  batch.pixels.reset();
+  ledger_.switch_to(Segment::compute);
+  device.run(on_device.get(), [&] {
+    step_->run(*on_device, result_.steps, [this] { checkpoints_->before_update(); });
+  });
+  // An emulated step has no update of its own: the host waits where it would launch it.
+  checkpoints_->before_update();
+  ++result_.steps;
+  score_.reset();
+  ledger_.switch_to(Segment::other);
+  progress_->add_step(batch.size, position_.epoch);
+}
+
+void Trainer::report() {
+  std::optional<double> loss;
+  const bool computes = !experiment_.device().info().emulated;
+  if (computes) {
+    ledger_.switch_to(Segment::compute);  // reading the loss waits for the device
+    loss = result_.final_loss = step_->loss();
+  }
+  ledger_.switch_to(Segment::log);
+  const double rate = computes ? step_->learning_rate(result_.steps - 1) : 0;
+  progress_->report(loss, rate, checkpoints_->now());
+  if (loss && !std::isfinite(*loss)) {
+    log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, result_.steps));
+  }
+}
+
+bool Trainer::evaluate() {
+  const Dataset& dataset = experiment_.dataset();
+  if (!experiment_.options().evaluation.enabled || experiment_.device().info().emulated ||
+      dataset.size(Split::test) == 0) {
+    return true;
+  }
+  ledger_.switch_to(Segment::eval);
+  RunMeter& run = experiment_.hub().run();
+  run.set_phase(RunPhase::eval);
+  const double begin = ledger_.wall();
+  if (!test_loader_) test_loader_ = experiment_.make_loader(Split::test);
+  Accuracy accuracy(static_cast<int64_t>(dataset.classes().size()));
+  Device& device = experiment_.device();
+  test_loader_->start(position_.epoch, 0);
+  while (std::optional<Batch> batch = test_loader_->next()) {
+    if (stop_.requested()) {
+      log_.warn("stopped by a signal in the evaluation, which will be done anew");
+      return false;
+    }
+    budget_.account(*batch);
+    if (!batch->on_device) {
+      batch->on_device = std::make_shared<DeviceBatch>(device.copy(*batch, spec_));
+    }
+    torch::Tensor ranks;
+    device.run(batch->on_device.get(), [&] {
+      const torch::Tensor logits = step_->predict(*batch->on_device);
+      const torch::Tensor own = logits.gather(1, batch->on_device->labels.unsqueeze(1));
+      // Ties and NaN count against the model.
+      ranks = logits.size(1) - 1 - (logits < own).sum(1);
+    });
+    ranks = ranks.cpu();
+    for (int64_t i = 0; i < batch->size; ++i) {
+      accuracy.add((*batch->labels)[static_cast<size_t>(i)], ranks[i].item<int64_t>());
+    }
+    run.set_evaluated(1, batch->size);
+  }
+  run.set_phase(RunPhase::train);
+  add_evaluation(std::move(accuracy), ledger_.wall() - begin);
+  return true;
+}
+
+void Trainer::add_evaluation(Accuracy accuracy, double took) {
+  log_.info(fmt::format("epoch {}: top-1 {:.1f} %, top-5 {:.1f} % on {} test samples",
+                        position_.epoch, 100 * accuracy.top1(), 100 * accuracy.top5(),
+                        accuracy.samples()));
+  score_ = accuracy.top1();
+  progress_->add_evaluation(accuracy.top1(), accuracy.top5());
+  experiment_.hub().run().set_accuracy(
+      {result_.steps, accuracy.samples(), accuracy.top1(), accuracy.top5()});
+  result_.evaluations.push_back({position_.epoch, result_.steps, std::move(accuracy), took});
+}
+
+void Trainer::write_files() {
+  if (progress_) result_.total = record();
+  result_.skipped = budget_.skipped();
+  result_.skipped_by_reason = budget_.by_reason();
+  digests_.close();
+  if (!result_.skipped.empty()) directory_.write("skipped.csv", skipped_csv(result_));
+  directory_.write("summary.json", summary_json(experiment_, directory_, result_).dump(2) + "\n");
+}
+
+}  // namespace stoker

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/train/cache_watch.h"
+#include "app/run/digest_log.h"
+#include "app/experiment/experiment.h"
+#include "app/train/profile_window.h"
+#include "app/train/progress.h"
+#include "app/train/checkpoints.h"
+#include "app/run/directory.h"
+#include "app/run/log.h"
+#include "app/run/stop_signal.h"
+#include "app/train/step.h"
+#include "app/train/training_result.h"
+#include "io/loader/failure_budget.h"
+#include "io/metrics/ledger.h"
+#include "io/metrics/sink.h"
+
+namespace stoker {
+
+// The training loop: batches from the loader to the device, evaluation, reports, and the evidence
+// that a run leaves in its directory. One run per object; one thread. All references must outlive
+// it.
+class Trainer {
+ public:
+  // loader: of the training batches, in the place of the experiment's own (for measurements).
+  Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
+          const StopSignal& stop, std::unique_ptr<Loader> loader = nullptr);
+  ~Trainer();
+
+  // Trains until all steps are done, a signal asks to stop, or something fails; always writes
+  // summary.json (and skipped.csv where samples were bad). An Error becomes part of the result, so
+  // that what was measured before it is not lost; anything else is thrown.
+  TrainingResult run();
+
+ private:
+  void train();
+  void prepare();
+  void make_sinks();
+  void flush_sinks();
+  void resume();
+  void loop();
+  bool train_epoch();  // false: a signal asked to stop
+  void train_batch(Batch batch);
+  void report();
+  bool evaluate();  // false: a signal asked to stop
+  void add_evaluation(Accuracy accuracy, double took);
+  void offer_checkpoint(bool epoch_ended, bool last);
+  TrainingRecord record();
+  void write_files();
+
+  Experiment& experiment_;
+  const RunDirectory& directory_;
+  RunLog& log_;
+  const StopSignal& stop_;
+  const SampleSpec spec_;
+  TrainingResult result_;
+  StepLedger ledger_;
+  FailureBudget budget_;
+  std::unique_ptr<CacheWatch> cache_;
+  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Loader> test_loader_;  // made for the first evaluation
+  std::unique_ptr<TrainStep> step_;      // null on an emulated device without checkpoints
+  std::unique_ptr<RunCheckpoints> checkpoints_;
+  std::vector<std::unique_ptr<MetricsSink>> sinks_;
+  std::unique_ptr<Progress> progress_;
+  std::unique_ptr<ProfileWindow> profile_;
+  DigestLog digests_;
+  int64_t per_epoch_ = 0;
+  TrainingPosition position_;
+  TrainingRecord before_;        // of the processes before this one
+  std::optional<double> score_;  // of the last evaluation, where no step followed
+};
+
+}  // namespace stoker

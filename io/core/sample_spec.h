@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stoker {
+
+// uint8:   levels of 0 to 255, rows of interleaved RGB (HWC);
+// float32: normalised values (io/decoder/normalise.h), one plane per channel (CHW).
+enum class PixelType { uint8, float32 };
+
+// One decoded sample in its place of a batch, without padding. A value.
+struct SampleSpec {
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 3;
+  PixelType type = PixelType::uint8;
+  size_t frame = 0;  // not 0: its place holds a frame (frame_header.h) of this capacity, in bytes
+  size_t bytes() const {
+    const size_t values = static_cast<size_t>(height * width * channels);
+    if (frame != 0) return frame;
+    return type == PixelType::float32 ? values * sizeof(float) : values;
+  }
+  // How many bytes count in this place: all, or the frame's header and what it says.
+  size_t used(const uint8_t* place) const;
+};
+
+// The bytes that count in `count` places of a batch: pixels, or what is used of frames.
+size_t used_bytes(const uint8_t* places, int64_t count, const SampleSpec& spec);
+
+}  // namespace stoker

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/dataset/dataset.h"
+
+namespace stoker {
+
+// In which order workers take the places of a batch: the largest samples first, so that none of
+// them is begun when the others have nothing left to do. A sample's place, and so the batch, is the
+// same in any order. One thread.
+class LargestFirst {
+ public:
+  LargestFirst(const Dataset& dataset, Split split);
+
+  // The places of a batch of these samples; of two that are equally large the first one first.
+  // Empty: all are, and places are taken as they come.
+  std::vector<int32_t> places(std::span<const int64_t> samples);
+
+ private:
+  uint32_t bytes_of(int64_t sample);
+
+  const Dataset& dataset_;
+  const Split split_;
+  std::vector<uint32_t> bytes_;  // of each sample, plus one; 0: not asked for yet
+  std::vector<uint64_t> keys_;   // scratch
+};
+
+}  // namespace stoker

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "io/storage/cached/staging.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+enum class CacheFill { read, ahead };
+EnumNames<CacheFill> enum_names(CacheFill);
+
+// The options of a tier of type cached, for those who have to do with its parts.
+struct CachedOptions {
+  Component<Storage> inner;
+  Component<Storage> in = default_component<Storage>("memory");
+  CacheFill fill = CacheFill::read;
+  StagingRule rule;
+  template <class V>
+  void visit(V& v) {
+    v.required("inner", inner, "the tier that holds the data");
+    v("in", in, "the tier for copies of its objects");
+    v("fill", fill,
+      "read: who reads an object copies it; ahead: a thread copies while others read");
+    rule.visit(v);
+  }
+};
+
+}  // namespace stoker

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "io/metrics/clock.h"
+#include "io/storage/emulated/tier_state.h"
+
+namespace stoker {
+
+// What the operations of one device cost.
+struct TierCosts {
+  double read_bytes_per_s = 0;
+  double write_bytes_per_s = 0;
+  Clock::duration read_latency{};  // means
+  Clock::duration write_latency{};
+  Clock::duration metadata_latency{};  // of everything that moves no bytes
+  Clock::duration seek{};              // on top, of a read or write that goes on nowhere
+  double queue_depth = 1;              // latencies that may pass at the same time
+  double latency_sigma = 0;            // of a latency's logarithm; 0: it is constant
+  double stream_bytes_per_s = 0;       // the most that one operation gets; 0: all there is
+  uint64_t seed = 0;                   // of the latencies that are drawn
+};
+
+// One operation on a tier, as far as its time goes.
+struct TierOperation {
+  enum class Kind { read, write, metadata };
+  Kind kind;
+  uint64_t bytes = 0;
+  uint64_t object = 0;  // tier_object() of what is read or written
+  uint64_t offset = 0;  // where in it
+};
+
+// The same in every process.
+uint64_t tier_object(std::string_view path);
+
+// A storage device in virtual time: it says when operations end, and waits for nothing. Two servers
+// one after the other, each of them one number, so that it needs no memory of single operations:
+//
+//   slots  in which latencies and seeks pass, up to queue_depth at the same time;
+//   pipe   through which the bytes of all go one after the other. A seek keeps it empty for
+//          seek / queue_depth: there is one arm, and the queue is sorted for it.
+//
+// n threads that do nothing else therefore get
+// min(n / (L + t), queue_depth / L, 1 / (seek / queue_depth + t)) operations/s,
+// L being the mean latency with the seek and t = bytes / bandwidth. Drawn latencies cost some of it
+// where two of the three are close. Any thread; any process that shares the state.
+class TierDevice {
+ public:
+  TierDevice(TierCosts costs, std::shared_ptr<TierShare> share);
+
+  // When an operation that arrives then has got through its latency, and for how long that kept
+  // the pipe empty. late: how long ago it arrived, as its thread may have been late to ask; others
+  // who asked meanwhile are not before it.
+  struct Admission {
+    TimePoint ready;
+    Clock::duration arm;
+  };
+  Admission admit(TimePoint arrival, const TierOperation& operation, Clock::duration late = {});
+
+  // The next piece of a transfer: how many of its bytes, and when they have got through. To be
+  // asked for the next one not before that time, so that others get between.
+  struct Transfer {
+    TimePoint ready;  // when it may begin
+    TierOperation::Kind kind;
+    uint64_t bytes;
+    Clock::duration arm{};   // of its admission, for the first piece
+    Clock::duration late{};  // as above
+  };
+  struct Piece {
+    uint64_t bytes;
+    TimePoint end;
+  };
+  Piece transfer(const Transfer& transfer);
+
+ private:
+  const TierCosts costs_;
+  const double longest_;  // mean latency of any operation, ns
+  const std::shared_ptr<TierShare> share_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <optional>
+
+#include "io/core/config.h"
+#include "io/storage/emulated/tier_device.h"
+
+namespace stoker {
+
+// The devices of the 2018 study (Chien et al.), and two of other kinds.
+enum class TierProfile { hdd, ssd, optane, lustre, nfs, s3_like };
+EnumNames<TierProfile> enum_names(TierProfile);
+
+// What an emulated tier can do, as its options say. A value; any thread.
+struct TierFigures {
+  std::optional<TierProfile> profile = {};
+  std::optional<double> read_mb_per_s = {};
+  std::optional<double> write_mb_per_s = {};
+  std::optional<double> read_latency_ms = {};
+  std::optional<double> write_latency_ms = {};
+  std::optional<double> metadata_latency_ms = {};
+  std::optional<double> seek_ms = {};
+  std::optional<double> queue_depth = {};
+  std::optional<double> latency_sigma = {};
+  std::optional<double> stream_mb_per_s = {};
+
+  template <class V>
+  void visit(V& v) {
+    constexpr Limits kBandwidth{0.01, 1e6}, kLatency{0, 60000};
+    v("profile", profile,
+      "a device; read/write MB/s of the first four measured with IOR by Chien et al. 2018, all "
+      "else "
+      "guessed but where it says so: "
+      "hdd 163/133.1, 0.1 ms, seek 8 ms, metadata 8 ms, queue depth 2.553 fitted to the study's "
+      "2.3 "
+      "times from 8 threads; ssd 280/195.1, 0.1 ms, queue depth 10; optane 1603/511.8, 0.01 ms, "
+      "queue depth 5.5; lustre 1968/991.9, 1 ms, queue depth 64; nfs 1100/1100, 0.5 ms, queue "
+      "depth 64, sigma 0.3; s3-like 1100/1100, 30 ms, queue depth 256, sigma 0.5, stream 100 MB/s");
+    v("read_mb_per_s", read_mb_per_s,
+      "10^6 bytes/s, of all threads and processes; absent: the profile's", kBandwidth);
+    v("write_mb_per_s", write_mb_per_s,
+      "10^6 bytes/s, of all threads and processes; absent: the profile's", kBandwidth);
+    v("read_latency_ms", read_latency_ms,
+      "of every read (of an object, with opening it); absent: the profile's, or 0", kLatency);
+    v("write_latency_ms", write_latency_ms, "of every write; absent: the profile's, or 0",
+      kLatency);
+    v("metadata_latency_ms", metadata_latency_ms,
+      "of every other operation: open, create, sync, rename, ...; absent: the profile's, or 0",
+      kLatency);
+    v("seek_ms", seek_ms,
+      "on top, of a read or write that does not go on where the device's last one ended; absent: "
+      "the profile's, or 0",
+      kLatency);
+    v("queue_depth", queue_depth,
+      "latencies that may pass at the same time: at most queue_depth / latency operations/s; "
+      "absent: "
+      "the profile's, or 1",
+      Limits{1, 1e5});
+    v("latency_sigma", latency_sigma,
+      "standard deviation of a latency's logarithm (log-normal, of the mean that is given; 0.5: "
+      "one "
+      "of 100 takes 2.8 times the mean); absent: the profile's, or 0: all the same",
+      Limits{0, 3});
+    v("stream_mb_per_s", stream_mb_per_s,
+      "10^6 bytes/s, the most that one operation gets; absent: the profile's, or no limit",
+      kBandwidth);
+  }
+  // A profile, or both bandwidths.
+  void check(const Section& section) const;
+  // A figure that is given replaces the profile's.
+  TierCosts costs() const;
+};
+
+}  // namespace stoker

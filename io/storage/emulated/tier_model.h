@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "io/metrics/clock.h"
+#include "io/metrics/thread_slots.h"
+#include "io/metrics/tier_meter.h"
+#include "io/storage/file_tree.h"
+#include "io/storage/emulated/tier_device.h"
+
+namespace stoker {
+
+// Where a TierModel gets its time from; a test brings its own.
+struct TierClock {
+  std::function<TimePoint()> now = Clock::now;
+  std::function<void(TimePoint)> sleep_until = [](TimePoint time) {
+    std::this_thread::sleep_until(time);
+  };
+};
+
+// Lets the callers of real operations wait until a TierDevice would have done them. It only ever
+// adds time: an operation takes as long as the device says, or as it takes in truth where that is
+// longer, which is told to the meter (may be null; must outlive it). Any thread.
+class TierModel {
+ public:
+  explicit TierModel(TierDevice device, TierMeter* meter = nullptr, TierClock clock = {});
+
+  // Around each operation: begin(), the operation, finish() with what begin() returned. finish()
+  // returns when the device would have. Without it nothing is charged.
+  TimePoint begin() const { return clock_.now(); }
+  void finish(TimePoint begun, const TierOperation& operation);
+
+ private:
+  TimePoint wait_for_device(TimePoint arrival, const TierOperation& operation);
+  void overran(Clock::duration by);
+
+  TierDevice device_;
+  TierMeter* const meter_;
+  const TierClock clock_;
+  ThreadSlots<std::atomic<Clock::rep>> late_;  // by which a thread's last sleep was too long
+  std::atomic<Clock::rep> modelled_{0};        // what the operations took by the model
+  std::atomic<Clock::rep> overrun_{0};         // and what they took longer
+};
+
+// Charges every call of a FileTree to a model: read and write their bytes, everything else (sync,
+// create, rename, list, ...) the latency of metadata. A call that failed costs its latency. A sync
+// has nothing else to wait for: writes have waited already. Any thread.
+class TierLayer final : public FileLayer {
+ public:
+  explicit TierLayer(std::shared_ptr<TierModel> model) : model_(std::move(model)) {}
+  int64_t call(const FileCall& call, const Next& next) override;
+
+ private:
+  std::shared_ptr<TierModel> model_;
+};
+
+}  // namespace stoker

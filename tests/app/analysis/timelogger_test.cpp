@@ -1,0 +1,115 @@
+#include "app/analysis/timelogger.h"
+
+#include <gtest/gtest.h>
+
+#include "app/analysis/timelogger_figures.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kHeader =
+    "Epoch, Rank, Action Name, Action Description, Start Time, End Time, Time Taken, Process ID, "
+    "Current Thread\n";
+
+TimeLog parsed(const std::string& text) {
+  TimeLog log;
+  read_time_log(text, "log", log);
+  return log;
+}
+
+// Two ranks of HEPCNNB, stamps to 10 ms, durations finer, as the published tool writes them.
+const std::string kHep = std::string(kHeader) + R"(
+0, 0, train_loop, Training Iteration, 1530258000.00, 1530258010.00, 10.0, 7, <_MainThread(MainThread, started 469)>
+0, 0, next, Call to Next Batch, 1530258000.00, 1530258004.00, 4.0, 7, <_MainThread(MainThread, started 469)>
+0, 0, load, Load File, 1530258000.00, 1530258003.00, 3.0, 7, <_MainThread(MainThread, started 469)>
+0, 0, read, HDF5 File Read, 1530258000.00, 1530258002.00, 2.0, 7, <_MainThread(MainThread, started 469)>
+300, 0, after_save, Checkpoint Listener, 1530258009.00, 1530258010.00, 1.0, 7, <_MainThread(MainThread, started 469)>
+0, 1, train_loop, Training Iteration, 1530258000.00, 1530258010.00, 10.004, 8, x
+0, 1, next, Call to Next Batch, 1530258000.00, 1530258004.00, 4.0, 8, x
+0, 1, load, Load File, 1530258001.00, 1530258004.00, 3.0, 8, x
+0, 1, read, HDF5 File Read, 1530258001.00, 1530258003.00, 2.0, 8, x
+)";
+
+TEST(TimeLog, records_of_the_published_tool_are_read) {
+  const TimeLog log = parsed(kHep);
+  EXPECT_TRUE(log.bad.empty());
+  ASSERT_EQ(log.records.size(), 9U);
+  EXPECT_EQ(log.records[0].description, "Training Iteration");
+  EXPECT_EQ(log.records[0].span, (TimeSpan{1530258000000000, 1530258010000000}));
+  EXPECT_EQ(log.records[5].taken_us, 10004000);
+}
+
+TEST(TimeLog, bad_lines_are_numbered_and_the_others_are_used) {
+  const TimeLog log = parsed(
+      "Epoch,Rank\n"
+      "0,0,a,Training Iteration,1.5,2.5,1,1,1\n"
+      "0,0,a,Training Iteration,2.5,1.5,-1,1,1\n"
+      "0,0,a,Training Iteration,x,1.5,1,1,1\n"
+      "0,0,a,Training Iteration,nan,1.5,1,1,1\n"
+      "\n"
+      "0,0,a,Training It");
+  EXPECT_EQ(log.records.size(), 1U);
+  EXPECT_EQ(log.lines, 5);
+  ASSERT_EQ(log.bad.size(), 4U);
+  EXPECT_EQ(log.bad[0].number, 3);
+  EXPECT_EQ(log.bad[0].reason, "ends before it starts");
+  EXPECT_EQ(log.bad[1].reason, "start time 'x'");
+  EXPECT_EQ(log.bad[3].number, 7);
+}
+
+TEST(TimeLog, nested_sums_are_divided_by_the_nodes_and_checkpoints_are_not) {
+  const TimeLogFigures figures = time_log_figures(parsed(kHep), 0);
+  EXPECT_EQ(figures.nodes, 2);
+  ASSERT_TRUE(figures.nested);
+  EXPECT_TRUE(figures.nested->nested);
+  EXPECT_NEAR(figures.nested->read_s, (2 + 2) / 2., 1e-9);
+  EXPECT_NEAR(figures.nested->load_s, (3 + 3 - 4) / 2., 1e-9);
+  EXPECT_NEAR(figures.nested->checkpoint_s, 1, 1e-9);
+  EXPECT_NEAR(figures.nested->training_s, (20.004 - 6) / 2 - 1, 1e-9);
+  EXPECT_NEAR(figures.nested->read_share, 2 / (2 + 1 + 6.002 + 1), 1e-9);
+  EXPECT_NEAR(time_log_figures(parsed(kHep), 4).nested->read_s, 1, 1e-9);
+}
+
+TEST(TimeLog, intervals_of_all_ranks_are_merged_by_epoch) {
+  const TimeLog log = parsed(
+      "-1,0,r,Time to Read Single Image,0,2,2,1,1\n"
+      "-1,1,r,Time to Read Single Image,1,3,2,1,1\n"
+      "-1,0,r,Time to Read Single Image,1.5,1.75,0.25,1,2\n"
+      "-1,1,r,Time to Read Single Image,5,6,1,1,1\n"
+      "0,0,t,Training Iteration,2,6,4,1,1\n"
+      "0,1,t,Training Iteration,3,7,4,1,1\n"
+      "1,0,t,Training Iteration,6,10,4,1,1\n");
+  const TimeLogFigures figures = time_log_figures(log, 0);
+  ASSERT_TRUE(figures.merged);
+  EXPECT_NEAR(figures.merged->read_s, 4, 1e-9);
+  EXPECT_NEAR(figures.merged->training_s, 5 + 4, 1e-9);  // [6, 7] lies in two epochs
+  EXPECT_NEAR(figures.merged->index, 4. / 13, 1e-9);
+  EXPECT_NEAR(figures.merged->run_s, 10, 1e-9);
+  EXPECT_NEAR(figures.merged->read_share_of_run, 0.4, 1e-9);
+  const ComponentFigures& component = figures.components.at({"Time to Read Single Image", 0});
+  EXPECT_EQ(component.count, 2);
+  EXPECT_NEAR(component.sum_s, 2.25, 1e-9);
+  EXPECT_NEAR(component.union_s, 2, 1e-9);
+  EXPECT_TRUE(figures.overlap.empty());
+  EXPECT_EQ(figures.notes.size(), 2U);
+}
+
+TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
+  const TimeLog log = parsed(
+      "-1,0,r,Time to Read Single Image,0,4,4,1,2\n"
+      "-1,0,r,Time to Read Single Image,3,6,3,1,3\n"
+      "-1,0,r,Time to Read Single Image,8.5,12,3.5,1,3\n"
+      "0,0,t,Training Iteration,1,11,10,1,1\n"
+      "0,0,w,Call to Next Batch,1,3,2,1,1\n"
+      "7,0,c,Checkpoint Listener,9,10,1,1,1\n");
+  const OverlapFigures of = time_log_figures(log, 0).overlap.at(0);
+  EXPECT_NEAR(of.read_s, 6 + 3.5, 1e-9);
+  EXPECT_NEAR(of.exposed_s, 2, 1e-9);
+  EXPECT_NEAR(of.checkpoint_s, 1, 1e-9);
+  EXPECT_NEAR(of.hidden_s, 3 + 0.5 + 1, 1e-9);
+  EXPECT_NEAR(of.outside_s, 1 + 1, 1e-9);
+  EXPECT_NEAR(of.hidden_s + of.exposed_s + of.checkpoint_s + of.outside_s, of.read_s, 1e-9);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,17 @@
+#include "app/base/statistics.h"
+
+#include <gtest/gtest.h>
+
+namespace stoker {
+namespace {
+
+TEST(Statistics, spread_of_odd_and_even_numbers) {
+  const Spread odd = spread({3, 1, 2});
+  EXPECT_EQ(odd.min, 1);
+  EXPECT_EQ(odd.median, 2);
+  EXPECT_EQ(odd.max, 3);
+  EXPECT_EQ(spread({4, 1, 2, 3}).median, 2.5);
+}
+
+}  // namespace
+}  // namespace stoker

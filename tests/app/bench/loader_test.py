@@ -1,0 +1,140 @@
+"""`stoker bench loader` as a user meets it: its figures, what it compares them with, the pixels it writes. STOKER names the
+binary."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+STOKER = os.environ["STOKER"]
+MINI = pathlib.Path(__file__).resolve().parents[3] / "datasets" / "caltech101-mini"
+IMAGES = len(list(MINI.glob("*/*.jpg")))
+CONFIG = """
+run:       {name: trial, seed: 3}
+device:    {type: cpu}
+storage:   {data: {type: posix, root: %s}}
+dataset:   {type: image_folder, storage: data}
+decoder:   {type: jpeg, size: 64}
+loader:    {type: prefetched, batch_size: 32, workers: 2, prefetch_batches: 3, drop_last: false}
+model:     {type: linear}
+evaluation: {enabled: false}
+"""
+PIXELS = ["dataset={type: decoded, inner: {type: image_folder, storage: data}, decoder: {type: jpeg, size: 64}}",
+          "decoder={type: raw, height: 64, width: 64, size: 64}"]
+
+
+def npy(path):
+    """(type, shape, bytes) of a NumPy file, by the format's definition."""
+    content = path.read_bytes()
+    assert content[:8] == b"\x93NUMPY\x01\x00", content[:8]
+    length = struct.unpack("<H", content[8:10])[0]
+    assert (10 + length) % 64 == 0
+    header = eval(content[10:10 + length])  # what the format says a header is
+    assert header["fortran_order"] is False
+    return header["descr"], header["shape"], content[10 + length:]
+
+
+class BenchLoader(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        (self.dir / "trial.yaml").write_text(CONFIG % MINI)
+
+    def run_it(self, *arguments):
+        done = subprocess.run([STOKER, "bench", "loader", "trial.yaml", *map(str, arguments)], capture_output=True,
+                              text=True, cwd=self.dir, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.run_it("--json", "--epochs", 2, *arguments))
+
+    def test_every_figure_is_there_and_they_agree(self):
+        result = self.json()
+        self.assertEqual((result["images"], result["workers"], result["epochs"]), (IMAGES, 2, 2))
+        self.assertEqual(len(result["rates"]), 2)
+        self.assertAlmostEqual(result["per_cpu_s"] * result["cpu_s_per_1000"], 1000)
+        ceiling = result["ceiling"]
+        self.assertEqual((ceiling["samples"], ceiling["left_out"], ceiling["threads"]), (IMAGES, 0, 2))
+        self.assertAlmostEqual(ceiling["bytes_per_image"], result["bytes_per_image"])
+        for kind in ("header", "entropy", "decode", "read_decode"):
+            self.assertGreater(ceiling[kind]["min"], 0)
+        rate = result["images_per_s"]["median"]
+        self.assertAlmostEqual(result["efficiency"]["decode"], rate / ceiling["decode"]["median"])
+        self.assertAlmostEqual(result["efficiency"]["read_decode"], rate / ceiling["read_decode"]["median"])
+        self.assertGreater(result["switches_per_1000"]["voluntary"], 0)
+        self.assertGreaterEqual(result["switches_per_1000"]["involuntary"], 0)
+        self.assertAlmostEqual(result["queue_mb"], 4 * 32 * 64 * 64 * 3 * 1e-6)
+        self.assertGreater(result["rss_mb"], result["queue_mb"])
+        self.assertGreater(result["pss_mb"], 0)
+        self.assertEqual(result["shape"], [32, 64, 64, 3])
+        self.assertTrue(-3 < result["mean"] < 3)
+
+    def test_a_warm_path_allocates_nothing_for_a_sample(self):
+        result = self.json("loader.batch_size=100")
+        self.assertNotIn("not_counted", result)
+        # Two for the file's path; the rest belongs to a batch: its labels, its order, its place in the queue.
+        own = result["allocations_per_image"] - result["libjpeg_allocations_per_image"]
+        self.assertLess(own, 2.5)
+        self.assertGreater(own, 0)  # so they are counted
+        self.assertGreater(result["libjpeg_allocations_per_image"], 1)  # and known apart
+
+    def test_copies_are_what_happened(self):
+        result = self.json()
+        files = result["bytes_per_image"]
+        self.assertAlmostEqual(result["copied_bytes_per_image"]["read_calls"] / files, 1, delta=0.2)
+        # Kept pixels are not read again, and are streamed into the slot, which is no memcpy.
+        pixels = self.json(*PIXELS)
+        self.assertLess(pixels["copied_bytes_per_image"]["read_calls"], 0.2 * files)
+        self.assertLess(pixels["copied_bytes_per_image"]["memory"], 64 * 64 * 3)
+
+    def test_what_is_no_jpeg_has_no_ceiling(self):
+        result = self.json(*PIXELS)
+        self.assertNotIn("ceiling", result)
+        self.assertNotIn("efficiency", result)
+        self.assertNotIn("libjpeg-turbo", self.run_it("--epochs", 1, *PIXELS))
+
+    def test_quick_measures_the_loader_only(self):
+        result = self.json("--quick")
+        for key in ("ceiling", "efficiency", "allocations_per_image", "not_counted"):
+            self.assertNotIn(key, result)
+        self.assertGreater(result["images_per_s"]["median"], 0)
+
+    def test_the_ceiling_takes_as_many_files_as_are_asked_for(self):
+        self.assertEqual(self.json("--ceiling-samples", 10)["ceiling"]["samples"], 10)
+
+    def test_for_people(self):
+        text = self.run_it("--epochs", 1)
+        self.assertRegex(text, r"prefetched: \d+ images/s \(median of 1 epochs of %d images" % IMAGES)
+        self.assertRegex(text, r"libjpeg-turbo alone on \d+ of the same files, 2 threads: header \d+, entropy")
+        self.assertRegex(text, r"efficiency \d+\.\d % of read and full decode")
+        self.assertRegex(text, r"allocations .* copied \d+ bytes by read calls")
+        self.assertRegex(text, r"context switches per 1,000 images: ")
+        self.assertRegex(text, r"peak memory \d+ MB")
+
+    def test_the_first_batch_as_a_numpy_file(self):
+        fixed = ["--quick", "--epochs", 1, "loader.shuffle=false"]
+        self.run_it(*fixed, "--dump", "a.npy")
+        self.run_it(*fixed, "--dump", "b.npy", "loader.workers=1", "loader.type=sync")
+        kind, shape, pixels = npy(self.dir / "a.npy")
+        self.assertEqual((kind, shape, len(pixels)), ("|u1", (32, 64, 64, 3), 32 * 64 * 64 * 3))
+        self.assertEqual(npy(self.dir / "b.npy"), (kind, shape, pixels))
+        self.assertGreater(len(set(pixels)), 200)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["a.npy", "b.npy", "trial.yaml"])
+
+    def test_an_epoch_that_is_mostly_read_ahead_says_so(self):
+        self.assertIn("may be ready before it begins", self.run_it("--quick"))
+        self.assertIn("may be ready before it begins", self.json("--quick")["remark"])
+        self.assertNotIn("remark", self.json("--quick", "loader.batch_size=16"))
+
+    def test_text_and_json_name_the_same_workers(self):
+        self.assertEqual(self.json("--quick", "loader.type=sync")["workers"], 1)
+        self.assertTrue(re.search(r", 1 workers\n", self.run_it("--quick", "loader.type=sync")))
+
+
+if __name__ == "__main__":
+    unittest.main()

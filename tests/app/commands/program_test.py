@@ -1,0 +1,311 @@
+"""The program as a user meets it: commands, files it leaves, exit codes. STOKER names the binary."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+STOKER = os.environ["STOKER"]
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+MINI = SOURCE / "datasets" / "caltech101-mini"
+LOADERS = ["sync", "threaded", "prefetched", "device_prefetched"]
+CONFIG = """
+run:       {name: trial, seed: 3}
+device:    {type: emulated, step_ms: 1}
+storage:   {data: {type: posix, root: %s}}
+dataset:   {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
+decoder:   {type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
+loader:    {type: prefetched, batch_size: 16, workers: 2, digest: true}
+model:     {type: linear}
+training:  {epochs: 2, deterministic: true}
+metrics:   {every_steps: 1}
+"""
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.config = self.dir / "trial.yaml"
+        self.config.write_text(CONFIG % MINI)
+
+    def stoker(self, *arguments, code=0, **options):
+        done = subprocess.run([STOKER, *map(str, arguments)], capture_output=True, text=True,
+                              cwd=self.dir, timeout=300, **options)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def train(self, *overrides, code=0):
+        """Trains and returns (summary, run directory)."""
+        done = self.stoker("train", self.config, *overrides, "--json", code=code)
+        summary = json.loads(done.stdout)
+        return summary, self.dir / summary["run_directory"]
+
+    def corrupt_copy(self, damage):
+        data = self.dir / "data"
+        shutil.copytree(MINI, data, ignore=shutil.ignore_patterns("README.md"))
+        for name, content in damage.items():
+            (data / name).write_bytes(content)
+        return f"storage.data.root={data}"
+
+
+class Training(Program):
+    def test_four_loaders_write_the_same_digests_and_close_the_ledger(self):
+        digests = {}
+        for loader in LOADERS:
+            summary, run = self.train(f"loader.type={loader}")
+            digests[loader] = (run / "digests.csv").read_text()
+            self.assertEqual(summary["status"], "completed")
+            self.assertEqual(summary["steps"], 36)
+            self.assertLessEqual(summary["closure_error"], 0.001)
+            self.assertTrue(summary["device"]["emulated"])
+        self.assertEqual(len(set(digests.values())), 1)
+        self.assertEqual(len(digests["sync"].splitlines()), 1 + 36)
+
+    def test_samples_that_stay_on_the_device_are_the_same_as_those_decoded_anew(self):
+        runs = {}
+        for loader in ["sync", "device_resident"]:
+            summary, run = self.train(f"loader.type={loader}", "device={type: cpu}",
+                                      "decoder.augment={}", "training.max_steps=40")
+            runs[loader] = (run / "digests.csv").read_text(), summary["final_loss"]
+        self.assertEqual(runs["sync"], runs["device_resident"])
+
+    def test_samples_that_stay_on_the_device_cannot_be_augmented(self):
+        done = self.stoker("check", self.config, "loader.type=device_resident", code=2)
+        self.assertIn("trial.yaml:6:12: 'decoder' must not augment where loader.type is "
+                      "device_resident", done.stderr)
+        done = self.stoker("check", self.config, "loader.type=device_resident", "decoder.augment={}",
+                           "decoder.on_device=resize", code=2)
+        self.assertIn("(on_device)", done.stderr)
+
+    def test_a_run_leaves_its_files_and_can_be_repeated_from_them(self):
+        summary, run = self.train("run.name=first")
+        for name in ["config.yaml", "overrides", "environment.json", "steps.csv", "summary.json",
+                     "digests.csv", "log.txt"]:
+            self.assertTrue((run / name).exists(), name)
+        self.assertEqual((run / "overrides").read_text(), "run.name=first\n")
+        written = json.loads((run / "summary.json").read_text())
+        self.assertEqual(written["schema_version"], 1)
+        self.assertEqual(written["steps"], summary["steps"])
+        environment = json.loads((run / "environment.json").read_text())
+        for key in ["libtorch", "compiler", "revision", "kernel", "file_system", "cpu", "device"]:
+            self.assertTrue(environment[key], key)
+        self.assertEqual(len((run / "steps.csv").read_text().splitlines()), 1 + 36)
+        self.assertEqual((self.dir / "runs" / "latest").resolve(), run.resolve())
+        again = json.loads(self.stoker("train", run / "config.yaml", "--json").stdout)
+        self.assertNotEqual(again["run_directory"], summary["run_directory"])
+        self.assertEqual(again["config_hash"], summary["config_hash"])
+        self.assertEqual((self.dir / again["run_directory"] / "digests.csv").read_text(),
+                         (run / "digests.csv").read_text())
+
+    def test_losses_repeat_on_the_cpu_whatever_the_loader(self):
+        self.config.write_text(self.config.read_text().replace(
+            "{type: emulated, step_ms: 1}", "{type: cpu}"))
+        losses = []
+        for loader in ["sync", "prefetched", "prefetched"]:
+            _, run = self.train(f"loader.type={loader}")
+            rows = [line.split(",") for line in (run / "steps.csv").read_text().splitlines()]
+            losses.append([row[rows[0].index("loss")] for row in rows[1:]])
+        self.assertEqual(len(losses[0]), 36)
+        self.assertTrue(all(losses[0]))
+        self.assertEqual(losses[0], losses[1])
+        self.assertEqual(losses[1], losses[2])
+        summary = json.loads((run / "summary.json").read_text())
+        last = summary["evaluations"][-1]
+        self.assertEqual(last["samples"], 50)
+        self.assertAlmostEqual(last["chance"], 0.1)
+        self.assertAlmostEqual(last["largest_class"], 0.1)
+        self.assertLessEqual(summary["closure_error"], 0.001)
+
+    def test_losses_are_the_same_whoever_decodes_resizes_and_normalises(self):
+        losses = []
+        for option in ["output=uint8", "output=float32", "on_device=resize", "on_device=decode"]:
+            _, run = self.train("device={type: cpu}", "training.max_steps=6",
+                                "evaluation.enabled=false", f"decoder.{option}")
+            rows = [line.split(",") for line in (run / "steps.csv").read_text().splitlines()]
+            losses.append([row[rows[0].index("loss")] for row in rows[1:]])
+        self.assertEqual(len(losses[0]), 6)
+        self.assertEqual(losses, losses[:1] * 4)
+
+    def test_frames_have_the_same_digests_from_every_loader(self):
+        for on_device in ["resize", "decode"]:
+            digests = set()
+            for loader in LOADERS:
+                _, run = self.train(f"loader.type={loader}", f"decoder.on_device={on_device}", "training.max_steps=6")
+                digests.add((run / "digests.csv").read_text())
+            self.assertEqual(len(digests), 1)
+
+    def test_an_emulated_run_says_so_everywhere(self):
+        done = self.stoker("train", self.config)
+        self.assertIn("EMULATED", done.stdout)
+        steps = [line for line in done.stderr.splitlines() if "step " in line]
+        self.assertEqual(len(steps), 36)
+        for line in steps:
+            self.assertIn("(emulated device)", line)
+        self.assertNotIn("\x1b", done.stderr)
+
+    def test_quiet_prints_nothing(self):
+        done = self.stoker("train", self.config, "--quiet")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+
+    def stop_with(self, number, code):
+        process = subprocess.Popen(
+            [STOKER, "train", str(self.config), "training.epochs=100000"], cwd=self.dir,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        steps = self.dir / "runs" / "latest" / "steps.csv"
+        while not steps.exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, out + err)
+        summary = json.loads((self.dir / "runs" / "latest" / "summary.json").read_text())
+        self.assertEqual(summary["status"], "stopped")
+        self.assertEqual(summary["exit_code"], code)
+        self.assertLessEqual(summary["closure_error"], 0.001)
+
+    def test_sigterm_finishes_the_step_and_exits_75(self):
+        self.stop_with(signal.SIGTERM, 75)
+
+    def test_sigint_finishes_the_step_and_exits_130(self):
+        self.stop_with(signal.SIGINT, 130)
+
+
+class BadData(Program):
+    def test_bad_files_are_replaced_in_the_same_way_by_every_loader(self):
+        whole = (MINI / "airplanes" / os.listdir(MINI / "airplanes")[0]).read_bytes()
+        root = self.corrupt_copy({"airplanes/a_cut.jpg": whole[:len(whole) // 2],
+                                  "bonsai/b_empty.jpg": b"", "watch/w_text.jpg": b"hello"})
+        seen = {}
+        for loader in LOADERS:
+            summary, run = self.train(root, f"loader.type={loader}", "dataset.split={}",
+                                      "dataset.on_error={policy: skip, budget: 1%}",
+                                      "training.epochs=1", "loader.drop_last=false")
+            seen[loader] = ((run / "digests.csv").read_text(), (run / "skipped.csv").read_text())
+            self.assertEqual(summary["skipped"],
+                             {"empty": 1, "not_an_image": 1, "truncated": 1})
+        self.assertEqual(len(set(seen.values())), 1)
+
+    def test_beyond_the_budget_the_run_ends_with_exit_code_4_and_names_the_files(self):
+        root = self.corrupt_copy({"airplanes/a_empty.jpg": b"", "bonsai/b_empty.jpg": b""})
+        done = self.stoker("train", self.config, root, "dataset.split={}",
+                           "dataset.on_error={policy: skip, budget: 1}", code=4)
+        self.assertIn("error: dataset: 2 bad samples, more than dataset.on_error.budget allows (1)",
+                      done.stderr)
+        self.assertIn("airplanes/a_empty.jpg: empty", done.stderr)
+        self.assertIn("bonsai/b_empty.jpg: empty", done.stderr)
+        summary = json.loads((self.dir / "runs" / "latest" / "summary.json").read_text())
+        self.assertEqual(summary["status"], "failed")
+        self.assertEqual(summary["exit_code"], 4)
+
+    def test_the_default_is_to_stop_at_the_first(self):
+        root = self.corrupt_copy({"airplanes/a_empty.jpg": b""})
+        done = self.stoker("train", self.config, root, "dataset.split={}", code=4)
+        self.assertIn("error: dataset: airplanes/a_empty.jpg: empty", done.stderr)
+
+    def test_a_missing_folder_is_an_error_of_the_environment(self):
+        done = self.stoker("train", self.config, "storage.data.root=no/such/folder", code=3)
+        self.assertIn("no/such/folder", done.stderr)
+
+    def test_a_batch_larger_than_the_data_set_is_an_error_of_the_configuration(self):
+        done = self.stoker("train", self.config, "loader.batch_size=301", code=2)
+        self.assertIn("error: loader: batch_size 301 is larger than this rank's 300 training samples",
+                      done.stderr)
+
+    def test_cuda_without_a_driver_is_an_error_of_the_device(self):
+        if os.path.exists("/dev/nvidia0"):
+            self.train("device={type: cuda}", "training.max_steps=2")
+            return
+        done = self.stoker("train", self.config, "device={type: cuda}", code=6)
+        self.assertIn("error: device: cuda: no CUDA driver here", done.stderr)
+
+
+class Commands(Program):
+    def test_check_touches_no_data_and_prints_every_default(self):
+        done = self.stoker("check", self.config, "storage.data.root=no/such/folder")
+        self.assertIn("prefetch_batches: 2", done.stdout)
+        self.assertFalse((self.dir / "runs").exists())
+        parsed = json.loads(self.stoker("check", self.config, "--json").stdout)
+        self.assertEqual(parsed["loader"]["batch_size"], 16)
+        resolved = self.dir / "resolved.yaml"
+        resolved.write_text(done.stdout)
+        self.assertEqual(self.stoker("check", resolved).stdout, done.stdout)
+
+    def test_check_finds_what_is_wrong(self):
+        done = self.stoker("check", self.config, "loader.worker=3", code=2)
+        self.assertIn("loader: unknown key 'worker' (did you mean 'workers'?)", done.stderr)
+        self.assertIn("no_such.yaml: cannot be read",
+                      self.stoker("check", "no_such.yaml", code=3).stderr)
+
+    def test_list_and_describe(self):
+        kinds = json.loads(self.stoker("list", "--json").stdout)
+        self.assertEqual(kinds["loader"], sorted([*LOADERS, "device_resident"]))
+        self.assertLessEqual({"memory", "posix"}, set(kinds["storage"]))
+        self.assertLessEqual({"image_folder", "synthetic"}, set(kinds["dataset"]))
+        self.assertLessEqual({"cpu", "cuda", "emulated"}, set(kinds["device"]))
+        self.assertLessEqual({"alexnet", "alexnet_lrn", "resnet18", "linear"}, set(kinds["model"]))
+        for kind, names in kinds.items():
+            for name in names:
+                rows = json.loads(self.stoker("describe", kind, name, "--json").stdout)
+                self.assertTrue(all(row["help"] for row in rows), (kind, name))
+        self.assertIn("did you mean 'prefetched'?",
+                      self.stoker("describe", "loader", "prefetchd", code=2).stderr)
+
+    def test_version_and_help(self):
+        version = self.stoker("--version").stdout
+        for word in ["stoker ", "LibTorch 2.", "revision "]:
+            self.assertIn(word, version)
+        self.assertIn("Exit codes", self.stoker("--help").stdout)
+        for command in [["train"], ["check"], ["list"], ["describe"], ["dataset"], ["bench"],
+                        ["dataset", "fetch"], ["dataset", "inspect"], ["dataset", "synth"],
+                        ["bench", "loader"], ["bench", "decode"], ["bench", "storage"]]:
+            self.assertIn("--help", self.stoker(*command, "--help").stdout)
+        self.stoker("no-such-command", code=2)
+        self.stoker(code=2)
+
+    def test_bench_loader_and_decode(self):
+        result = json.loads(self.stoker("bench", "loader", self.config, "--epochs", 2, "--json").stdout)
+        self.assertEqual(result["images"], 288)
+        self.assertEqual(len(result["rates"]), 2)
+        self.assertGreater(result["images_per_s"]["min"], 0)
+        rows = json.loads(self.stoker("bench", "decode", self.config, "--samples", 50, "--rounds", 2,
+                                      "--json").stdout)
+        self.assertEqual([row["decoder"] for row in rows], ["jpeg"])
+        self.assertGreater(rows[0]["us_per_image"]["min"], 0)
+
+    def test_bench_loader_scaling(self):
+        cores = len(os.sched_getaffinity(0))
+        command = ["bench", "loader", self.config, "--epochs", 2, "--scaling", f"{cores + 1},1"]
+        result = json.loads(self.stoker(*command, "--json").stdout)
+        self.assertEqual(result["order"], "exact")
+        self.assertEqual(result["cores"], cores)
+        one, many = result["rows"]
+        self.assertEqual([one["workers"], many["workers"]], [1, cores + 1])
+        self.assertEqual(one["efficiency"], 1)
+        self.assertNotIn("efficiency", many)
+        self.assertEqual(many["note"], "more workers than cores")
+        # A digest of the warm-up and of each round; every epoch is another one.
+        self.assertEqual(one["order"], many["order"])
+        self.assertEqual(len(set(one["order"])), 3)
+        text = self.stoker(*command).stdout
+        self.assertIn("order: exact", text)
+        self.assertEqual(text.count("more workers than cores"), 1)
+        self.assertIn("sync has none", self.stoker(*command, "loader.type=sync", code=2).stderr)
+
+    def test_dataset_inspect_and_synth(self):
+        made = self.dir / "made"
+        self.stoker("dataset", "synth", made, "--samples", 20, "--classes", 4, "--median-bytes", "8KiB")
+        self.assertEqual(len(list(made.glob("*/*.jpg"))), 20)
+        (next(made.iterdir()) / "bad.jpg").write_bytes(b"no image")
+        result = json.loads(self.stoker("dataset", "inspect", self.config,
+                                        f"storage.data.root={made}", "dataset.split={}",
+                                        "--json").stdout)
+        self.assertEqual(sum(c["train"] + c["test"] for c in result["classes"]), 21)
+        self.assertEqual(len(result["unreadable"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

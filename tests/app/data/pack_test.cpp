@@ -1,0 +1,262 @@
+#include "app/data/pack.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "io/core/error.h"
+#include "io/loader/loader.h"
+#include "io/metrics/loader_meter.h"
+#include "tests/support/datasets.h"
+#include "tests/support/errors.h"
+#include "tests/support/fakes.h"
+#include "tests/support/mounted.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder =
+    "{type: image_folder, storage: data, split: {train_per_class: 6, test_per_class: 2}}";
+constexpr const char* kDecoder = "{type: turbojpeg, size: 32}";
+constexpr const char* kRaw = "{type: raw, height: 32, width: 32, size: 32}";
+constexpr size_t kSample = 32 * 32 * 3;
+
+std::unique_ptr<Decoder> decoder(const std::string& yaml) {
+  const Node node = parse_yaml(yaml, "test.yaml");
+  return Registry<Decoder>::global().parse(Section(node, "", "decoder", nullptr)).create({});
+}
+
+std::vector<std::string> digests(const Dataset& dataset, const std::string& decoder_yaml,
+                                 const std::string& loader, Split split) {
+  FakeDevice device;
+  Tracer tracer;
+  LoaderMeter meter{"train", tracer};
+  const auto pixels = decoder(decoder_yaml);
+  const Node node =
+      parse_yaml("{type: " + loader + ", batch_size: 7, workers: 3, digest: true}", "test.yaml");
+  const auto batches = Registry<Loader>::global()
+                           .parse(Section(node, "", "loader", nullptr))
+                           .create({dataset, *pixels, device, split, 5, {}, meter});
+  std::vector<std::string> result;
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    batches->start(epoch, 0);
+    while (const auto batch = batches->next()) result.push_back(batch->digest);
+  }
+  return result;
+}
+
+struct PackDataset : testing::Test {
+  // Packs into the tier with 10 samples in a shard.
+  PackResult pack(Storage& to, const Dataset& dataset, const std::string& folder = "") {
+    PackOptions options;
+    options.folder = folder;
+    options.shard_bytes = 10 * kSample + 100;
+    options.threads = 3;
+    return pack_dataset(dataset, *decoder(kDecoder), to, options, {});
+  }
+  PackResult pack() {
+    if (!source.dataset) source.build(kFolder);
+    return pack(*posix_storage(packed.path()), *source.dataset);
+  }
+  // A data set on the packed directory.
+  Dataset& open(const std::string& options = "") {
+    reader = std::make_unique<TestDataset>(posix_storage(packed.path()));
+    return reader->build("{type: packed, storage: data" + options + "}");
+  }
+  std::string shard(int number) const {
+    return packed / ("shard-0000" + std::to_string(number) + ".pixels");
+  }
+  void change_byte(const std::string& path, int64_t offset) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(offset);
+    const int byte = file.get();
+    file.seekp(offset);
+    file.put(static_cast<char>(byte ^ 1));
+  }
+
+  TestDataset source{posix_storage(std::string(STOKER_SOURCE_DIR) + "/datasets/caltech101-mini")};
+  TemporaryDirectory packed;
+  std::unique_ptr<TestDataset> reader;
+};
+
+TEST_F(PackDataset, gives_the_same_batches_by_every_loader_and_access) {
+  const Dataset& files = source.build(kFolder);
+  const PackResult result = pack();
+  EXPECT_EQ(result.samples, files.size(Split::train) + files.size(Split::test));
+  EXPECT_EQ(result.bytes, static_cast<uint64_t>(result.samples) * kSample);
+  EXPECT_EQ(result.shards, (result.samples + 9) / 10);
+  ASSERT_GT(result.shards, 3);
+  for (const Split split : {Split::train, Split::test}) {
+    const auto expected = digests(files, kDecoder, "sync", split);
+    ASSERT_GT(expected.size(), 3u);
+    for (const std::string loader : {"sync", "threaded", "prefetched", "device_prefetched"}) {
+      for (const char* access : {"", ", access: copy"}) {
+        EXPECT_EQ(digests(open(access), kRaw, loader, split), expected) << loader << access;
+      }
+    }
+  }
+}
+
+TEST_F(PackDataset, augments_as_kept_pixels_are_augmented) {
+  pack();
+  const std::string augmented =
+      "{type: raw, height: 32, width: 32, size: 24, "
+      "augment: {random_resized_crop: {}, flip: true}}";
+  const std::string kept =
+      std::string("{type: decoded, inner: ") + kFolder + ", decoder: " + kDecoder + "}";
+  EXPECT_EQ(digests(open(), augmented, "prefetched", Split::train),
+            digests(source.build(kept), augmented, "prefetched", Split::train));
+}
+
+TEST_F(PackDataset, labels_classes_keys_and_split_are_those_of_the_source) {
+  pack();
+  const Dataset& files = source.build(kFolder);
+  const Dataset& pixels = open();
+  EXPECT_EQ(pixels.classes(), files.classes());
+  Buffer buffer;
+  for (const Split split : {Split::train, Split::test}) {
+    EXPECT_EQ(keys(pixels, split), keys(files, split));
+    for (int64_t i = 0; i < files.size(split); ++i) {
+      EXPECT_EQ(pixels.info(split, i).label, files.info(split, i).label);
+      EXPECT_EQ(pixels.info(split, i).bytes, kSample);
+      EXPECT_EQ(pixels.read(split, i, buffer).label, files.info(split, i).label);
+    }
+  }
+  EXPECT_EQ(buffer.data(), nullptr);  // mapped
+}
+
+TEST_F(PackDataset, reads_a_tier_that_has_no_files_or_times_its_reads) {
+  const Dataset& files = source.build(kFolder);
+  const auto expected = digests(files, kDecoder, "sync", Split::train);
+  pack(*posix_storage(packed.path()), files, "some/folder");
+  TestDataset timed(make_storage(
+      "{type: emulated, profile: ssd, inner: {type: posix, root: " + packed.path() + "}}"));
+  Dataset& dataset = timed.build("{type: packed, storage: data, folder: some/folder}");
+  EXPECT_EQ(digests(dataset, kRaw, "prefetched", Split::train), expected);
+  Buffer buffer;
+  const Bytes read = dataset.read(Split::train, 0, buffer).bytes;
+  EXPECT_EQ(read.data(), buffer.data());
+  TestDataset memory(make_storage("{type: memory}"));
+  pack(memory.tier(), files, "p/");
+  EXPECT_EQ(
+      digests(memory.build("{type: packed, storage: data, folder: p}"), kRaw, "sync", Split::train),
+      expected);
+}
+
+TEST_F(PackDataset, a_damaged_sample_is_a_bad_sample_and_the_others_are_good) {
+  pack();
+  change_byte(shard(1), 3 * kSample + 7);  // sample 13
+  for (const char* access : {"", ", access: copy"}) {
+    const Dataset& dataset = open(access);
+    Buffer buffer;
+    for (int64_t i = 0; i < dataset.size(Split::train); ++i) {
+      if (i == 13) continue;
+      EXPECT_NO_THROW(dataset.read(Split::train, i, buffer)) << i;
+    }
+    const auto message = error_of([&] { dataset.read(Split::train, 13, buffer); });
+    EXPECT_EQ(message,
+              "its pixels in shard shard-00001.pixels are not those that were packed (checksum)");
+    const auto batch = error_of([&] { digests(dataset, kRaw, "prefetched", Split::train); });
+    EXPECT_NE(batch.find(dataset.info(Split::train, 13).key + ": corrupt"), std::string::npos);
+  }
+  const Dataset& lenient = open(", on_error: {policy: skip}");
+  EXPECT_NO_THROW(digests(lenient, kRaw, "sync", Split::train));
+}
+
+TEST_F(PackDataset, a_shard_that_is_cut_short_or_missing_is_named) {
+  pack();
+  fs::resize_file(shard(2), 10 * kSample - 1);
+  EXPECT_NE(error_of([&] { open(); }).find("shard-00002.pixels has 30719 bytes, where 30720"),
+            std::string::npos);
+  fs::remove(shard(2));
+  EXPECT_NE(error_of([&] { open(); }).find("shard-00002.pixels is missing"), std::string::npos);
+}
+
+TEST_F(PackDataset, a_shard_that_is_cut_short_meanwhile_is_a_bad_sample) {
+  pack();
+  for (const char* access : {"", ", access: copy"}) {
+    const Dataset& dataset = open(access);
+    fs::resize_file(shard(0), 0);
+    Buffer buffer;
+    EXPECT_THROW(dataset.read(Split::train, 9, buffer), BadSample) << access;
+    fs::resize_file(shard(0), 10 * kSample);
+  }
+}
+
+TEST_F(PackDataset, an_index_that_is_absent_damaged_or_foreign_is_said_to_be_so) {
+  EXPECT_NE(error_of([&] { open(); }).find("there is no packed.json in tier 'data'"),
+            std::string::npos);
+  pack();
+  const std::string text = packed.read("packed.json");
+  std::string changed = text;
+  changed[changed.find("\"labels\":[0") + 10] = '1';
+  packed.write("packed.json", changed);
+  EXPECT_NE(error_of([&] { open(); }).find("packed.json is damaged (checksum)"), std::string::npos);
+  packed.write("packed.json", text.substr(0, text.size() / 2));
+  EXPECT_NE(error_of([&] { open(); }).find("is no index of packed pixels or is damaged"),
+            std::string::npos);
+  packed.write("packed.json", R"({"index": {"format": "other"}, "checksum": "x"})");
+  EXPECT_NE(error_of([&] { open(); }).find("packed.json is no index of packed pixels"),
+            std::string::npos);
+  changed = text;
+  changed[changed.find("\"version\":1") + 10] = '7';
+  packed.write("packed.json", changed);
+  EXPECT_NE(error_of([&] { open(); }).find("is of version 7, where 1 is read"), std::string::npos);
+}
+
+TEST_F(PackDataset, writes_over_nothing) {
+  pack();
+  const std::string before = packed.read("packed.json");
+  EXPECT_NE(error_of([&] { pack(); }).find("there is a packed.json already"), std::string::npos);
+  EXPECT_EQ(packed.read("packed.json"), before);
+  EXPECT_NO_THROW(open());
+}
+
+TEST_F(PackDataset, bad_samples_stop_it_or_are_left_out_within_the_budget) {
+  TemporaryDirectory data;
+  const std::string image = get(source.tier(), keys(source.build(kFolder), Split::train).at(0));
+  for (int i = 0; i < 6; ++i) {
+    data.write("a/" + std::to_string(i) + ".jpg", i == 2 ? "no image" : image);
+  }
+  TestDataset damaged(posix_storage(data.path()));
+  const auto dataset = [&](const std::string& on_error) -> Dataset& {
+    return damaged.build(
+        "{type: image_folder, storage: data, split: {train_per_class: 6, test_per_class: 0}, "
+        "on_error: " +
+        on_error + "}");
+  };
+  const auto to = posix_storage(packed.path());
+  EXPECT_NE(error_of([&] { pack(*to, dataset("{policy: fail}")); }).find("a/2.jpg: not_an_image"),
+            std::string::npos);
+  EXPECT_EQ(listing(*to), "");
+  EXPECT_NE(error_of([&] { pack(*to, dataset("{policy: skip, budget: 0}")); }).find("budget bears"),
+            std::string::npos);
+  const PackResult result = pack(*to, dataset("{policy: skip}"));
+  EXPECT_EQ(result.samples, 5);
+  EXPECT_EQ(result.left_out, 1);
+  EXPECT_EQ(open().size(Split::train), 5);
+}
+
+TEST_F(PackDataset, a_full_disk_leaves_nothing_behind) {
+  const Dataset& files = source.build(kFolder);
+  const std::string result = run_mounted(packed.path(), "tmpfs", "size=200k", [&] {
+    const auto to = posix_storage(packed.path());
+    try {
+      pack(*to, files);
+    } catch (const IoError& error) {
+      return std::to_string(error.errno_value()) + " " +
+             std::to_string(static_cast<int>(error.code())) + " '" + listing(*to) + "' " +
+             std::to_string(std::distance(fs::directory_iterator(packed.path()), {}));
+    }
+    return std::string("no error");
+  });
+  EXPECT_EQ(result, std::to_string(ENOSPC) + " 3 '' 0");
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,70 @@
+#include "app/data/synth.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "io/core/error.h"
+#include "tests/support/datasets.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+namespace {
+
+SynthOptions small(const std::string& directory) {
+  SynthOptions options;
+  options.directory = directory;
+  options.files = 25;
+  options.classes = 4;
+  options.image = {64, 64, 90, std::nullopt, 0.5};
+  return options;
+}
+
+TEST(SynthDataset, is_an_image_folder) {
+  TemporaryDirectory root;
+  const SynthResult result = synth_dataset(small(root / "new"));
+  EXPECT_EQ(result.files, 25);
+  TestDataset data(posix_storage(root / "new"));
+  const Dataset& dataset = data.build("{type: image_folder, storage: data}");
+  EXPECT_EQ(dataset.classes().size(), 4u);
+  EXPECT_EQ(dataset.size(Split::train), 25);
+  EXPECT_EQ(dataset.info(Split::train, 0).key, "class_000/000000.jpg");
+  uint64_t bytes = 0;
+  for (int64_t i = 0; i < 25; ++i) bytes += dataset.info(Split::train, i).bytes;
+  EXPECT_EQ(bytes, result.bytes);
+}
+
+TEST(SynthDataset, does_not_depend_on_the_threads) {
+  TemporaryDirectory root;
+  SynthOptions one = small(root / "one");
+  one.threads = 1;
+  SynthOptions four = small(root / "four");
+  four.threads = 4;
+  synth_dataset(one);
+  synth_dataset(four);
+  EXPECT_EQ(listing(*posix_storage(root / "one")), listing(*posix_storage(root / "four")));
+  EXPECT_EQ(root.read("one/class_003/000007.jpg"), root.read("four/class_003/000007.jpg"));
+}
+
+TEST(SynthDataset, a_directory_with_files_is_refused) {
+  TemporaryDirectory root;
+  root.write("full/mine.txt", "x");
+  EXPECT_EQ(error_of([&] { synth_dataset(small(root / "full")); }),
+            "dataset synth: " + root / "full" + " is not empty; name a new directory");
+}
+
+TEST(SynthDataset, errors_and_progress_that_throws_end_it) {
+  TemporaryDirectory root;
+  root.write("file", "x");
+  // Which thread meets the error first is not said.
+  const std::string error = error_of([&] { synth_dataset(small(root / "file/below")); });
+  EXPECT_TRUE(error.starts_with("write " + root / "file/below/class_0")) << error;
+  EXPECT_TRUE(error.ends_with(".jpg: Not a directory")) << error;
+  EXPECT_THROW(synth_dataset(small(root / "stopped"),
+                             [](int64_t, int64_t) { throw std::domain_error("stop"); }),
+               std::domain_error);
+}
+
+}  // namespace
+}  // namespace stoker

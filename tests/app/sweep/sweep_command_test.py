@@ -1,0 +1,289 @@
+"""Sweeps as a user meets them: results, resuming after any end, bad sweeps, exit codes. STOKER names the binary."""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+STOKER = os.environ["STOKER"]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BASE = """
+run:       {name: cell, seed: 3}
+device:    {type: emulated, step_ms: 2}
+storage:   {scratch: {type: posix, root: "${STOKER_SCRATCH:-checkpoints}"}}
+dataset:   {type: synthetic, samples: 64, classes: 2, test_samples: 0}
+decoder:   {type: turbojpeg, size: 32}
+loader:    {type: prefetched, batch_size: 16, workers: 1}
+model:     {type: linear}
+training:  {max_steps: 4}
+metrics:   {every_steps: 4, sinks: [{type: csv}]}
+"""
+SWEEP = """
+name: trial
+base: base.yaml
+set: [training.epochs=1000]
+matrix:
+  loader.workers: [1, 2]
+  loader:
+    threaded: [loader.type=threaded]
+    prefetched: [loader.type=prefetched]
+repeat: 2
+exclude: [{loader.workers: 2, loader: threaded}]
+figures: {compute: segments_s.compute, compute_share: segments_s.compute / wall_s}
+plots: [{title: rate, x: loader.workers, y: images_per_s, series: loader}]
+findings:
+  - {name: all steps, value: steps, of: {loader: threaded, loader.workers: 1}, at_least: 4}
+"""
+SLOW = "--set=device.step_ms=250"  # a run takes a second
+
+
+class Sweep(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        (self.dir / "base.yaml").write_text(BASE)
+        self.write(SWEEP)
+        self.place = self.dir / "sweeps" / "trial"
+
+    def write(self, text):
+        (self.dir / "sweep.yaml").write_text(text)
+
+    def sweep(self, *arguments, code=0):
+        done = subprocess.run([STOKER, "sweep", "sweep.yaml", *arguments], capture_output=True, text=True,
+                              cwd=self.dir, timeout=300)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def results(self):
+        return json.loads((self.place / "results.json").read_text())
+
+    def started(self, *arguments):
+        process = subprocess.Popen([STOKER, "sweep", "sweep.yaml", *arguments], cwd=self.dir, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for_rows(self, process, count):
+        """Until `count` runs are in results.json and the next one is under way."""
+        while process.poll() is None:
+            if (self.place / "results.json").exists() and len(self.results()["rows"]) >= count:
+                if self.running():
+                    return
+            time.sleep(0.02)
+        self.fail("ended too early: " + process.stderr.read())
+
+    def running(self):
+        """Process ids of runs of this sweep."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"run.dir=sweeps/trial/runs" in words and os.path.samefile(entry / "cwd", self.dir):
+                    found.append(int(entry.name))
+            except OSError:
+                continue  # it has ended
+        return found
+
+
+class Results(Sweep):
+    def test_every_cell_is_run_and_the_files_agree(self):
+        done = self.sweep()
+        results = self.results()
+        self.assertEqual(results["schema_version"], 1)
+        self.assertEqual([axis["key"] for axis in results["axes"]], ["loader.workers", "loader"])
+        self.assertEqual([(row["cell"]["loader.workers"], row["cell"]["loader"], row["repeat"])
+                          for row in results["rows"]],
+                         [("1", "threaded", 0), ("1", "prefetched", 0), ("2", "prefetched", 0),
+                          ("1", "threaded", 1), ("1", "prefetched", 1), ("2", "prefetched", 1)])
+        for row in results["rows"]:
+            self.assertEqual((row["status"], row["exit_code"]), ("ok", 0))
+            summary = json.loads((self.place / row["directory"] / "summary.json").read_text())
+            figures = row["figures"]
+            self.assertEqual(figures["steps"], 4)
+            self.assertEqual(figures["images_per_s"], summary["images_per_s"])
+            self.assertAlmostEqual(figures["compute_share"], figures["compute"] / figures["wall_s"])
+            self.assertEqual(row["conditions"]["storage"], {"scratch": "posix"})
+            self.assertEqual(row["conditions"]["device"]["emulated"], True)
+            self.assertEqual(summary["loader"], row["cell"]["loader"])
+        self.assertTrue(results["machine"]["cpu"]["model"])
+        self.assertTrue(results["finished"] >= results["started"])
+        self.assertEqual([series["series"] for series in results["plots"][0]["data"]],
+                         ["threaded", "prefetched"])
+        self.assertEqual(results["plots"][0]["data"][1]["points"][1]["n"], 2)
+        self.assertEqual(results["findings"][0]["verdict"], "within")
+        rows = list(csv.DictReader((self.place / "results.csv").read_text().splitlines()))
+        self.assertEqual(len(rows), 6)
+        for row, reference in zip(rows, results["rows"]):
+            self.assertEqual(float(row["images_per_s"]), reference["figures"]["images_per_s"])
+        self.assertEqual(done.stderr.count("images/s"), 6)
+        self.assertIn("[6/6] loader.workers=2 loader=prefetched repeat 1", done.stderr)
+        self.assertIn("ETA", done.stderr.splitlines()[0])
+        self.assertRegex(done.stdout, "conditions: device: .*; storage: scratch posix; page cache: ")
+        self.assertIn("within       all steps: 4 (4 to 4); at least 4", done.stdout)
+        self.assertFalse((self.place / "scratch").exists())
+
+    def test_what_is_done_is_not_run_again(self):
+        self.sweep()
+        before = self.results()["rows"]
+        self.assertEqual(self.sweep().stderr, "")
+        self.assertEqual(self.results()["rows"], before)
+        self.assertEqual(len(self.sweep("repeat=3").stderr.splitlines()), 3)
+        self.assertEqual(self.results()["rows"][:6], before)
+        self.assertEqual(json.loads(self.sweep("repeat=3", "--report-only", "--json").stdout), self.results())
+
+    def test_another_definition_needs_another_directory_or_a_restart(self):
+        self.sweep("repeat=1")
+        done = self.sweep("repeat=1", "--set=run.seed=4", code=2)
+        self.assertIn("holds results of another definition of sweep trial", done.stderr)
+        self.assertIn("--restart", done.stderr)
+        self.sweep("--directory", "other", "--set", "run.seed=4", "repeat=1")
+        self.assertEqual(len(self.results()["rows"]), 3)
+        done = self.sweep("repeat=1", "--set=run.seed=4", "--restart")
+        self.assertEqual(len(done.stderr.splitlines()), 3)
+        self.assertEqual(len([run for run in (self.place / "runs").iterdir() if not run.is_symlink()]), 3)
+
+    def test_an_experiment_inside_the_sweep_and_a_preparation(self):
+        base = "\n".join("  " + line for line in BASE.splitlines())
+        base = base.replace("{scratch: {type: posix, root: \"${STOKER_SCRATCH:-checkpoints}\"}}",
+                            "{data: {type: posix, root: made}}")
+        base = base.replace("{type: synthetic, samples: 64, classes: 2, test_samples: 0}",
+                            "{type: image_folder, storage: data}")
+        self.write("name: trial\nbase:" + base + "\nmatrix: {loader.workers: [1, 2]}\nprepare:\n"
+                   "  - {creates: made, run: [dataset, synth, made, --samples=64, --classes=2, --median-bytes=2KiB]}\n")
+        self.assertIn("made is not there yet", self.sweep().stderr)
+        self.assertEqual(len(list((self.dir / "made").glob("*/*.jpg"))), 64)
+        self.assertEqual([row["status"] for row in self.results()["rows"]], ["ok", "ok"])
+        self.assertTrue((self.place / "base.yaml").exists())
+        self.write("name: trial\nbase:" + base.replace("workers", "worker") + "\nmatrix: {loader.batch_size: [1]}\n")
+        self.assertRegex(self.sweep(code=2).stderr, r"sweep.yaml:8:\d+: loader: unknown key 'worker'")
+
+    def test_every_published_experiment_is_checked_whole(self):
+        # A command that is only checked must not free what its options write to.
+        perturbed = dict(os.environ, MALLOC_PERTURB_="85")
+        for path in sorted((ROOT / "configs" / "paper").glob("fig-*.yaml")):
+            done = subprocess.run([STOKER, "sweep", path, "--check"], cwd=ROOT, env=perturbed,
+                                  capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, f"{path}: {done.stderr}")
+            self.assertIn(" cells, ", done.stdout)
+
+    def test_bench_cells_with_arguments(self):
+        self.write("name: trial\nbase: base.yaml\ncommand: bench loader\nmatrix:\n"
+                   "  epochs: {one: [--epochs=1], two: [--epochs=2]}\n"
+                   "plots: [{title: p, x: epochs, y: images_per_s}]\n")
+        self.sweep()
+        self.assertEqual([row["figures"]["epochs"] for row in self.results()["rows"]], [1, 2])
+        self.assertEqual(self.results()["plots"][0]["data"][0]["points"][1]["x"], "two")
+
+
+class Interruptions(Sweep):
+    def test_after_a_kill_it_goes_on_and_nothing_is_left_running(self):
+        process = self.started(SLOW)
+        self.wait_for_rows(process, 2)
+        process.kill()
+        process.wait()
+        until = time.monotonic() + 30
+        while self.running() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertEqual(self.running(), [])
+        # A run that had gone on, or had ended of itself, would have left its summary.
+        self.assertEqual(len(list(self.place.glob("runs/cell-*/summary.json"))), 2)
+        before = self.results()
+        self.assertNotIn("finished", before)
+        self.assertEqual(len(before["rows"]), 2)
+        done = self.sweep(SLOW)
+        self.assertEqual(len(done.stderr.splitlines()), 4)
+        self.assertEqual(self.results()["rows"][:2], before["rows"])
+        self.assertEqual(len(self.results()["rows"]), 6)
+
+    def stopped(self, number, code):
+        process = self.started(SLOW)
+        self.wait_for_rows(process, 1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, out + err)
+        self.assertEqual(self.running(), [])
+        rows = self.results()["rows"]
+        self.assertGreaterEqual(len(rows), 1)
+        self.assertLess(len(rows), 6)
+        self.assertEqual({row["status"] for row in rows}, {"ok"})
+        self.assertIn(f"{len(rows)} of 6 runs", out)
+        self.sweep(SLOW)
+        self.assertEqual(self.results()["rows"][:len(rows)], rows)
+        self.assertEqual(len(self.results()["rows"]), 6)
+
+    def test_sigterm(self):
+        self.stopped(signal.SIGTERM, 75)
+
+    def test_sigint(self):
+        self.stopped(signal.SIGINT, 130)
+
+    def test_one_sweep_at_a_time(self):
+        self.wait_for_rows(self.started(SLOW), 1)
+        self.assertIn("another `stoker sweep` is at work there", self.sweep(SLOW, code=3).stderr)
+
+
+class Failures(Sweep):
+    def test_a_failed_cell_is_recorded_and_tried_again(self):
+        self.write("name: trial\nbase: base.yaml\nmatrix:\n  data:\n    whole: []\n"
+                   "    gone: ['storage.scratch.root=gone', 'dataset={type: image_folder, storage: scratch}']\n"
+                   "    also: []\n")
+        done = self.sweep(code=3)
+        rows = self.results()["rows"]
+        self.assertEqual([row["status"] for row in rows], ["ok", "failed", "ok"])
+        self.assertEqual(rows[1]["exit_code"], 3)
+        self.assertRegex(rows[1]["error"], "^error: .*gone")
+        self.assertIn("FAILED with exit code 3", done.stderr)
+        self.assertIn("data=gone repeat 0: exit code 3: error:", done.stdout)
+        for name in range(16):
+            folder = self.dir / "gone" / f"class_{name % 2}"
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(next(pathlib.Path(__file__).parents[3].glob("datasets/caltech101-mini/*/*.jpg")),
+                        folder / f"{name}.jpg")
+        self.assertEqual(len(self.sweep().stderr.splitlines()), 1)
+        self.assertEqual({row["status"] for row in self.results()["rows"]}, {"ok"})
+
+    def test_a_missed_statement_is_7(self):
+        self.write(SWEEP.replace("at_least: 4", "at_least: 5"))
+        self.assertIn("outside      all steps: 4 (4 to 4); at least 5", self.sweep(code=7).stdout)
+        self.write(SWEEP.replace("at_least: 4", "published: 9, fitted: training.max_steps"))
+        self.assertIn("put in       all steps", self.sweep().stdout)
+
+    def test_bad_sweeps_run_nothing(self):
+        def refused(text, message, code=2):
+            self.write(text)
+            self.assertRegex(self.sweep(code=code).stderr, message)
+            self.assertFalse((self.dir / "sweeps").exists())
+
+        refused(SWEEP.replace("repeat: 2", "repeats: 2"), r"sweep.yaml:10:1: unknown key 'repeats' \(did you mean")
+        refused(SWEEP.replace("loader.workers: [1, 2]", "loader.worker: [1, 2]").replace(
+            "exclude", "#").replace("plots", "#").replace("findings", "#").split("#")[0],
+            r"cell loader.worker=1 loader=threaded: override 'loader.worker=1'.*did you mean 'workers'")
+        refused(SWEEP.replace("workers: 2, loader: threaded", "workers: 3"), "'loader.workers' has no value '3'")
+        refused(SWEEP.replace("loader.workers: 2, loader: threaded", "loader.type: sync"),
+                "'loader.type' is no axis of the matrix")
+        refused(SWEEP.replace("x: loader.workers", "x: tier"), "'x' must be an axis of the matrix, got 'tier'")
+        refused(SWEEP.replace("base.yaml", "bass.yaml"), "bass.yaml: cannot be read", code=3)
+        refused(SWEEP.replace("repeat: 2", "command: bench laoder"), "bench laoder")
+        refused(SWEEP.replace("repeat: 2", "arguments: [--epoch=1]"), "--epoch=1")
+        refused("name: [", "this is no YAML")
+
+    def test_check_prints_the_plan(self):
+        self.assertIn("3 cells, 6 runs of `stoker train`", self.sweep("--check").stdout)
+        self.assertFalse((self.dir / "sweeps").exists())
+
+    def test_a_directory_of_something_else_is_left_alone(self):
+        (self.dir / "mine").mkdir()
+        (self.dir / "mine" / "thesis.tex").write_text("x")
+        done = self.sweep("--directory", "mine", "--restart", code=3)
+        self.assertIn("holds something that is no sweep", done.stderr)
+        self.assertEqual(os.listdir(self.dir / "mine"), ["thesis.tex"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,170 @@
+"""kill -9 at any instant: nothing committed is lost, nothing bad is resumed from, the result is the same.
+
+kill_test.py                          50 kills (ctest)
+kill_test.py --kills N [--seed S] [--size PIXELS]   N kills, and where they hit; size 208: 16 MB a set
+"""
+import argparse
+import collections
+import random
+import signal
+import sys
+import tempfile
+import unittest
+
+from checkpointed_run import LOADERS, Experiment, reached, slowed, timed
+
+STEPS = 72
+BURST = "checkpoint.type=burst_buffer"
+FIXED = ["training.epochs=4", "checkpoint.every_steps=3"]
+# Latencies widen the gaps between the operations of a commit, so that kills hit all of them.
+SLOWED = [slowed("fast", 100, 1), slowed("slow", 40, 2)]
+
+
+class Campaign:
+    """Chains of killed processes, each to its completion. Collects violations instead of stopping."""
+
+    def __init__(self, directory, seed, size):
+        self.random = random.Random(seed)
+        self.experiment = Experiment(directory)
+        self.fixed = [*FIXED, f"decoder.size={size}"]
+        self.kills = self.completed = 0
+        self.violations = []
+        self.hits = collections.Counter()
+        self.begin_chain()
+
+    def begin_chain(self):
+        self.experiment.forget()
+        self.acknowledged = 0
+        self.garbage = set()
+        self.newest = 0
+
+    def measure(self):
+        """The uninterrupted run, with plain and with slowed tiers: the result, and how long a run takes."""
+        self.times = {}
+        for slow in (False, True):
+            self.begin_chain()
+            process, *self.times[slow] = timed(self.experiment, *self.fixed, *(SLOWED if slow else []))
+        self.reference = self.result(process)
+        self.begin_chain()
+
+    def result(self, process):
+        return process.summary["total"]["digest_chain"], self.experiment.state_digest(STEPS)
+
+    def choice(self):
+        pick = self.random.choice
+        return [pick([BURST, "checkpoint.type=direct"]),
+                f"checkpoint.snapshot={pick(['sync', 'async'])}",
+                f"loader.type={pick(LOADERS)}", f"loader.workers={pick([1, 2])}",
+                "checkpoint.resume=latest"]
+
+    def run_one(self):
+        """A process that is killed somewhere in the time it needs, or gets to its end."""
+        slow = self.random.random() < 0.6
+        process = self.experiment.start(*self.fixed, *(SLOWED if slow else []), *self.choice())
+        if reached(process, self.random, *self.times[slow], self.newest, STEPS):
+            process.send(signal.SIGKILL)
+        code = process.wait()
+        before = len(self.violations)
+        if code == -signal.SIGKILL:
+            self.after_kill(process)
+        else:
+            self.after_end(process, code)
+        if len(self.violations) > before:
+            print(process.overrides, process.log, *self.violations[before:], sep="\n", file=sys.stderr)
+            self.begin_chain()
+
+    def expect(self, holds, what):
+        if not holds:
+            self.violations.append(f"kill {self.kills}: {what}")
+
+    def common(self, process):
+        """What holds after every process, however it ended."""
+        self.expect("checkpoint not used" not in process.log, "a set was refused")
+        self.expect("superseded" not in process.log, "a newer set was passed over")
+        if process.trained:
+            self.expect(process.resumed_step == self.newest,
+                        f"resumed at step {process.resumed_step}; {self.newest} was there")
+            left = self.garbage & self.experiment.garbage()
+            self.expect(not left, f"garbage of an earlier process: {left}")
+        self.acknowledged = max([self.acknowledged, *process.acknowledged])
+
+    def after_kill(self, process):
+        self.kills += 1
+        self.hits[self.where(process)] += 1
+        self.common(process)
+        rows, code = self.experiment.verified()
+        self.expect(code == (0 if rows else 3), f"checkpoint verify: exit code {code}")
+        damaged = [row["damage"] for row in rows if not row["intact"]]
+        self.expect(not damaged, f"damaged: {damaged}")
+        self.newest = max((row["step"] for row in rows if row["intact"]), default=0)
+        self.expect(self.newest >= self.acknowledged,
+                    f"step {self.acknowledged} was acknowledged; the newest is {self.newest}")
+        self.garbage = self.experiment.garbage()
+
+    def after_end(self, process, code):
+        self.common(process)
+        self.expect(code == 0, f"exit status {code}")
+        if code == 0:
+            self.completed += 1
+            self.expect(self.result(process) == self.reference, "another result")
+            self.expect(not self.experiment.garbage(), "garbage after the end")
+            self.expect(self.experiment.steps("slow")[-1:] == [STEPS], "not on the slow tier")
+        self.begin_chain()
+
+    def where(self, process):
+        """What the process was doing, by what it left; the more telling first."""
+        left = self.experiment.garbage() - self.garbage
+        burst = BURST in process.overrides
+        if any(name.startswith(".tmp-old") for _, name in left):
+            return "removing an old set"
+        if any(name.startswith(".tmp-latest") for _, name in left):
+            return "pointing latest"
+        unfinished = {tier for tier, name in left if name.startswith(".tmp-step")}
+        if unfinished:
+            draining = burst and "slow" in unfinished
+            saving = ("fast" if burst else "slow") in unfinished
+            return "during a drain" if not saving else "during a save" + " and a drain" * draining
+        if not process.trained:
+            return "before training (start, restore)"
+        if f" step {STEPS}/" in process.log:
+            return "at the end (evaluation, last save, flush)"
+        return "between saves" if process.acknowledged else "before the first save of this process"
+
+    def run(self, kills):
+        while self.kills < kills:
+            self.run_one()
+
+
+class Kill(unittest.TestCase):
+    def test_fifty_kills_lose_nothing(self):
+        with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
+            campaign = Campaign(directory, seed=1, size=64)
+            campaign.measure()
+            campaign.run(50)
+        self.assertEqual(campaign.violations, [])
+        self.assertEqual(campaign.kills, 50)
+        self.assertGreater(campaign.completed, 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--size", type=int, default=64)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
+        campaign = Campaign(directory, arguments.seed, arguments.size)
+        campaign.measure()
+        campaign.run(arguments.kills)
+    print(f"{campaign.kills} kills, {campaign.completed} runs completed, "
+          f"{len(campaign.violations)} violations")
+    for place, count in campaign.hits.most_common():
+        print(f"{count:6}  {place}")
+    print(*campaign.violations, sep="\n")
+    return 1 if campaign.violations else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].startswith("--kills"):
+        sys.exit(main())
+    unittest.main()

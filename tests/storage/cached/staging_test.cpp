@@ -1,0 +1,96 @@
+#include "io/storage/cached/staging.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/storages.h"
+
+namespace stoker {
+namespace {
+
+// "b a": the keys of a plan.
+std::string keys(const StagingPlan& plan) {
+  std::string text;
+  for (const ObjectInfo& object : plan.objects) text += (text.empty() ? "" : " ") + object.key;
+  return text;
+}
+
+StagingRule rule(uint64_t limit, StagingOrder order = StagingOrder::listing) {
+  StagingRule result;
+  result.limit.bytes = limit;
+  result.order = order;
+  return result;
+}
+
+const std::vector<ObjectInfo> kObjects = {{"a", 500}, {"b", 100},    {"c", 300},
+                                          {"d", 100}, {"empty/", 0}, {"z", 0}};
+
+TEST(Choose, takes_in_the_order_of_the_listing_what_fits) {
+  EXPECT_EQ(keys(choose(kObjects, rule(1000), 0)), "a b c d z");
+  EXPECT_EQ(keys(choose(kObjects, rule(999), 0)), "a b c z");
+  EXPECT_EQ(keys(choose(kObjects, rule(499), 0)), "b c z");
+  EXPECT_EQ(choose(kObjects, rule(499), 0).bytes, 400u);
+}
+
+TEST(Choose, counts_what_is_there_already) {
+  EXPECT_EQ(keys(choose(kObjects, rule(1000), 700)), "b d z");
+  EXPECT_EQ(keys(choose(kObjects, rule(1000), 5000)), "z");
+}
+
+TEST(Choose, takes_the_smallest_first_and_ties_in_the_order_of_the_listing) {
+  EXPECT_EQ(keys(choose(kObjects, rule(1000, StagingOrder::smallest), 0)), "z b d c a");
+  EXPECT_EQ(keys(choose(kObjects, rule(520, StagingOrder::smallest), 0)), "z b d c");
+}
+
+TEST(Choose, takes_what_was_read_most_first) {
+  const ReadCounts reads{{"c", 3}, {"d", 9}, {"unknown", 100}};
+  EXPECT_EQ(keys(choose(kObjects, rule(1000, StagingOrder::most_read), 0, reads)), "d c a b z");
+  EXPECT_EQ(keys(choose(kObjects, rule(1000, StagingOrder::most_read), 0)), "a b c d z");
+}
+
+TEST(Choose, leaves_out_what_is_not_below_the_threshold) {
+  StagingRule small = rule(10'000);
+  small.below = ByteSize{300};
+  EXPECT_EQ(keys(choose(kObjects, small, 0)), "b d z");
+}
+
+TEST(Recognise, takes_equal_key_and_size_for_a_copy_and_nothing_else) {
+  const auto from = make_storage("{type: memory}");
+  const auto to = make_storage("{type: memory}");
+  for (const char* key : {"a", "b", "c"}) put(*from, key, "12345");
+  put(*to, "a", "12345");
+  put(*to, "b", "123");
+  put(*to, "other", "12345");
+  const StagedBefore before = recognise(*from, *to);
+  ASSERT_EQ(before.copies.size(), 1u);
+  EXPECT_EQ(before.copies[0].key, "a");
+  EXPECT_EQ(before.strange, (std::vector<std::string>{"b", "other"}));
+}
+
+TEST(CopyObject, copies_objects_of_every_size_in_pieces) {
+  const auto from = make_storage("{type: memory}");
+  const auto to = make_storage("{type: memory}");
+  constexpr size_t kPiece = 8 << 20;
+  for (const size_t size : {size_t{0}, size_t{1}, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece}) {
+    std::string text(size, 'x');
+    for (size_t i = 0; i < size; i += 1000) text[i] = static_cast<char>('a' + i / 1000 % 26);
+    put(*from, "k", text);
+    EXPECT_EQ(copy_object(*from, *to, {"k", size}, [] { return false; }), Copied::yes);
+    EXPECT_TRUE(get(*to, "k") == text) << size;
+  }
+}
+
+TEST(CopyObject, leaves_nothing_of_what_was_stopped_or_could_not_be_read) {
+  const auto from = make_storage("{type: memory}");
+  const auto to = make_storage("{type: memory}");
+  put(*from, "large", std::string(20 << 20, 'x'));
+  int asked = 0;
+  EXPECT_EQ(copy_object(*from, *to, {"large", 20 << 20}, [&] { return ++asked == 3; }),
+            Copied::stopped);
+  EXPECT_EQ(copy_object(*from, *to, {"large", 19 << 20}, [] { return false; }), Copied::unreadable);
+  EXPECT_EQ(copy_object(*from, *to, {"large", 21 << 20}, [] { return false; }), Copied::unreadable);
+  EXPECT_EQ(copy_object(*from, *to, {"none", 5}, [] { return false; }), Copied::unreadable);
+  EXPECT_EQ(listing(*to), "");
+}
+
+}  // namespace
+}  // namespace stoker
