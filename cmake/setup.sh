@@ -8,7 +8,7 @@ packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
   libarchive-dev libxxhash-dev libturbojpeg0-dev libopencv-core-dev libopencv-imgproc-dev
-  libopencv-imgcodecs-dev libisal-dev liburing-dev libssl-dev libcpp-httplib-dev
+  libopencv-imgcodecs-dev libisal-dev liburing-dev libssl-dev
   prometheus-cpp-dev libjs-dygraphs libgtest-dev libgmock-dev python3-pil)
 
 say() { echo "$(basename "$0"): $*" >&2; }

@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kMaxReply = size_t{16} << 20;
 
-// libcurl, not httplib: Debian's compiled httplib::Client is larger than the one its header
-// declares without the options it was compiled with.
 void global_init() {
   static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (once != CURLE_OK) throw std::runtime_error("curl_global_init failed");

@@ -22,14 +22,15 @@ bool not_now() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINT
 
 }  // namespace
 
-HttpConnection::HttpConnection(FileDescriptor socket, TimePoint now)
-    : socket_(std::move(socket)), deadline_(now + kRequestTime) {}
+HttpConnection::HttpConnection(FileDescriptor socket, const std::vector<HttpRoute>& routes,
+                               TimePoint now)
+    : socket_(std::move(socket)), routes_(routes), deadline_(now + kRequestTime) {}
 
 short HttpConnection::events() const { return state_ == State::reply ? POLLOUT : POLLIN; }
 
-bool HttpConnection::advance(HttpExchange& exchange, TimePoint now) {
+bool HttpConnection::advance(TimePoint now) {
   if (state_ == State::request) {
-    if (!receive(exchange)) return false;
+    if (!receive()) return false;
     if (state_ == State::request) return true;
     // A handler may have taken long.
     now = Clock::now();
@@ -43,7 +44,7 @@ bool HttpConnection::advance(HttpExchange& exchange, TimePoint now) {
   return discard();
 }
 
-bool HttpConnection::receive(HttpExchange& exchange) {
+bool HttpConnection::receive() {
   std::array<char, 4096> block;
   const size_t room = std::min(block.size(), kMaxRequest - bytes_.size());
   const ssize_t count = ::recv(socket(), block.data(), room, 0);
@@ -53,10 +54,11 @@ bool HttpConnection::receive(HttpExchange& exchange) {
   bytes_.append(block.data(), static_cast<size_t>(count));
   const size_t end = bytes_.find("\r\n\r\n", from);
   if (end == std::string::npos && count > 0 && bytes_.size() < kMaxRequest) return true;
+  if (bytes_.empty()) return false;
   if (end != std::string::npos) bytes_.resize(end + 4);
-  bytes_ = exchange.answer(bytes_);
+  bytes_ = http_answer(bytes_, routes_);
   state_ = State::reply;
-  return !bytes_.empty();
+  return true;
 }
 
 bool HttpConnection::send() {

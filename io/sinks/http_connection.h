@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "io/core/file.h"
 #include "io/metrics/clock.h"
@@ -12,7 +13,8 @@ namespace stoker {
 // server's thread.
 class HttpConnection {
  public:
-  HttpConnection(FileDescriptor socket, TimePoint now);
+  // `routes` outlives it.
+  HttpConnection(FileDescriptor socket, const std::vector<HttpRoute>& routes, TimePoint now);
 
   int socket() const { return socket_.get(); }
   // What to wait for: POLLIN or POLLOUT.
@@ -21,16 +23,17 @@ class HttpConnection {
   TimePoint deadline() const { return deadline_; }
   bool replying() const { return state_ == State::reply; }
   // After poll() reported its socket. False: it is over.
-  bool advance(HttpExchange& exchange, TimePoint now);
+  bool advance(TimePoint now);
 
  private:
   enum class State { request, reply, goodbye };
 
-  bool receive(HttpExchange& exchange);
+  bool receive();
   bool send();
   bool discard();
 
   FileDescriptor socket_;
+  const std::vector<HttpRoute>& routes_;
   State state_ = State::request;
   TimePoint deadline_;
   std::string bytes_;  // of the request, then of the reply

@@ -1,165 +1,129 @@
 #include "io/sinks/http_exchange.h"
 
-#include <httplib.h>
+#include <fmt/format.h>
 #include <strings.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 #include <exception>
-#include <string_view>
-#include <utility>
+#include <optional>
 
 namespace stoker {
 namespace {
 
-constexpr const char* kBadRequest =
-    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 // The status page is one file that asks this server and nobody else.
 constexpr const char* kPagePolicy =
-    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
+    "Content-Security-Policy: default-src 'none'; script-src 'self' 'unsafe-inline'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n";
 
-// httplib's constructor ignores SIGPIPE for the whole process; `stoker ... | head` should end.
-class KeepSigpipe {
- public:
-  KeepSigpipe() { ::sigaction(SIGPIPE, nullptr, &old_); }
-  ~KeepSigpipe() { ::sigaction(SIGPIPE, &old_, nullptr); }
-  KeepSigpipe(const KeepSigpipe&) = delete;
-  KeepSigpipe& operator=(const KeepSigpipe&) = delete;
-
- private:
-  struct sigaction old_ {};
+struct RequestLine {
+  std::string_view method;
+  std::string_view path;
 };
 
-// A connection in memory. httplib's own one waits in select() or poll() for every read, without a
-// limit on the length of a line.
-class MemoryStream final : public httplib::Stream {
- public:
-  explicit MemoryStream(std::string_view input) : input_(input) {}
-  std::string take() { return std::move(output_); }
-
-  bool is_readable() const override { return true; }
-  bool is_writable() const override { return true; }
-  ssize_t read(char* target, size_t size) override {
-    const size_t count = std::min(size, input_.size());
-    std::memcpy(target, input_.data(), count);
-    input_.remove_prefix(count);
-    return static_cast<ssize_t>(count);
-  }
-  ssize_t write(const char* bytes, size_t size) override {
-    output_.append(bytes, size);
-    return static_cast<ssize_t>(size);
-  }
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return 0; }  // compared with FD_SETSIZE
-
- private:
-  std::string_view input_;
-  std::string output_;
-};
-
-bool starts_with_name(std::string_view line, std::string_view name) {
-  return line.size() >= name.size() && ::strncasecmp(line.data(), name.data(), name.size()) == 0;
+// What stands before `end`, which goes as well; all where there is none.
+std::string_view cut(std::string_view& text, char end) {
+  const std::string_view front = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(text.size(), front.size() + 1));
+  return front;
 }
 
-// Without the headers that would make httplib work for the client's pleasure: it compresses, and
-// matches ranges with a recursive std::regex. Lines end where httplib ends them.
-std::string without_costly_headers(std::string_view request) {
-  std::string kept;
-  while (!request.empty()) {
-    const std::string_view line = request.substr(0, request.find('\n') + 1);
-    const std::string_view whole = line.empty() ? request : line;
-    if (!starts_with_name(whole, "range:") && !starts_with_name(whole, "accept-encoding:")) {
-      kept += whole;
+std::string_view cut_line(std::string_view& text) {
+  std::string_view line = cut(text, '\n');
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::optional<RequestLine> read_request_line(std::string_view line) {
+  RequestLine request;
+  request.method = cut(line, ' ');
+  std::string_view target = cut(line, ' ');
+  request.path = cut(target, '?');
+  const bool word = !request.method.empty() &&
+                    std::all_of(request.method.begin(), request.method.end(),
+                                [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+  if (!word || request.path.empty() || (line != "HTTP/1.1" && line != "HTTP/1.0")) {
+    return std::nullopt;
+  }
+  return request;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+bool announces_body(std::string_view headers) {
+  while (!headers.empty()) {
+    std::string_view value = cut_line(headers);
+    const std::string_view name = cut(value, ':');
+    value.remove_prefix(std::min(value.size(), value.find_first_not_of(" \t")));
+    if (same_name(name, "Transfer-Encoding") || same_name(name, "Expect") ||
+        (same_name(name, "Content-Length") && value != "0")) {
+      return true;
     }
-    request.remove_prefix(whole.size());
   }
-  return kept;
-}
-
-bool has_body(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") ||
-         (request.has_header("Content-Length") &&
-          request.get_header_value("Content-Length") != "0");
-}
-
-void set(httplib::Response& response, const HttpReply& reply) {
-  response.status = reply.status;
-  response.set_content(reply.body, reply.type);
-  if (reply.type.starts_with("text/html")) {
-    response.set_header("Content-Security-Policy", kPagePolicy);
-  }
+  return false;
 }
 
 HttpReply plain(int status, const std::string& text) {
   return {status, "text/plain; charset=utf-8", text + "\n"};
 }
 
-}  // namespace
-
-// Request and Response are read and written through references only: Debian compiles the library
-// with options that change the size of Request (not of what comes before `ssl` in it).
-class HttpExchange::Responder final : public httplib::Server {
- public:
-  explicit Responder(std::vector<HttpRoute> routes) : routes_(std::move(routes)) {
-    set_default_headers({{"Accept-Ranges", "none"},
-                         {"Cache-Control", "no-store"},
-                         {"X-Content-Type-Options", "nosniff"}});
-    set_expect_100_continue_handler(
-        [](const httplib::Request&, httplib::Response& response) { return response.status = 413; });
-    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      respond(request, response);
-      return HandlerResponse::Handled;
-    });
+HttpReply reply_of(const HttpRoute& route) {
+  try {
+    return route.handler();
+  } catch (const std::exception& error) {
+    return plain(500, error.what());
+  } catch (...) {
+    return plain(500, "unknown exception");
   }
-
-  std::string answer(std::string_view request) {
-    MemoryStream stream(request);
-    bool closed = false;
-    process_request(stream, /*close_connection=*/true, closed, nullptr);
-    return stream.take();
-  }
-
- private:
-  void respond(const httplib::Request& request, httplib::Response& response) const {
-    if (request.method != "GET" && request.method != "HEAD") {
-      set(response, plain(405, "only GET and HEAD"));
-      response.set_header("Allow", "GET, HEAD");
-      return;
-    }
-    if (has_body(request)) return set(response, plain(413, "this server takes no bodies"));
-    const auto route = std::find_if(routes_.begin(), routes_.end(), [&](const HttpRoute& each) {
-      return each.path == request.path;
-    });
-    if (route == routes_.end()) return set(response, plain(404, "not found"));
-    try {
-      set(response, route->handler());
-    } catch (const std::exception& error) {
-      set(response, plain(500, error.what()));
-    } catch (...) {
-      set(response, plain(500, "unknown exception"));
-    }
-  }
-
-  const std::vector<HttpRoute> routes_;
-};
-
-HttpExchange::HttpExchange(std::vector<HttpRoute> routes) {
-  const KeepSigpipe keep;
-  responder_ = std::make_unique<Responder>(std::move(routes));
 }
 
-HttpExchange::~HttpExchange() = default;
+HttpReply reply_to(const std::optional<RequestLine>& request, std::string_view headers,
+                   const std::vector<HttpRoute>& routes) {
+  if (!request) return plain(400, "this is no HTTP/1 request");
+  if (request->method != "GET" && request->method != "HEAD") return plain(405, "only GET and HEAD");
+  if (announces_body(headers)) return plain(413, "this server takes no bodies");
+  const auto route = std::find_if(routes.begin(), routes.end(), [&](const HttpRoute& each) {
+    return each.path == request->path;
+  });
+  return route == routes.end() ? plain(404, "not found") : reply_of(*route);
+}
 
-std::string HttpExchange::answer(const std::string& request) {
-  try {
-    return responder_->answer(without_costly_headers(request));
-  } catch (const std::exception&) {  // of httplib's parser
-    return kBadRequest;
+const char* reason(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 413:
+      return "Content Too Large";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
   }
+}
+
+}  // namespace
+
+std::string http_answer(std::string_view request, const std::vector<HttpRoute>& routes) {
+  std::string_view headers = request;
+  const bool whole = request.ends_with("\r\n\r\n");
+  const auto line = whole ? read_request_line(cut_line(headers)) : std::nullopt;
+  const HttpReply reply = reply_to(line, headers, routes);
+  std::string answer = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Length: {}\r\nContent-Type: {}\r\nCache-Control: no-store\r\n"
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n{}{}\r\n",
+      reply.status, reason(reply.status), reply.body.size(), reply.type,
+      reply.status == 405 ? "Allow: GET, HEAD\r\n" : "",
+      reply.type.starts_with("text/html") ? kPagePolicy : "");
+  if (!line || line->method != "HEAD") answer += reply.body;
+  return answer;
 }
 
 }  // namespace stoker

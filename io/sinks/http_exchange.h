@@ -1,8 +1,8 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stoker {
@@ -18,23 +18,11 @@ struct HttpRoute {
   std::function<HttpReply()> handler;
 };
 
-// Answers requests that are already in memory: no socket, no thread. GET and HEAD of the routes;
-// 404 and 405 for others, 413 for a request with a body, 500 with its text where a handler throws,
-// 400 for what is no HTTP. One request per connection: every reply says so. One thread at a time.
-class HttpExchange {
- public:
-  explicit HttpExchange(std::vector<HttpRoute> routes);
-  ~HttpExchange();
-  HttpExchange(const HttpExchange&) = delete;
-  HttpExchange& operator=(const HttpExchange&) = delete;
-
-  // The bytes of the reply to one request line with its headers, or to a part of them. Never throws
-  // for what `request` holds.
-  std::string answer(const std::string& request);
-
- private:
-  class Responder;
-  std::unique_ptr<Responder> responder_;
-};
+// The bytes that answer one request: its first line, its headers and the empty line after them. GET
+// and HEAD of the routes; 404 and 405 for others, 413 for a request with a body, 500 with its text
+// where a handler throws, 400 for a part of a request and for what is no HTTP/1. One request per
+// connection: every reply says so. Never throws for what `request` holds. Any thread, as far as the
+// handlers allow it.
+std::string http_answer(std::string_view request, const std::vector<HttpRoute>& routes);
 
 }  // namespace stoker

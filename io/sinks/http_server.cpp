@@ -76,7 +76,7 @@ HttpAddress address_of(const FileDescriptor& listener) {
 }
 
 // Training comes first. Only downwards: a process may have been started with less.
-void step_back() {
+void name_and_lower_priority() {
   pthread_setname_np(pthread_self(), "http-server");
   const sched_param none{};
   if (::sched_getscheduler(0) == SCHED_OTHER) ::sched_setscheduler(0, SCHED_BATCH, &none);
@@ -85,13 +85,13 @@ void step_back() {
 
 class Service {
  public:
-  Service(int listener, int stop, HttpExchange& exchange)
-      : listener_(listener), stop_(stop), exchange_(exchange) {
+  Service(int listener, int stop, const std::vector<HttpRoute>& routes)
+      : listener_(listener), stop_(stop), routes_(routes) {
     polled_.reserve(kMaxConnections + 2);
   }
 
   void run() {
-    step_back();
+    name_and_lower_priority();
     for (bool running = true; running;) {
       try {
         running = round();
@@ -133,7 +133,7 @@ class Service {
   void serve(TimePoint now) {
     auto polled = polled_.begin() + 2;
     for (auto each = connections_.begin(); each != connections_.end(); ++polled) {
-      const bool alive = polled->revents == 0 || each->advance(exchange_, now);
+      const bool alive = polled->revents == 0 || each->advance(now);
       const bool wanted = !stopping_ || each->replying();
       if (alive && wanted && now < each->deadline()) {
         ++each;
@@ -154,7 +154,7 @@ class Service {
         return;
       }
       if (connections_.size() >= kMaxConnections) connections_.pop_front();
-      connections_.emplace_back(std::move(socket), now);
+      connections_.emplace_back(std::move(socket), routes_, now);
     }
   }
 
@@ -165,7 +165,7 @@ class Service {
 
   const int listener_;
   const int stop_;
-  HttpExchange& exchange_;
+  const std::vector<HttpRoute>& routes_;
   std::list<HttpConnection> connections_;  // the oldest first
   std::vector<pollfd> polled_;             // stop, listener, connections
   TimePoint accept_at_{};
@@ -180,9 +180,9 @@ WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken,
     : listener_(new_listener(address, other_port_if_taken)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
       address_(address_of(listener_)),
-      exchange_(std::move(routes)) {
+      routes_(std::move(routes)) {
   if (!stop_) refuse(address, errno);
-  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), exchange_).run(); });
+  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), routes_).run(); });
 }
 
 WebServer::~WebServer() { ::eventfd_write(stop_.get(), 1); }

@@ -31,7 +31,7 @@ class WebServer {
   FileDescriptor listener_;
   FileDescriptor stop_;
   HttpAddress address_;
-  HttpExchange exchange_;
+  const std::vector<HttpRoute> routes_;
   std::jthread thread_;
 };
 

@@ -118,7 +118,7 @@ TEST_F(Server, garbage_is_a_bad_request) {
   for (const std::string& request :
        {std::string("\r\n\r\n"), std::string("\0\0\0\r\n\r\n", 7), std::string("GET\r\n\r\n"),
         std::string("GET /healthz\r\n\r\n"), std::string("GET /healthz HTTP/9.9\r\n\r\n"),
-        std::string("get /healthz HTTP/1.1\r\n\r\n"), std::string("GET /a?b?c HTTP/1.1\r\n\r\n"),
+        std::string("get /healthz HTTP/1.1\r\n\r\n"), std::string(" /healthz HTTP/1.1\r\n\r\n"),
         std::string("\x16\x03\x01\x02\r\n\r\n"), std::string(400, '\xff') + "\r\n\r\n"}) {
     EXPECT_THAT(ask(request), StartsWith("HTTP/1.1 400 ")) << request;
   }
@@ -141,7 +141,7 @@ TEST_F(Server, odd_headers_and_escapes_do_no_harm) {
   for (const char* path : {"/%", "/%2", "/%zz", "/%00", "/%u", "/%uD800", "/%ff%fe", "/#x"}) {
     EXPECT_THAT(get(path), StartsWith("HTTP/1.1 ")) << path;
   }
-  EXPECT_THAT(get("/%68ealthz"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(get("/healthz?a?b"), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(Server, requests_beyond_the_limit_are_refused) {
