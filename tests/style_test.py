@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the house rules that a compiler does not: sizes, include direction, interfaces, the ABI.
+"""Measures the house rules that a compiler does not: sizes, folders, include direction, interfaces, the ABI.
 
 style_test.py               checks; prints every violation as file:line: rule
 style_test.py --update-abi  records the interface headers of the ABI number in io/core/plugin.h
 """
+import collections
 import hashlib
 import pathlib
 import re
@@ -15,11 +16,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ABI_FILE = ROOT / "tests/abi.txt"
 
 MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
+MAX_IN_FOLDER, MAX_COMMAND = 42, 290
 
 # Each folder includes itself and what stands before it.
 LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
           "io/device", "io/loader", "models", "app/base", "app/optimizer", "app/experiment", "app/run", "app/train",
           "app/bench", "app/arena", "app/data", "app/analysis", "app/sweep", "app/commands", "app"]
+LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
+# tests/ has the folders of the sources, and these.
+OTHER_TESTS = {"bench", "docker", "install", "plugins", "sanitizers", "support"}
 TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
 WITHOUT_TORCH = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder",
                  "io/dataset"]
@@ -111,6 +116,40 @@ def check_sizes(problem):
 
 def layer(path):
     return max((f for f in LAYERS if name(path).startswith(f + "/")), key=len, default=None)
+
+
+def tracked():
+    # Whoever owns the checkout. Where it is none, nothing is tracked.
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+                             "--exclude-standard"], cwd=ROOT, capture_output=True, check=False, text=True)
+    return [path for name in filter(None, listed.stdout.split("\0")) if (path := ROOT / name).exists()]
+
+
+def check_folders(problem):
+    """A folder is a concept: sources lie in one of LAYERS, tests in the folder of what they test, none overflows."""
+    counts = collections.Counter(path.parent for path in tracked() if not name(path).startswith("datasets/"))
+    for folder, count in counts.items():
+        if count > MAX_IN_FOLDER:
+            problem(folder, 1, f"{count} files; at most {MAX_IN_FOLDER}: is this one concept?")
+    for path in files(["app", "io", "models"], ".h", ".cpp", ".cu"):
+        if layer(path) is None or path.parent == ROOT / "app" and path.name not in LOOSE_IN_APP:
+            problem(path, 1, "lies in none of the folders of LAYERS")
+    for path in files(["tests"], ".cpp", ".py"):
+        folder = path.parent.relative_to(ROOT / "tests").as_posix()
+        if folder.split("/")[0] not in OTHER_TESTS and folder != "." and not any(
+                (ROOT / place / folder).is_dir() for place in ("io", ".")):
+            problem(path, 1, f"tests/{folder} is the folder of no sources")
+
+
+def check_commands(problem):
+    """Commands read arguments; what they do lies in the other rooms, where tests and other commands reach it."""
+    for path in files(["app/commands"], ".h", ".cpp"):
+        lines = path.read_text().splitlines()
+        if len(lines) > MAX_COMMAND:
+            problem(path, 1, f"{len(lines)} lines; a command has at most {MAX_COMMAND}")
+        for number, text in enumerate(lines, 1):
+            if re.match(r'#include "app/commands/(?!commands\.h")', text):
+                problem(path, number, "a command includes no other command")
 
 
 # Whatever a checkpoint does to a file passes FileTree, where tests record it and let it fail.
@@ -221,13 +260,10 @@ def check_abi(problem):
 
 def check_tracked(problem):
     """What a benchmark or a run left behind stays out of the repository."""
-    # Whoever owns the checkout. Where it is none, nothing is tracked.
-    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=ROOT, capture_output=True,
-                            check=False, text=True)
-    for path in filter(None, listed.stdout.split("\0")):
-        size = (ROOT / path).stat().st_size if (ROOT / path).exists() else 0
+    for path in tracked():
+        size = path.stat().st_size
         if size > MAX_TRACKED_BYTES:
-            problem(ROOT / path, 1, f"{size} bytes; at most {MAX_TRACKED_BYTES}: git rm --cached it, or say why here")
+            problem(path, 1, f"{size} bytes; at most {MAX_TRACKED_BYTES}: git rm --cached it, or say why here")
 
 
 def main():
@@ -240,7 +276,7 @@ def main():
         problems.append(f"{name(path)}:{line}: {text}")
 
     median, count = check_sizes(problem)
-    for check in (check_includes, check_seam, check_interfaces, check_one_definition,
+    for check in (check_folders, check_commands, check_includes, check_seam, check_interfaces, check_one_definition,
                   check_registrations, check_promises, check_abi, check_tracked):
         check(problem)
     print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
