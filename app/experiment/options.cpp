@@ -5,7 +5,6 @@
 
 #include "app/experiment/tree.h"
 #include "io/core/plugin.h"
-#include "io/decoder/options.h"
 
 namespace stoker {
 namespace {
@@ -19,30 +18,14 @@ void load_plugins(const Node& root) {
   for (const Path& plugin : plugins) load_plugin(plugin.value);
 }
 
-// Whether a decoder's pixels are others in every epoch, as far as its options say so.
-bool augments(const Component<Decoder>& decoder) {
-  const Node options = decoder.dump();
-  const Node* augment = options.find("augment");
-  return augment != nullptr && to_yaml(*augment) != to_yaml(dump_struct(Augment{}));
-}
-
-bool makes_frames(const Component<Decoder>& decoder) {
-  const Node options = decoder.dump();
-  const Node* on_device = options.find("on_device");
-  return on_device != nullptr && on_device->scalar != "nothing";
-}
-
 // What is known before the device is opened; `auto` may come to be a GPU.
 void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
-  const std::string& device = options.device.type();
-  if (device == "cpu" || device == "emulated") {
+  if (!options.device.info().graphs) {
     root.child("training", *root.node().find("training"))
-        .fail("cuda_graph", "needs device.type cuda, not " + device +
+        .fail("cuda_graph", "needs device.type cuda, not " + options.device.type() +
                                 ", which has no graphs: leave it out, or set device.type=cuda");
   }
-  const Node loader = options.loader.dump();
-  const Node* drop_last = loader.find("drop_last");
-  if (drop_last != nullptr && drop_last->scalar == "false") {
+  if (!options.loader.info().drop_last) {
     root.child("loader", *root.node().find("loader"))
         .fail("drop_last",
               "must be true where training.cuda_graph is, for a graph's batches have one size: "
@@ -52,15 +35,23 @@ void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
 
 // What one section says of another.
 void check_together(const ExperimentOptions& options, const Section& root) {
-  if (options.loader.type() == "device_resident" && makes_frames(options.decoder)) {
-    root.fail("decoder",
-              "must not leave work to the device (on_device) where loader.type is device_resident, "
-              "which keeps finished pixels there: leave decoder.on_device out");
+  const LoaderInfo loader = options.loader.info();
+  const DecoderInfo decoder = options.decoder.info();
+  if (loader.world_size > 1) {
+    root.child("loader", *root.node().find("loader"))
+        .fail("world_size",
+              "must be 1: there are no ranks yet, and each process would train a model of its own "
+              "on its share of the data");
   }
-  if (options.loader.type() == "device_resident" && augments(options.decoder)) {
-    root.fail("decoder",
-              "must not augment where loader.type is device_resident, for its pixels stay on the "
-              "device over all epochs: leave decoder.augment out, or use another loader");
+  if (loader.resident && decoder.frames) {
+    root.fail("decoder", "must not leave work to the device (on_device) where loader.type is " +
+                             options.loader.type() +
+                             ", which keeps finished pixels there: leave decoder.on_device out");
+  }
+  if (loader.resident && decoder.augments) {
+    root.fail("decoder", "must not augment where loader.type is " + options.loader.type() +
+                             ", for its pixels stay on the device over all epochs: leave "
+                             "decoder.augment out, or use another loader");
   }
   if (options.training.cuda_graph) check_cuda_graph(options, root);
 }

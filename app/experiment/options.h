@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/optimizer/optimizer.h"
 #include "app/experiment/precision.h"
 #include "app/experiment/profile_options.h"
+#include "app/optimizer/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -30,15 +30,16 @@ struct RunOptions {
   bool drop_caches = false;
   template <class V>
   void visit(V& v) {
-    v("name", name, "beginning of the run directory's name");
+    v("name", name, same_results("beginning of the run directory's name"));
     v("seed", seed, "order, augmentation, weights and emulated times are functions of it");
-    v("dir", dir, "where run directories are made");
+    v("dir", dir, same_results("where run directories are made"));
     v("page_cache", page_cache,
-      "what the page cache holds of the data when training begins: cold evicts the data's own "
-      "files, "
-      "warm reads them all; looked at, and said where it did not come to be");
+      same_results(
+          "what the page cache holds of the data when training begins: cold evicts the data's own "
+          "files, warm reads them all; looked at, and said where it did not come to be"));
     v("drop_caches", drop_caches,
-      "cold: also drop the page cache of the whole machine, where the kernel lets us");
+      same_results(
+          "cold: also drop the page cache of the whole machine, where the kernel lets us"));
   }
   void check(const Section& section) const;
 };
@@ -108,9 +109,10 @@ struct ExperimentOptions {
   template <class V>
   void visit(V& v) {
     v("run", run, "name, seed and place of the run");
-    v("plugins", plugins, "absolute paths of plug-ins, loaded before anything else is read");
+    v("plugins", plugins,
+      same_results("absolute paths of plug-ins, loaded before anything else is read"));
     v("device", device, "where compute runs");
-    v("storage", storage, "tiers by name");
+    v("storage", storage, same_results("tiers by name"));
     v.required("dataset", dataset, "what is trained on");
     v("decoder", decoder, "bytes to pixels");
     v("loader", loader, "how batches reach the trainer");
@@ -118,9 +120,9 @@ struct ExperimentOptions {
     v("optimizer", optimizer, "how weights are updated");
     v("schedule", schedule, "the learning rate over the run");
     v("training", training, "how long and how precisely");
-    v("evaluation", evaluation, "accuracy on the test split");
-    v("checkpoint", checkpoint, "how the state is saved, and where to");
-    v("metrics", metrics, "what is reported, and where to");
+    v("evaluation", evaluation, same_results("accuracy on the test split"));
+    v("checkpoint", checkpoint, same_results("how the state is saved, and where to"));
+    v("metrics", metrics, same_results("what is reported, and where to"));
   }
 };
 

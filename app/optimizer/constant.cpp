@@ -13,6 +13,7 @@ class Constant final : public Schedule {
       warmup.visit(v);
     }
     void check(const Section& section) const { warmup.check(section); }
+    ScheduleInfo info() const { return {false}; }
   };
   Constant(Options options, const Inputs& inputs) : warmup_(options.warmup.length(inputs)) {}
   double factor(int64_t step) const override { return warmup_factor(step, warmup_); }

@@ -36,10 +36,16 @@ class Optimizer {
 template <>
 Registry<Optimizer>& Registry<Optimizer>::global();
 
+// What a schedule is, as its options say it (Component<Schedule>::info).
+struct ScheduleInfo {
+  bool follows_length = true;  // a factor depends on how long the run is to be
+};
+
 // The learning rate over the run as a factor of base_lr. Immutable; any thread.
 class Schedule {
  public:
   static constexpr const char* kKind = "schedule";
+  using Info = ScheduleInfo;
   struct Inputs {
     int64_t total_steps;
     int64_t steps_per_epoch;

@@ -26,6 +26,7 @@ class Step final : public Schedule {
       }
       warmup.check(section);
     }
+    ScheduleInfo info() const { return {false}; }
   };
   Step(Options options, const Inputs& inputs)
       : every_(options.every_steps ? *options.every_steps

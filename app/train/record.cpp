@@ -20,17 +20,13 @@ void flatten(const Node& node, const std::string& path, Flat& out) {
 
 // What has no part in the course of the training: the same bits by any route. Its length has one
 // where the learning rate follows it.
-bool irrelevant(const std::string& path, bool constant_rate) {
-  if (path == "training.max_steps" || path == "training.epochs") return constant_rate;
-  constexpr std::array prefixes{"run.name",       "run.dir",
-                                "plugins",        "storage.",
-                                "checkpoint.",    "metrics.",
-                                "loader.type",    "loader.workers",
-                                "loader.digest",  "loader.prefetch_batches",
-                                "evaluation.",    "loader.device_batches",
-                                "dataset.storage"};
-  return std::any_of(prefixes.begin(), prefixes.end(),
-                     [&](const char* prefix) { return path.starts_with(prefix); });
+std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
+  std::vector<std::string> keys = same_result_keys(options);
+  keys.emplace_back("loader.type");
+  if (!options.schedule.info().follows_length) {
+    keys.insert(keys.end(), {"training.max_steps", "training.epochs"});
+  }
+  return keys;
 }
 
 BadReason reason_of(const std::string& text) {
@@ -97,18 +93,21 @@ std::vector<std::string> config_differences(const nlohmann::json& training,
   Flat before, now;
   flatten(parse_yaml(saved->get<std::string>(), "the checkpoint's configuration"), "", before);
   flatten(dump_struct(options), "", now);
-  const bool constant_rate = options.schedule.type() == "constant";
+  const auto irrelevant = [keys = irrelevant_keys(options)](const std::string& path) {
+    return std::ranges::any_of(
+        keys, [&](const std::string& key) { return path == key || path.starts_with(key + "."); });
+  };
   std::vector<std::string> differences;
   for (const auto& [path, value] : now) {
     const auto old = before.find(path);
     const std::string was = old == before.end() ? "absent" : old->second;
-    if (was != value && !irrelevant(path, constant_rate)) {
+    if (was != value && !irrelevant(path)) {
       differences.push_back(path + ": " + was + " -> " + value);
     }
     if (old != before.end()) before.erase(old);
   }
   for (const auto& [path, value] : before) {
-    if (!irrelevant(path, constant_rate)) differences.push_back(path + ": " + value + " -> absent");
+    if (!irrelevant(path)) differences.push_back(path + ": " + value + " -> absent");
   }
   return differences;
 }

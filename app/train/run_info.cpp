@@ -6,20 +6,11 @@
 #include <string>
 
 #include "app/run/environment.h"
-#include "io/core/error.h"
 #include "io/metrics/unix_time.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
 namespace {
-
-// An option of the loader, whichever it is: they share one struct.
-int64_t loader_option(const ExperimentOptions& options, const std::string& name) {
-  const Node loader = options.loader.dump();
-  const Node* option = loader.find(name);
-  if (option == nullptr) throw Error(ExitCode::bug, "the loader has no option " + name);
-  return std::stoll(option->scalar);
-}
 
 // Which GPU NVML means, as it does not know CUDA_VISIBLE_DEVICES. Empty: none, or chosen by name.
 std::optional<unsigned> nvml_index(const DeviceInfo& device) {
@@ -61,9 +52,11 @@ RunInfo run_info(Experiment& experiment, const RunDirectory& directory) {
       info.paths.push_back(files->root());
     }
   }
-  info.batch_size = loader_option(options, "batch_size");
-  info.rank = loader_option(options, "rank");
-  info.world_size = loader_option(options, "world_size");
+  const LoaderInfo loader = options.loader.info();
+  info.batch_size = loader.batch_size;
+  info.workers = loader.workers;
+  info.rank = loader.rank;
+  info.world_size = loader.world_size;
   info.started_unix_s = unix_now();
   return info;
 }

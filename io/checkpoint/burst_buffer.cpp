@@ -10,6 +10,11 @@ struct BurstBufferOptions : CheckpointOptions {
     if (!slow) section.fail("slow", "must name the tier that sets are drained to");
     if (fast->name == slow->name) section.fail("slow", "must be another tier than fast");
   }
+  CheckpointerInfo info() const {
+    CheckpointerInfo info = CheckpointOptions::info();
+    info.written = {fast->name, slow->name};
+    return info;
+  }
 };
 
 // The burst buffer of Chien et al., "Characterizing Deep-Learning I/O Workloads in TensorFlow"

@@ -35,11 +35,23 @@ struct CheckpointStatus : CheckpointReport {
   bool hung = false;            // a thread is stuck in a system call; it cannot be joined
 };
 
+// What becomes of checkpoints, as the options say it (Component<Checkpointer>::info).
+struct CheckpointerInfo {
+  bool saves = true;                      // false: there are none
+  std::vector<std::string> tiers = {};    // where sets may lie
+  std::vector<std::string> written = {};  // those of them that are written to, first to last
+  std::string directory = {};             // below each tier's root; empty: the run's name
+  std::string snapshot = {};              // "sync" or "async"; empty: not said
+  std::string durability = {};            // "fsync" or "none"; likewise
+  int64_t threads = 1;                    // that copy, write and read
+};
+
 // Saves and restores the state of a run. The trainer's thread, for all methods. Failures of tiers
 // never leave save(): training goes on, and notify, status() and at the end the exit code say so.
 class Checkpointer {
  public:
   static constexpr const char* kKind = "checkpoint";
+  using Info = CheckpointerInfo;
   struct Inputs {
     const Tiers& tiers;
     std::string directory;            // where options name none

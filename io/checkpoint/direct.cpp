@@ -8,6 +8,11 @@ struct DirectOptions : CheckpointOptions {
     CheckpointOptions::check(section);
     if (!slow) section.fail("slow", "must name the tier that sets are written to");
   }
+  CheckpointerInfo info() const {
+    CheckpointerInfo info = CheckpointOptions::info();
+    info.written = {slow->name};
+    return info;
+  }
 };
 
 // Writes every set to one tier. With snapshot: sync it is what most training programs do: training

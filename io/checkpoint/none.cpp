@@ -4,10 +4,18 @@
 namespace stoker {
 namespace {
 
+struct NoneOptions : CheckpointOptions {
+  CheckpointerInfo info() const {
+    CheckpointerInfo info = CheckpointOptions::info();
+    info.saves = false;
+    return info;
+  }
+};
+
 // No checkpoints: what they cost is measured against it.
 class None final : public Checkpointer {
  public:
-  using Options = CheckpointOptions;
+  using Options = NoneOptions;
   None(const Options&, const Inputs&) {}
   std::optional<LoadedState> load() override { return std::nullopt; }
   bool save(const CheckpointOffer&, const std::function<TrainingState()>&) override {

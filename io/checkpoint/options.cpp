@@ -35,6 +35,17 @@ void CheckpointOptions::check(const Section& section) const {
   if (!plain) section.fail("directory", "must be a relative path inside the tier");
 }
 
+CheckpointerInfo CheckpointOptions::info() const {
+  CheckpointerInfo info{.directory = directory,
+                        .snapshot = Field<SnapshotMode>::dump(snapshot).scalar,
+                        .durability = Field<Durability>::dump(durability).scalar,
+                        .threads = resolve_threads()};
+  for (const auto& tier : {fast, slow}) {
+    if (tier) info.tiers.push_back(tier->name);
+  }
+  return info;
+}
+
 int64_t CheckpointOptions::resolve_threads() const {
   constexpr int64_t kMost = 4;  // more gain nothing: memory and disks are busy by then
   const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/layout.h"
 #include "io/checkpoint/set_writer.h"
 
@@ -90,6 +91,7 @@ struct CheckpointOptions {
       Limits{1e-3, 1e6});
   }
   void check(const Section& section) const;
+  CheckpointerInfo info() const;  // without `written`
 
   int64_t resolve_threads() const;
 };

@@ -26,12 +26,12 @@
 //     void check(const Section& section) const;   // optional: relations between fields
 //   };
 //
-// Three visitors use it: FieldReader (YAML -> struct), FieldDumper (struct -> YAML, the resolved
-// configuration) and FieldDescriber (`stoker describe`). Fields may be bool, int64_t, uint64_t,
-// double, std::string, an enum with enum_names(), a type with Scalar<T>, std::optional,
-// std::vector, std::map<std::string, T>, a struct with visit(), or a Component<T> (see registry.h).
-// Everything here throws Error(ExitCode::config): "file:line:column: path.in.config: what is
-// wrong".
+// Four visitors use it: FieldReader (YAML -> struct), FieldDumper (struct -> YAML, the resolved
+// configuration), FieldDescriber (`stoker describe`) and SameResultKeys (resume). Fields may be
+// bool, int64_t, uint64_t, double, std::string, an enum with enum_names(), a type with Scalar<T>,
+// std::optional, std::vector, std::map<std::string, T>, a struct with visit(), or a Component<T>
+// (see registry.h). Everything here throws Error(ExitCode::config): "file:line:column:
+// path.in.config: what is wrong".
 
 namespace stoker {
 
@@ -40,6 +40,17 @@ struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
+
+// What `stoker describe` says of an option.
+struct Help {
+  Help(const char* text, bool same_results = false)  // NOLINT(google-explicit-constructor)
+      : text(text), same_results(same_results) {}
+  const char* text;
+  bool same_results;  // whatever its value, a run computes the same
+};
+// The help of an option that only says by which route, or how fast: same_results("threads that
+// decode"). A resume may change it and says nothing of it.
+inline Help same_results(const char* text) { return {text, true}; }
 
 // Facts that a value may need while it is read.
 struct ConfigContext {
@@ -172,9 +183,9 @@ class FieldReader {
   explicit FieldReader(const Section& section);
 
   template <class T>
-  void required(const char* key, T& value, const char* help, Limits limits = {});
+  void required(const char* key, T& value, const Help& help, Limits limits = {});
   template <class T>
-  void operator()(const char* key, T& value, const char* help, Limits limits = {});
+  void operator()(const char* key, T& value, const Help& help, Limits limits = {});
   // Names a key that somebody else reads ("type").
   void accept(const char* key) { seen_.push_back(key); }
   // Every key of the mapping must have been asked for.
@@ -190,11 +201,11 @@ class FieldReader {
 class FieldDumper {
  public:
   template <class T>
-  void required(const char* key, T& value, const char*, Limits = {}) {
+  void required(const char* key, T& value, const Help&, Limits = {}) {
     put(key, value);
   }
   template <class T>
-  void operator()(const char* key, T& value, const char*, Limits = {}) {
+  void operator()(const char* key, T& value, const Help&, Limits = {}) {
     put(key, value);
   }
   Node take() { return std::move(node_); }
@@ -219,21 +230,41 @@ class FieldDescriber {
  public:
   explicit FieldDescriber(std::string prefix = "") : prefix_(std::move(prefix)) {}
   template <class T>
-  void required(const char* key, T& value, const char* help, Limits limits = {}) {
+  void required(const char* key, T& value, const Help& help, Limits limits = {}) {
     put(key, value, help, limits, true);
   }
   template <class T>
-  void operator()(const char* key, T& value, const char* help, Limits limits = {}) {
+  void operator()(const char* key, T& value, const Help& help, Limits limits = {}) {
     put(key, value, help, limits, false);
   }
   std::vector<FieldHelp> take() { return std::move(rows_); }
 
  private:
   template <class T>
-  void put(const char* key, T& value, const char* help, Limits limits, bool required);
+  void put(const char* key, T& value, const Help& help, Limits limits, bool required);
   std::string prefix_;
   std::vector<FieldHelp> rows_;
 };
+
+// Struct -> paths of the options that change no result, each behind a prefix ("loader.").
+class SameResultKeys {
+ public:
+  explicit SameResultKeys(std::string prefix) : prefix_(std::move(prefix)) {}
+  template <class T>
+  void required(const char* key, T& value, const Help& help, Limits = {}) {
+    (*this)(key, value, help);
+  }
+  template <class T>
+  void operator()(const char* key, T& value, const Help& help, Limits = {});
+  std::vector<std::string> take() { return std::move(keys_); }
+
+ private:
+  std::string prefix_;
+  std::vector<std::string> keys_;
+};
+
+template <class T>
+std::vector<std::string> same_result_keys(const T& value, const std::string& prefix = "");
 
 // Reads a whole struct from a mapping, then its check(). keys: those that somebody else reads.
 template <class T>

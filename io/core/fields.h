@@ -152,7 +152,7 @@ struct Field<std::map<std::string, T>> {
 };
 
 template <class T>
-void FieldReader::required(const char* key, T& value, const char*, Limits limits) {
+void FieldReader::required(const char* key, T& value, const Help&, Limits limits) {
   const Node* node = take(key);
   if (node == nullptr)
     section_.fail_at(section_.node().at, std::string("missing key '") + key + "'");
@@ -160,7 +160,7 @@ void FieldReader::required(const char* key, T& value, const char*, Limits limits
 }
 
 template <class T>
-void FieldReader::operator()(const char* key, T& value, const char*, Limits limits) {
+void FieldReader::operator()(const char* key, T& value, const Help&, Limits limits) {
   const Node* node = take(key);
   if (node != nullptr) Field<T>::read(section_.child(key, *node), value, limits);
 }
@@ -172,7 +172,7 @@ void FieldDumper::put(const char* key, const T& value) {
 }
 
 template <class T>
-void FieldDescriber::put(const char* key, T& value, const char* help, Limits limits,
+void FieldDescriber::put(const char* key, T& value, const Help& help, Limits limits,
                          bool required) {
   if constexpr (config_detail::HasVisit<T>::value) {
     FieldDescriber nested(prefix_ + key + ".");
@@ -180,11 +180,33 @@ void FieldDescriber::put(const char* key, T& value, const char* help, Limits lim
     for (FieldHelp& row : nested.take()) rows_.push_back(std::move(row));
   } else {
     FieldHelp row{prefix_ + key, Field<T>::type() + config_detail::limits_text(limits), "",
-                  required, help};
+                  required, help.text};
     const Node fallback = Field<T>::dump(value);
     if (!required) row.fallback = fallback.kind == Node::Kind::null ? "absent" : to_yaml(fallback);
     rows_.push_back(std::move(row));
   }
+}
+
+template <class T>
+void SameResultKeys::operator()(const char* key, T& value, const Help& help, Limits) {
+  const std::string path = prefix_ + key;
+  std::vector<std::string> found;
+  if (help.same_results) {
+    found = {path};
+  } else if constexpr (config_detail::HasVisit<T>::value) {
+    found = same_result_keys(value, path + ".");
+  } else if constexpr (requires { value.same_result_keys(path); }) {
+    if (value) found = value.same_result_keys(path + ".");
+  }
+  keys_.insert(keys_.end(), found.begin(), found.end());
+}
+
+template <class T>
+std::vector<std::string> same_result_keys(const T& value, const std::string& prefix) {
+  SameResultKeys keys(prefix);
+  T copy = value;  // visit() serves readers too and is therefore not const
+  copy.visit(keys);
+  return keys.take();
 }
 
 template <class T>

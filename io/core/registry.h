@@ -4,12 +4,38 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "io/core/config.h"
 
 namespace stoker {
+
+namespace registry_detail {
+
+struct NoInfo {};
+template <class T>
+constexpr auto choose_info() {
+  if constexpr (requires { typename T::Info; }) {
+    return std::type_identity<typename T::Info>{};
+  } else {
+    return std::type_identity<NoInfo>{};
+  }
+}
+
+// The options of a plan, where somebody knows their type.
+template <class Options>
+struct Holder {
+  const Options options;
+};
+
+}  // namespace registry_detail
+
+// T::Info: what others have to know of a T of any type before it is built. A struct of values whose
+// defaults stand for what a type does not say.
+template <class T>
+using InfoOf = typename decltype(registry_detail::choose_info<T>())::type;
 
 // A component that was read from a configuration and not built yet: a type name and its options,
 // already checked. A value; immutable; any thread. `check` reads a whole experiment in this form
@@ -22,6 +48,9 @@ class Component {
     virtual ~Plan() = default;
     virtual std::unique_ptr<T> create(const typename T::Inputs& inputs) const = 0;
     virtual Node dump() const = 0;
+    virtual InfoOf<T> info() const = 0;
+    virtual Component inner() const = 0;
+    virtual std::vector<std::string> same_result_keys(const std::string& prefix) const = 0;
   };
   Component() = default;
   Component(std::string type, std::shared_ptr<const Plan> plan)
@@ -32,8 +61,23 @@ class Component {
   std::unique_ptr<T> create(const typename T::Inputs& inputs) const {
     return plan_->create(inputs);
   }
-  // {type: ..., every option with its value}
+  // {type: ..., every option with its value}: to be written down, not to look something up.
   Node dump() const;
+  // What its Options say by `T::Info info() const`; of options without it what the inner component
+  // says, and without one the defaults of T::Info.
+  InfoOf<T> info() const { return plan_->info(); }
+  // The component that this one is around: the first option that is a Component<T>. Empty: none.
+  Component inner() const { return plan_->inner(); }
+  // The options, for those who have to do with one type; null where it is another one.
+  template <class Options>
+  const Options* options() const {
+    const auto* holder = dynamic_cast<const registry_detail::Holder<Options>*>(plan_.get());
+    return holder == nullptr ? nullptr : &holder->options;
+  }
+  // The paths of its options that change no result (config.h), each behind `prefix`.
+  std::vector<std::string> same_result_keys(const std::string& prefix) const {
+    return plan_->same_result_keys(prefix);
+  }
 
  private:
   std::string type_;
@@ -93,25 +137,72 @@ struct Field<Component<T>> {
   static std::string type() { return std::string("{type: <") + T::kKind + ">, ...}"; }
 };
 
+// A component from its mapping. Names of tiers are checked where `context` is there.
+template <class T>
+Component<T> parse_component(const Node& node, const ConfigContext* context = nullptr) {
+  return Registry<T>::global().parse(Section(node, "", T::kKind, context));
+}
+
 // A component with all defaults; `type` must be registered and have no required option.
 template <class T>
 Component<T> default_component(const std::string& type) {
   Node node = Node::map();
   node.entries.push_back({"type", {}, Node::text(type)});
-  return Registry<T>::global().parse(Section(node, "", T::kKind, nullptr));
+  return parse_component<T>(node);
 }
 
-template <class T, class Class>
-class OptionsPlan final : public Component<T>::Plan {
- public:
-  explicit OptionsPlan(typename Class::Options options) : options_(std::move(options)) {}
-  std::unique_ptr<T> create(const typename T::Inputs& inputs) const override {
-    return std::make_unique<Class>(options_, inputs);
-  }
-  Node dump() const override { return dump_struct(options_); }
+// The component with some of its options changed, as on the command line: "workers=4", "type=sync".
+template <class T>
+Component<T> changed(const Component<T>& component, const std::vector<std::string>& assignments,
+                     const ConfigContext* context = nullptr) {
+  Node node = component.dump();
+  for (const std::string& assignment : assignments) apply_override(node, assignment);
+  return parse_component<T>(node, context);
+}
 
- private:
-  typename Class::Options options_;
+// Finds what a wrapper is around.
+template <class T>
+struct InnerFinder {
+  Component<T> found;
+  template <class V, class... More>
+  void operator()(const char*, V& value, More&&...) {
+    if constexpr (std::is_same_v<V, Component<T>>) {
+      if (!found) found = value;
+    }
+  }
+  template <class V, class... More>
+  void required(const char* key, V& value, More&&...) {
+    (*this)(key, value);
+  }
+};
+
+template <class T, class Class>
+class OptionsPlan final : public Component<T>::Plan,
+                          public registry_detail::Holder<typename Class::Options> {
+ public:
+  using Options = typename Class::Options;
+  explicit OptionsPlan(Options options) : registry_detail::Holder<Options>{std::move(options)} {}
+  std::unique_ptr<T> create(const typename T::Inputs& inputs) const override {
+    return std::make_unique<Class>(this->options, inputs);
+  }
+  Node dump() const override { return dump_struct(this->options); }
+  InfoOf<T> info() const override {
+    if constexpr (requires(const Options& o) { o.info(); }) {
+      return this->options.info();
+    } else {
+      const Component<T> within = inner();
+      return within ? within.info() : InfoOf<T>{};
+    }
+  }
+  Component<T> inner() const override {
+    InnerFinder<T> finder;
+    Options copy = this->options;  // visit() serves readers too and is therefore not const
+    copy.visit(finder);
+    return finder.found;
+  }
+  std::vector<std::string> same_result_keys(const std::string& prefix) const override {
+    return stoker::same_result_keys(this->options, prefix);
+  }
 };
 
 // Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&).

@@ -53,11 +53,17 @@ struct OnError {
   }
 };
 
+// What a data set is, as its options say it (Component<Dataset>::info).
+struct DatasetInfo {
+  std::string tier = {};  // that it reads; empty: none
+};
+
 // A format: (split, index) -> one encoded sample with its label. Immutable after construction;
 // any thread. The constructor lists the tier and throws Error where there is nothing to train on.
 class Dataset {
  public:
   static constexpr const char* kKind = "dataset";
+  using Info = DatasetInfo;
   struct Inputs {
     const Tiers& tiers;
     uint64_t seed;  // of the run: splits are functions of it

@@ -11,9 +11,8 @@
 
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
-#include "io/decoder/decoder.h"
-#include "io/decoder/options.h"
 #include "io/dataset/pixel_store.h"
+#include "io/decoder/decoder.h"
 
 namespace stoker {
 
@@ -35,30 +34,28 @@ struct DecodedOptions {
   void visit(V& v) {
     v.required("inner", inner, "the data set that is decoded");
     v("decoder", decoder, "by what; without augmentation");
-    v("in", in, "the tier that keeps the pixels");
-    v("limit", limit, "bytes of pixels kept; what does not fit is decoded each time");
+    v("in", in, same_results("the tier that keeps the pixels"));
+    v("limit", limit, same_results("bytes of pixels kept; what does not fit is decoded each time"));
     v("keep", keep,
-      "what is kept where not all fit: first_read, or most_expensive: the training samples of most "
-      "encoded bytes");
+      same_results("what is kept where not all fit: first_read, or most_expensive: the training "
+                   "samples of most encoded bytes"));
   }
   void check(const Section& section) const {
-    const Node decoded_by = decoder.dump();
-    const Node* on_device = decoded_by.find("on_device");
-    if (on_device != nullptr && on_device->scalar != "nothing") {
+    const DecoderInfo info = decoder.info();
+    if (info.frames) {
       section.fail("decoder", "must decode here, on_device: nothing, for its pixels are kept");
     }
-    const Node* output = decoded_by.find("output");
-    if (output != nullptr && output->scalar != "uint8") {
+    if (info.output != PixelType::uint8) {
       section.fail(
           "decoder",
           "must give uint8, for its pixels are kept as such: normalise in the experiment's "
           "decoder, {type: raw, output: float32}");
     }
-    const Node* augment = decoded_by.find("augment");
-    if (augment == nullptr || to_yaml(*augment) == to_yaml(dump_struct(Augment{}))) return;
-    section.fail("decoder",
-                 "must not augment, for its pixels are kept over all epochs: augment in the "
-                 "experiment's decoder, {type: raw, augment: ...}");
+    if (info.augments) {
+      section.fail("decoder",
+                   "must not augment, for its pixels are kept over all epochs: augment in the "
+                   "experiment's decoder, {type: raw, augment: ...}");
+    }
   }
 };
 

@@ -76,7 +76,7 @@ class ImageFolder final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v.required("storage", storage, "tier that holds the class folders");
+      v.required("storage", storage, same_results("tier that holds the class folders"));
       v("folder", folder, "folder of that tier which holds them; empty: its root");
       v("exclude", exclude, "classes to leave out");
       v("split", split, "which images train and which test");
@@ -84,6 +84,7 @@ class ImageFolder final : public Dataset {
       v("max_file_bytes", max_file_bytes, "a larger file is a bad sample");
       v("on_error", on_error, "what to do with bad samples");
     }
+    DatasetInfo info() const { return {storage.name}; }
     void check(const Section& section) const {
       const std::vector<std::string> known = recipe_names();
       if (fetch.empty() || std::count(known.begin(), known.end(), fetch) > 0) return;

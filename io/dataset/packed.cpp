@@ -32,13 +32,14 @@ class Packed final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v.required("storage", storage, "tier that holds packed.json and the shards");
+      v.required("storage", storage, same_results("tier that holds packed.json and the shards"));
       v("folder", folder, "folder of that tier which holds them; empty: its root");
       v("access", access,
-        "auto: map the shards where the tier's files can be mapped, else as copy; copy: read each "
-        "sample (for files that others may cut short meanwhile)");
+        same_results("auto: map the shards where the tier's files can be mapped, else as copy; "
+                     "copy: read each sample (for files that others may cut short meanwhile)"));
       v("on_error", on_error, "what to do with bad samples");
     }
+    DatasetInfo info() const { return {storage.name}; }
   };
 
   Packed(const Options& options, const Inputs& inputs)

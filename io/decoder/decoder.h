@@ -9,6 +9,13 @@
 
 namespace stoker {
 
+// What a decoder's samples are, as its options say it (Component<Decoder>::info).
+struct DecoderInfo {
+  bool augments = false;  // a training image's pixels are others in every epoch
+  bool frames = false;    // work is left to the device (SampleSpec::frame)
+  PixelType output = PixelType::uint8;
+};
+
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread.
 struct DecodeMode {
   bool train = false;  // random augmentation, else the evaluation transform
@@ -29,6 +36,7 @@ class DecoderSession {
 class Decoder {
  public:
   static constexpr const char* kKind = "decoder";
+  using Info = DecoderInfo;
   struct Inputs {};
   virtual ~Decoder() = default;
   virtual SampleSpec spec() const = 0;

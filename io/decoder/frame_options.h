@@ -24,6 +24,7 @@ struct FramedOptions : ImageOptions {
   }
   void check(const Section& section) const;
   SampleSpec spec() const;
+  DecoderInfo info() const { return {augment.any(), on_device != OnDevice::nothing, output}; }
 };
 
 }  // namespace stoker

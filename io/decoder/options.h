@@ -66,6 +66,7 @@ struct Augment {
     v("flip", flip, "mirror every second training image");
     v("color_jitter", color_jitter, "{brightness, contrast, saturation, hue}");
   }
+  bool any() const { return random_resized_crop || flip || color_jitter; }
 };
 
 // What becomes of the image's shape where no random crop is taken.
@@ -94,6 +95,7 @@ struct ImageOptions {
     v("augment", augment, "random changes to training images");
   }
   SampleSpec spec() const { return {size, size, 3, output}; }
+  DecoderInfo info() const { return {augment.any(), false, output}; }
 };
 
 }  // namespace stoker

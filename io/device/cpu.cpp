@@ -11,11 +11,9 @@ class Cpu final : public Device {
   struct Options {
     template <class V>
     void visit(V&) {}
+    DeviceInfo info() const { return {"", torch::kCPU, false, false, "host", false}; }
   };
-  Cpu(Options, const Inputs&) {
-    info_.name = cpu_name();
-    info_.timing_method = "host";
-  }
+  Cpu(Options options, const Inputs&) : info_(options.info()) { info_.name = cpu_name(); }
 
   const DeviceInfo& info() const override { return info_; }
   HostMemory allocate(size_t bytes) override { return allocate_host(bytes); }

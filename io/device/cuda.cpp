@@ -71,7 +71,8 @@ class Cuda final : public Device {
     template <class V>
     void visit(V& v) {
       v("index", index, "which GPU of those CUDA_VISIBLE_DEVICES leaves", Limits{0, 127});
-      v("queue_depth", queue_depth, "steps outstanding before the host blocks", Limits{1, 1024});
+      v("queue_depth", queue_depth, same_results("steps outstanding before the host blocks"),
+        Limits{1, 1024});
     }
   };
 
@@ -85,8 +86,9 @@ class Cuda final : public Device {
     const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(options.index));
     device_ = guarded([&] {
       at::globalContext().lazyInitDevice(torch::kCUDA);
-      return make_stream_device({cuda_device_name(options.index), device, false, true, "events"},
-                                options.queue_depth, allocate_pinned, make_frame_decoder);
+      return make_stream_device(
+          {cuda_device_name(options.index), device, false, true, "events", true},
+          options.queue_depth, allocate_pinned, make_frame_decoder);
     });
     // Before anything else runs that could use it: loading is not thread-safe.
     load_kernels(inputs.notify);

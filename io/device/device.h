@@ -17,12 +17,14 @@
 
 namespace stoker {
 
+// What a device is. Component<Device>::info says of it what the options do, before it is opened.
 struct DeviceInfo {
   std::string name;                          // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
   torch::Device torch_device = torch::kCPU;  // where parameters and batches live; emulated: meta
   bool emulated = false;                     // no arithmetic is done; no loss, no accuracy
   bool own_memory = false;                   // copies to the device exist (device_prefetched)
   std::string timing_method;                 // "host", "events" or "emulated": how busy is known
+  bool graphs = true;  // false: steps cannot be captured for certain (training.cuda_graph)
 };
 
 // A batch on the device. Owned by whoever runs the step. On a device without memory of its own its
@@ -40,6 +42,7 @@ struct DeviceBatch {
 class Device {
  public:
   static constexpr const char* kKind = "device";
+  using Info = DeviceInfo;
   struct Inputs {
     uint64_t seed;
     Notify notify;

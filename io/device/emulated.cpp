@@ -67,12 +67,17 @@ struct EmulatedOptions {
       Limits{1e-3, 1e6});
     v("h2d_latency_us", h2d_latency_us, "added to every copy", Limits{0, 1e9});
     v("queue_depth", queue_depth,
-      "steps outstanding before the host blocks; 0: it waits for the end of each", Limits{0, 1024});
+      same_results("steps outstanding before the host blocks; 0: it waits for the end of each"),
+      Limits{0, 1024});
   }
   void check(const Section& section) const {
     if (preset.has_value() + step_ms.has_value() + images_per_s.has_value() != 1) {
       section.fail_at(section.node().at, "give exactly one of step_ms, images_per_s and preset");
     }
+  }
+  DeviceInfo info() const {
+    const std::string name = preset ? " " + Field<Accelerator>::dump(*preset).scalar : "";
+    return {"emulated" + name, torch::kMeta, true, true, "emulated", false};
   }
 };
 
@@ -86,13 +91,12 @@ class Emulated final : public Device {
         gb_per_s_(options.h2d_gb_per_s.value_or(12)),
         latency_s_(options.h2d_latency_us / 1e6),
         queue_depth_(static_cast<size_t>(options.queue_depth)),
-        seed_(inputs.seed) {
-    info_ = {"emulated", torch::kMeta, true, true, "emulated"};
+        seed_(inputs.seed),
+        info_(options.info()) {
     if (options.preset) {
       const AcceleratorPreset& accelerator = preset(*options.preset);
       images_per_s_ = accelerator.images_per_s;
       gb_per_s_ = options.h2d_gb_per_s.value_or(accelerator.h2d_gb_per_s);
-      info_.name += " " + Field<Accelerator>::dump(*options.preset).scalar;
       inputs.notify("device: " + info_.name + ": calculated, not measured: " + accelerator.source);
     }
   }

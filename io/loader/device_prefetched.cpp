@@ -13,11 +13,15 @@
 namespace stoker {
 namespace {
 
+struct DevicePrefetchedOptions : LoaderOptions {
+  LoaderInfo info() const { return LoaderOptions::info(prefetch_batches, device_batches); }
+};
+
 // The 2018 study's prefetch_to_device(N): as `prefetched`, and a thread copies batches to the
 // device ahead of the trainer. An empty item in the queue marks the end of an epoch.
 class DevicePrefetched final : public Loader {
  public:
-  using Options = LoaderOptions;
+  using Options = DevicePrefetchedOptions;
   DevicePrefetched(Options options, const Inputs& inputs)
       : device_(inputs.device),
         spec_(inputs.decoder.spec()),

@@ -10,13 +10,21 @@
 namespace stoker {
 namespace {
 
+struct DeviceResidentOptions : LoaderOptions {
+  LoaderInfo info() const {
+    LoaderInfo info = LoaderOptions::info(prefetch_batches);
+    info.resident = true;
+    return info;
+  }
+};
+
 // Every sample is read and decoded once, stays on the device, and from then on a batch is a gather
 // on the device. Until all are there this works as `prefetched`: workers fill up to
 // prefetch_batches batches ahead, but only with the samples that are missing. A bad sample is
 // missing for ever, because what stands in its place is another one in every epoch.
 class DeviceResident final : public Loader {
  public:
-  using Options = LoaderOptions;
+  using Options = DeviceResidentOptions;
   DeviceResident(Options options, const Inputs& inputs)
       : options_(options),
         dataset_(inputs.dataset),

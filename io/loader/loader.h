@@ -27,6 +27,20 @@ struct Scalar<Workers> {
   static constexpr const char* expected = "auto or a number from 1 to 1024";
 };
 
+// What a loader does, as its options say it (Component<Loader>::info).
+struct LoaderInfo {
+  int64_t batch_size = 0;            // samples; 0: it does not say
+  int64_t workers = 0;               // threads that read and decode; 0: the trainer's own does
+  int64_t host_batches_ahead = 0;    // complete ones before they are asked for, in host memory
+  int64_t device_batches_ahead = 0;  // and on a device that has memory of its own
+  bool resident = false;             // samples are read once, and stay on the device
+  bool drop_last = true;             // all batches of training have batch_size samples
+  int64_t rank = 0;                  // its share of the data ...
+  int64_t world_size = 1;            // ... of so many
+
+  bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
+};
+
 // One struct for all loaders, so that a sweep changes nothing but loader.type.
 struct LoaderOptions {
   int64_t batch_size = 64;
@@ -42,20 +56,22 @@ struct LoaderOptions {
   template <class V>
   void visit(V& v) {
     v("batch_size", batch_size, "samples per batch and rank", Limits{1, 1 << 20});
-    v("workers", workers, "threads that read and decode (sync uses none)");
+    v("workers", workers, same_results("threads that read and decode (sync uses none)"));
     v("pin_workers", pin_workers,
-      "each worker stays on one core of those that the process may use, in turn");
-    v("prefetch_batches", prefetch_batches, "complete batches ahead in host memory",
+      same_results("each worker stays on one core of those that the process may use, in turn"));
+    v("prefetch_batches", prefetch_batches, same_results("complete batches ahead in host memory"),
       Limits{1, 4096});
-    v("device_batches", device_batches, "batches ahead on the device (device_prefetched)",
-      Limits{1, 4096});
+    v("device_batches", device_batches,
+      same_results("batches ahead on the device (device_prefetched)"), Limits{1, 4096});
     v("shuffle", shuffle, "a new order every epoch; evaluation is never shuffled");
     v("drop_last", drop_last, "leave out the last, smaller batch; evaluation never does");
-    v("digest", digest, "write an XXH3-128 digest of every batch into digests.csv");
+    v("digest", digest, same_results("write an XXH3-128 digest of every batch into digests.csv"));
     v("rank", rank, "this process's share of the data", Limits{0, 1 << 20});
     v("world_size", world_size, "number of shares", Limits{1, 1 << 20});
   }
   void check(const Section& section) const;
+  // Of a loader that has workers and makes so many batches ahead; others add what they do.
+  LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
 };
 
 // Batches in the order of the sampler: for one seed the same bytes from every type and any number
@@ -63,6 +79,7 @@ struct LoaderOptions {
 class Loader {
  public:
   static constexpr const char* kKind = "loader";
+  using Info = LoaderInfo;
   struct Inputs {
     const Dataset& dataset;
     const Decoder& decoder;

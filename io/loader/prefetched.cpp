@@ -3,10 +3,14 @@
 namespace stoker {
 namespace {
 
+struct PrefetchedOptions : LoaderOptions {
+  LoaderInfo info() const { return LoaderOptions::info(prefetch_batches); }
+};
+
 // The 2018 study's prefetch(N): the workers of `threaded` run ahead of the trainer.
 class Prefetched final : public Loader {
  public:
-  using Options = LoaderOptions;
+  using Options = PrefetchedOptions;
   Prefetched(Options options, const Inputs& inputs)
       : pipeline_(options, inputs, options.prefetch_batches) {}
 

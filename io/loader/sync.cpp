@@ -4,10 +4,18 @@
 namespace stoker {
 namespace {
 
+struct SyncOptions : LoaderOptions {
+  LoaderInfo info() const {
+    LoaderInfo info = LoaderOptions::info();
+    info.workers = 0;
+    return info;
+  }
+};
+
 // The trainer's own thread reads, decodes and collates, one sample after another.
 class Sync final : public Loader {
  public:
-  using Options = LoaderOptions;
+  using Options = SyncOptions;
   Sync(Options options, const Inputs& inputs)
       : options_(options),
         sampler_(options, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),

@@ -1,6 +1,5 @@
 #include "io/storage/metered.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -178,20 +177,11 @@ class Metered final : public Storage {
   std::optional<FileTree> files_;
 };
 
-// Whether some of its figures are calculated: it, or a tier that it is made of, is emulated.
-bool emulated(const Node& tier) {
-  if (const Node* type = tier.find("type"); type != nullptr && type->scalar == "emulated") {
-    return true;
-  }
-  return std::ranges::any_of(tier.entries,
-                             [](const Node::Entry& entry) { return emulated(entry.value); });
-}
-
 }  // namespace
 
 std::unique_ptr<Storage> open_tier(const Component<Storage>& tier, Storage::Inputs inputs) {
   if (inputs.hub == nullptr) return tier.create(inputs);
-  inputs.meter = &inputs.hub->add_tier(inputs.name, tier.type(), emulated(tier.dump()));
+  inputs.meter = &inputs.hub->add_tier(inputs.name, tier.type(), tier.info().emulated);
   return metered(tier.create(inputs), *inputs.meter);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,15 @@ class ObjectWriter {
   virtual void commit() = 0;
 };
 
+// What a tier is, as its options say it (Component<Storage>::info).
+struct StorageInfo {
+  bool emulated = false;      // some of its figures are calculated
+  bool keeps_copies = false;  // of another tier's objects
+  // What an emulated one was told to be, in 10^6 bytes/s.
+  std::optional<double> read_mb_per_s = {};
+  std::optional<double> write_mb_per_s = {};
+};
+
 // One tier: named, immutable objects; a key is a relative path ("accordion/image_0001.jpg").
 // Any thread. Four methods are all that a tier of data needs: there is no mkdir, stat, rename or
 // append, and there will not be. A tier that keeps files gives access to them by a fifth, for
@@ -43,6 +53,7 @@ class ObjectWriter {
 class Storage {
  public:
   static constexpr const char* kKind = "storage";
+  using Info = StorageInfo;
   struct Inputs {
     std::string name = {};       // of the tier in the configuration
     Notify notify = {};          // remarks for the user's log; may be empty

@@ -8,6 +8,9 @@ namespace stoker {
 
 struct Animal {
   static constexpr const char* kKind = "animal";
+  struct Info {
+    int64_t legs = 0;
+  };
   struct Inputs {
     std::string suffix;
   };
@@ -25,10 +28,13 @@ namespace {
 struct Dog final : Animal {
   struct Options {
     int64_t barks = 1;
+    bool leash = false;
     template <class V>
     void visit(V& v) {
       v("barks", barks, "how often");
+      v("leash", leash, same_results("led by one"));
     }
+    Info info() const { return {4}; }
   };
   Dog(Options options, const Inputs& inputs) : options(options), inputs(inputs) {}
   std::string sound() const override {
@@ -51,7 +57,17 @@ struct Loud final : Animal {
   std::unique_ptr<Animal> inner;
 };
 
+struct Fish final : Animal {
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  Fish(Options, const Inputs&) {}
+  std::string sound() const override { return ""; }
+};
+
 STOKER_REGISTER(Animal, "dog", Dog);
+STOKER_REGISTER(Animal, "fish", Fish);
 STOKER_REGISTER(Animal, "loud", Loud);
 
 Component<Animal> parse(const std::string& text) {
@@ -80,22 +96,53 @@ TEST(Registry, errors_inside_a_nested_component_have_its_path) {
 
 TEST(Registry, unknown_and_missing_types_suggest) {
   EXPECT_EQ(parse_error("{type: dgo}"),
-            "t.yaml:1:8: animal: unknown animal 'dgo' (known: dog, loud)");
+            "t.yaml:1:8: animal: unknown animal 'dgo' (known: dog, fish, loud)");
   EXPECT_EQ(parse_error("{type: dogg}"),
             "t.yaml:1:8: animal: unknown animal 'dogg' (did you mean 'dog'?)");
-  EXPECT_EQ(parse_error("{barks: 1}"), "t.yaml:1:1: animal: missing key 'type' (known: dog, loud)");
+  EXPECT_EQ(parse_error("{barks: 1}"),
+            "t.yaml:1:1: animal: missing key 'type' (known: dog, fish, loud)");
   EXPECT_EQ(parse_error("dog"),
             "t.yaml:1:1: 'animal' must be a mapping with a type, e.g. {type: dog}");
 }
 
 TEST(Registry, a_dump_reads_back_and_has_all_defaults) {
   const std::string text = to_yaml(parse("{type: loud, inner: {type: dog}}").dump());
-  EXPECT_EQ(text, "type: loud\ninner:\n  type: dog\n  barks: 1");
+  EXPECT_EQ(text, "type: loud\ninner:\n  type: dog\n  barks: 1\n  leash: false");
   EXPECT_EQ(to_yaml(parse(text).dump()), text);
 }
 
 TEST(Registry, a_default_component_has_all_defaults) {
   EXPECT_EQ(default_component<Animal>("dog").create({"."})->sound(), "w.");
+}
+
+TEST(Registry, a_component_says_what_it_is_before_it_is_built_through_wrappers_too) {
+  EXPECT_EQ(parse("{type: dog}").info().legs, 4);
+  EXPECT_EQ(parse("{type: loud, inner: {type: loud, inner: {type: dog}}}").info().legs, 4);
+  EXPECT_EQ(parse("{type: fish}").info().legs, 0);
+}
+
+TEST(Registry, a_wrapper_shows_what_it_is_around) {
+  const Component<Animal> both = parse("{type: loud, inner: {type: dog}}");
+  EXPECT_EQ(both.inner().type(), "dog");
+  EXPECT_FALSE(both.inner().inner());
+}
+
+TEST(Registry, options_are_for_those_who_know_their_type) {
+  const Component<Animal> dog = parse("{type: dog, barks: 3}");
+  ASSERT_NE(dog.options<Dog::Options>(), nullptr);
+  EXPECT_EQ(dog.options<Dog::Options>()->barks, 3);
+  EXPECT_EQ(dog.options<Loud::Options>(), nullptr);
+}
+
+TEST(Registry, a_component_is_changed_as_on_the_command_line) {
+  EXPECT_EQ(changed(parse("{type: dog}"), {"barks=2"}).create({"?"})->sound(), "ww?");
+  EXPECT_EQ(error_of([] { changed(parse("{type: dog}"), {"bark=2"}); }),
+            "override 'bark=2': animal: unknown key 'bark' (did you mean 'barks'?)");
+}
+
+TEST(Registry, options_that_change_no_result_are_known_by_their_paths) {
+  EXPECT_EQ(parse("{type: loud, inner: {type: dog}}").same_result_keys("a."),
+            std::vector<std::string>{"a.inner.leash"});
 }
 
 TEST(Registry, a_second_registration_is_reported_with_both_files) {

@@ -69,6 +69,13 @@ TEST_P(DeviceContract, says_what_it_is) {
   EXPECT_EQ(info.own_memory, !info.torch_device.is_cpu());
 }
 
+TEST_P(DeviceContract, says_before_it_is_opened_what_its_options_know) {
+  const Node node = parse_yaml(kSmall.at(GetParam()), "t.yaml");
+  const DeviceInfo before = parse_component<Device>(node).info();
+  EXPECT_EQ(before.emulated, device_.info().emulated);
+  if (!before.graphs) EXPECT_FALSE(device_.info().graphs);
+}
+
 TEST_P(DeviceContract, gives_aligned_host_memory_of_any_size) {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, size_t{5} << 20}) {
     const HostMemory memory = device_.allocate(bytes);

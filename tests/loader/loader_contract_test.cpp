@@ -18,12 +18,13 @@ namespace {
 struct Rig {
   explicit Rig(const std::string& type, FakeDataset data = FakeDataset(50))
       : dataset(std::move(data)), decoder(type != "device_resident") {}
+  static Component<Loader> component(const std::string& type, const std::string& options) {
+    return parse_component<Loader>(
+        parse_yaml("{type: " + type + ", batch_size: 8, digest: true, " + options + "}", "t.yaml"));
+  }
   std::unique_ptr<Loader> make(const std::string& type, const std::string& options,
                                Split split = Split::train) {
-    const Node node =
-        parse_yaml("{type: " + type + ", batch_size: 8, digest: true, " + options + "}", "t.yaml");
-    return Registry<Loader>::global()
-        .parse(Section(node, "", "loader", nullptr))
+    return component(type, options)
         .create({dataset, decoder, device, split, 7, [](const std::string&) {}, meter});
   }
   FakeDataset dataset;
@@ -197,6 +198,27 @@ TEST_P(LoaderContract, uses_its_slots_again) {
   epochs(*rig.make(type(), options("prefetch_batches: 3, device_batches: 2")), 0, 5);
   // 3 ahead in host memory, 2 on the device, one in the copier's and one in the trainer's hands.
   EXPECT_LE(rig.device.slots(), 8);
+}
+
+TEST_P(LoaderContract, says_before_it_is_made_how_it_works) {
+  Rig rig(type());
+  const LoaderInfo info = Rig::component(type(), options("prefetch_batches: 3")).info();
+  const auto loader = rig.make(type(), options("prefetch_batches: 3"));
+  EXPECT_EQ(rig.meter.state().workers, std::max<int64_t>(info.workers, 1));
+  loader->start(0, 0);
+  const std::optional<Batch> first = loader->next();
+  EXPECT_EQ(first->size, info.batch_size);
+  if (info.works_ahead()) {
+    while (rig.decoder.decoded() < (1 + info.host_batches_ahead) * info.batch_size) {
+      std::this_thread::yield();
+    }
+  } else {
+    EXPECT_EQ(rig.decoder.decoded(), info.batch_size);
+  }
+  epochs(*loader, 0, 2);
+  EXPECT_EQ(rig.decoder.decoded() <= rig.dataset.size(Split::train), info.resident);
+  EXPECT_TRUE(info.drop_last);
+  EXPECT_FALSE(Rig::component(type(), options("drop_last: false")).info().drop_last);
 }
 
 std::vector<Case> cases() {

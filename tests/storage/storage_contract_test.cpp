@@ -63,6 +63,32 @@ class StorageContract : public testing::TestWithParam<std::string> {
   std::unique_ptr<Storage> storage_;
 };
 
+StorageInfo info_of(const std::string& yaml) {
+  return parse_component<Storage>(parse_yaml(yaml, "test.yaml")).info();
+}
+
+TEST(StorageInfos, each_tier_says_whether_it_is_emulated_and_keeps_copies) {
+  for (const auto& [name, yaml] : kInstances) {
+    const StorageInfo info = info_of(yaml);
+    EXPECT_EQ(info.emulated, name == "emulated") << name;
+    EXPECT_EQ(info.keeps_copies, name == "cached") << name;
+    EXPECT_EQ(info.read_mb_per_s.has_value(), info.emulated) << name;
+  }
+}
+
+TEST(StorageInfos, a_tier_around_an_emulated_one_or_with_copies_on_one_says_so) {
+  const std::string optane = "{type: emulated, profile: optane, inner: {type: memory}}";
+  const StorageInfo around = info_of("{type: cached, inner: " + optane + "}");
+  EXPECT_TRUE(around.emulated && around.keeps_copies);
+  EXPECT_EQ(around.read_mb_per_s, 1603);
+  EXPECT_EQ(around.write_mb_per_s, 511.8);
+  EXPECT_TRUE(info_of("{type: cached, inner: {type: memory}, in: " + optane + "}").emulated);
+  const StorageInfo slowed =
+      info_of("{type: emulated, profile: hdd, write_mb_per_s: 7, inner: " + optane + "}");
+  EXPECT_EQ(slowed.read_mb_per_s, 163);
+  EXPECT_EQ(slowed.write_mb_per_s, 7);
+}
+
 INSTANTIATE_TEST_SUITE_P(all, StorageContract, testing::ValuesIn(tiers()),
                          [](const auto& info) { return info.param; });
 

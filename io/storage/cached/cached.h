@@ -22,6 +22,12 @@ struct CachedOptions {
       "read: who reads an object copies it; ahead: a thread copies while others read");
     rule.visit(v);
   }
+  StorageInfo info() const {
+    StorageInfo info = inner.info();
+    info.keeps_copies = true;
+    info.emulated = info.emulated || in.info().emulated;
+    return info;
+  }
 };
 
 }  // namespace stoker

@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "io/storage/file_tree.h"
-#include "io/storage/storage.h"
 #include "io/storage/emulated/tier_figures.h"
 #include "io/storage/emulated/tier_model.h"
+#include "io/storage/file_tree.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 namespace {
@@ -29,6 +29,11 @@ struct EmulatedOptions {
     v.required("inner", inner, "the tier that holds the data");
   }
   void check(const Section& section) const { figures.check(section); }
+  StorageInfo info() const {
+    const TierCosts costs = figures.costs();
+    return {true, inner.info().keeps_copies, 1e-6 * costs.read_bytes_per_s,
+            1e-6 * costs.write_bytes_per_s};
+  }
 };
 
 // What makes two tiers one device: name, options, and the directory that a relative root means.

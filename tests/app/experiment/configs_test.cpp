@@ -112,6 +112,12 @@ TEST(Configs, a_graph_is_refused_where_there_can_be_none) {
   EXPECT_TRUE(read_experiment(write("graph.yaml", asked), {}).training.cuda_graph);
 }
 
+TEST(Configs, ranks_are_refused_until_there_are_any) {
+  EXPECT_EQ(error("loader: {type: sync, world_size: 2}\n" + std::string(kMinimal)),
+            ":1:34: loader: 'world_size' must be 1: there are no ranks yet, and each process would "
+            "train a model of its own on its share of the data");
+}
+
 TEST(Configs, a_file_that_is_no_plug_in_is_refused) {
   const std::string plugin = write("no_plugin.so", "nothing of the kind");
   EXPECT_EQ(error("plugins: [" + plugin + "]\n" + kMinimal),

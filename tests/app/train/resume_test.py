@@ -145,7 +145,8 @@ class WhatIsResumed(TwelveSteps):
 
     def test_another_route_is_no_difference(self):
         process = self.trial.train(LATEST, "loader.type=sync", "loader.workers=1",
-                                 "checkpoint.type=direct", "metrics.every_steps=2")
+                                 "loader.pin_workers=true", "run.page_cache=warm", "checkpoint.type=direct",
+                                 "metrics.every_steps=2")
         self.assertNotIn("another configuration", process.log)
 
     def refused(self, *overrides, code=2):
