@@ -108,7 +108,7 @@ std::unique_ptr<PixelStore> make_store(const DecodedOptions& options, const Data
   const Notify remark = [notify = inputs.notify](const std::string& text) {
     if (notify) notify("dataset: " + text);
   };
-  if (options.in.type() == "memory") {
+  if (options.in.info().in_memory && !options.in.inner()) {
     return make_pixel_slab(sample_bytes, options.limit.bytes, remark);
   }
   return make_pixel_tier(options.in.create({"decoded", inputs.notify}),

@@ -23,8 +23,8 @@ struct DeviceInfo {
   torch::Device torch_device = torch::kCPU;  // where parameters and batches live; emulated: meta
   bool emulated = false;                     // no arithmetic is done; no loss, no accuracy
   bool own_memory = false;                   // copies to the device exist (device_prefetched)
-  std::string timing_method;                 // "host", "events" or "emulated": how busy is known
-  bool graphs = true;  // false: steps cannot be captured for certain (training.cuda_graph)
+  std::string timing_method;                 // "host", "events" or "emulated": of its busy time
+  bool graphs = true;  // false: no step can be captured as a graph (training.cuda_graph)
 };
 
 // A batch on the device. Owned by whoever runs the step. On a device without memory of its own its

@@ -20,6 +20,7 @@ class MemoryStorage final : public Storage {
   struct Options {
     template <class V>
     void visit(V&) {}
+    StorageInfo info() const { return {.in_memory = true}; }
   };
   MemoryStorage(Options, const Inputs&) {}
 

@@ -41,6 +41,7 @@ class ObjectWriter {
 struct StorageInfo {
   bool emulated = false;      // some of its figures are calculated
   bool keeps_copies = false;  // of another tier's objects
+  bool in_memory = false;     // its objects end with the process
   // What an emulated one was told to be, in 10^6 bytes/s.
   std::optional<double> read_mb_per_s = {};
   std::optional<double> write_mb_per_s = {};

@@ -72,6 +72,7 @@ TEST(StorageInfos, each_tier_says_whether_it_is_emulated_and_keeps_copies) {
     const StorageInfo info = info_of(yaml);
     EXPECT_EQ(info.emulated, name == "emulated") << name;
     EXPECT_EQ(info.keeps_copies, name == "cached") << name;
+    EXPECT_EQ(info.in_memory, name == "memory") << name;
     EXPECT_EQ(info.read_mb_per_s.has_value(), info.emulated) << name;
   }
 }

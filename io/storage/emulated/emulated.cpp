@@ -31,8 +31,11 @@ struct EmulatedOptions {
   void check(const Section& section) const { figures.check(section); }
   StorageInfo info() const {
     const TierCosts costs = figures.costs();
-    return {true, inner.info().keeps_copies, 1e-6 * costs.read_bytes_per_s,
-            1e-6 * costs.write_bytes_per_s};
+    StorageInfo info = inner.info();
+    info.emulated = true;
+    info.read_mb_per_s = 1e-6 * costs.read_bytes_per_s;
+    info.write_mb_per_s = 1e-6 * costs.write_bytes_per_s;
+    return info;
   }
 };
 
