@@ -11,6 +11,10 @@ namespace stoker {
 
 // A network for image classification. One thread at a time. Hold it as shared_ptr
 // (torch::nn::Module uses shared_from_this): std::shared_ptr<Model> m = component.create(inputs).
+//
+// Names and order of parameters and buffers are part of a checkpoint; those of known networks are
+// torchvision's. Weights come from LibTorch's global generator, which the caller has seeded.
+// Constructors throw Error(ExitCode::config) for shapes that the network cannot take.
 class Model : public torch::nn::Module {
  public:
   static constexpr const char* kKind = "model";
@@ -20,7 +24,8 @@ class Model : public torch::nn::Module {
     int64_t width;
     int64_t classes;
   };
-  // x: float32 or bfloat16 [N, channels, height, width]; returns logits [N, classes].
+  // x: float32 or bfloat16 [N, channels, height, width], on the model's device, in any memory
+  // format. Returns logits [N, classes]. Queued on the current stream; nothing is waited for.
   virtual torch::Tensor forward(torch::Tensor x) = 0;
 };
 

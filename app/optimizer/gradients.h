@@ -4,8 +4,9 @@
 
 namespace stoker {
 
-// The gradient of `parameter` with the parameter's strides: the fused kernels walk memory, not
-// indices. Autograd already makes it so; anything else is copied.
+// The gradient of `parameter` with the parameter's strides, because the fused kernels walk memory,
+// not indices. Autograd already makes it so; anything else is copied. The gradient must be defined.
+// The thread of the optimizer.
 torch::Tensor aligned_gradient(const torch::Tensor& parameter);
 
 }  // namespace stoker

@@ -10,14 +10,15 @@
 namespace stoker {
 
 // What an optimizer remembers of every parameter under one name ("exp_avg"), in the order of the
-// parameters. The tensors are the optimizer's own: writing to them restores it.
+// parameters. The tensors share the optimizer's memory: writing to them restores it.
 struct OptimizerState {
   std::string name;
   std::vector<torch::Tensor> tensors;
 };
 
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
-// model; their .grad() may be undefined (such a parameter is left alone, as torch::optim does).
+// model and must keep their device and memory format. Their .grad() may be undefined: such a
+// parameter is left alone, as torch::optim does.
 class Optimizer {
  public:
   static constexpr const char* kKind = "optimizer";
@@ -25,11 +26,13 @@ class Optimizer {
     std::vector<torch::Tensor> parameters;
   };
   virtual ~Optimizer() = default;
-  // One update with learning rate `lr` (the schedule's value for this step).
+  // One update with learning rate `lr` (base_lr() times the schedule's factor). Queued on the
+  // device; nothing is waited for.
   virtual void step(double lr) = 0;
   // The learning rate of the configuration, which the schedule scales.
   virtual double base_lr() const = 0;
-  // All that the next step depends on beside parameters, gradients and rate.
+  // All that the next step depends on beside parameters, gradients and rate. It goes into
+  // checkpoints as `optimizer.<parameter>.<name>`.
   virtual std::vector<OptimizerState> state() const = 0;
 };
 
@@ -41,7 +44,8 @@ struct ScheduleInfo {
   bool follows_length = true;  // a factor depends on how long the run is to be
 };
 
-// The learning rate over the run as a factor of base_lr. Immutable; any thread.
+// The learning rate over the run as a factor of base_lr. A pure function of the step, so that a
+// resumed run needs nothing else. Immutable; any thread.
 class Schedule {
  public:
   static constexpr const char* kKind = "schedule";
@@ -51,7 +55,8 @@ class Schedule {
     int64_t steps_per_epoch;
   };
   virtual ~Schedule() = default;
-  virtual double factor(int64_t step) const = 0;  // step counts from 0
+  // `step` counts from 0, over all epochs.
+  virtual double factor(int64_t step) const = 0;
 };
 
 template <>

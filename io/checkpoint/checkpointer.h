@@ -20,7 +20,7 @@ namespace stoker {
 
 class CheckpointMeter;
 
-// Where a run stands when it offers a checkpoint.
+// Where a run stands when it offers a checkpoint. A value.
 struct CheckpointOffer {
   int64_t step = 0;          // finished ones
   bool epoch_ended = false;  // and was evaluated where that was due
@@ -28,7 +28,7 @@ struct CheckpointOffer {
   bool last = false;         // nothing follows: save in any case
 };
 
-// What has become of a run's checkpoints.
+// What has become of a run's checkpoints so far. A value. Times in seconds.
 struct CheckpointStatus : CheckpointReport {
   std::vector<double> save_s;   // from offer to commit on the first tier
   std::vector<double> drain_s;  // from the begin of the copy to the commit on the last tier
@@ -46,8 +46,10 @@ struct CheckpointerInfo {
   int64_t threads = 1;                    // that copy, write and read
 };
 
-// Saves and restores the state of a run. The trainer's thread, for all methods. Failures of tiers
-// never leave save(): training goes on, and notify, status() and at the end the exit code say so.
+// Saves and restores the state of a run. The trainer's thread, for all methods.
+//
+// Failures of tiers never leave save(): training goes on, and notify, status() and in the end the
+// exit code (ExitCode::storage) say so.
 class Checkpointer {
  public:
   static constexpr const char* kKind = "checkpoint";
@@ -69,15 +71,16 @@ class Checkpointer {
   // intact set of all tiers; damaged ones are set aside and named. Once, before the first save().
   // Error: a path that is no set, nothing intact left, sets of another run in the way.
   virtual std::optional<LoadedState> load() = 0;
-  // Passes the news of the threads on to the log: call it every step. Saves what `state` returns
-  // where a checkpoint is due. True: it has begun, and the tensors must
-  // not change before finish_copy().
+  // Call it every step: it also passes the threads' news on to the log. Saves what `state` returns
+  // where a checkpoint is due. True: a copy has begun, and the tensors must not change before
+  // finish_copy().
   virtual bool save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) = 0;
   // Blocks until no copy reads the tensors any more (on a GPU: makes the device wait instead).
   virtual void finish_copy() = 0;
-  // Waits until everything is durable on its last tier, but no longer than a requested stop allows,
-  // nor where nothing moves for hang_seconds. False: something is left.
+  // Waits until everything is durable on its last tier, but not beyond a requested stop's grace,
+  // nor where nothing moves for hang_seconds. False: something is left. Once, at the end.
   virtual bool flush() = 0;
+  // What happened until now. Cheap: no tier is asked.
   virtual CheckpointStatus status() = 0;
 };
 

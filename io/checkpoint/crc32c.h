@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// Of two neighbours, from the CRC of each and the length of the second.
+// The CRC-32C of two neighbours, from the CRC of each and the length of the second.
 uint32_t crc32c_combine(uint32_t first, uint32_t second, uint64_t second_bytes);
 
 // Copies `bytes` to `to` and returns their CRC: each block is summed while it passes through the

@@ -15,18 +15,20 @@
 
 namespace stoker {
 
-// Copies committed sets from the fast tier to the slow one, oldest first (but one that failed goes
-// to the end of the queue), on a thread of its own that yields to everybody else (idle I/O class,
-// lowest CPU priority). What it has not copied when
-// the process ends is on the fast tier still, and the next process goes on with it. Any thread;
-// hooks are called on its own.
+// Copies committed sets from the fast tier to the slow one and verifies them, oldest first; one
+// that failed goes to the end of the queue. On a thread of its own that yields to everybody else
+// (idle I/O class, lowest CPU priority). Any thread may call; hooks are called on the drain's own.
+//
+// What it has not copied when the process ends is still on the fast tier, and the next process goes
+// on with it. The stores must outlive it.
 class Drain {
  public:
   struct Hooks {
-    // Committed and verified; begin: of the attempt.
+    // A set is committed and verified on the slow tier. begin: of this attempt.
     std::function<void(int64_t step, TimePoint begin)> done;
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
+    // The slow tier was absent at the start and is there now.
     std::function<void()> appeared;  // the slow tier, which was absent at the start
     ProgressWatch::Deadline deadline;
     CheckpointMeter* meter = nullptr;  // may be null
@@ -34,11 +36,14 @@ class Drain {
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks);
   ~Drain();
 
+  // Queues a set that is committed on the fast tier.
   void add(int64_t step);
+  // Sets that are queued or being copied.
   int64_t left();
   // Waits until nothing is left, without pauses between attempts; gives up after three that failed
   // in a row. False: something is left.
   bool flush();
+  // Its thread is stuck in a system call of a tier.
   bool hung();
 
  private:

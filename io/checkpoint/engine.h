@@ -19,7 +19,8 @@ namespace stoker {
 
 // What every checkpointer that writes is made of: when a checkpoint is due, the saver, the drain
 // where there are two tiers, retention, restoring, and the news of all of them. direct and
-// burst_buffer only say which tiers. Contract: Checkpointer's.
+// burst_buffer only say which tiers. Contract and thread rule: Checkpointer's; the threads of Saver
+// and Drain report under `mutex_`.
 class Engine : public Checkpointer {
  public:
   // Writes to the fast tier and drains to the slow one, or to the slow one at once. Restores from

@@ -11,6 +11,7 @@
 
 namespace stoker {
 
+// A tensor without its bytes. A value.
 struct TensorInfo {
   std::string name;
   std::string dtype;  // as safetensors spells it: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL
@@ -19,17 +20,17 @@ struct TensorInfo {
   bool operator==(const TensorInfo&) const = default;
 };
 
-// 0 for an unknown dtype.
+// Bytes of one element; 0 for an unknown dtype.
 uint64_t dtype_bytes(const std::string& dtype);
 
 inline constexpr size_t kMaxDimensions = 64;
 
-// Of a tensor of that dtype and shape; empty where dtype or shape cannot be (a number of bytes that
-// no int64_t holds included).
+// Bytes of a tensor of that dtype and shape. Empty where dtype or shape are impossible, or no
+// int64_t holds the number of bytes.
 std::optional<uint64_t> tensor_bytes(const std::string& dtype, const std::vector<int64_t>& shape);
 
 // A part of a tensor in a file: bytes [begin, begin + bytes) of the tensor from `offset` of the
-// file. Where a set has one data file, every tensor has one piece.
+// file on. Where a set has one data file, every tensor has one piece. A value.
 struct TensorPiece {
   size_t tensor = 0;  // index into SetLayout::tensors
   uint64_t begin = 0;
@@ -37,7 +38,7 @@ struct TensorPiece {
   uint64_t offset = 0;
 };
 
-// A file: its header, then its pieces, back to back.
+// A file: its header, then its pieces, back to back. A value.
 struct DataFile {
   std::string name;
   std::string header;
@@ -52,6 +53,8 @@ struct DataFile {
 enum class FileLayout { safetensors, tf_saver };
 EnumNames<FileLayout> enum_names(FileLayout);
 
+// Which bytes of which tensor lie where in which file. A value; a function of its inputs, so that
+// every save of a run has the same.
 struct SetLayout {
   FileLayout format = FileLayout::safetensors;
   std::vector<TensorInfo> tensors;  // sorted so that each is aligned to its element size

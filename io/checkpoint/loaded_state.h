@@ -11,17 +11,20 @@
 
 namespace stoker {
 
-// A set in memory, every byte of it verified. A value; immutable.
+// A set in memory, every byte of it verified. A value that shares its memory; immutable; any
+// thread. Holds as many bytes as the set has.
 class LoadedState {
  public:
-  // Reads the set in `directory` of a tree with `threads` threads. DamagedSet; IoError.
+  // Reads the set in `directory` of a tree with `threads` threads. DamagedSet where a byte is not
+  // what was written; IoError where it cannot be read.
   LoadedState(const FileTree& tree, const std::string& directory, int64_t threads);
 
   int64_t step() const { return manifest_.step; }
   const std::string& path() const { return path_; }
+  // What the trainer had put beside the tensors.
   const nlohmann::json& training() const { return manifest_.training; }
   const std::vector<TensorInfo>& tensors() const { return manifest_.layout.tensors; }
-  // Writes a tensor's bytes to `to`.
+  // Writes all bytes of a tensor (index into tensors()) to `to`.
   void copy(size_t tensor, uint8_t* to) const;
 
  private:

@@ -13,6 +13,7 @@ inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr uint64_t kChunkBytes = 8ull << 20;
 inline constexpr uint64_t kMaxManifestBytes = 64ull << 20;
 
+// A file of a set as it has to be. A value.
 struct FileSums {
   std::string name;
   uint64_t bytes = 0;
@@ -33,13 +34,12 @@ struct Manifest {  // NOLINT(bugprone-exception-escape)
   nlohmann::json training;            // everything that is no tensor; belongs to the trainer
 };
 
-// JSON that ends with its own SHA-256 as the last member, so that no bit of it can change unseen;
-// an outsider can check it (README).
+// JSON whose last member is the SHA-256 of all before it, so that no bit can change unseen.
+// README.md shows how an outsider checks it.
 std::string manifest_text(const Manifest& manifest);
 
-// Error(ExitCode::storage) that says what is wrong: a damaged text, a format or version that is not
-// ours, a size, count or offset that does not fit. Nothing is allocated from a number that was not
-// checked.
+// Error(ExitCode::storage) that says what is wrong: a damaged text, an unknown format or version, a
+// size, count or offset that does not fit. No memory is allocated by a number that was not checked.
 Manifest parse_manifest(const std::string& text);
 
 }  // namespace stoker

@@ -29,8 +29,8 @@ EnumNames<Verify> enum_names(Verify);
 enum class WriteMode { automatic, uring, buffered };
 EnumNames<WriteMode> enum_names(WriteMode);
 
-// One struct for all checkpointers, so that a sweep changes nothing but checkpoint.type. Without
-// any every_* a checkpoint is taken at the end of the run and when a signal asks to stop.
+// The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
+// Without any every_* a checkpoint is taken at the end of the run and when a signal asks to stop.
 struct CheckpointOptions {
   std::optional<TierName> fast;
   std::optional<TierName> slow;
@@ -93,6 +93,7 @@ struct CheckpointOptions {
   void check(const Section& section) const;
   CheckpointerInfo info() const;  // without `written`
 
+  // `threads`, or what 0 stands for on this machine.
   int64_t resolve_threads() const;
 };
 

@@ -11,8 +11,9 @@
 
 namespace stoker {
 
-// Waiting for another thread that works on a tier, without waiting for ever: it ends as well when
-// that thread has made no step for `hang`, or when `deadline` says that time is up. Any thread.
+// Waiting for another thread that works on a tier, but not for ever: the wait also ends when that
+// thread has made no step for `hang`, or when `deadline` says that time is up. Any thread. Owns the
+// mutex that guards what both threads share.
 class ProgressWatch {
  public:
   using Deadline = std::function<std::optional<TimePoint>()>;
@@ -23,7 +24,7 @@ class ProgressWatch {
 
   std::mutex& mutex() { return mutex_; }
 
-  // The working thread: something was done.
+  // By the working thread: something was done.
   void step() {
     {
       const std::lock_guard lock(mutex_);
@@ -31,9 +32,10 @@ class ProgressWatch {
     }
     changed_.notify_all();
   }
-  // Anybody: the shared state has changed. No progress: a thread that hangs still does.
+  // By anybody: the shared state has changed. This is no progress: a thread that hangs goes on
+  // hanging.
   void notify() { changed_.notify_all(); }
-  // From here on the thread works (or not), and may hang. With the mutex held.
+  // From now on the thread works and may hang (or it rests). With the mutex held.
   void set_busy(bool busy) {
     busy_ = busy;
     last_ = Clock::now();
@@ -52,7 +54,7 @@ class ProgressWatch {
   void wait_until(std::unique_lock<std::mutex>& lock, TimePoint limit, const Done& done) {
     changed_.wait_until(lock, limit, done);
   }
-  // Until `done`; false: it hung, or time is up.
+  // By everybody else: until `done`. False: the thread hangs, or time is up.
   template <class Done>
   bool wait_while_moving(std::unique_lock<std::mutex>& lock, const Done& done) {
     constexpr auto kPoll = std::chrono::milliseconds(20);  // a signal wakes nobody

@@ -10,8 +10,8 @@
 
 namespace stoker {
 
-// A set of which not every byte is what was written. what() names file, tensor (or header) and
-// offsets of the first damage; Error(ExitCode::storage).
+// A set in which not every byte is what was written. what() names file, tensor (or header) and
+// offsets of the first damage. Exit code `storage`.
 class DamagedSet final : public Error {
  public:
   explicit DamagedSet(const std::string& what) : Error(ExitCode::storage, what) {}
@@ -24,8 +24,8 @@ using ChunkSink = std::function<void(size_t file, uint64_t offset, Bytes bytes)>
 // The manifest of the set in `directory`. DamagedSet, or IoError where it cannot be read.
 Manifest read_manifest(const FileTree& tree, const std::string& directory);
 
-// Every file of the manifest is there with its size, and no other beside them: else DamagedSet.
-// Reads none of them: what comes before memory is allocated by their sizes.
+// DamagedSet unless every file of the manifest is there with its size, and no other beside them.
+// Reads none of them, so it can come before memory is allocated by their sizes.
 void check_files(const FileTree& tree, const std::string& directory, const Manifest& manifest);
 
 // check_files(), then reads all files of a set with `threads` threads, past the page cache where

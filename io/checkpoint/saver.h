@@ -17,6 +17,7 @@
 
 namespace stoker {
 
+// How one save ended. A value.
 struct SaveResult {
   int64_t step = 0;
   std::optional<double> score;
@@ -27,30 +28,34 @@ struct SaveResult {
 };
 
 // From a state in the trainer's memory to a committed set on the first tier: slots of staging
-// memory, one thread that copies into them and one that writes them. The trainer's thread calls;
-// `done` and `make_room` are called on the writing thread.
+// memory, a thread that copies into them and one that writes them. The trainer's thread calls;
+// `done` and `make_room` are called on the writing thread. The store must outlive it.
 class Saver {
  public:
   struct Hooks {
-    // The tier is full: true where something was removed, and another attempt may succeed.
+    // The tier is full. True: something was removed, and another attempt may succeed.
     std::function<bool()> make_room;
     std::function<void(const SaveResult&)> done;
     ProgressWatch::Deadline deadline;  // of the process, once it is known
     CheckpointMeter* meter = nullptr;  // may be null
   };
+  // What begin() did: took a slot; left this checkpoint out; took the slot of one that waited to be
+  // written; gave up, as a thread hangs.
   enum class Begun { yes, skipped, replaced_another, hung };
 
   Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
         const std::function<HostMemory(size_t)>& allocate, Hooks hooks);
-  // Gives up what is not committed yet.
+  // Gives up what is not committed yet and joins the threads.
   ~Saver();
 
   // Takes a slot as `backlog` says, and begins to copy `state()` into it.
   Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
-  // Until no copy reads a state any more; on a device, makes its later work wait for that instead.
+  // Waits until no copy reads a state any more. Where the state is on a device: makes the device's
+  // later work wait instead, and returns.
   void finish_copy();
-  // Until everything begun is committed or has failed. False: it hangs, or time is up.
+  // Waits until everything begun is committed or has failed. False: it hangs, or time is up.
   bool finish_write();
+  // One of its threads is stuck in a system call of a tier.
   bool hung();
 
  private:

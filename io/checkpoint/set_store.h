@@ -11,11 +11,11 @@
 
 namespace stoker {
 
-// The checkpoints of one run on one tier: a directory with a set per step. Any thread, where no two
-// work on the same step. Everything throws IoError.
+// The checkpoints of one run on one tier: a directory with a set per step. Any thread, as long as
+// no two work on the same step. Everything throws IoError.
 class SetStore {
  public:
-  // Touches nothing. `tree` must outlive it.
+  // Touches nothing yet. `tree` must outlive it.
   SetStore(std::string tier, const FileTree& tree, std::string directory,
            Durability durability = Durability::fsync);
 
@@ -34,17 +34,17 @@ class SetStore {
   bool has(int64_t step) const { return tree_.exists(path(step)); }
   Manifest manifest(int64_t step) const { return read_manifest(tree_, path(step)); }
 
-  // Reads the set of manifest.step and hands its chunks to `sink`: DamagedSet where it is not what
-  // `manifest` says, that manifest included.
+  // Reads the set of manifest.step and hands its chunks to `sink`. DamagedSet where anything in it,
+  // its manifest included, is not what `manifest` says.
   void verify(const Manifest& manifest, int64_t threads, const ChunkSink& sink) const;
 
-  // In one step for every reader; then its space is freed.
+  // Disappears in one step for every reader; then its space is freed.
   void remove(int64_t step);
-  // Renames a set so that it is no candidate any more, and nothing is lost: "damaged-step-...",
-  // "superseded-step-...". Returns the new path.
+  // Renames a set so that restoring no longer considers it, and nothing is lost:
+  // "damaged-step-...", "superseded-step-...". Returns the new path.
   std::string set_aside(int64_t step, const std::string& why);
-  // Brings the file up to date that names the newest set, for people and scripts (and that of
-  // TensorFlow's Saver, which names all); restoring does not trust it.
+  // Rewrites the file `latest`, which names the newest set for people and scripts (and that of
+  // TensorFlow's Saver, which names all). Restoring does not trust it.
   void point_latest();
 
  private:

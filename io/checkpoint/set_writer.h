@@ -16,9 +16,9 @@ EnumNames<Durability> enum_names(Durability);
 
 // "step-0000000020"
 std::string set_name(int64_t step);
-// -1: not the name of a committed set.
+// The step of a set's name; -1: not the name of a committed set.
 int64_t step_of(const std::string& name);
-// Left behind by a process that was killed: a set before its commit or after its removal.
+// The name of something that a killed process left: a set before its commit or after its removal.
 bool is_garbage(const std::string& name);
 
 // A set on its way into `directory` of a tier:
@@ -37,11 +37,13 @@ class SetWriter {
   SetWriter(const SetWriter&) = delete;
   SetWriter& operator=(const SetWriter&) = delete;
 
-  // Returns the file's number for write().
+  // Makes a file of `bytes` bytes; returns its number for write().
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access);
-  // Any thread. offset is a multiple of kDirectAlignment, as is the length, but for the file's end;
-  // the address is aligned as well where access is direct. `queue`: that of the thread.
+  // Any thread; ranges must not overlap. offset is a multiple of kDirectAlignment, as is the
+  // length, but for the file's end; where access is direct, the address is aligned as well.
+  // `queue`: that of the calling thread, or none.
   void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue = nullptr);
+  // Step 3. Once; afterwards only the destructor.
   void commit(const Manifest& manifest);
 
  private:

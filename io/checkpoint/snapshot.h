@@ -12,7 +12,7 @@
 
 namespace stoker {
 
-// Where a part of a tensor is to be copied to.
+// A part of a tensor and where to copy it. A value.
 struct CopyTarget {
   size_t tensor = 0;  // index into TrainingState::tensors
   uint64_t begin = 0;
@@ -27,14 +27,15 @@ class DeviceCopies {
   virtual ~DeviceCopies() = default;
   // Starts the copies behind all work queued so far, and returns at once.
   virtual void start(std::span<const CopyTarget> targets) = 0;
-  // Work that the device is given from now on begins after the copies. Does not block the host.
+  // Makes all work that the device is given from now on begin after the copies. Does not block the
+  // host.
   virtual void fence() = 0;
   // Blocks until the copies have ended. Any thread.
   virtual void wait() = 0;
 };
 
 // The state of a training run at a step, as it is handed to a Checkpointer. Tensors are in the
-// order of Checkpointer::Inputs::tensors.
+// order of Checkpointer::Inputs::tensors. A value that shares what it points to.
 struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   int64_t step = 0;
   std::optional<double> score;           // of an evaluation of this state; higher is better
@@ -44,24 +45,26 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   std::shared_ptr<void> keep;            // owns what `tensors` points to
 };
 
-// One slot of staging memory: the images of a set's data files, and their checksums. The memory is
-// allocated and faulted in by the constructor and used again and again. One thread at a time.
+// One slot of staging memory: the images of a set's data files, and their checksums. The
+// constructor allocates the memory and faults it in; it is used again and again. One thread at a
+// time. `layout` must outlive it.
 class Snapshot {
  public:
-  // `allocate`: memory that the device copies to at full speed; aligned to at least 64 bytes.
+  // `allocate`: gives memory that the device copies to at full speed, aligned to at least 64 bytes.
   Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate);
 
   // Starts the copies of tensors that are on a device. The trainer's thread.
   void start(const TrainingState& state);
   // Copies the rest with `threads` threads, waits for the device, and sums everything. When it
-  // returns, `state`'s memory is not needed any more.
+  // returns, the memory of `state` is no longer needed.
   void finish(const TrainingState& state, int64_t threads);
 
   const SetLayout& layout() const { return layout_; }
   // The image of a data file; aligned to kDirectAlignment.
   Bytes image(size_t file) const { return {images_[file], layout_.files[file].bytes}; }
-  // After finish(): the manifest's layout and checksums.
+  // Puts layout and checksums into a manifest. After finish().
   void describe(Manifest& manifest) const;
+  // Of all files of the set.
   uint64_t bytes() const;
 
  private:

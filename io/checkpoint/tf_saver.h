@@ -11,17 +11,18 @@
 
 namespace stoker {
 
+// A small file of a set. A value.
 struct TextFile {
   std::string name;
   std::string text;
 };
 
-// For layout tf_saver: model.ckpt.index (a line per tensor: name, dtype, shape, shard, offset,
-// size, CRC-32C) and model.ckpt.meta (what describes the model: here the trainer's part of the
-// manifest, JSON). For other layouts none. The manifest has its tensors' checksums.
+// Layout tf_saver: model.ckpt.index (a line per tensor: name, dtype, shape, shard, offset, size,
+// CRC-32C) and model.ckpt.meta (what describes the model: here the trainer's part of the manifest,
+// as JSON). Other layouts: none. The manifest must have its tensors' checksums.
 std::vector<TextFile> tf_saver_texts(const Manifest& manifest);
 
-// A file of the manifest, summed by chunks.
+// The entry of a small file in the manifest.
 FileSums sums_of(const std::string& name, Bytes bytes);
 
 }  // namespace stoker

@@ -8,10 +8,13 @@
 
 namespace stoker {
 
-// What the writing thread asks and tells while it writes.
+// What the writing thread asks and reports while it writes. Both are called by several threads at
+// once.
 struct WriteControl {
-  std::function<bool()> stop;      // true: give up
-  std::function<void()> progress;  // a piece is written
+  // True: give up.
+  std::function<bool()> stop;
+  // A piece is written.
+  std::function<void()> progress;
 };
 
 // Writes a finished snapshot as the set of manifest.step: data files by byte ranges of kChunkBytes,

@@ -11,33 +11,49 @@ namespace stoker {
 
 struct DeviceBatch;
 
-// A sample that could not be used, and the one that stands in its place.
+// A sample that could not be used, and the one that replaced it. A value. One row of skipped.csv.
 struct SkippedSample {
   int64_t epoch = 0;
+  // Index of the batch within the epoch.
   int64_t batch = 0;
+  // Object key of the bad sample, as its data set names it.
   std::string key;
   BadReason reason = BadReason::corrupt;
+  // what() of the BadSample: names the file and what was expected.
   std::string message;
+  // Key of the sample whose pixels and label stand in the batch; a function of (seed, epoch,
+  // index), so every loader picks the same one.
   std::string replaced_by;
 };
 
-// What producing the batch cost its workers, summed over its samples.
+// What producing the batch cost its workers, summed over its samples and over all threads that
+// worked on it: with several workers the sum may exceed the wall time. A value.
 struct LoadCost {
+  // Nanoseconds in Dataset::read.
   int64_t read_ns = 0;
+  // Nanoseconds in DecoderSession::decode, resizing and augmentation included.
   int64_t decode_ns = 0;
+  // Encoded bytes, bad samples included.
   int64_t bytes_read = 0;
 };
 
-// One batch in host memory: `size` samples as SampleSpec says and their labels. A value with
-// shared ownership: the slot goes back to its loader when the last copy is destroyed (any thread),
-// so hold a batch no longer than the device reads it.
+// One batch in host memory: `size` samples as SampleSpec says, and their labels.
+//
+// A value with shared ownership: copying it copies pointers. The slot goes back to its loader when
+// the last copy is destroyed, so hold a batch no longer than the device reads it.
+//
+// Any thread may copy and destroy batches. The pixels are written before the loader hands the batch
+// out and never changed afterwards; treat them as read-only.
 struct Batch {
   int64_t epoch = 0;
+  // Within the epoch, from 0.
   int64_t index = 0;  // within the epoch
+  // Samples. Less than loader.batch_size only in the last batch of an epoch without drop_last.
   int64_t size = 0;
   std::shared_ptr<uint8_t> pixels;  // size * SampleSpec::bytes(), pinned where the device is a GPU
   std::shared_ptr<std::vector<int64_t>> labels;
   std::string digest;  // XXH3-128 of pixels and labels in hex, where loader.digest asks for it
+  // Bad samples of this batch, in the order of their places. Empty in nearly all batches.
   std::vector<SkippedSample> skipped;
   LoadCost cost;
   std::shared_ptr<DeviceBatch>

@@ -10,12 +10,15 @@
 
 namespace stoker {
 
-// A queue between producers and consumers that holds at most `capacity` items. Any thread.
-// close() ends it from either side; with an error, the consumer gets the items that are in it and
-// then the error.
+// A first-in first-out queue between producers and consumers that holds at most `capacity` items.
+//
+// Any thread. close() ends it from either side and wakes everybody: producers then get false,
+// consumers get the items that are still in it and then the end, or the error that close() was
+// given. A queue cannot be opened again. It must outlive all threads that use it.
 template <class T>
 class BoundedQueue {
  public:
+  // Capacity in items, at least 1: a queue of 0 would block every push.
   explicit BoundedQueue(size_t capacity) : capacity_(capacity) {}
 
   // Blocks while the queue is full. False: it was closed, and the item was dropped.
@@ -50,6 +53,8 @@ class BoundedQueue {
     return item;
   }
 
+  // Ends the queue. `error` is rethrown by every pop() once the items are drained. Only the first
+  // call counts. Never blocks.
   void close(std::exception_ptr error = nullptr) {
     std::lock_guard lock(mutex_);
     if (closed_) return;

@@ -35,7 +35,7 @@
 
 namespace stoker {
 
-// Inclusive bounds of a number.
+// Inclusive bounds of a number; by default there are none. A value. NaN is inside no bounds.
 struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -52,13 +52,15 @@ struct Help {
 // decode"). A resume may change it and says nothing of it.
 inline Help same_results(const char* text) { return {text, true}; }
 
-// Facts that a value may need while it is read.
+// Facts from elsewhere in the configuration that a value may need while it is read. A value.
 struct ConfigContext {
   std::vector<std::string> tiers;  // names under storage:
 };
 
-// A value in a configuration with its place. Refers to the Node and the context: use it while both
-// live.
+// A value in a configuration together with its place in the file, for messages.
+//
+// Any thread (immutable). Borrows the Node and the context: use it only while both live. The
+// context may be null; names of tiers are then not checked.
 class Section {
  public:
   Section(const Node& node, std::string path, std::string key, const ConfigContext* context)
@@ -68,12 +70,16 @@ class Section {
   const ConfigContext* context() const { return context_; }
   // "loader.inner": where this value's children live.
   std::string path() const;
+  // The value of `key` inside this one, with the same context.
   Section child(const std::string& key, const Node& node) const;
 
-  // "<here>: <path of the parent>: <what>"
+  // Each throws Error(ExitCode::config). "<file:line:column>: <path of the parent>: '<key>'
+  // <what>", at this value.
   [[noreturn]] void fail(const std::string& what) const;
-  // The same at the value of `key` in this mapping, or at the mapping where it is absent.
+  // The same at the value of `key` in this mapping, or at the mapping itself where the key is
+  // absent.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  // "<at>: <path of this value>: <what>", at any position.
   [[noreturn]] void fail_at(const Position& at, const std::string& what) const;
 
  private:
@@ -83,13 +89,15 @@ class Section {
   const ConfigContext* context_;
 };
 
-// The name in `known` that the user may have meant, else what is known:
-// " (did you mean 'x'?)" or " (known: a, b)".
+// The end of a message about an unknown name: " (did you mean 'x'?)" where one of `known` is close
+// (edit distance of at most a third of the length, at least 1), else " (known: a, b)". Empty where
+// nothing is known.
 std::string suggestion(const std::string& given, const std::vector<std::string>& known);
 
 // Specialised for types that are written as one YAML scalar:
-//   static bool parse(const std::string&, T&);   static std::string format(const T&);
-//   static constexpr const char* expected = "a size such as 64KiB";
+//   static bool parse(const std::string&, T&);          // false: the text is none
+//   static std::string format(const T&);                // parse(format(x)) gives x
+//   static constexpr const char* expected = "a size such as 64KiB";   // "must be <expected>"
 template <class T>
 struct Scalar {
   static constexpr bool none = true;
@@ -98,7 +106,7 @@ struct Scalar {
 template <class E>
 using EnumNames = std::vector<std::pair<const char*, E>>;
 
-// A number of bytes: 4096, 64KiB, 2MiB, 1GiB, 5k, 3m, 1g (k = 1000).
+// A number of bytes: 4096, 64KiB, 2MiB, 1GiB, 5k, 3m, 1g (k = 1000). A value.
 struct ByteSize {
   uint64_t bytes = 0;
 };
@@ -121,7 +129,8 @@ struct Scalar<Path> {
   static constexpr const char* expected = "a path (is the ${VARIABLE} in it set?)";
 };
 
-// The name of a tier under storage:; checked while it is read.
+// The name of a tier under storage:; checked against ConfigContext::tiers while it is read. A
+// value.
 struct TierName {
   std::string name;
 };
@@ -148,6 +157,7 @@ Node dump(const TierName& value);
 const std::string& scalar_text(const Section& at, const std::string& expected);
 std::string enum_expected(const std::vector<std::string>& names);
 
+// Has T a member template visit()?
 template <class T, class = void>
 struct HasVisit : std::false_type {};
 struct AnyVisitor {
@@ -160,6 +170,7 @@ template <class T>
 struct HasVisit<T, std::void_t<decltype(std::declval<T&>().visit(std::declval<AnyVisitor&>()))>>
     : std::true_type {};
 
+// Has T a member check(const Section&)?
 template <class T, class = void>
 struct HasCheck : std::false_type {};
 template <class T>
@@ -167,6 +178,7 @@ struct HasCheck<
     T, std::void_t<decltype(std::declval<const T&>().check(std::declval<const Section&>()))>>
     : std::true_type {};
 
+// Is Scalar<T> specialised?
 template <class T, class = void>
 struct HasScalar : std::true_type {};
 template <class T>
@@ -177,18 +189,23 @@ struct HasScalar<T, std::void_t<decltype(Scalar<T>::none)>> : std::false_type {}
 template <class T>
 struct Field;  // defined in fields.h: read, dump and describe of one field type
 
-// YAML -> struct. One thread at a time.
+// YAML -> struct. One thread at a time; refers to the section, so use it while that lives.
+// Everything throws Error(ExitCode::config) at the position of the value.
 class FieldReader {
  public:
+  // The section must be a mapping, or nothing at all (then every default stays).
   explicit FieldReader(const Section& section);
 
+  // Reads `key` into value. An error where it is absent.
   template <class T>
   void required(const char* key, T& value, const Help& help, Limits limits = {});
+  // The same; value keeps its default where the key is absent.
   template <class T>
   void operator()(const char* key, T& value, const Help& help, Limits limits = {});
   // Names a key that somebody else reads ("type").
   void accept(const char* key) { seen_.push_back(key); }
-  // Every key of the mapping must have been asked for.
+  // Call it last: an error at the first key of the mapping that nobody asked for, with a
+  // suggestion.
   void finish() const;
 
  private:
@@ -197,7 +214,8 @@ class FieldReader {
   std::vector<std::string> seen_;
 };
 
-// Struct -> YAML with every default written out.
+// Struct -> YAML with every default written out; absent optionals are left out. One thread at a
+// time.
 class FieldDumper {
  public:
   template <class T>
@@ -208,6 +226,7 @@ class FieldDumper {
   void operator()(const char* key, T& value, const Help&, Limits = {}) {
     put(key, value);
   }
+  // The mapping, in the order of the fields. Once.
   Node take() { return std::move(node_); }
 
  private:
@@ -216,16 +235,18 @@ class FieldDumper {
   Node node_ = Node::map();
 };
 
-// One line of `stoker describe`.
+// One option as `stoker describe` prints it. A value.
 struct FieldHelp {
   std::string key;
+  // What may stand there, in words: "integer from 1 to 1024", "a|b|c".
   std::string type;
   std::string fallback;  // YAML of the default; empty where required
   bool required = false;
   std::string help;
 };
 
-// Struct -> documentation; nested structs appear as "augment.flip".
+// Struct -> documentation, from the defaults of the struct it is given; fields of nested structs
+// appear as "augment.flip". One thread at a time.
 class FieldDescriber {
  public:
   explicit FieldDescriber(std::string prefix = "") : prefix_(std::move(prefix)) {}
@@ -237,6 +258,7 @@ class FieldDescriber {
   void operator()(const char* key, T& value, const Help& help, Limits limits = {}) {
     put(key, value, help, limits, false);
   }
+  // The options, in the order of the fields. Once.
   std::vector<FieldHelp> take() { return std::move(rows_); }
 
  private:
@@ -266,10 +288,12 @@ class SameResultKeys {
 template <class T>
 std::vector<std::string> same_result_keys(const T& value, const std::string& prefix = "");
 
-// Reads a whole struct from a mapping, then its check(). keys: those that somebody else reads.
+// Reads a whole struct from a mapping, refuses unknown keys, then calls its check(). keys: those
+// that somebody else reads ("type").
 template <class T>
 void read_struct(const Section& at, T& out, const std::vector<const char*>& keys = {});
 
+// The struct as YAML; read_struct() of it gives the same values.
 template <class T>
 Node dump_struct(const T& value);
 

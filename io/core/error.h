@@ -5,7 +5,8 @@
 
 namespace stoker {
 
-// The process exit codes. They are an API: scripts, Slurm and Kubernetes act on them.
+// The process exit codes. They are an API: scripts, Slurm and Kubernetes act on them, so a number
+// never changes its meaning. docker/kubernetes and README.md list them for users.
 enum class ExitCode : int {
   ok = 0,
   config = 2,       // usage or configuration: the user's file or command line
@@ -19,8 +20,9 @@ enum class ExitCode : int {
   sigint = 130,     // stopped by SIGINT
 };
 
-// Something the user can mend: what() names the thing, what was expected and the next action, and
-// is printed as it is. Any other exception that reaches main is a bug of ours (ExitCode::bug).
+// Something the user can mend. what() names the thing, what was expected and the next action, and
+// is printed as it is; code() becomes the exit code of the process. Any other exception that
+// reaches main is a bug of ours (ExitCode::bug). A value; any thread.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& what) : std::runtime_error(what), code_(code) {}
@@ -30,8 +32,11 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-// A failed operation on a file or an object. errno_value() is 0 where no system call failed (a
-// short read). what(): "read train/a.jpg: No such file or directory".
+// A failed operation on a file or an object. what(): "read train/a.jpg: No such file or directory".
+// errno_value() is 0 where no system call failed (a short read).
+//
+// Its exit code is `environment` for what the user's system lacks or forbids (no such file,
+// permission, space, quota, read-only), else `storage`.
 class IoError final : public Error {
  public:
   IoError(const std::string& what, int errno_value);
@@ -41,12 +46,13 @@ class IoError final : public Error {
   int errno_;
 };
 
-// Throws IoError for `operation` on `path`, worded from errno_value. The only place where errno
-// becomes text.
+// Throws IoError: "<operation> <path>: <text of errno_value>". The only place where errno becomes
+// text. Save errno first: building the arguments may change it.
 [[noreturn]] void throw_errno(const std::string& operation, const std::string& path,
                               int errno_value);
 
-// Why one sample could not be used. Counted by reason, so the set is closed.
+// Why one sample could not be used. Failures are counted by reason in the metrics, so the set is
+// closed.
 enum class BadReason {
   missing,
   io,
@@ -58,9 +64,12 @@ enum class BadReason {
   unsupported
 };
 
+// The enumerator's name, as in skipped.csv and the label of the metric.
 const char* to_string(BadReason reason);
 
-// One sample is unusable; the others are not concerned. Loaders apply dataset.on_error to it.
+// One sample is unusable; the others are not concerned. Thrown by data sets and decoders, on a
+// worker's thread. Loaders catch it and apply dataset.on_error. No Error: whether it ends the run
+// is the budget's decision.
 class BadSample final : public std::runtime_error {
  public:
   BadSample(BadReason reason, const std::string& what)

@@ -10,8 +10,11 @@
 namespace stoker {
 namespace config_detail {
 
+// " from 1 to 8", " of at least 1", " of at most 8", or nothing.
 std::string limits_text(Limits limits);
 
+// bool, integers, numbers, text and names of tiers. Numbers are refused in quotes, with a leading
+// zero, or outside their limits.
 template <class T>
 struct Builtin {
   static void read(const Section& at, T& out, Limits limits) {
@@ -27,6 +30,7 @@ struct Builtin {
   }
 };
 
+// An enum whose names and values enum_names(T{}) gives.
 template <class T>
 struct Enum {
   static std::vector<std::string> names() {
@@ -57,6 +61,7 @@ struct Enum {
   }
 };
 
+// A type with Scalar<T>.
 template <class T>
 struct OneScalar {
   static void read(const Section& at, T& out, Limits) {
@@ -68,6 +73,7 @@ struct OneScalar {
   static std::string type() { return Scalar<T>::expected; }
 };
 
+// A struct with visit(): a mapping.
 template <class T>
 struct Struct {
   static void read(const Section& at, T& out, Limits) { read_struct(at, out); }
@@ -75,6 +81,7 @@ struct Struct {
   static std::string type() { return "mapping"; }
 };
 
+// Which of the four serves T; the order matters, a type with Scalar<T> is never taken for a struct.
 template <class T>
 constexpr auto choose_field() {
   if constexpr (HasScalar<T>::value) {
@@ -90,9 +97,12 @@ constexpr auto choose_field() {
 
 }  // namespace config_detail
 
+// How values of one type are read, dumped and named. Pure functions; any thread. read() throws
+// Error(ExitCode::config) at the value's place.
 template <class T>
 struct Field : decltype(config_detail::choose_field<T>())::type {};
 
+// null, `~` and an absent key mean: none.
 template <class T>
 struct Field<std::optional<T>> {
   static void read(const Section& at, std::optional<T>& out, Limits limits) {
@@ -110,6 +120,7 @@ struct Field<std::optional<T>> {
   static std::string type() { return Field<T>::type(); }
 };
 
+// A YAML list; it replaces the default as a whole.
 template <class T>
 struct Field<std::vector<T>> {
   static void read(const Section& at, std::vector<T>& out, Limits limits) {
@@ -130,6 +141,7 @@ struct Field<std::vector<T>> {
   static std::string type() { return "list of " + Field<T>::type(); }
 };
 
+// A YAML mapping of free names.
 template <class T>
 struct Field<std::map<std::string, T>> {
   static void read(const Section& at, std::map<std::string, T>& out, Limits limits) {

@@ -11,7 +11,8 @@
 
 namespace stoker {
 
-// Owns a file descriptor.
+// Owns a file descriptor and closes it. Moves, no copies. Errors of close() are ignored: whoever
+// needs to know syncs first. Default: none (-1).
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -29,16 +30,19 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// open(2) with O_CLOEXEC; `operation` is the first word of the message ("read", "write").
+// open(2) with O_CLOEXEC, tried again after EINTR. New files get mode 0666 less the umask.
+// `operation` is the first word of the message ("read", "write").
 FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
 
-// A whole file. Empty: there is none of that name.
+// A whole file, of any size. Empty: there is none of that name. Any other failure is an IoError.
 std::optional<std::string> read_if_there(const std::string& path);
 
-// Writes all of `bytes`; `path` is for the message.
+// Writes all of `bytes` at the file's position, over short writes and EINTR; `path` is for the
+// message. Not durable until a sync.
 void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path);
 
-// mkdir -p whose new entries are durable.
+// mkdir -p whose new entries are durable: each parent is synced. A directory that another thread
+// makes meanwhile is fine.
 void make_directories(const std::string& path);
 
 // A file that appears under `path` by commit(), or never:
@@ -62,7 +66,7 @@ class AtomicFile {
   FileDescriptor file_;
 };
 
-// The same in one call.
+// An AtomicFile in one call: when it returns, the file is durable and whole.
 void atomic_write_file(const std::string& path, Bytes bytes);
 
 // Whether a file name (no directory) is that of an AtomicFile before its commit.

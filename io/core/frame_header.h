@@ -10,6 +10,7 @@
 
 namespace stoker {
 
+// What lies behind the header: decoded pixels of the crop, or the JPEG file itself.
 enum class FrameKind : uint32_t { pixels, jpeg };
 
 // All that is left to do, in whole numbers, so that the device cannot come to another geometry:

@@ -8,13 +8,17 @@
 
 namespace stoker {
 
+// Bytes that somebody else owns. Whoever takes them says for how long they must live; by default
+// for the call.
 using Bytes = std::span<const uint8_t>;
 
-// A byte buffer that is filled again and again: it grows to the largest sample seen and stays, so
-// that reading a sample allocates nothing. One thread at a time; contents after resize() are
-// unspecified (never zeroed: that would cost as much as the read).
+// A byte buffer that is filled again and again. It grows to the largest sample seen and stays, so
+// that reading a sample allocates nothing. Owns its memory; moves, no copies. One thread at a time.
 class Buffer {
  public:
+  // Makes room for `size` bytes and returns where they are. Contents are unspecified afterwards
+  // (never zeroed: that would cost as much as the read), and older pointers may be invalid. Throws
+  // std::bad_alloc.
   uint8_t* resize(size_t size) {
     if (size > capacity_) {
       data_ = std::make_unique_for_overwrite<uint8_t[]>(size);
@@ -28,6 +32,7 @@ class Buffer {
   uint8_t* data() { return data_.get(); }
   const uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
+  // Valid until the next resize() or the end of the buffer.
   Bytes bytes() const { return {data_.get(), size_}; }
 
  private:
@@ -37,7 +42,8 @@ class Buffer {
 };
 
 // A block of host memory from which a device copies: pinned where the device is a GPU, aligned to
-// 64 bytes always. Owned by whoever holds it; freed by the allocator that made it.
+// 64 bytes always. A value with shared ownership; the last copy returns it to the allocator that
+// made it, on any thread.
 struct HostMemory {
   std::shared_ptr<uint8_t> data;
   size_t bytes = 0;

@@ -10,8 +10,11 @@
 
 namespace stoker {
 
-// Calls work(i) for every i in [0, count), by `threads` threads of which the caller is one; returns
-// when all are done. After an exception no further i is begun, and the first one is rethrown here.
+// Calls work(i) for every i in [0, count), by at most `threads` threads of which the caller is one;
+// returns when all are done. The order is unspecified: indices are claimed one by one. After an
+// exception no further i is begun, and the first one is rethrown here. `work` must be safe to call
+// from several threads at once. The threads are made and joined in each call, so it is for work of
+// milliseconds, not for samples.
 template <class F>
 void parallel_for(int64_t threads, int64_t count, const F& work) {
   std::atomic<int64_t> next{0};

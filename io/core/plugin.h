@@ -4,7 +4,8 @@
 
 namespace stoker {
 
-// Raise it when one of the interface headers changes (tests/style_test.py keeps their hash).
+// The number of the plug-in interfaces. Raise it when one of the interface headers changes
+// (tests/style_test.py keeps their hash); a release raises it at most once.
 #define STOKER_ABI 8
 
 // Loads a plug-in, whose registrars then add its components. `path` must be absolute. The stamp
@@ -14,10 +15,11 @@ namespace stoker {
 // ExitCode::environment: the file cannot be read or loaded.
 void load_plugin(const std::string& path);
 
-// Where a plug-in of this project lies: in the folder `stoker` beside libstoker.so.
+// The path where a plug-in of this project lies: the folder `stoker` beside libstoker.so. It need
+// not exist.
 std::string plugin_beside_library(const std::string& name);
 
-// "abi=1;gxx=12.2.0;torch=2.11.0;cxx11abi=1;" of this program.
+// What a plug-in must agree with: "abi=1;gxx=12.2.0;torch=2.11.0;cxx11abi=1;" of this program.
 std::string plugin_stamp();
 
 }  // namespace stoker

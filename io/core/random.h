@@ -17,7 +17,7 @@ constexpr uint64_t scramble(uint64_t x) {
 constexpr uint64_t kGoldenGamma = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio, odd
 
 // One seed out of several numbers, as in mix(seed, epoch, index). Depends on their order and
-// number.
+// number: mix(1, 2) is neither mix(2, 1) nor mix(1, 2, 0). Pure; any thread.
 template <class... Rest>
 constexpr uint64_t mix(uint64_t first, Rest... rest) {
   uint64_t state = scramble(first + kGoldenGamma);
@@ -28,8 +28,9 @@ constexpr uint64_t mix(uint64_t first, Rest... rest) {
 }
 
 // SplitMix64: a counter and a scramble. The n-th number is a pure function of (seed, n), the same
-// on every machine and with every standard library, unlike the distributions of <random>. A value;
-// one thread at a time.
+// on every machine and with every standard library, unlike the distributions of <random>.
+//
+// A value of 8 bytes; one thread at a time. Not for secrets.
 struct Random {
   explicit constexpr Random(uint64_t seed) : state(seed) {}
 

@@ -38,11 +38,15 @@ template <class T>
 using InfoOf = typename decltype(registry_detail::choose_info<T>())::type;
 
 // A component that was read from a configuration and not built yet: a type name and its options,
-// already checked. A value; immutable; any thread. `check` reads a whole experiment in this form
-// without touching any data.
+// already checked. `stoker check` reads a whole experiment in this form without touching any data,
+// and a sweep reads hundreds.
+//
+// A value that shares its immutable plan. Any thread. Empty by default: create() and dump() need
+// one that was read.
 template <class T>
 class Component {
  public:
+  // The options of one implementation, and how to build it. Immutable; any thread.
   class Plan {
    public:
     virtual ~Plan() = default;
@@ -56,8 +60,13 @@ class Component {
   Component(std::string type, std::shared_ptr<const Plan> plan)
       : type_(std::move(type)), plan_(std::move(plan)) {}
 
+  // Was it read?
   explicit operator bool() const { return plan_ != nullptr; }
+  // The name under `type:`.
   const std::string& type() const { return type_; }
+  // Builds one; may be called again, for another. The caller owns it; what `inputs` refers to must
+  // outlive it. Throws what the implementation's constructor throws: an Error for what the user can
+  // mend.
   std::unique_ptr<T> create(const typename T::Inputs& inputs) const {
     return plan_->create(inputs);
   }
@@ -86,6 +95,7 @@ class Component {
 
 namespace registry_detail {
 
+// Where a name was registered, for the message about a clash.
 struct Name {
   std::string name;
   std::string file;
@@ -99,9 +109,11 @@ std::string read_type(const Section& section, const char* kind,
 
 }  // namespace registry_detail
 
-// The implementations of T by name. Filled before main and by load_plugin, read afterwards; not for
-// concurrent use while a plug-in loads. Each kind defines global() once, in its own .cpp, so that
-// program and plug-ins share one.
+// The implementations of T by name.
+//
+// Filled before main and by load_plugin(), read afterwards: not for concurrent use while a plug-in
+// loads, any thread otherwise. Each kind defines global() once, in its own .cpp, so that program
+// and plug-ins share one.
 template <class T>
 class Registry {
  public:
@@ -116,9 +128,11 @@ class Registry {
   // Never throws: it runs before main. A second registration of a name is remembered and reported
   // by the next parse().
   void add(Entry entry);
-  // Error(ExitCode::config) for an unknown type, an unknown key, a bad value.
+  // Reads {type: ..., options}. Error(ExitCode::config) for an unknown type, an unknown key, a bad
+  // value; and for a name that was registered twice.
   Component<T> parse(const Section& section) const;
-  std::vector<std::string> names() const;  // sorted
+  // All that are registered by now, sorted.
+  std::vector<std::string> names() const;
   // Null: unknown.
   const Entry* find(const std::string& name) const;
 
@@ -127,7 +141,7 @@ class Registry {
   std::string clash_;
 };
 
-// A field whose value is a component of its own: {type: ..., ...}.
+// A field whose value is a component of its own: {type: ..., ...}. This is how components nest.
 template <class T>
 struct Field<Component<T>> {
   static void read(const Section& at, Component<T>& out, Limits) {
@@ -176,6 +190,7 @@ struct InnerFinder {
   }
 };
 
+// The plan of a class with `struct Options` and a constructor (Options, const T::Inputs&).
 template <class T, class Class>
 class OptionsPlan final : public Component<T>::Plan,
                           public registry_detail::Holder<typename Class::Options> {
@@ -206,6 +221,7 @@ class OptionsPlan final : public Component<T>::Plan,
 };
 
 // Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&).
+// Constructed before main, or while a plug-in loads; `name` and `file` must be literals.
 template <class T, class Class>
 class Registrar {
  public:
@@ -226,7 +242,8 @@ class Registrar {
   }
 };
 
-// At namespace scope in the implementation's .cpp: STOKER_REGISTER(Storage, "posix", PosixStorage);
+// At namespace scope in the implementation's .cpp, once for each name:
+//   STOKER_REGISTER(Storage, "posix", PosixStorage);
 #define STOKER_REGISTER(Kind, name, Class) \
   const ::stoker::Registrar<Kind, Class> register_##Class(name, __FILE__)
 

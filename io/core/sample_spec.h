@@ -5,27 +5,30 @@
 
 namespace stoker {
 
-// uint8:   levels of 0 to 255, rows of interleaved RGB (HWC);
+// How a value of a sample is stored. uint8: levels of 0 to 255, rows of interleaved RGB (HWC).
 // float32: normalised values (io/decoder/normalise.h), one plane per channel (CHW).
 enum class PixelType { uint8, float32 };
 
-// One decoded sample in its place of a batch, without padding. A value.
+// Shape and type of one decoded sample in its place of a batch, without padding: the same for all
+// samples of a run. A value.
 struct SampleSpec {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;
   PixelType type = PixelType::uint8;
   size_t frame = 0;  // not 0: its place holds a frame (frame_header.h) of this capacity, in bytes
+  // Bytes of one place: the distance from a sample to the next.
   size_t bytes() const {
     const size_t values = static_cast<size_t>(height * width * channels);
     if (frame != 0) return frame;
     return type == PixelType::float32 ? values * sizeof(float) : values;
   }
-  // How many bytes count in this place: all, or the frame's header and what it says.
+  // How many bytes count in this place: all, or the frame's header and what it says. Digests,
+  // copies and their metrics cover these only.
   size_t used(const uint8_t* place) const;
 };
 
-// The bytes that count in `count` places of a batch: pixels, or what is used of frames.
+// The sum of SampleSpec::used over `count` places of a batch.
 size_t used_bytes(const uint8_t* places, int64_t count, const SampleSpec& spec);
 
 }  // namespace stoker

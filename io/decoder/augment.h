@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// Whole pixels of an image.
+// Whole pixels of an image, the corner at the top left. A value.
 struct Rect {
   int64_t x = 0;
   int64_t y = 0;
@@ -17,9 +17,10 @@ struct Rect {
   bool operator==(const Rect&) const = default;
 };
 
+// One colour change; their order is random.
 enum class JitterStep { brightness, contrast, saturation, hue };
 
-// The colour changes of one sample.
+// The colour changes of one sample. A value.
 struct Jitter {
   std::array<JitterStep, 4> order{};
   double brightness = 1;  // factors
@@ -28,7 +29,8 @@ struct Jitter {
   double hue = 0;  // turn of the colour circle, -0.5 to 0.5
 };
 
-// What is done to one sample, in this order.
+// What is done to one sample, in this order. A value; in pixels of the upright image, before any
+// decoding at a reduced size.
 struct AugmentPlan {
   Rect crop;  // of the upright image
   bool flip = false;

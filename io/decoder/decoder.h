@@ -16,31 +16,37 @@ struct DecoderInfo {
   PixelType output = PixelType::uint8;
 };
 
-// How to treat one sample. The same bytes and the same mode give the same pixels, on any thread.
+// How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A
+// value.
 struct DecodeMode {
   bool train = false;  // random augmentation, else the evaluation transform
   uint64_t seed = 0;   // of this sample in this epoch
 };
 
-// The part of a decoder that is not shared: handles and scratch memory, reused from sample to
-// sample. One thread at a time. Every worker of a loader has its own.
+// The part of a decoder that is not shared: handles and scratch memory, used again from sample to
+// sample. One thread at a time; every worker of a loader has its own. Refers to its decoder, which
+// must outlive it.
 class DecoderSession {
  public:
   virtual ~DecoderSession() = default;
-  // Decodes, augments and resizes into out[0, spec().bytes()), aligned to the type, and writes all
-  // of it, or throws BadSample; after that `out` is unspecified and must not be used.
+  // Decodes, augments and resizes one sample into out[0, spec().bytes()), which the caller owns and
+  // has aligned to the type. Writes all of it, or throws BadSample for what is the file's fault;
+  // after that `out` is unspecified and must not be used, and the session may go on with the next
+  // sample.
   virtual void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) = 0;
 };
 
-// Bytes -> pixels in a slot that the caller owns. Any thread.
+// Bytes -> pixels in a slot that the caller owns. Immutable; any thread. A constructor throws
+// Error(ExitCode::config) for options that do not fit together.
 class Decoder {
  public:
   static constexpr const char* kKind = "decoder";
   using Info = DecoderInfo;
   struct Inputs {};
   virtual ~Decoder() = default;
+  // Shape and type of every sample; constant.
   virtual SampleSpec spec() const = 0;
-  // The session refers to this decoder, which must outlive it.
+  // A session for one worker. The caller owns it.
   virtual std::unique_ptr<DecoderSession> open() const = 0;
 };
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "io/core/memory.h"
 #include "io/core/frame_header.h"
+#include "io/core/memory.h"
 #include "io/decoder/frame_options.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/decoder/pixel_rows.h"
@@ -12,12 +12,14 @@
 
 namespace stoker {
 
-// How a decoder fills a frame: asked in this order, the first that is possible. Immutable; any
-// thread.
+// How a decoder fills a frame. It asks take_encoded(), for_pixels() and for_sample() in this order
+// and takes the first that is possible. Immutable; any thread. `frame` is the sample's place in the
+// batch and belongs to the caller.
 class Framing {
  public:
   explicit Framing(const FramedOptions& options);
 
+  // Does the decoder make frames at all?
   bool wanted() const { return capacity_ != 0; }
 
   // Leaves the decoding to the device. False: it is not to, or cannot: kinds of JPEG that GPUs do
@@ -32,11 +34,11 @@ class Framing {
   // The frame of a sample that is ready.
   FrameHeader for_sample() const;
 
-  // All of the image is in the frame, so that it may be decoded to pixels_of(frame) at once.
+  // The frame holds all of the image, so that it may be decoded straight to pixels_of(frame).
   static bool is_whole(const FrameHeader& header);
   static void put_header(const FrameHeader& header, uint8_t* frame);
   static uint8_t* pixels_of(uint8_t* frame) { return frame + kFrameHeader; }
-  // Header and pixels, which are made as they are asked for.
+  // Writes the header, then the pixels, row by row as `image` makes them.
   static void fill(const FrameHeader& header, PixelRows& image, uint8_t* frame);
 
  private:

@@ -6,10 +6,14 @@
 
 namespace stoker {
 
+// Formats that are told apart by their first bytes.
 enum class ImageFormat { jpeg, png, webp, bmp };
 
+// "jpeg", "png", ...
 const char* to_string(ImageFormat format);
 
+// What an encoded image says of itself. A value. The size is that of the image as stored, before
+// EXIF's orientation.
 struct ImageHeader {
   ImageFormat format = ImageFormat::jpeg;
   int64_t width = 0;

@@ -8,15 +8,17 @@
 
 namespace stoker {
 
-// libjpeg-turbo: encoded bytes -> rows of RGB without padding. Warnings are errors: where libjpeg
-// would go on with gray areas, the sample is bad. The pixels are a function of the file alone:
-// libjpeg, left to itself, decodes a file without tables with those of the last one. One thread at
-// a time; keeps its memory.
+// libjpeg-turbo: encoded bytes -> rows of RGB without padding. One thread at a time; keeps its
+// memory.
+//
+// Warnings are errors: where libjpeg would go on with grey areas, the sample is bad. The pixels are
+// a function of the file alone: libjpeg by itself would decode a file without tables with those of
+// the file before.
 class JpegCodec {
  public:
   JpegCodec();
-  // `width` x `height`: those of the header, or reduced to 1/2, 1/4 or 1/8, rounded up. Throws
-  // BadSample.
+  // `width` x `height`: those of the header, or reduced to 1/2, 1/4 or 1/8, rounded up. `rgb`: room
+  // for that many pixels, owned by the caller. Throws BadSample: truncated, corrupt or unsupported.
   void decode(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height, uint8_t* rgb);
 
  private:

@@ -14,8 +14,10 @@ namespace stoker {
 // The coding process that the frame header names (T.81, table B.1).
 enum class JpegProcess { baseline, extended, progressive, lossless, hierarchical, arithmetic };
 
+// "baseline", "progressive", ...
 const char* to_string(JpegProcess process);
 
+// What the segments before the first scan say. A value. The size is that of the image as stored.
 struct JpegHeader {
   JpegProcess process = JpegProcess::baseline;
   int precision = 8;  // bits per component
@@ -43,6 +45,7 @@ JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments = nul
 // Throws BadSample(unsupported) for what libjpeg cannot decode to 8-bit RGB.
 void check_decodable(const JpegHeader& header);
 
+// What count_jpeg_scans() found. A value.
 struct JpegScans {
   int64_t count = 0;
   bool complete = false;  // the end-of-image marker is there

@@ -10,6 +10,8 @@ namespace stoker {
 constexpr double kMean[3] = {123.675, 116.28, 103.53};
 constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
 
+// The value of a level in channel 0 (R), 1 (G) or 2 (B). Two rounded operations; never let a
+// compiler fuse them.
 inline float normalised(uint8_t level, int channel) {
   return (static_cast<float>(level) - static_cast<float>(kMean[channel])) *
          static_cast<float>(kScale[channel]);

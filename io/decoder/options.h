@@ -12,7 +12,8 @@
 
 namespace stoker {
 
-// What an image may be, checked against its header before any memory is allocated for it.
+// What an image may be, checked against its header before any memory is allocated for it. A value.
+// An image beyond a limit is a bad sample, and dataset.on_error decides what becomes of the run.
 struct ImageLimits {
   int64_t max_pixels = 50'000'000;
   int64_t max_side = 16384;
@@ -31,6 +32,7 @@ struct ImageLimits {
   void check_scans(int64_t scans) const;
 };
 
+// Train on a random part of the image; see augment.h for the algorithm. A value.
 struct RandomResizedCrop {
   std::vector<double> scale{0.08, 1.0};
   std::vector<double> ratio{0.75, 4.0 / 3.0};
@@ -42,6 +44,7 @@ struct RandomResizedCrop {
   void check(const Section& section) const;
 };
 
+// Ranges of the random colour changes; 0: no change. A value.
 struct ColorJitter {
   double brightness = 0;
   double contrast = 0;
@@ -56,6 +59,7 @@ struct ColorJitter {
   }
 };
 
+// The random changes to training samples; test samples have none. A value.
 struct Augment {
   std::optional<RandomResizedCrop> random_resized_crop;
   bool flip = false;
@@ -69,12 +73,14 @@ struct Augment {
   bool any() const { return random_resized_crop || flip || color_jitter; }
 };
 
-// What becomes of the image's shape where no random crop is taken.
+// The part of the image that is used where no random crop is taken: all of it, without regard to
+// its shape, or the square in its middle.
 enum class Fit { stretch, center_crop };
 EnumNames<Fit> enum_names(Fit);
 EnumNames<ResizeMethod> enum_names(ResizeMethod);
 EnumNames<PixelType> enum_names(PixelType);
 
+// The options of every decoder. A value.
 struct ImageOptions {
   int64_t size = 224;
   Fit fit = Fit::stretch;

@@ -5,8 +5,9 @@
 
 namespace stoker {
 
-// Rows of interleaved 8-bit RGB. 16 bytes behind the last pixel must be readable (any value): the
-// vector code loads more than it uses.
+// Rows of interleaved 8-bit RGB that somebody else owns, without padding between rows. 16 bytes
+// behind the last pixel must be readable (any value): the vector code loads more than it uses. A
+// value.
 struct PixelView {
   static constexpr size_t kSlack = 16;
   const uint8_t* data = nullptr;
@@ -16,16 +17,16 @@ struct PixelView {
 };
 
 // An image whose rows may be made only when they are asked for, so that it need not lie in memory
-// as a whole. One thread at a time.
+// as a whole. One thread at a time; belongs to whoever made it.
 class PixelRows {
  public:
   PixelRows(int64_t width, int64_t height) : width_(width), height_(height) {}
   virtual ~PixelRows() = default;
   int64_t width() const { return width_; }
   int64_t height() const { return height_; }
-  // Pixel 0 of row `y`, as a row of PixelView, valid until the next call. Asked for in ascending
-  // order; columns that the caller said it would not use (the resizer: those outside of the crop)
-  // may hold anything, and need not be memory, but for the slack behind those it uses.
+  // Pixel 0 of row `y`, laid out as a row of PixelView, valid until the next call. Ask in ascending
+  // order. Columns that the caller does not use (the resizer: those outside of the crop) may hold
+  // anything, and need not be memory but for the slack behind those that are used.
   virtual const uint8_t* row(int64_t y) = 0;
 
  private:
@@ -33,7 +34,7 @@ class PixelRows {
   int64_t height_;
 };
 
-// An image that does lie in memory.
+// The rows of an image that does lie in memory, which must outlive this.
 class ViewRows final : public PixelRows {
  public:
   explicit ViewRows(const PixelView& view) : PixelRows(view.width, view.height), view_(view) {}

@@ -23,7 +23,8 @@ namespace stoker {
 //            Pillow's Image.BILINEAR (Resample.c, precompute_coeffs) and torchvision's antialias.
 enum class ResizeMethod { bilinear, antialias };
 
-// What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels.
+// What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels. A
+// value.
 struct Axis {
   ResizeMethod method = ResizeMethod::bilinear;
   int64_t extent = 0;
@@ -36,7 +37,8 @@ struct Axis {
 
 constexpr int kFewTaps = 8;
 
-// Which inputs make each output along one axis, and with which weights.
+// Which inputs make each output along one axis, and with which weights. One thread at a time while
+// it is assigned; any thread afterwards. Keeps its memory.
 struct Filter {
   Axis axis;
   int taps = 0;
@@ -46,8 +48,9 @@ struct Filter {
   int64_t low = 0;                // the inputs that are used: [low, high)
   int64_t high = 0;
 
-  // `one_of_few`: that of filters with at most kFewTaps taps; of others it is 65536. A weight of
-  // 65536 is 65535. False: it is the axis of the last call, and nothing had to be done.
+  // `one_of_few`: what the weights sum to with at most kFewTaps taps; with more it is 65536. A
+  // weight of 65536 is stored as 65535. False: it is the axis of the last call, and nothing had to
+  // be done.
   bool assign(const Axis& wanted, int32_t one_of_few);
   const uint16_t* weights_of(int64_t output) const {
     return weights.data() + static_cast<size_t>(output) * static_cast<size_t>(taps);
@@ -64,7 +67,7 @@ struct Filter {
   std::vector<double> units_;
 };
 
-// 64 bytes of a table or a line. Aligned, because a load that touches two cache lines costs two.
+// 64 bytes of a line or of a table. Aligned, because a load that touches two cache lines costs two.
 struct alignas(64) LineGroup {
   uint16_t values[32];
 };
@@ -98,7 +101,7 @@ struct Columns {
   std::vector<ByteGroup> places;   // per group and pair of taps: where in the load a byte is
   std::vector<ByteGroup> weights;  // per group and pair of taps
 
-  // `try_wide`: of the Resampling that uses them.
+  // `try_wide`: Resampling::wide of the variant that uses them.
   void assign(const Axis& axis, bool try_wide);
   bool is_wide() const { return form == Form::wide || form == Form::wider; }
   int64_t width() const { return filter.axis.size; }
@@ -117,8 +120,8 @@ constexpr size_t line_offset(int64_t pixel) {
   return static_cast<size_t>(pixel / 8 * 8 + kPlace[pixel % 8]) * 4;
 }
 
-// Where a result goes: to memory past the caches, as nobody reads it before they are needed for
-// something else, or into them.
+// Where a result goes: to memory past the caches, because nobody reads it before they are needed
+// for something else, or into the caches.
 enum class Store { streamed, cached };
 
 // A row of an image as values of normalise.h: pixel x of channel c lies at data[c * plane + x].
@@ -127,12 +130,13 @@ struct PlanarRow {
   size_t plane = 0;
 };
 
-// In all planes.
+// Do all planes begin at a multiple of `bytes`?
 inline bool is_aligned(const PlanarRow& row, size_t bytes) {
   return (reinterpret_cast<uintptr_t>(row.data) | row.plane * sizeof(float)) % bytes == 0;
 }
 
-// The two passes for one kind of processor, and what makes values of pixels.
+// The two passes for one kind of processor, and what makes values of pixels. Pure functions; any
+// thread. A table of functions, so that the variant is chosen once, at run time.
 struct Resampling {
   void (*horizontal)(const uint8_t* row, const Columns& columns, uint16_t* line);
   void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps,

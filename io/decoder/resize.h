@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// Part of an image in pixels; fractions where the image was decoded at reduced scale.
+// Part of an image in pixels; fractions where the image was decoded at a reduced size. A value.
 struct Box {
   double x = 0;
   double y = 0;
@@ -17,7 +17,7 @@ struct Box {
   double height = 0;
 };
 
-// What part of the image fills the output, mirrored how.
+// Which part of the image fills the output, and how it is mirrored. A value.
 struct Geometry {
   Box crop;
   int64_t width = 0;  // of the output
@@ -26,9 +26,10 @@ struct Geometry {
   bool flip_y = false;
 };
 
-// Crop, mirror and resize in one pass over the rows, with filters of resample.h. One thread at a
-// time; the memory of the last call is used again. The result is a pure function of the arguments,
-// the same on every processor. Nothing outside of the crop is read: the image ends there.
+// Crop, mirror and resize in one pass over the rows, with the filters of resample.h. One thread at
+// a time; the memory of the last call is used again. The result is a pure function of the
+// arguments, the same on every processor. Nothing outside of the crop is read: for the filter the
+// image ends there.
 class Resizer {
  public:
   explicit Resizer(ResizeMethod method, Resampling resampling = best_resampling());

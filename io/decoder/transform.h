@@ -10,7 +10,8 @@
 
 namespace stoker {
 
-// How an image as stored becomes a sample: crop, then mirror, then swap the axes, then colours.
+// How an image as stored becomes a sample: crop, mirror, swap the axes, change the colours, in this
+// order. A value.
 struct SamplePlan {
   Rect crop;  // of the stored image, before EXIF's orientation
   bool flip_x = false;
@@ -27,19 +28,21 @@ SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, in
 // Swaps the axes of size x size RGB pixels.
 void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out);
 
-// What all decoders have in common behind the decoding: stored pixels -> sample in the slot.
-// One thread at a time; part of a DecoderSession, which keeps its memory.
+// What all decoders have in common behind the decoding: stored pixels -> sample in the slot. One
+// thread at a time; part of a DecoderSession. Keeps its memory.
 class Transform {
  public:
   explicit Transform(const ImageOptions& options);
 
-  // Checks the limits (BadSample) and plans; to be called before memory is taken for the image.
+  // Checks the limits (BadSample: too_large) and plans. Call it before memory is taken for the
+  // image. A pure function of its arguments and the options.
   SamplePlan plan(const DecodeMode& mode, int64_t width, int64_t height, int orientation) const;
-  // The image is the sample: it may be decoded into the slot, and finish() is all that is left.
-  // Never where the output is float32.
+  // The image is the sample as it stands: decode it into the slot, then finish() is all that is
+  // left. Never where the output is float32.
   bool is_copy(const SamplePlan& plan, int64_t width, int64_t height) const;
-  // The plan for an image of `width` x `height` pixels that was decoded at 1/reduction.
+  // Fills the slot from the plan's image, which was decoded at 1/reduction.
   void apply(const SamplePlan& plan, PixelRows& image, int64_t reduction, uint8_t* out);
+  // What is left when the slot holds the pixels already: the colours.
   void finish(const SamplePlan& plan, uint8_t* out);
 
  private:

@@ -6,9 +6,9 @@
 
 namespace stoker {
 
-// Loads the driver and LibTorch's CUDA half, which the program is not linked to, and says why CUDA
-// cannot be used; empty: it can. Call it before anything asks LibTorch about CUDA, because LibTorch
-// remembers the answer: devices are built first. Not thread-safe; calling it again is cheap.
+// Loads the driver and LibTorch's CUDA half, which the program is not linked to. Empty: CUDA can be
+// used; else the reason why not. Call it before anything asks LibTorch about CUDA, because LibTorch
+// remembers the answer: devices are built first. One thread at a time; calling it again is cheap.
 std::optional<std::string> load_cuda();
 
 // The driver's name of a GPU, "NVIDIA H200". After load_cuda().

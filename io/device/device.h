@@ -17,7 +17,8 @@
 
 namespace stoker {
 
-// What a device is. Component<Device>::info says of it what the options do, before it is opened.
+// What a device is, for reports and for whoever builds the model. A value; constant for the
+// device's life.
 struct DeviceInfo {
   std::string name;                          // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
   torch::Device torch_device = torch::kCPU;  // where parameters and batches live; emulated: meta
@@ -27,9 +28,9 @@ struct DeviceInfo {
   bool graphs = true;  // false: no step can be captured as a graph (training.cuda_graph)
 };
 
-// A batch on the device. Owned by whoever runs the step. On a device without memory of its own its
-// tensors are views of the host slot and keep it; else the device keeps the slot, by itself, until
-// the copy has ended.
+// A batch on the device. A value that belongs to whoever runs the step; hold it until the step is
+// submitted. On a device without memory of its own its tensors are views of the host slot and keep
+// it. On others the device itself keeps the slot until the copy has ended.
 struct DeviceBatch {
   torch::Tensor images;         // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device
   torch::Tensor labels;         // int64 [N]
@@ -37,7 +38,7 @@ struct DeviceBatch {
   std::shared_ptr<void> ready;  // the device's own: when the copy is complete
 };
 
-// Where compute runs, and how its busy time is known. copy() may be called from one other thread
+// Where compute runs, and how its busy time is known. copy() may be called from one thread other
 // than the rest, which belongs to the trainer's thread. Failures are Error(ExitCode::device).
 class Device {
  public:
@@ -50,14 +51,16 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
-  // Host memory that copy() reads at full speed.
+  // Host memory that copy() reads at full speed (pinned for a GPU). Throws std::bad_alloc or
+  // Error(ExitCode::device).
   virtual HostMemory allocate(size_t bytes) = 0;
-  // Starts the copy of a batch on the copy queue and returns at once. `spec` gives the pixels'
-  // shape.
+  // Starts the copy of a batch on the copy queue and returns at once; copies end in the order in
+  // which they began. `spec` gives the pixels' shape.
   virtual DeviceBatch copy(const Batch& batch, const SampleSpec& spec) = 0;
-  // Submits one step in order behind those before it and behind the batch's copy. `work` launches
-  // it (it is not called on an emulated device). Returns when it is queued; blocks only while more
-  // steps are outstanding than the device's queue holds. `batch` may be null (work without data).
+  // Submits one step, in order behind those before it and behind the batch's copy. `work` launches
+  // it, on this thread, before run() returns; on an emulated device it is not called. Blocks only
+  // while more steps are outstanding than the device's queue holds. `batch` may be null (work
+  // without data). What `work` throws is passed on.
   virtual void run(const DeviceBatch* batch, const std::function<void()>& work) = 0;
   // The busy intervals of finished steps, in order, each handed out once. wait: until all are.
   virtual std::vector<BusyInterval> collect(bool wait) = 0;

@@ -10,8 +10,8 @@
 namespace stoker {
 
 // Copies of tensors on a device with streams (CUDA) to pinned host memory, on a stream of their
-// own. `tensors` are contiguous and stay unchanged until fence(), with the work queued after it,
-// or wait(). Contract: DeviceCopies'.
+// own. `tensors` must be contiguous, and stay unchanged until wait(), or by work that is queued
+// after fence(). Thread rule and contract: DeviceCopies'.
 std::shared_ptr<DeviceCopies> make_device_copies(torch::Device device,
                                                  std::vector<torch::Tensor> tensors);
 

@@ -4,8 +4,8 @@
 
 namespace stoker {
 
-// What the events of one step say (cuda.cpp says where each is recorded). All but the first are
-// differences on the device's clock.
+// What the events of one step say (stream_device.cpp says where each is recorded). All but the
+// first are differences on the device's clock. A value.
 struct EventTimes {
   TimePoint recorded;      // the host's clock, just before it recorded `submitted`
   Clock::duration gap{};   // end of the step before -> submitted
@@ -30,6 +30,7 @@ class EventTimeline {
 
   // `anchor`: when the event from which the first gap counts had completed, on the host's clock.
   explicit EventTimeline(TimePoint anchor) : end_(anchor), reported_(anchor) {}
+  // The interval of the next step, on the host's clock. In the order of the steps.
   BusyInterval add(const EventTimes& step);
 
  private:

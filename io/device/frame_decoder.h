@@ -12,7 +12,7 @@
 namespace stoker {
 
 // A JPEG file in host memory and where its pixels belong on the device: rows of interleaved RGB
-// without padding, in the size of its header.
+// without padding, in the size of its header. A value; the file must stay until it is decoded.
 struct EncodedImage {
   Bytes file;
   int64_t width = 0;
@@ -20,16 +20,17 @@ struct EncodedImage {
   uint8_t* to = nullptr;
 };
 
-// Decodes on the device. The thread that copies. Made by plug-ins; `nvjpeg` is the one that is
-// looked for. Failures are Error(ExitCode::device).
+// Decodes JPEG files on the device. One thread at a time: the one that copies. Made by plug-ins;
+// the program looks for the one that is registered as `nvjpeg`. Failures are
+// Error(ExitCode::device).
 class FrameDecoder {
  public:
   static constexpr const char* kKind = "frame_decoder";
   struct Inputs {};
   virtual ~FrameDecoder() = default;
   // Queues the decoding of all images on `stream`; the files must stay until it is done. May wait
-  // for the decoding of an earlier batch. Elements of `refused` become true for images that it does
-  // not decode: the caller does.
+  // for the decoding of an earlier batch. Sets elements of `refused` for images that it does not
+  // decode; the caller decodes those.
   virtual void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
                       std::span<bool> refused) = 0;
 };

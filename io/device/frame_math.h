@@ -17,7 +17,7 @@
 
 namespace stoker {
 
-// Framing hands out no frame that needs more.
+// The most taps a filter may have here; Framing hands out no frame that needs more.
 constexpr int kMaxTaps = 16;
 
 // What is wanted along one axis (Axis of resample.h).
@@ -38,6 +38,7 @@ struct FrameTaps {
   uint16_t weights[kMaxTaps];
 };
 
+// What the frame's crop asks for along each axis, for an output of `size` pixels.
 STOKER_HOST_DEVICE inline FrameAxis horizontal_axis(const FrameHeader& header, int size) {
   const double scale = 1.0 / header.reduction;
   return {header.crop_x * scale,
@@ -71,7 +72,7 @@ STOKER_HOST_DEVICE inline int round_up(double value) {
   return whole + (value > whole ? 1 : 0);
 }
 
-// The weight of an input this far away, before the sum is made one.
+// The weight of an input at this distance, before the weights are made to sum to `one`.
 STOKER_HOST_DEVICE inline double triangle(double distance, double slope) {
   const double weight = 1 - (distance < 0 ? -distance : distance) * slope;
   return weight > 0 ? weight : 0;
@@ -104,6 +105,7 @@ STOKER_HOST_DEVICE inline void make_weights(FrameTaps& taps, double center, doub
 
 }  // namespace frame_math
 
+// The inputs and weights of one output pixel, as Filter::assign makes them for all.
 STOKER_HOST_DEVICE inline void make_taps(const FrameAxis& axis, int output, FrameTaps& result) {
   using namespace frame_math;
   const int i = axis.flip ? axis.size - 1 - output : output;

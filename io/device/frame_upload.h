@@ -13,10 +13,10 @@
 
 namespace stoker {
 
-// Brings batches of frames to a device with streams: only what is used of each, and encoded ones
-// decoded by the device on the way. The thread that copies.
+// Brings batches of frames to a device with streams: only the used bytes of each; encoded ones are
+// decoded by the device on the way. One thread at a time: the one that copies.
 //
-// What is on the device then: one tensor of bytes that starts with the headers, 64 bytes each;
+// On the device there is then one tensor of bytes that starts with the headers, 64 bytes each;
 // their offsets lead to the pixels behind them. All are of kind pixels.
 class FrameUpload {
  public:
@@ -24,6 +24,7 @@ class FrameUpload {
   FrameUpload(torch::Device device, std::function<HostMemory(size_t)> allocate,
               std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
+  // Copies that are under way.
   struct Started {
     torch::Tensor frames;
     std::vector<HostMemory> keep;  // with the batch's own slot, until the stream has got there
@@ -42,8 +43,8 @@ class FrameUpload {
   std::unique_ptr<FrameDecoder> decoder_;
 };
 
-// For an encoded frame that turns out to be damaged only on the device: it names the place, as the
-// file's name is not known any more.
+// The error for an encoded frame whose damage shows only on the device. It names the place in the
+// batch, because the file's name is not known any more. ExitCode::data.
 Error damaged_frame(const Batch& batch, int64_t place, const BadSample& bad);
 
 }  // namespace stoker

@@ -16,7 +16,7 @@ namespace stoker {
 // so that the first batch is not slower than the others. Throws std::bad_alloc.
 HostMemory allocate_host(size_t bytes);
 
-// The batch's pixels and labels as tensors over its own memory: no copy. They keep the slot.
+// The batch's pixels and labels as tensors over its own memory: no copy. The tensors keep the slot.
 DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec);
 
 // "model name" of /proc/cpuinfo.

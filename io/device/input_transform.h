@@ -13,8 +13,8 @@ namespace stoker {
 // A batch on its device -> what the model takes: normalised values (io/decoder/normalise.h) of
 // shape [N, 3, height, width] in the model's memory format and type, resized there where the
 // samples are frames. The trainer's thread, inside Device::run; never waits for the device.
-// Failures are Error(ExitCode::device), and ExitCode::data for encoded frames that turn out to be
-// damaged.
+// Failures are Error(ExitCode::device), and ExitCode::data for encoded frames whose damage shows
+// only now.
 class InputTransform {
  public:
   static constexpr const char* kKind = "input_transform";
@@ -25,6 +25,7 @@ class InputTransform {
     torch::ScalarType type = torch::kFloat32;  // or kBFloat16
   };
   virtual ~InputTransform() = default;
+  // Returns a new tensor; the batch is not changed. Float32 samples are taken as they are.
   virtual torch::Tensor operator()(const DeviceBatch& batch) const = 0;
 };
 

@@ -13,7 +13,8 @@ struct Bf16 {
 };
 
 // `pixels` interleaved RGB pixels -> 3 * pixels normalised values (io/decoder/normalise.h) in one
-// pass. Any thread; the same values on every processor.
+// pass. A pure function; any thread; the same values on every processor. The caller owns `out`,
+// which must not overlap `rgb`.
 void normalise_pixels(const uint8_t* rgb, int64_t pixels, ValueOrder order, float* out);
 void normalise_pixels(const uint8_t* rgb, int64_t pixels, ValueOrder order, Bf16* out);
 

@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// Work that a device is given again and again without the host's launching it again. The trainer's
+// Work that is recorded once and launched as a whole from then on (a CUDA graph). The trainer's
 // thread, inside Device::run. Failures are Error(ExitCode::device).
 class StepGraph {
  public:
@@ -18,12 +18,12 @@ class StepGraph {
     torch::Device device;
   };
   virtual ~StepGraph() = default;
-  // Records what `work` launches; nothing of it is computed, and tensors that it makes have no
-  // values before a replay. They keep their memory for as long as they live, also the gradients.
-  // Waits for the work before it. Once per object.
+  // Records what `work` launches, without computing it. Tensors that `work` makes, gradients
+  // included, have no values before a replay, and keep their memory as long as they live. Waits for
+  // the work before it. Once per object.
   virtual void capture(const std::function<void()>& work) = 0;
-  // Queues the recorded work behind what was launched before: the same memory, the values that are
-  // there by then, and random numbers that go on as if `work` ran. Never waits.
+  // Queues the recorded work behind what was launched before. It reads the same memory, with the
+  // values of that time; random numbers go on as if `work` ran. Never waits.
   virtual void replay() = 0;
 };
 

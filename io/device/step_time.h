@@ -8,7 +8,8 @@
 
 namespace stoker {
 
-// A step's time around its mean: a pure function of (seed, step), never negative.
+// The distribution of a step's time around its mean. A sample is a pure function of (seed, step),
+// never negative. A value; any thread.
 struct StepTime {
   enum class Type { constant, normal, lognormal, gamma };
 

@@ -10,10 +10,10 @@
 namespace stoker {
 
 // A device with streams and events of its own, through c10's device-generic classes, so that no
-// CUDA header is needed. info.torch_device names it, with an index, and its guard is registered
-// with LibTorch. `allocate` gives pinned host memory, `make_decoder` what decodes encoded frames
-// (asked when the first one comes; it throws where there is none). See stream_device.cpp for the
-// timing.
+// CUDA header is needed; stream_device.cpp says how its steps are timed. info.torch_device names
+// it, with an index, and its guard is registered with LibTorch. queue_depth: steps that may be
+// outstanding. `allocate` gives pinned host memory. `make_decoder` is asked when the first encoded
+// frame comes; it throws where there is none.
 std::unique_ptr<Device> make_stream_device(
     DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
     std::function<std::unique_ptr<FrameDecoder>()> make_decoder);

@@ -20,12 +20,13 @@ struct ObjectFile {
   bool direct = false;  // reads go past the page cache
 };
 
-// What all tiers have in common whose objects are files below a directory: everything but read().
-// Any thread.
+// What the tiers posix, direct and uring have in common, whose objects are files below a directory:
+// everything but read(). Any thread. Failures are IoError, as of every tier.
 class FileObjects : public Storage {
  public:
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
   // Through an AtomicFile.
+  // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.
   std::unique_ptr<ObjectWriter> create(const std::string& key) final;
   void remove(const std::string& key) final;
   const FileTree* files() const final { return &files_; }
@@ -43,16 +44,17 @@ class FileObjects : public Storage {
 
   // The file of an object. IoError where it is no regular file.
   ObjectFile open(const std::string& key) const;
-  // `range` through the page cache by one pread, where it may be taken for the size of the object:
-  // nobody asks the kernel for that, and nothing is allocated but `out`, which gets room for all of
-  // the range. False: the file could not be read so, read_by() says why.
+  // Reads `range` through the page cache by one pread, where it may be taken for the size of the
+  // object: the kernel is not asked for that, and nothing is allocated but `out`, which gets room
+  // for all of the range. False: the file could not be read this way, and read_by() will say why.
   bool read_at_once(const std::string& key, Buffer& out, Range range) const;
-  // Something that a reader of the tier's figures has to know, to the user and to the meter. Only
+  // Tells the user and the meter something that a reader of the tier's figures has to know. Only
   // while the tier is constructed.
   static void remark(const Inputs& inputs, const std::string& text);
   // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. IoError
   // where the file ends before its size says.
   void read_by(const ReadFile& read, const std::string& key, Buffer& out, Range range) const;
+  // The file of a key. IoError for a key that check_key() refuses.
   std::string path_of(const std::string& key) const;
 
  private:

@@ -46,9 +46,12 @@ struct FileCall {
   const uint8_t* data = nullptr;  // write
 };
 
+// The verb of a message: "read", "make directory".
 const char* to_string(FileCall::Op op);
 
-// What stands between a FileTree and the kernel. Any thread.
+// What stands between a FileTree and the kernel: it may delay, count, change or refuse a call, or
+// pass it on by `next`. Any thread, several calls at once. An exception passes to the caller of the
+// tree.
 class FileLayer {
  public:
   // Performs the call: bytes for read and write (which may be fewer than asked for), else 0; -errno
@@ -61,10 +64,12 @@ class FileLayer {
 class FileTree;
 class Uring;
 
-// A file of a tree; closed by the destructor. Different ranges may be read and written by different
-// threads at once. Everything throws IoError.
+// A file of a tree; closed by the destructor. Refers to its tree, which must outlive it. Different
+// ranges may be read and written by different threads at once. Everything throws IoError that names
+// operation and path.
 class TreeFile {
  public:
+  // In bytes, as fstat(2) says now.
   uint64_t size() const;
   // All of `out`; a file that ends before is an IoError.
   void read_at(uint64_t offset, std::span<uint8_t> out) const;
@@ -73,10 +78,12 @@ class TreeFile {
   // All of `bytes`, in pieces where the kernel takes fewer. With direct I/O offset, length and
   // address are multiples of kDirectAlignment. `queue`: by several requests in flight.
   void write_at(uint64_t offset, Bytes bytes, Uring* queue = nullptr) const;
-  // Space for the first `bytes` bytes, so that a full disk shows before any is written. A file
-  // system that cannot reserve is none the worse.
+  // Reserves space for the first `bytes` bytes, so that a full disk shows before any is written.
+  // Does nothing on a file system that cannot reserve.
   void reserve(uint64_t bytes) const;
   void truncate(uint64_t bytes) const;
+  // fsync(2). After a failure nothing of the file can be relied on: write it anew under another
+  // name.
   void sync() const;
   // Reads and writes go past the page cache.
   bool direct() const { return direct_; }
@@ -99,11 +106,12 @@ inline constexpr uint64_t kDirectAlignment = 4096;
 // direct: O_DIRECT where the file system takes it, else through the page cache.
 enum class FileAccess { buffered, direct };
 
-// The files below one directory. Any thread; files refer to it and must not outlive it. Paths are
-// relative to the root. Everything throws IoError that names operation and full path.
+// The files below one directory. Paths are relative to the root. A value with shared layers; any
+// thread. Files refer to it and must not outlive it. Everything throws IoError that names operation
+// and full path.
 class FileTree {
  public:
-  // access: what access() says.
+  // `access` is what access() will say; nothing is opened or made.
   explicit FileTree(std::string root, FileAccess access = FileAccess::buffered)
       : root_(std::move(root)), access_(access) {}
   // The same files behind one more layer, which sees a call before the others do.
@@ -112,6 +120,7 @@ class FileTree {
   // How the tier itself opens its files; whoever opens one by open() or create() is free to differ.
   FileAccess access() const { return access_; }
 
+  // An existing file, for reading.
   TreeFile open(const std::string& path, FileAccess access) const;
   // A new, empty file.
   TreeFile create(const std::string& path, FileAccess access) const;
@@ -122,7 +131,9 @@ class FileTree {
   bool exists(const std::string& path) const;
   // With everything above it; each new entry is durable where `sync`.
   void make_directories(const std::string& path, bool sync = true) const;
+  // Fails with EEXIST where `to` exists.
   void rename(const std::string& from, const std::string& to) const;
+  // Takes the place of `to` in one step, whether or not it exists.
   void replace(const std::string& from, const std::string& to) const;
   void remove(const std::string& path) const;            // absent is fine
   void remove_directory(const std::string& path) const;  // with its files; absent is fine

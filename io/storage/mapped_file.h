@@ -12,9 +12,11 @@ namespace stoker {
 class FileDescriptor;
 class Storage;
 
-// A file's bytes as memory, read-only, until the object is destroyed. Reading a page that the
-// device cannot deliver, or that a shortened file no longer has, ends the process (SIGBUS): for
-// files that nobody changes, and after fetch(). Any thread.
+// A file's bytes as read-only memory, until the object is destroyed. Any thread. Owns the mapping,
+// not the descriptor, which may be closed.
+//
+// Reading a page that the device cannot deliver, or that a shortened file no longer has, ends the
+// process (SIGBUS). So use it for files that nobody changes, and only after fetch().
 class MappedFile {
  public:
   // The whole file. `path` is for the message of the IoError.
@@ -24,7 +26,7 @@ class MappedFile {
   ~MappedFile();
   Bytes bytes() const { return bytes_; }
   // Brings a range into memory, in one request and without the risk of SIGBUS. False: it cannot be
-  // had. Kernels before 5.14 answer true and do nothing.
+  // read. Kernels before 5.14 answer true and do nothing.
   bool fetch(size_t offset, size_t bytes) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// How much of some files is in the page cache.
+// How much of some files is in the page cache. A value.
 struct Residency {
   int64_t files = 0;  // those that the other two figures are about
   uint64_t bytes = 0;
@@ -35,7 +35,9 @@ Residency evict(const FileTree& tree, std::span<const std::string> keys);
 // then nothing was dropped. `control` is for tests. Never asks anybody for a password. Any thread.
 bool drop_page_cache(const std::string& control = "/proc/sys/vm/drop_caches");
 
-// The two ways, for an open file of `bytes` bytes; absent: it is not to be had this way.
+// The two ways to ask, for an open file of `bytes` bytes. Absent: the answer is not available this
+// way.
+//
 // cachestat(2), Linux 6.5. Not on overlayfs, where it sees none of the pages below.
 std::optional<uint64_t> cached_bytes_by_cachestat(int file, uint64_t bytes);
 // mincore(2). Absent for a file that the caller neither owns nor may write, because the kernel then

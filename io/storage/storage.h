@@ -17,19 +17,23 @@ class FileTree;
 class Hub;
 class TierMeter;
 
+// One line of a listing. A value.
 struct ObjectInfo {
   std::string key;
   uint64_t bytes = 0;
 };
 
+// Bytes of an object; by default all of it. A value.
 struct Range {
   uint64_t offset = 0;
   uint64_t length = UINT64_MAX;  // to the end of the object
 };
 
-// One object being written; one thread at a time. Nobody sees it before commit() returns; then it
-// is complete and durable, and an older object of that key is replaced in one step. Destroyed
-// without commit() it leaves no trace. Throws IoError.
+// One object being written. One thread at a time; must not outlive its tier. Throws IoError.
+//
+// Nobody sees the object before commit() returns; then it is complete and durable, and an older
+// object of that key is replaced in one step. Destroyed without commit() it leaves no trace. After
+// an exception only the destructor may be called.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;
@@ -47,12 +51,15 @@ struct StorageInfo {
   std::optional<double> write_mb_per_s = {};
 };
 
-// One tier: named, immutable objects; a key is a relative path ("accordion/image_0001.jpg").
-// Any thread. Four methods are all that a tier of data needs: there is no mkdir, stat, rename or
-// append, and there will not be. A tier that keeps files gives access to them by a fifth, for
-// checkpoints. Failures are IoError.
+// One tier: named, immutable objects; a key is a relative path ("accordion/image_0001.jpg"). Any
+// thread. Failures are IoError: `environment` for what is absent or forbidden, else `storage`
+// (io/core/error.h).
+//
+// Four methods are all that a tier of data needs: there is no mkdir, stat, rename or append, and
+// there will not be. A tier that keeps files gives access to them by a fifth, for checkpoints.
 class Storage {
  public:
+  // What a tier is built with, beside its options. The hub and the meter must outlive it.
   static constexpr const char* kKind = "storage";
   using Info = StorageInfo;
   struct Inputs {
@@ -68,7 +75,9 @@ class Storage {
   // none.
   virtual std::vector<ObjectInfo> list(const std::string& prefix) const = 0;
   // Fills `out` with all of `range`; a range that ends behind the object's end is cut there.
+  // IoError where there is no such object, or where it ends before its size says.
   virtual void read(const std::string& key, Buffer& out, Range range = {}) const = 0;
+  // Begins an object, new or in the place of another.
   virtual std::unique_ptr<ObjectWriter> create(const std::string& key) = 0;
   virtual void remove(const std::string& key) = 0;  // absent is fine
   // Null: this tier has no files (memory), and can hold no checkpoints.
@@ -79,7 +88,7 @@ class Storage {
 // temporary component. Every tier's read, create and remove begin with it.
 void check_key(const std::string& key);
 
-// The tiers of one experiment by name. Any thread once built.
+// The tiers of one experiment by name; owns them. Any thread once built.
 class Tiers {
  public:
   void add(const std::string& name, std::unique_ptr<Storage> tier);

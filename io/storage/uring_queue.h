@@ -12,8 +12,8 @@ struct UringShape {
   uint64_t piece_bytes = 1ull << 20;
 };
 
-// One thread's queue of io_uring. One thread at a time. Kernels and containers may refuse it, so it
-// is asked for, and never needed.
+// One thread's queue of io_uring. One thread at a time. Kernels and containers may refuse it, so
+// every caller needs another way to do the same.
 class Uring {
  public:
   // Null where it is not to be had; `why` says the reason.
@@ -29,7 +29,7 @@ class Uring {
   // how many there were before the file's end, or -errno where a piece failed. unit: what offsets
   // have to be multiples of (direct I/O).
   int64_t read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit = 1);
-  // The kernel no longer takes requests from a read: this queue is of no further use.
+  // The kernel took no more requests during a read: do not use this queue again.
   bool broken() const;
 
   struct Ring;

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// `constants`, whose values the compiler does not know: GCC would make each of them out of two to
-// four instructions where one operand will do.
+// `constants`, in a way that hides their values from the compiler. Otherwise GCC would make each of
+// them out of two to four instructions where one operand will do.
 template <class Constants>
 inline const Constants& opaque(const Constants& constants) {
   const Constants* hidden = &constants;

@@ -10,9 +10,9 @@
 
 namespace stoker {
 
-// The next bits of a scan, in one register. Reads up to 8 bytes behind what it has used, and
-// rewind() up to 8 before it. One thread at a time; trivial to copy, so that loops keep it in
-// registers.
+// The next bits of a scan, in one register. One thread at a time; trivial to copy, so that loops
+// keep it in registers. Reads up to 8 bytes behind what it has used, and rewind() up to 8 before
+// it: the caller provides that memory (ScanBytes).
 class BitReader {
  public:
   // refill() leaves at least so many.
@@ -33,7 +33,7 @@ class BitReader {
     next_ <<= bits & 63;
     left_ -= bits;
   }
-  // Takes back what skip() just took after a refill().
+  // Takes back what the last skip() took, directly after a refill().
   void rewind(uint64_t bits) {
     left_ = (left_ + bits) & 63;
     next_ = load(at_ - 8) << (64 - left_);

@@ -23,15 +23,16 @@ class BlockDecoder {
   // The tables of block `i` of every batch.
   void set_tables(size_t i, const BlockTables& tables);
 
-  // Decodes so many blocks. False: there is something in them that an encoder does not make.
+  // Decodes the first `blocks` blocks of a batch. False: there is something in them that no encoder
+  // writes; the values are unspecified then.
   bool decode(BitReader& bits, size_t blocks);
-  // The same, but of the values only the first one of each block is there: faster.
+  // The same, but only the first value of each block is there: faster.
   bool skip(BitReader& bits, size_t blocks);
 
   // Of the batch: 64 values in natural order, the first one being a difference; aligned to 64
   // bytes.
   int16_t* values(size_t i) { return batch_.blocks[i].values; }
-  // No position (in the scan's order) behind it holds anything but 0.
+  // All values behind this position (in the scan's order) are 0.
   int last(size_t i) const { return static_cast<int>(batch_.steps[i].last); }
 
  private:

@@ -38,7 +38,8 @@ struct BlockTables {
   static uint32_t known_size(uint32_t entry) { return entry >> 12 & 15; }
   static int second_value(uint32_t entry) { return static_cast<int32_t>(entry) >> 27; }
 
-  // Keeps what it has when the definitions are those of the last call. False: see HuffmanCode.
+  // Builds the tables, unless the definitions are those of the last call. False: not a prefix code
+  // that libjpeg would accept (HuffmanCode); the tables must not be used then.
   bool assign(Bytes dc_definition, Bytes ac_definition);
 
   alignas(64) Entries dc;  // the first symbol is a difference of DC coefficients, at position 0

@@ -9,18 +9,20 @@
 
 namespace stoker {
 
+// What stands at the beginning of some bits. A value.
 struct HuffmanSymbol {
   uint8_t bits = 0;  // of the code; 0: there is no such code
   uint8_t symbol = 0;
 };
 
+// One table of a file. One thread at a time while it is assigned, any thread afterwards.
 class HuffmanCode {
  public:
   // 16 counts, then the symbols. False: not a prefix code that libjpeg would accept.
   bool assign(Bytes definition);
-  // `next`: the next 16 bits.
+  // `next`: the next 16 bits of the scan.
   HuffmanSymbol find(uint32_t next) const;
-  // use(bits, code, symbol) for every code, in ascending order of what a scan begins with.
+  // Calls use(bits, code, symbol) for every code, in ascending order of what a scan begins with.
   template <class Use>
   void for_each(const Use& use) const {
     for (size_t bits = 1; bits <= 16; ++bits) {

@@ -21,7 +21,7 @@ struct InverseDcts {
   void (*dc_only)(int dc_times_quantisation, uint8_t* out, size_t stride);
 };
 
-// Only for processors with AVX2.
+// The functions for processors with AVX2, the only ones that may call them.
 InverseDcts avx2_inverse_dct();
 
 }  // namespace stoker

@@ -15,7 +15,8 @@ namespace stoker {
 // block.
 extern const std::array<uint8_t, 192> kNaturalOrder;
 
-// What the header of a file says, as the fast decoder wants it. A view of the file.
+// What the header of a file says, as the fast decoder wants it. Refers to the file's bytes, which
+// must outlive it. One thread at a time.
 struct JpegFrame {
   struct Component {
     size_t quantisation = 0;  // index of the table
@@ -34,19 +35,19 @@ struct JpegFrame {
   std::array<Bytes, 4> dc_tables;
   std::array<Bytes, 4> ac_tables;
 
-  // Reads the segments of one file. False: something here is unusual or wrong, and the fast decoder
-  // does not vouch for it; the contents are unspecified then.
+  // Reads the segments of one file. False: something here is unusual or wrong, so the fast decoder
+  // leaves the file to libjpeg-turbo; the contents are unspecified then.
   bool assign(const JpegHeader& header, std::span<const JpegSegment> segments);
 };
 
-// Of the luma component, in samples; those of chroma are 8 x 8.
+// Size of an MCU in samples of the luma component; those of chroma are 8 x 8. A value.
 struct McuSize {
   size_t width = 8;
   size_t height = 8;
 };
 McuSize mcu_size(ChromaSampling sampling);
 
-// The image in MCUs.
+// The image in MCUs. A value.
 struct McuGrid {
   size_t columns = 0;
   size_t rows = 0;

@@ -6,11 +6,12 @@
 
 namespace stoker {
 
-// How the chroma components of a JPEG image lie to its luma: one sample for so many pixels.
+// How much smaller the chroma components of a JPEG image are than luma.
 enum class ChromaSampling { gray, s444, s422, s420 };
 
-// One component of an image, decoded to 8-bit samples. Memory is whole MCUs, so that blocks are
-// written without a look at the image's edge; only the first width x height samples count.
+// One component of an image, decoded to 8-bit samples in memory of the caller. It is whole MCUs
+// large, so that blocks are written without a look at the image's edge; only the first width x
+// height samples count. A value.
 struct JpegPlane {
   uint8_t* data = nullptr;
   size_t stride = 0;
@@ -18,7 +19,8 @@ struct JpegPlane {
   int64_t height = 0;
 };
 
-// What the entropy decoder and the inverse DCT leave behind, and colour conversion starts from.
+// What the entropy decoder and the inverse DCT leave, and colour conversion starts from. A value;
+// refers to the planes' memory.
 struct JpegPlanes {
   ChromaSampling sampling = ChromaSampling::gray;
   int64_t width = 0;  // of the image

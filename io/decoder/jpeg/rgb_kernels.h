@@ -8,10 +8,11 @@
 namespace stoker {
 
 // The inner loops of RgbRows, for processors with AVX2. Pure functions over groups of 32 pixels;
-// they read and write whole groups.
+// any thread. They read and write whole groups, so memory must reach to the end of the last one.
 constexpr size_t kGroupPixels = 32;
 constexpr size_t kGroupValues = 4 * kGroupPixels;  // 16-bit values of a chroma line per group
 
+// One row of both chroma planes. A value.
 struct ChromaRow {
   const uint8_t* cb;
   const uint8_t* cr;
@@ -25,7 +26,8 @@ struct ChromaRow {
 void filter_chroma(ChromaSampling sampling, const ChromaRow& row, size_t first_group,
                    size_t end_group, int16_t* line);
 
-// Adds the near form of one line and the far form of the other, or of the same.
+// Makes RGB of a row of luma and two chroma lines: adds the near form of one and the far form of
+// the other (or of the same).
 void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int16_t* far, size_t first_group,
                 size_t end_group, uint8_t* rgb);
 

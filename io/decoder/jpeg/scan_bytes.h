@@ -13,7 +13,8 @@ namespace stoker {
 // (T.81, B.1.1.5). One thread at a time; the memory is used again. Needs AVX2.
 class ScanBytes {
  public:
-  // So many zeros follow the last segment: a decoder may run on before it looks where it is.
+  // So many zeros follow the last segment, because a decoder may run on before it looks where it
+  // is.
   static constexpr size_t kSlack = 5632;
   // And so many bytes of any value before it.
   static constexpr size_t kFront = 8;

@@ -9,7 +9,8 @@ namespace stoker {
 
 enum class ValueType { fp32, bf16, fp16 };
 
-// A batch of normalised values: [N, 3, height, width], or the channels last in memory.
+// A batch of normalised values on the device: [N, 3, height, width], or the channels last in
+// memory. A value; somebody else owns the memory.
 struct ValueBatch {
   void* data = nullptr;
   ValueType type = ValueType::fp32;
@@ -20,8 +21,8 @@ struct ValueBatch {
 const char* launch_normalise(const uint8_t* rgb, int64_t images, int64_t pixels,
                              const ValueBatch& out, void* stream);
 
-// `frames`: `images` headers one after another, whose offsets lead to the pixels (frame.h, kind
-// pixels).
+// Frames -> normalised samples of size x size. `frames`: `images` headers one after another, whose
+// offsets lead to the pixels (io/core/frame_header.h, kind pixels).
 const char* launch_resize(const uint8_t* frames, int64_t images, int64_t size,
                           const ValueBatch& out, void* stream);
 

@@ -40,7 +40,7 @@ using DecodeBatched = Status(Handle*, State*, const unsigned char* const* data,
 
 }  // namespace nvjpeg_abi
 
-// libnvjpeg, loaded at run time and never unloaded.
+// libnvjpeg's functions, loaded at run time and never unloaded. A value; any thread.
 struct NvjpegLibrary {
   nvjpeg_abi::CreateEx* create = nullptr;
   nvjpeg_abi::Destroy* destroy = nullptr;

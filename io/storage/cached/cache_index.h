@@ -9,10 +9,11 @@
 
 namespace stoker {
 
-// What a cache holds, is taking in, and must leave alone; the limit; and who may do what to a key
-// now. Knows no tier: the caller copies and removes. Any thread.
+// Which objects a cache holds, is copying, and must leave alone; its limit; and who may do what to
+// a key now. Knows no tier: the caller copies and removes. Any thread. Throws std::bad_alloc only.
 class CacheIndex {
  public:
+  // Limit in bytes of all copies.
   explicit CacheIndex(uint64_t limit) : limit_(limit) {}
 
   // A copy that is there already; counts against the limit, which it may exceed.
@@ -33,9 +34,9 @@ class CacheIndex {
   void publish(const std::string& key);
   void abandon(const std::string& key);
 
-  // A copy that cannot be read: is not read again, and its place stays taken.
+  // The copy could not be read: it is not read again, and its place stays taken.
   void distrust(const std::string& key);
-  // Nothing more is taken in. False: it was closed before.
+  // No more copies from now on (the fast tier failed). False: it was closed before.
   bool close();
 
   // Around a change of the original. begin_change waits for a copy under way; true: the caller

@@ -5,10 +5,12 @@
 
 namespace stoker {
 
+// Who makes copies: the reader of an object, or a thread that copies ahead.
 enum class CacheFill { read, ahead };
 EnumNames<CacheFill> enum_names(CacheFill);
 
-// The options of a tier of type cached, for those who have to do with its parts.
+// The options of a tier of type cached. In a header because `dataset stage` and `bench read` deal
+// with the tiers inside. A value.
 struct CachedOptions {
   Component<Storage> inner;
   Component<Storage> in = default_component<Storage>("memory");

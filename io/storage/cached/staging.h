@@ -14,9 +14,11 @@
 
 namespace stoker {
 
+// What is copied first.
 enum class StagingOrder { listing, smallest, most_read };
 EnumNames<StagingOrder> enum_names(StagingOrder);
 
+// Which objects may become copies, in what order, and how many bytes of them. A value.
 struct StagingRule {
   ByteSize limit{uint64_t{10} << 30};
   std::optional<ByteSize> below;
@@ -28,12 +30,14 @@ struct StagingRule {
     v("order", order,
       "fill: ahead: what comes first; most_read: after as many reads as there are objects");
   }
+  // May an object of this size be copied, whatever room is left?
   bool allows(uint64_t bytes) const { return !below || bytes < below->bytes; }
 };
 
-// Reads by key.
+// How often each key was read.
 using ReadCounts = std::unordered_map<std::string, int64_t>;
 
+// What to copy. A value.
 struct StagingPlan {
   std::vector<ObjectInfo> objects;  // in the order in which to copy them
   uint64_t bytes = 0;
@@ -45,7 +49,7 @@ struct StagingPlan {
 StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& rule, uint64_t used,
                    const ReadCounts& reads = {});
 
-// The objects of `tier`; none where it is not there yet.
+// The objects of `tier`; none where it does not exist yet. Other failures are IoError.
 std::vector<ObjectInfo> list_if_there(const Storage& tier, const std::string& prefix = "");
 
 // What an earlier process left on the fast tier.
@@ -53,8 +57,10 @@ struct StagedBefore {
   std::vector<ObjectInfo> copies;    // same key, same size: taken for copies
   std::vector<std::string> strange;  // another size, or nothing on the slow tier: not ours
 };
+// Compares one listing of each tier by key and size; contents are not read. IoError as the tiers'.
 StagedBefore recognise(const Storage& from, const Storage& to);
 
+// How copying one object ended.
 enum class Copied {
   yes,
   stopped,

@@ -9,7 +9,8 @@
 
 namespace stoker {
 
-// What the operations of one device cost.
+// What the operations of one device cost. A value. Rates are in bytes/s of all threads and
+// processes together.
 struct TierCosts {
   double read_bytes_per_s = 0;
   double write_bytes_per_s = 0;
@@ -32,7 +33,7 @@ struct TierOperation {
   uint64_t offset = 0;  // where in it
 };
 
-// The same in every process.
+// A hash of an object's path: the same in every process.
 uint64_t tier_object(std::string_view path);
 
 // A storage device in virtual time: it says when operations end, and waits for nothing. Two servers

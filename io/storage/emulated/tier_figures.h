@@ -7,11 +7,12 @@
 
 namespace stoker {
 
-// The devices of the 2018 study (Chien et al.), and two of other kinds.
+// The devices of the study of 2018 (Chien et al.), and two of other kinds.
 enum class TierProfile { hdd, ssd, optane, lustre, nfs, s3_like };
 EnumNames<TierProfile> enum_names(TierProfile);
 
-// What an emulated tier can do, as its options say. A value; any thread.
+// What an emulated tier can do, as its options say. A value; any thread. Absent: the profile's
+// figure. docs/notes/emulated-tier.md says where those come from.
 struct TierFigures {
   std::optional<TierProfile> profile = {};
   std::optional<double> read_mb_per_s = {};

@@ -6,7 +6,7 @@
 
 namespace stoker {
 
-// What `threads` threads that do one operation after the other got out of a device.
+// What `threads` threads, each doing one operation after the other, got out of a device. A value.
 struct TierPoint {
   bool write = false;
   bool random = false;
@@ -15,7 +15,7 @@ struct TierPoint {
   double ops_per_s = 0;
 };
 
-// The figures of an emulated tier that behaves like the points it was fitted to.
+// The figures of an emulated tier that behaves like the points it was fitted to. A value.
 struct TierFit {
   double read_mb_per_s = 0;  // 0: nothing was read; likewise below
   double write_mb_per_s = 0;
@@ -24,7 +24,7 @@ struct TierFit {
   double metadata_latency_ms = 0;
   double seek_ms = 0;
   int64_t queue_depth = 1;
-  // No point was slower than a deeper queue would have made it: it may be any deeper.
+  // More threads were always faster, so the true queue may be deeper than any that was tried.
   bool queue_depth_unseen = false;
 
   // Operations/s of the model: min(n / (L + t), queue_depth / L, 1 / t) for n threads, L the

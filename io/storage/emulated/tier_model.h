@@ -9,12 +9,12 @@
 #include "io/metrics/clock.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tier_meter.h"
-#include "io/storage/file_tree.h"
 #include "io/storage/emulated/tier_device.h"
+#include "io/storage/file_tree.h"
 
 namespace stoker {
 
-// Where a TierModel gets its time from; a test brings its own.
+// Where a TierModel gets its time from; tests pass their own. Both functions: any thread.
 struct TierClock {
   std::function<TimePoint()> now = Clock::now;
   std::function<void(TimePoint)> sleep_until = [](TimePoint time) {
@@ -22,9 +22,11 @@ struct TierClock {
   };
 };
 
-// Lets the callers of real operations wait until a TierDevice would have done them. It only ever
-// adds time: an operation takes as long as the device says, or as it takes in truth where that is
-// longer, which is told to the meter (may be null; must outlive it). Any thread.
+// Lets the callers of real operations wait until a TierDevice would have done them. Any thread.
+//
+// It only adds time: an operation takes as long as the device says, or as long as it really took
+// where that is longer. Such overruns are counted by the meter (may be null; must outlive the
+// model), and are a condition of the tier from 3 % of its time on.
 class TierModel {
  public:
   explicit TierModel(TierDevice device, TierMeter* meter = nullptr, TierClock clock = {});

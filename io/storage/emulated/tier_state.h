@@ -11,9 +11,10 @@
 
 namespace stoker {
 
-// What an emulated device knows of the operations it was given, in nanoseconds of the monotonic
-// clock, which is one for all processes of a machine. Only times and counts: whoever dies while
-// writing them leaves nothing that the next operation cannot go on from.
+// What an emulated device knows of the operations it was given. Times are nanoseconds of the
+// monotonic clock, which is the same for all processes of a machine. Only times and counts: a
+// process that dies while writing them leaves nothing that the next operation cannot go on from.
+// The layout is shared between processes; change `magic` with it.
 struct TierState {
   uint64_t magic = 0;
   uint64_t size = 0;
@@ -31,15 +32,15 @@ struct TierState {
   uint64_t bytes_written = 0;
 };
 
-// Owns, or shares in, the state of one device. Any thread.
+// Owns the state of one device, or a share in it. Any thread; any number of processes.
 class TierShare {
  public:
-  // Of this object alone.
+  // A state of this object alone.
   TierShare();
-  // One for all, in all processes of this user, who give the same identity: a small file in
-  // `directory`, which whoever leaves last takes away. A process that is killed leaves it, and the
-  // next one, of any identity, takes it away. Where such a file is not possible: of this object
-  // alone, and remark() says why.
+  // One state for all processes of this user that give the same identity: a small file in
+  // `directory`. The last process to leave removes it; one that is killed leaves it, and the next
+  // process, of any identity, removes it. Where such a file is not possible, the state is of this
+  // object alone, and remark() says why. IoError only where a lock cannot be set up.
   explicit TierShare(const std::string& identity, const std::string& directory = "/dev/shm");
   ~TierShare();
   TierShare(const TierShare&) = delete;
@@ -48,7 +49,7 @@ class TierShare {
   const std::string& remark() const { return remark_; }
   const std::string& path() const { return path_; }  // empty: of this object alone
 
-  // The state while nobody else has it.
+  // The state, while no other thread or process has it. Hold it for some arithmetic only.
   class Locked {
    public:
     explicit Locked(TierShare& share);
