@@ -1,0 +1,62 @@
+"""docs/components.md is what the program describes. With --update: writes the page. STOKER names the binary."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/components.md"
+INTRODUCTION = """# Components and their options
+
+Made from `stoker describe` by `tests/app/commands/components_test.py --update`; a test holds it equal to what the program says.
+In YAML a component is `{type: name, option: value, ...}`. The decoder `opencv` is a plug-in and not on this page.
+"""
+
+
+def ask(*arguments):
+    done = subprocess.run([os.environ["STOKER"], *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def cell(text):
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def short(default):
+    """A component's own defaults stand in its own table."""
+    return f"{{{default.splitlines()[0]}}}" if default.startswith("type: ") else cell(default)
+
+
+def table(rows):
+    if not rows:
+        return "No options.\n"
+    lines = ["| option | value | default | meaning |", "|---|---|---|---|"]
+    for row in rows:
+        default = "required" if row["required"] else f"`{short(row['default'])}`"
+        lines.append(f"| `{row['key']}` | {cell(row['type'])} | {default} | {cell(row['help'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def page():
+    parts = [INTRODUCTION]
+    for kind, types in ask("list").items():
+        tables = {}  # types with the same options share one
+        for name in types:
+            tables.setdefault(table(ask("describe", kind, name)), []).append(f"`{name}`")
+        parts.append(f"## {kind}\n")
+        for options, names in tables.items():
+            parts += [f"### {kind} {', '.join(names)}\n", options]
+    return "\n".join(parts)
+
+
+class Page(unittest.TestCase):
+    def test_the_page_says_what_the_program_says(self):
+        self.assertEqual(PAGE.read_text(), page(), f"run {__file__} --update")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--update"]:
+        PAGE.write_text(page())
+    else:
+        unittest.main()
