@@ -26,5 +26,5 @@ check yamllint yamllint --strict --config-file .yamllint docker
 check promtool promtool check config --syntax-only docker/prometheus/prometheus.yml
 check docker-compose docker-compose -f docker/compose.yaml --profile gpu config --quiet
 check kubectl sh -c 'kubectl kustomize docker/kubernetes >/dev/null'
-check python3 python3 tests/docker/docker_test.py "$@"
+check python3 tests/run docker/docker_test
 exit "$failed"

@@ -36,7 +36,7 @@ int64_t long_run() {
 class Soak : public testing::TestWithParam<const char*> {};
 
 TEST_P(Soak, leaves_nothing_behind) {
-  const int64_t count = std::max<int64_t>(long_run(), 300), warm = count / 10;
+  const int64_t count = std::max<int64_t>(long_run(), 100), warm = count / 10;
   CheckpointRun run;
   run.start(std::string(GetParam()) +
             ", slow: slow, every_steps: 1, keep_last: 3, keep_every: " + std::to_string(count));

@@ -1,23 +1,19 @@
 #!/usr/bin/env python3
-"""The sink `prometheus` of a real run: what it serves, when, and what it leaves behind.
-
-STOKER names the binary.
-"""
-import contextlib
+"""The sink `prometheus` of a real run: what it serves, when, and what it leaves behind."""
 import http.server
 import json
 import os
 import re
 import signal
 import socket
-import subprocess
 import threading
 import time
 import unittest
 import urllib.error
 import urllib.request
 
-from training_run import MINI, STOKER, RunTest
+from stoker import StokerTest, emulated, read_summary
+from training_run import recorded
 
 EMULATED = ("device={type: emulated, step_ms: 20}", "training.max_steps=100000", "training.epochs=100000",
             "checkpoint={type: none}")
@@ -48,6 +44,16 @@ def total(text, family):
     return sum(float(v) for v in re.findall(rf"^{family}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE))
 
 
+def listening(pid):
+    """The addresses at which a process accepts connections, as the kernel writes them: 0100007F:23F0."""
+    own = {os.readlink(link.path) for link in os.scandir(f"/proc/{pid}/fd")}
+    for table in ("tcp", "tcp6"):
+        for line in open(f"/proc/{pid}/net/{table}").readlines()[1:]:
+            _, address, _, state, *rest = line.split()
+            if state == "0A" and f"socket:[{rest[5]}]" in own:
+                yield address
+
+
 class Pushgateway(http.server.BaseHTTPRequestHandler):
     pushed = []
 
@@ -61,45 +67,33 @@ class Pushgateway(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class PrometheusTest(RunTest):
+class PrometheusTest(StokerTest):
+    CONFIG = recorded()
+
     def setUp(self):
         super().setUp()
         self.port = free_port()
 
-    def command(self, *overrides, sink=""):
-        return [STOKER, "train", "config.yaml",
-                f"metrics={{every_steps: 5, sinks: [{{type: prometheus, listen: '127.0.0.1:{self.port}'{sink}}}]}}",
-                *overrides]
+    def get(self, path):
+        return get(self.port, path)
 
-    @contextlib.contextmanager
-    def running(self, *overrides, sink=""):
-        process = subprocess.Popen(self.command(*overrides, sink=sink), cwd=self.folder, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+    def arguments(self, *overrides, sink=""):
+        listen = f"listen: '127.0.0.1:{self.port}'"
+        return ["train", self.config, f"metrics.sinks=[{{type: prometheus, {listen}{sink}}}]", *overrides]
 
-    def until(self, condition, what):
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError):
-                result = condition()
-                if result:
-                    return result
-            time.sleep(0.05)
-        self.fail("timed out: " + what)
+    def serving(self, *overrides, sink=""):
+        return self.start(*self.arguments(*overrides, sink=sink))
+
+    def healthcheck(self, *address, code, **options):
+        self.stoker("healthcheck", *address, code=code, timeout=20, **options)
 
     def test_serves_the_end_of_the_run_until_it_is_scraped(self):
-        with self.running(sink=", linger: 60") as process:
-            status = self.until(lambda: (s := json.loads(get(self.port, "/api/status")[1]))["phase"] == "done" and s,
-                                "the end of the run")
-            code, text = get(self.port, "/metrics")
-            self.assertEqual(code, 200)
-            self.assertEqual(process.wait(timeout=30), 0)
-        summary = json.loads((self.run_directory() / "summary.json").read_text())
+        process = self.serving(sink=", linger: 60")
+        status = process.until(lambda: (s := json.loads(self.get("/api/status")[1]))["phase"] == "done" and s)
+        code, text = self.get("/metrics")
+        self.assertEqual(code, 200)
+        self.assertEqual(process.wait(timeout=30), 0)
+        summary = read_summary(self.latest)
         wait = value(text, 'stoker_step_segment_seconds_total{segment="data_wait"}')
         segments, wall = total(text, "stoker_step_segment_seconds_total"), value(text, "stoker_loop_seconds_total")
         self.assertAlmostEqual(wait, summary["segments_s"]["data_wait"], places=6)
@@ -126,61 +120,48 @@ class PrometheusTest(RunTest):
         self.assertEqual(status["progress"]["accuracy"]["top1"], summary["evaluations"][-1]["top1"])
         self.assertIn(status["cache"]["verdict"], ("cold", "mixed", "warm", "unknown"))
         self.assertEqual(sum(p is not None for p in status["history"]["images_per_s"]), len(status["history"]["t"]))
-        saved = (self.run_directory() / "metrics.prom").read_text()
+        saved = (self.latest / "metrics.prom").read_text()
         self.assertEqual(value(saved, "stoker_step"), 40)
-        targets = json.loads((self.run_directory() / "targets.json").read_text())
+        targets = json.loads((self.latest / "targets.json").read_text())
         self.assertEqual(targets, [{"targets": [f"127.0.0.1:{self.port}"],
-                                    "labels": {"run": self.run_directory().name, "rank": "0",
+                                    "labels": {"run": self.latest.name, "rank": "0",
                                                "loader": "prefetched"}}])
 
     def test_health_is_progress(self):
         # A tier that takes 30 s for a read: alive, and no training.
-        stuck = (f"storage.data={{type: emulated, read_mb_per_s: 100, write_mb_per_s: 100, read_latency_ms: 30000, "
-                 f"inner: {{type: posix, root: {MINI}}}}}")
-        with self.running(stuck, *EMULATED, sink=", stalled_seconds: 1"):
-            code, text = self.until(lambda: (r := get(self.port, "/healthz"))[0] == 503 and r, "a stall")
-            self.assertIn("unhealthy: train, step 0", text)
-            check = subprocess.run([STOKER, "healthcheck", f"127.0.0.1:{self.port}"], capture_output=True, text=True,
-                                   timeout=20, check=False)
-            self.assertEqual(check.returncode, 7, check.stdout + check.stderr)
-            status = json.loads(get(self.port, "/api/status")[1])
-            self.assertEqual((status["health"]["healthy"], status["health"]["segment"], status["verdict"]["level"]),
-                             (False, "data_wait", "stalled"))
-        with self.running(*EMULATED) as process:
-            self.until(lambda: "train, step 1" in get(self.port, "/healthz")[1], "a step")
-            check = subprocess.run([STOKER, "healthcheck"], env={**os.environ, "STOKER_LISTEN": f"127.0.0.1:{self.port}"},
-                                   capture_output=True, text=True, timeout=20, check=False)
-            self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
-            process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(timeout=30), 75)
-        check = subprocess.run([STOKER, "healthcheck", f"127.0.0.1:{self.port}"], capture_output=True, text=True,
-                               timeout=20, check=False)
-        self.assertEqual(check.returncode, 3, check.stdout + check.stderr)
+        stuck = self.serving(f"storage.data={emulated(read_latency_ms=30000)}", *EMULATED, sink=", stalled_seconds: 1")
+        code, text = stuck.until(lambda: (r := self.get("/healthz"))[0] == 503 and r)
+        self.assertIn("unhealthy: train, step 0", text)
+        self.healthcheck(f"127.0.0.1:{self.port}", code=7)
+        status = json.loads(self.get("/api/status")[1])
+        self.assertEqual((status["health"]["healthy"], status["health"]["segment"], status["verdict"]["level"]),
+                         (False, "data_wait", "stalled"))
+        stuck.kill()
+        process = self.serving(*EMULATED)
+        process.until(lambda: "train, step 1" in self.get("/healthz")[1])
+        self.healthcheck(code=0, env={"STOKER_LISTEN": f"127.0.0.1:{self.port}"})
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=30), 75)
+        self.healthcheck(f"127.0.0.1:{self.port}", code=3)
 
     def test_a_port_that_is_taken(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", self.port))
             taken.listen()
-            refused = subprocess.run(self.command(), cwd=self.folder, capture_output=True, text=True, timeout=60,
-                                     check=False)
-            self.assertEqual(refused.returncode, 3)
-            self.assertIn(f"127.0.0.1:{self.port}", refused.stderr)
-            with self.running(*EMULATED, sink=", port: auto"):
-                targets = self.until(lambda: json.loads((self.run_directory() / "targets.json").read_text()), "targets")
-                other = int(targets[0]["targets"][0].rsplit(":", 1)[1])
-                self.assertNotEqual(other, self.port)
-                self.assertIn("stoker_step ", self.until(lambda: get(other, "/metrics")[1], "metrics"))
+            self.assertIn(f"127.0.0.1:{self.port}", self.stoker(*self.arguments(), code=3).stderr)
+            process = self.serving(*EMULATED, sink=", port: auto")
+            targets = process.until(lambda: json.loads((self.latest / "targets.json").read_text()))
+            other = int(targets[0]["targets"][0].rsplit(":", 1)[1])
+            self.assertNotEqual(other, self.port)
+            self.assertIn("stoker_step ", process.until(lambda: get(other, "/metrics")[1]))
 
     def test_a_public_address_is_warned_of(self):
-        with self.running(*EMULATED) as process:
-            self.until(lambda: get(self.port, "/healthz")[0] == 200, "the server")
-            listening = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True, check=True).stdout
-            own = [line.split()[3] for line in listening.splitlines() if f"pid={process.pid}," in line]
-            self.assertEqual(own, [f"127.0.0.1:{self.port}"])
-        done = subprocess.run([STOKER, "train", "config.yaml", "training.max_steps=1", "checkpoint={type: none}",
-                               f"metrics.sinks=[{{type: prometheus, listen: '0.0.0.0:{self.port}'}}]"],
-                              cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        process = self.serving(*EMULATED)
+        process.until(lambda: self.get("/healthz")[0] == 200)
+        self.assertEqual(list(listening(process.child.pid)), [f"0100007F:{self.port:04X}"])
+        process.kill()
+        done = self.stoker("train", self.config, "training.max_steps=1", "checkpoint={type: none}",
+                           f"metrics.sinks=[{{type: prometheus, listen: '0.0.0.0:{self.port}'}}]")
         self.assertIn("can be reached from other machines", done.stderr)
 
     def test_the_outcome_is_pushed(self):
@@ -188,8 +169,7 @@ class PrometheusTest(RunTest):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             url = f"http://127.0.0.1:{server.server_port}"
-            subprocess.run(self.command("training.max_steps=3", sink=f", pushgateway: '{url}'"), cwd=self.folder,
-                           capture_output=True, timeout=60, check=True)
+            self.stoker(*self.arguments("training.max_steps=3", sink=f", pushgateway: '{url}'"))
         finally:
             server.shutdown()
             server.server_close()
@@ -199,11 +179,11 @@ class PrometheusTest(RunTest):
         self.assertGreater(value(body, "stoker_run_last_success_timestamp_seconds"), time.time() - 600)
 
     def test_a_killed_run_leaves_its_last_state(self):
-        with self.running(*EMULATED, sink=", save_seconds: 1") as process:
-            path = self.folder / "runs" / "latest" / "metrics.prom"
-            self.until(lambda: (value(path.read_text(), "stoker_step") or 0) > 0, "a saved state")
-            process.kill()
-        self.assertGreater(value(path.read_text(), 'stoker_device_observed_seconds_total{device="emulated"}'), 0)
+        process = self.serving(*EMULATED, sink=", save_seconds: 1")
+        process.until(lambda: (value((self.latest / "metrics.prom").read_text(), "stoker_step") or 0) > 0)
+        process.kill()
+        saved = (self.latest / "metrics.prom").read_text()
+        self.assertGreater(value(saved, 'stoker_device_observed_seconds_total{device="emulated"}'), 0)
 
 
 if __name__ == "__main__":

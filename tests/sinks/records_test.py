@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The sinks `jsonl` and `timelogger` of a real run say what its summary says. STOKER names the binary."""
+"""The sinks `jsonl` and `timelogger` of a real run say what its summary says."""
 import csv
 import json
 import unittest
 
-from training_run import BATCH, STEPS, RunTest
+from stoker import StokerTest
+from training_run import BATCH, ENDLESS, STEPS, recorded
 
 MICROSECOND = 2e-6  # to which each record is cut
 
@@ -14,8 +15,8 @@ def records(run):
         return list(csv.DictReader(file))
 
 
-class RecordsTest(RunTest):
-    SINKS = ("csv", "jsonl", "timelogger")
+class RecordsTest(StokerTest):
+    CONFIG = recorded("csv", "jsonl", "timelogger")
 
     def of(self, description):
         return [r for r in self.records if r["Action Description"] == description]
@@ -27,8 +28,7 @@ class RecordsTest(RunTest):
         self.assertAlmostEqual(self.total(description), seconds, delta=MICROSECOND * (1 + len(self.of(description))))
 
     def test_reports_and_records_agree_with_the_summary(self):
-        run = self.train()
-        summary = json.loads((run / "summary.json").read_text())
+        summary, run = self.train()
         self.check_jsonl(run, summary)
         self.records = records(run)
         self.check_iterations(summary)
@@ -80,8 +80,11 @@ class RecordsTest(RunTest):
         self.assertEqual(summary["checkpoints"]["saved"], len(saved))
 
     def test_a_killed_run_leaves_whole_lines(self):
-        run = self.kill_when(lambda run: (run / "time_logger_output" / "0").stat().st_size > 100_000
-                             and (run / "steps.jsonl").stat().st_size > 5_000)
+        process = self.start("train", self.config, *ENDLESS)
+        process.until(lambda: (self.latest / "time_logger_output" / "0").stat().st_size > 100_000
+                      and (self.latest / "steps.jsonl").stat().st_size > 5_000)
+        process.kill()
+        run = self.latest
         text = (run / "steps.jsonl").read_text()
         self.assertTrue(text.endswith("}\n"))
         self.assertEqual([json.loads(line)["step"] for line in text.splitlines()],

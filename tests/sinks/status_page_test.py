@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The status page in a real browser: what it shows is what /api/status says.
 
-status_page_test.py                     with simulated runs (ctest; 77 where there is no Chromium)
-status_page_test.py URL                 the page of a server that is running
-status_page_test.py --screenshots DIR   pictures of the simulated runs, for people to look at
+tests/run sinks/status_page_test                     with simulated runs (ctest)
+tests/run sinks/status_page_test URL                 the page of a server that is running
+tests/run sinks/status_page_test --screenshots DIR   pictures of the simulated runs, for people to look at
 """
 import argparse
 import contextlib
@@ -14,14 +14,12 @@ import sys
 import threading
 import urllib.parse
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(SOURCE / "io/sinks/status_page"))
-sys.path.insert(0, str(SOURCE / "tests/support"))
-import preview  # noqa: E402
-from browser import Browser, DESKTOP, NUMERIC, PHONE, WALL, chromium, complaints, reads_as  # noqa: E402
+from browser import Browser, DESKTOP, NUMERIC, PHONE, WALL, complaints, reads_as
+from stoker import SOURCE
 
-SKIP = 77
+sys.path.append(str(SOURCE / "io/sinks/status_page"))
+import preview  # noqa: E402
+
 BREAKS = ((701, 900), (1270, 900), (1271, 900))  # where the layout changes
 WIDEST = ("checkpointing", "three_weeks")
 # Not for people, or drawn.
@@ -231,19 +229,14 @@ def main():
     parser.add_argument("--screenshots", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--only", nargs="+", choices=preview.SCENARIOS, default=list(preview.SCENARIOS))
     options = parser.parse_args()
-    program = chromium()
-    if program is None:
-        print("skipped: no Chromium here (Debian's package chromium)")
-        return SKIP
-    with Browser(program, [SPY]) as browser:
+    with Browser([SPY]) as browser:
         if options.url:
             check_live(browser, options.url.rstrip("/") + "/")
         elif options.screenshots:
             take_pictures(browser, options.screenshots, options.only)
         else:
             check_simulated(browser)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,27 +1,17 @@
 #!/usr/bin/env python3
-"""TensorBoard reads the event file of a real run. STOKER names the binary.
-
-Installs `tensorboard` into a new environment where it is not; exits 77 where it cannot be had.
-"""
-import importlib.util
+"""TensorBoard reads the event file of a real run."""
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
-import venv
 
-from training_run import STEPS, RunTest
+from stoker import StokerTest, with_packages
+from training_run import ENDLESS, STEPS, recorded
 
-SKIPPED = 77
-INSTALLED_HERE = "STOKER_TEST_TENSORBOARD"
+with_packages("tensorboard")
+from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator  # noqa: E402
 
 
 def read(directory):
     """{tag: {step: value}} by TensorBoard's own reader."""
-    from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
     events = EventAccumulator(str(directory), size_guidance={SCALARS: 0})
     events.Reload()
     return {tag: {e.step: e.value for e in events.Scalars(tag)} for tag in events.Tags()["scalars"]}
@@ -52,11 +42,11 @@ def expected(report):
     return {tag: value for tag, value in values.items() if value is not None}
 
 
-class TensorBoardTest(RunTest):
-    SINKS = ("jsonl", "tensorboard")
+class TensorBoardTest(StokerTest):
+    CONFIG = recorded("jsonl", "tensorboard")
 
     def test_every_report_is_read_back(self):
-        run = self.train()
+        _, run = self.train()
         scalars = read(run)
         reports = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
         self.assertEqual(reports[-1]["step"], STEPS)
@@ -70,7 +60,10 @@ class TensorBoardTest(RunTest):
         self.assertTrue(any("top1" in report for report in reports))
 
     def test_a_killed_run_is_read_to_its_last_report(self):
-        run = self.kill_when(lambda run: (run / "steps.jsonl").stat().st_size > 5_000)
+        process = self.start("train", self.config, *ENDLESS)
+        process.until(lambda: (self.latest / "steps.jsonl").stat().st_size > 5_000)
+        process.kill()
+        run = self.latest
         reports = len((run / "steps.jsonl").read_text().splitlines())
         steps = sorted(read(run)["io/io_share"])
         self.assertEqual(steps, list(range(5, 5 * len(steps) + 1, 5)))
@@ -78,7 +71,7 @@ class TensorBoardTest(RunTest):
 
     def test_a_damaged_byte_ends_the_reading(self):
         # So that the test above would see a wrong checksum.
-        run = self.train("training.max_steps=10", "evaluation.enabled=false")
+        _, run = self.train("training.max_steps=10", "evaluation.enabled=false")
         self.assertEqual(sorted(read(run)["io/io_share"]), [5, 10])
         path = event_file(run)
         data = bytearray(path.read_bytes())
@@ -87,20 +80,5 @@ class TensorBoardTest(RunTest):
         self.assertEqual(sorted(read(run)["io/io_share"]), [5])
 
 
-def in_new_environment():
-    with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-        venv.create(directory, with_pip=True)
-        python = pathlib.Path(directory) / "bin" / "python"
-        done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "tensorboard"],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            print(f"SKIPPED: tensorboard is not here, and pip says: {done.stderr.strip().splitlines()[-1:]}")
-            return SKIPPED
-        return subprocess.run([python, "-B", __file__, *sys.argv[1:]],
-                              env={**os.environ, INSTALLED_HERE: "1"}).returncode
-
-
 if __name__ == "__main__":
-    if importlib.util.find_spec("tensorboard") is None and INSTALLED_HERE not in os.environ:
-        sys.exit(in_new_environment())
     unittest.main()

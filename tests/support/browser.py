@@ -6,24 +6,20 @@ import json
 import os
 import re
 import select
-import shutil
 import subprocess
 import tempfile
 import time
 
-PATIENCE_S = 120
+from stoker import PATIENCE_S, needed, until
+
 PHONE, DESKTOP, WALL = (360, 780), (1280, 900), (1920, 1080)
-
-
-def chromium():
-    """Its program; None where there is none."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Browser:
     """Headless Chromium with one page, over a pair of pipes. Use as a context."""
 
-    def __init__(self, program, scripts=()):
+    def __init__(self, scripts=()):
+        program = needed("chromium", "chromium-browser", "google-chrome", package="chromium")
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self.to = os.pipe()
         self.of, of_write = os.pipe()
@@ -89,13 +85,8 @@ class Browser:
         return result["result"].get("value")
 
     def until(self, expression):
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            value = self.evaluate(expression)
-            if value:
-                return value
-            time.sleep(0.05)
-        raise TimeoutError(f"{expression}: not within {PATIENCE_S} s; page: {self.evaluate('document.body.innerText')}")
+        return until(lambda: self.evaluate(expression),
+                     lambda: f"{expression}; page: {self.evaluate('document.body.innerText')}")
 
     def screen(self, size, scheme="light"):
         self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,

@@ -1,47 +1,26 @@
 #!/usr/bin/env python3
 """The doctor against runs whose bottleneck is known, because it was put there: emulated devices and tiers with
 stated figures, decoders that sleep. At least 18 of the first 20 right, and no proposal that `check` refuses.
-
-STOKER names the binary, SLOW_DECODER the plug-in of tests/plugins/slow_decoder.cpp.
 """
 import json
-import os
-import pathlib
-import subprocess
-import tempfile
+import shutil
 import unittest
 
-STOKER = os.environ.get("STOKER", "stoker")
-SLOW_DECODER = os.environ["SLOW_DECODER"]
-MINI = pathlib.Path(__file__).resolve().parents[3] / "datasets" / "caltech101-mini"
+from stoker import StokerTest, configuration, emulated, posix, slow_decoder
+
 REQUIRED, OF = 18, 20
-CONFIG = f"""
-run:        {{name: patient, seed: 1}}
-device:     {{type: emulated, step_ms: 20}}
-storage:
-  data: {{type: posix, root: {MINI}}}
-dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 20, test_per_class: 1}}}}
-decoder:    {{type: turbojpeg, size: 32}}
-loader:     {{type: prefetched, batch_size: 4, workers: 2}}
-model:      {{type: linear}}
-training:   {{max_steps: 40}}
-metrics:    {{every_steps: 10, sinks: [{{type: csv}}]}}
-"""
 
 
-def tier(mb_per_s=1e6, latency_ms=0):
-    return (f"storage.data={{type: emulated, read_mb_per_s: {mb_per_s}, write_mb_per_s: 1e6, "
-            f"read_latency_ms: {latency_ms}, inner: {{type: posix, root: {MINI}}}}}")
+def tier(**figures):
+    return f"storage.data={emulated(**figures)}"
 
 
 def decoder(delay_ms):
-    return [f"plugins=[{SLOW_DECODER}]",
-            f"decoder={{type: slow, delay_ms: {delay_ms}, inner: {{type: turbojpeg, size: 32}}}}"]
+    return slow_decoder(delay_ms, size=32)
 
 
 def slow(mb_per_s):
-    return ("storage.slow={type: emulated, read_mb_per_s: 1e6, write_mb_per_s: "
-            f"{mb_per_s}, inner: {{type: posix, root: slow}}}}")
+    return f"storage.slow={emulated('slow', write_mb_per_s=mb_per_s)}"
 
 
 def checkpoint(kind, every=5, **others):
@@ -49,7 +28,7 @@ def checkpoint(kind, every=5, **others):
     return f"checkpoint={{type: {kind}, slow: slow, every_steps: {every}, durability: none{more}}}"
 
 
-FAST = "storage.fast={type: posix, root: fast}"
+FAST = f"storage.fast={posix('fast')}"
 THREADED, SYNC = "loader.type=threaded", "loader.type=sync"
 
 # name: (right answers, overrides). A set of two where either is right.
@@ -58,20 +37,20 @@ CASES = {
     "device busy, everything ahead": ({"compute"}, ["device.step_ms=60", "loader.type=device_prefetched"]),
     "device busy, generated images": ({"compute"}, [
         "device.step_ms=60", "dataset={type: synthetic, samples: 400, test_samples: 10, unique: 20}"]),
-    "one worker, slow reads, nothing ahead": ({"storage_latency"}, [THREADED, "loader.workers=1", tier(latency_ms=25)]),
-    "one worker, slow reads": ({"storage_latency"}, ["loader.workers=1", tier(latency_ms=25)]),
-    "two workers, very slow reads": ({"storage_latency"}, [tier(latency_ms=60), "training.max_steps=15"]),
-    "slow tier, many workers": ({"storage_bandwidth"}, [tier(0.4), "loader.workers=8", "training.max_steps=20"]),
+    "one worker, slow reads, nothing ahead": ({"storage_latency"}, [THREADED, "loader.workers=1", tier(read_latency_ms=25)]),
+    "one worker, slow reads": ({"storage_latency"}, ["loader.workers=1", tier(read_latency_ms=25)]),
+    "two workers, very slow reads": ({"storage_latency"}, [tier(read_latency_ms=60), "training.max_steps=15"]),
+    "slow tier, many workers": ({"storage_bandwidth"}, [tier(read_mb_per_s=0.4), "loader.workers=8"]),
     "slow tier, nothing ahead": ({"storage_bandwidth"}, [
-        tier(0.4), THREADED, "loader.workers=8", "training.max_steps=20"]),
-    "slow tier, one thread": ({"storage_bandwidth"}, [tier(0.4), SYNC, "training.max_steps=20"]),
+        tier(read_mb_per_s=0.4), THREADED, "loader.workers=8"]),
+    "slow tier, one thread": ({"storage_bandwidth"}, [tier(read_mb_per_s=0.4), SYNC]),
     "one worker decodes": ({"decode"}, ["loader.workers=1", *decoder(30)]),
     "two workers decode, nothing ahead": ({"decode"}, [THREADED, *decoder(60)]),
     "decoding wants the cores": ({"decode", "cpu_contention"}, [
         "device.step_ms=0.4", "decoder={type: turbojpeg, size: 256, augment: {color_jitter: {hue: 0.1}}}",
         "training={epochs: 40, max_steps: 600}"]),
     "loading in the trainer's thread": ({"no_prefetch"}, [
-        SYNC, "loader.workers=8", "device.step_ms=40", *decoder(40), "training.max_steps=20"]),
+        SYNC, "loader.workers=8", "device.step_ms=40", *decoder(40)]),
     "a straggler in every batch": ({"no_prefetch"}, [
         THREADED, "loader.workers=4", "loader.batch_size=5", "device.step_ms=40", *decoder(40)]),
     "bursts of short steps": ({"prefetch_depth"}, [
@@ -91,44 +70,28 @@ CASES = {
         "dataset={type: synthetic, samples: 60000, test_samples: 10, unique: 20, image: {width: 16, height: 16}}"]),
     "three steps": ({"unknown"}, ["training.max_steps=3"]),
     "the pipeline was just filled": ({"unknown"}, [
-        "loader.workers=1", "loader.batch_size=16", tier(latency_ms=40), "device.step_ms=900", "training.max_steps=6"]),
+        "loader.workers=1", "loader.batch_size=16", tier(read_latency_ms=40), "device.step_ms=900", "training.max_steps=6"]),
 }
 
 
-def stoker(*words, cwd):
-    return subprocess.run([STOKER, *words], cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
-
-
-class DoctorTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        (pathlib.Path(self.folder) / "patient.yaml").write_text(CONFIG)
-
-    def train(self, *overrides):
-        """The run's directory."""
-        done = stoker("train", "--json", "patient.yaml", *overrides, cwd=self.folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)["run_directory"]
-
-    def doctor(self, run, *options):
-        done = stoker("doctor", "--json", run, *options, cwd=self.folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+class DoctorTest(StokerTest):
+    CONFIG = configuration(
+        device="{type: emulated, step_ms: 20}",
+        dataset="{type: image_folder, storage: data, split: {train_per_class: 20, test_per_class: 1}}",
+        decoder="{type: turbojpeg, size: 32}", loader="{type: prefetched, batch_size: 4, workers: 2}",
+        training="{max_steps: 20}", metrics="{every_steps: 10, sinks: [{type: csv}]}")
 
     def assert_accepted(self, run, diagnosis):
         for finding in diagnosis["findings"]:
-            done = stoker("check", f"{run}/config.yaml", *finding["overrides"], cwd=self.folder)
-            self.assertEqual(done.returncode, 0, f"{finding['overrides']}: {done.stderr}")
+            self.stoker("check", run / "config.yaml", *finding["overrides"])
 
     def test_known_bottlenecks(self):
         right = 0
         for name, (answers, overrides) in CASES.items():
-            run = self.train(f"run.name={name.replace(' ', '-').replace(',', '')}",
-                             *[text.replace("root: slow", f"root: {self.folder}/{hash(name)}/slow")
-                               .replace("root: fast", f"root: {self.folder}/{hash(name)}/fast") for text in overrides])
-            diagnosis = self.doctor(run)
+            for sets in ("slow", "fast"):
+                shutil.rmtree(self.dir / sets, ignore_errors=True)
+            _, run = self.train(*overrides)
+            diagnosis = self.json("doctor", run)
             correct = diagnosis["resource"] in answers
             right += correct
             first = diagnosis["findings"][0] if diagnosis["findings"] else {"cost": 0, "overrides": []}
@@ -141,17 +104,15 @@ class DoctorTest(unittest.TestCase):
         self.assertGreaterEqual(right, len(CASES) * REQUIRED / OF, f"{right} of {len(CASES)}")
 
     def test_what_is_proposed_is_tried(self):
-        run = self.train("loader.workers=1", *decoder(30))
-        diagnosis = self.doctor(run, "--verify", "--rounds", "2", "--steps", "15")
+        _, run = self.train("loader.workers=1", *decoder(30))
+        diagnosis = self.json("doctor", run, "--verify", "--rounds", "2", "--steps", "15")
         verified = diagnosis["verified"]
         self.assertEqual(len(verified["images_per_s"]["changed"]), 2)
         self.assertTrue(verified["helped"], verified)
         self.assertGreater(verified["difference"], 0.5)
 
     def test_says_what_is_missing(self):
-        done = stoker("doctor", self.folder, cwd=self.folder)
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("summary.json is missing", done.stderr)
+        self.assertIn("summary.json is missing", self.stoker("doctor", self.dir, code=3).stderr)
 
 
 if __name__ == "__main__":

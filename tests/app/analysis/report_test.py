@@ -1,43 +1,28 @@
 #!/usr/bin/env python3
-"""`stoker report` in a real browser: a real run, two runs and a sweep. STOKER names the binary.
+"""`stoker report` in a real browser: a real run, two runs and a sweep.
 
-report_test.py                     (ctest; 77 where there is no Chromium)
-report_test.py --screenshots DIR   pictures of the pages, for people to look at
+tests/run app/analysis/report_test                     (ctest)
+tests/run app/analysis/report_test --screenshots DIR   pictures of the pages, for people to look at
 """
 import argparse
 import csv
 import json
 import math
-import os
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parents[3]
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(SOURCE / "tests/support"))
-from browser import Browser, DESKTOP, NUMERIC, PHONE, chromium, complaints, reads_as  # noqa: E402
+from browser import Browser, DESKTOP, NUMERIC, PHONE, complaints, reads_as
+from stoker import MINI, Process, configuration, emulated, read_summary
+from stoker import stoker as run_stoker
 
-STOKER = os.environ.get("STOKER", "stoker")
-SKIP = 77
 HOSTILE = "</script><img src=x onerror=\"window.hit=1\"><!--<script>& '\""
-CONFIG = f"""
-run:        {{name: demo, seed: 1}}
-device:     {{type: emulated, step_ms: 20}}
-storage:
-  data: {{type: posix, root: {SOURCE}/datasets/caltech101-mini}}
-  slow: {{type: emulated, profile: hdd, inner: {{type: posix, root: slow}}}}
-dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 30, test_per_class: 5}}}}
-decoder:    {{type: jpeg, size: 64}}
-loader:     {{type: prefetched, batch_size: 16, workers: 2}}
-model:      {{type: linear}}
-training:   {{max_steps: 120, epochs: 99}}
-checkpoint: {{type: direct, slow: slow, every_steps: 30}}
-metrics:    {{every_steps: 5, sinks: [{{type: csv}}, {{type: timeline, seconds: 0.25}}]}}
-"""
+CONFIG = configuration(
+    tiers={"slow": emulated("slow", profile="hdd")}, run="{name: demo, seed: 1}",
+    device="{type: emulated, step_ms: 20}", decoder="{type: jpeg, size: 64}", training="{max_steps: 120, epochs: 99}",
+    checkpoint="{type: direct, slow: slow, every_steps: 30}",
+    metrics="{every_steps: 5, sinks: [{type: csv}, {type: timeline, seconds: 0.25}]}")
 READ = """(() => {
   if (!document.documentElement?.dataset.shown) return null;
   const seen = (element) => element.checkVisibility({ visibilityProperty: true });
@@ -60,10 +45,8 @@ READ = """(() => {
 })()"""
 
 
-def stoker(folder, *arguments, expect=0):
-    done = subprocess.run([STOKER, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+def stoker(folder, *arguments, code=0):
+    return run_stoker(*arguments, cwd=folder, code=code).stdout
 
 
 def train(folder, *overrides):
@@ -126,7 +109,7 @@ RUN_VALUES = ("images_per_s", "io_share", "device.idle_ratio", "device.au", "hel
 def check_run(browser, run):
     page = pathlib.Path(stoker(run.parent, "report", run).strip())
     assert page == run / "report.html", page
-    summary = json.loads((run / "summary.json").read_text())
+    summary = read_summary(run)
     data = embedded(page)
     assert data["runs"][0]["summary"] == summary
     assert {tier["tier"] for tier in data["runs"][0]["tiers"]} == {"data", "slow"}
@@ -144,7 +127,7 @@ def check_run(browser, run):
 
 def check_timeline(run):
     """What the rows say, summed, is what the run counted."""
-    summary = json.loads((run / "summary.json").read_text())
+    summary = read_summary(run)
     with open(run / "timeline.csv", newline="", encoding="utf-8") as file:
         rows = [{name: float(value) if value else None for name, value in row.items()} for row in csv.DictReader(file)]
     ends = [0.0] + [row["t_s"] for row in rows]
@@ -168,7 +151,7 @@ def check_timeline(run):
         assert abs(whole(segment) - seconds) <= 0.05 * summary["wall_s"], (segment, whole(segment), seconds)
     read = summary["slowest_samples"]["read"]
     assert [sample["seconds"] for sample in read] == sorted((sample["seconds"] for sample in read), reverse=True)
-    assert all((SOURCE / "datasets/caltech101-mini" / sample["key"]).stat().st_size == sample["bytes"] for sample in read)
+    assert all((MINI / sample["key"]).stat().st_size == sample["bytes"] for sample in read)
     parts = {operation["part"] for operation in summary["checkpoints"]["operations"]}
     assert {"blocked", "write"} <= parts, parts
 
@@ -189,7 +172,7 @@ def check_hostile(browser, run):
     """Texts of files are texts: none becomes an element, none ends the script that holds it."""
     copy = run.parent / "hostile"
     shutil.copytree(run, copy)
-    summary = json.loads((copy / "summary.json").read_text())
+    summary = read_summary(copy)
     summary.update(error=HOSTILE, model=HOSTILE, status="failed")
     summary["storage"][HOSTILE] = summary["storage"].pop("data")
     summary["storage"]["slow"]["conditions"] = [HOSTILE]
@@ -206,16 +189,12 @@ def check_hostile(browser, run):
 
 
 def check_killed(browser, folder):
-    process = subprocess.Popen([STOKER, "train", "config.yaml", "-q", "training.max_steps=100000", "training.epochs=100000",
-                                "run.dir=killed", "checkpoint={type: none}"], cwd=folder)
-    rows = 0
+    process = Process(["train", "config.yaml", "-q", "training.max_steps=100000", "training.epochs=100000",
+                       "run.dir=killed", "checkpoint={type: none}"], folder)
     try:
-        while rows < 4 and process.poll() is None:
-            rows = sum(path.read_text().count("\n") for path in (folder / "killed").glob("demo-*/timeline.csv")) if (
-                folder / "killed").exists() else 0
+        process.until(lambda: (folder / "killed/latest/timeline.csv").read_text().count("\n") >= 4)
     finally:
         process.kill()
-        process.wait()
     page = pathlib.Path(stoker(folder, "report", (folder / "killed" / "latest").resolve()).strip())
     shown = open_page(browser, page)
     assert "was killed" in shown["text"]
@@ -290,7 +269,7 @@ def check_sweep(browser, folder):
     assert [plot["marks"] for plot in shown["plots"]] == 2 * [8, 8, 6], shown["plots"]
     assert shown["text"].count("1 of 2 findings within") == 2 and shown["text"].count("put in, no finding") >= 2
     (folder / "sweep" / "results.json").write_text('{"schema_version": 9}')
-    stoker(folder, "report", folder / "sweep", expect=3)
+    stoker(folder, "report", folder / "sweep", code=3)
 
 
 def check_compare(run, other):
@@ -300,9 +279,9 @@ def check_compare(run, other):
     assert {row["key"] for row in both["config"]} == {"loader.type"}, both["config"]
     assert [row["name"] for row in both["metrics"]][:3] == ["images_per_s", "io_share", "device_idle"]
     assert "windows of a run are not independent" in stoker(run.parent, "compare", run, other)
-    stoker(run.parent, "compare", run, run.parent, expect=3)
-    stoker(run.parent, "compare", run, other, "--metric", "speed", expect=2)
-    stoker(run.parent, "compare", run, other, "--threshold", "much", expect=2)
+    stoker(run.parent, "compare", run, run.parent, code=3)
+    stoker(run.parent, "compare", run, other, "--metric", "speed", code=2)
+    stoker(run.parent, "compare", run, other, "--threshold", "much", code=2)
 
 
 def check(browser, folder):
@@ -337,17 +316,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--screenshots", type=pathlib.Path, metavar="DIR")
     options = parser.parse_args()
-    program = chromium()
-    if program is None:
-        print("skipped: no Chromium here (Debian's package chromium)")
-        return SKIP
-    with tempfile.TemporaryDirectory(prefix="stoker-test-") as folder, Browser(program) as browser:
+    with tempfile.TemporaryDirectory(prefix="stoker-test-") as folder, Browser() as browser:
         if options.screenshots:
             take_pictures(browser, pathlib.Path(folder), options.screenshots)
         else:
             check(browser, pathlib.Path(folder))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

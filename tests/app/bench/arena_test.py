@@ -1,18 +1,14 @@
-"""`stoker bench arena` with small programs in the place of peers: order, resuming, the table, pixels, what fails. STOKER
-names the binary."""
+"""`stoker bench arena` with small programs in the place of peers: order, resuming, the table, pixels, what
+fails."""
 import json
-import os
-import pathlib
 import shutil
 import signal
 import struct
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-STOKER = os.environ["STOKER"]
+from stoker import StokerTest
+
 # Prints the line of JSON of a peer: its rate is RATE times its workers; appends its name to order.txt.
 PEER = """
 import json, sys, time
@@ -36,10 +32,9 @@ entries:
 """
 
 
-class Arena(unittest.TestCase):
+class Arena(StokerTest):
     def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
-        self.addCleanup(shutil.rmtree, self.dir)
+        super().setUp()
         self.write_program("peer.py", PEER)
         self.write(ARENA % {"dir": self.dir})
 
@@ -54,10 +49,7 @@ class Arena(unittest.TestCase):
         self.write((self.dir / "arena.yaml").read_text() + f"  - {entry}\n")
 
     def arena(self, *arguments, code=0):
-        done = subprocess.run([STOKER, "bench", "arena", "arena.yaml", *map(str, arguments)], capture_output=True,
-                              text=True, cwd=self.dir, timeout=300)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done
+        return self.stoker("bench", "arena", "arena.yaml", *arguments, code=code)
 
     def json(self, *arguments, code=0):
         return json.loads(self.arena("--json", *arguments, code=code).stdout)
@@ -133,17 +125,11 @@ class Running(Arena):
     def test_after_a_signal_it_goes_on(self):
         self.write_program("sleeper.py", "import time; open('here', 'w'); time.sleep(60)")
         self.add('{name: sleeper, class: other, workers: [1], command: "{here}/sleeper.py"}')
-        process = subprocess.Popen([STOKER, "bench", "arena", "arena.yaml", "--rounds", "1"], cwd=self.dir,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        until = time.monotonic() + 60
-        while not (self.dir / "here").exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 75, out + err)
-        self.assertIn("still to be done", out)
+        process = self.start("bench", "arena", "arena.yaml", "--rounds", 1)
+        process.until((self.dir / "here").exists)
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 75, process.log)
+        self.assertIn("still to be done", process.output)
         self.assertNotIn("sleeper", {row["entry"] for row in self.rows()})
         self.write_program("sleeper.py", PEER.replace("sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])",
                                                       "'sleeper', 1, 1, 1"))

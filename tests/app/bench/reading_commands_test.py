@@ -1,49 +1,23 @@
-"""bench read, dataset stage, headspace, and training through a cache, as a user meets them. STOKER
-names the binary."""
+"""bench read, dataset stage, headspace, and training through a cache, as a user meets them."""
 import json
-import os
-import pathlib
 import shutil
-import subprocess
 import tempfile
 import unittest
 
-STOKER = os.environ["STOKER"]
-SOURCE = pathlib.Path(__file__).resolve().parents[3]
-MINI = SOURCE / "datasets" / "caltech101-mini"
-CONFIG = """
-run:       {name: trial, seed: 3}
-device:    {type: emulated, step_ms: 5}
-storage:   {data: {type: posix, root: %s}}
-dataset:   {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:   {type: turbojpeg, size: 64}
-loader:    {type: prefetched, batch_size: 16, workers: 2, digest: true}
-model:     {type: linear}
-training:  {epochs: 2}
-evaluation: {enabled: false}
-"""
+from stoker import MINI, StokerTest, configuration, emulated
+
 DATASET = "{type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}"
 
 
-class Reading(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.config = self.dir / "trial.yaml"
-        self.config.write_text(CONFIG % MINI)
-
-    def stoker(self, *arguments, code=0):
-        done = subprocess.run([STOKER, *map(str, arguments)], capture_output=True, text=True,
-                              cwd=self.dir, timeout=300)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done
-
-    def json(self, *arguments, code=0):
-        return json.loads(self.stoker(*arguments, "--json", code=code).stdout)
+class Reading(StokerTest):
+    CONFIG = configuration(
+        device="{type: emulated, step_ms: 5}",
+        loader="{type: prefetched, batch_size: 16, workers: 2, digest: true}", training="{epochs: 2}",
+        evaluation="{enabled: false}")
 
     def digests(self, *overrides):
-        summary = self.json("train", self.config, *overrides)
-        return (self.dir / summary["run_directory"] / "digests.csv").read_text()
+        _, run = self.train(*overrides)
+        return (run / "digests.csv").read_text()
 
     def cached(self, options):
         return f"storage.data={{type: cached, inner: {{type: posix, root: {MINI}}}, {options}}}"
@@ -88,9 +62,8 @@ class BenchRead(Reading):
     def test_cold_is_verified_or_gives_no_bandwidth(self):
         data = self.dir / "data"
         shutil.copytree(MINI, data)
-        done = subprocess.run([STOKER, "bench", "read", self.config, f"storage.data.root={data}",
-                               "--repetitions", "2", "--threads", "2", "--json"],
-                              capture_output=True, text=True, cwd=self.dir, timeout=300)
+        done = self.stoker("bench", "read", self.config, f"storage.data.root={data}", "--repetitions", 2,
+                           "--threads", 2, "--json", code=None)
         row = json.loads(done.stdout)["results"][0]
         resident = [r["resident_before"] for r in row["repetitions"]]
         self.assertEqual(row["cold"], max(resident) <= 0.03)
@@ -109,8 +82,7 @@ class BenchRead(Reading):
 
     def test_an_emulated_tier_scales_as_its_model_says(self):
         # One device, one operation after the other: threads are no use.
-        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 4, queue_depth: 1, inner: {type: posix, "
-                f"root: {MINI}}}}}")
+        tier = f"storage.data={emulated(profile='ssd', read_latency_ms=4, queue_depth=1)}"
         result = self.read(tier, "--page-cache", "as_is", "--threads", "1,4", "--batches", 1)
         self.assertTrue(result["emulated"])
         one, four = result["results"]
@@ -167,9 +139,8 @@ class Caches(Reading):
         self.stoker("dataset", "pack", self.config, "--to", packed, "--shard-size", "x", code=2)
 
     def test_hits_and_misses_are_metrics(self):
-        summary = self.json("train", self.config, self.cached("limit: 1GiB"),
-                            "metrics.sinks=[{type: prometheus, port: auto}]")
-        text = (self.dir / summary["run_directory"] / "metrics.prom").read_text()
+        _, run = self.train(self.cached("limit: 1GiB"), "metrics.sinks=[{type: prometheus, port: auto}]")
+        text = (run / "metrics.prom").read_text()
         cache = {line.split("{")[0]: float(line.split()[-1]) for line in text.splitlines()
                  if line.startswith("stoker_cache_")}
         self.assertEqual(sorted(cache), ["stoker_cache_bytes", "stoker_cache_hits_total",
@@ -219,8 +190,7 @@ class Caches(Reading):
 
 class Headspace(Reading):
     def test_the_ladder_of_rates(self):
-        tier = ("storage.data={type: emulated, profile: ssd, read_latency_ms: 1, queue_depth: 1, inner: {type: posix, "
-                f"root: {MINI}}}}}")
+        tier = f"storage.data={emulated(profile='ssd', read_latency_ms=1, queue_depth=1)}"
         result = self.json("headspace", self.config, tier, "--epochs", 1, "--steps", 10)
         rungs = {r["rung"]: r for r in result["rungs"]}
         self.assertEqual(list(rungs), ["device", "decoded", "encoded", "page_cache", "cold"])

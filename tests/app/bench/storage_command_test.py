@@ -1,39 +1,33 @@
-"""`stoker bench storage` as a user meets it. STOKER names the binary."""
+"""`stoker bench storage` as a user meets it."""
 import json
 import os
-import pathlib
-import shutil
 import signal
-import subprocess
 import tempfile
-import time
 import unittest
 
-STOKER = os.environ["STOKER"]
-CONFIG = """
+from stoker import StokerTest
+
+TIERS = """
 storage:
-  disk:   {type: posix, root: %(root)s}
-  direct: {type: direct, root: %(root)s}
-  ring:   {type: uring, root: %(root)s}
+  disk:   {type: posix, root: root}
+  direct: {type: direct, root: root}
+  ring:   {type: uring, root: root}
   memory: {type: memory}
   slow:   {type: emulated, read_mb_per_s: 50, write_mb_per_s: 50, inner: {type: memory}}
 dataset: {type: synthetic}
 """
 
 
-class BenchStorage(unittest.TestCase):
+class BenchStorage(StokerTest):
+    CONFIG = TIERS
+
     def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
-        self.addCleanup(shutil.rmtree, self.dir)
+        super().setUp()
         self.root = self.dir / "root"
         self.root.mkdir()
-        self.config = self.dir / "tiers.yaml"
-        self.config.write_text(CONFIG % {"root": self.root})
 
     def bench(self, *arguments, code=0):
-        done = subprocess.run([STOKER, "bench", "storage", str(self.config), *map(str, arguments)],
-                              capture_output=True, text=True, cwd=self.dir, timeout=300)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        done = self.stoker("bench", "storage", self.config, *arguments, code=code)
         self.assertEqual(list(self.root.iterdir()), [])
         return done
 
@@ -92,18 +86,13 @@ class BenchStorage(unittest.TestCase):
 
     def test_a_stop_leaves_nothing(self):
         for stop, code in ((signal.SIGINT, 130), (signal.SIGTERM, 75)):
-            process = subprocess.Popen([STOKER, "bench", "storage", self.config, "disk", "--op", "both", "--rounds",
-                                        "1000000", "--block-size", "1MiB"], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True, cwd=self.dir)
-            deadline = time.monotonic() + 60
-            while not list(self.root.glob("*/*")) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            self.assertTrue(list(self.root.iterdir()))
-            process.send_signal(stop)
-            out, log = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, code, out + log)
-            self.assertEqual(out, "")
-            self.assertIn("stopped", log)
+            process = self.start("bench", "storage", self.config, "disk", "--op", "both", "--rounds", 1000000,
+                                 "--block-size", "1MiB")
+            process.until(lambda: list(self.root.glob("*/*")))
+            process.send(stop)
+            self.assertEqual(process.wait(), code, process.log)
+            self.assertEqual(process.output, "")
+            self.assertIn("stopped", process.log)
             self.assertEqual(list(self.root.iterdir()), [])
 
 

@@ -1,40 +1,20 @@
 #!/usr/bin/env python3
-"""`stoker bench train` as a user meets it. STOKER names the binary."""
+"""`stoker bench train` as a user meets it."""
 import json
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-STOKER = os.environ["STOKER"]
-SOURCE = pathlib.Path(__file__).resolve().parents[3]
-CONFIG = """
-device:    {type: cpu}
-storage:   {data: {type: posix, root: %s}}
-dataset:   {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:   {type: turbojpeg, size: 32}
-loader:    {type: prefetched, batch_size: 8, workers: 2, digest: true}
-model:     {type: linear}
-checkpoint: {type: direct, slow: data, every_steps: 1}
-metrics:   {every_steps: 2}
-"""
+from stoker import StokerTest, configuration
 
 
-class BenchTrain(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
-        self.addCleanup(shutil.rmtree, self.dir)
-        (self.dir / "tmp").mkdir()
-        self.config = self.dir / "trial.yaml"
-        self.config.write_text(CONFIG % (SOURCE / "datasets" / "caltech101-mini"))
+class BenchTrain(StokerTest):
+    CONFIG = configuration(
+        decoder="{type: turbojpeg, size: 32}", loader="{type: prefetched, batch_size: 8, workers: 2, digest: true}",
+        checkpoint="{type: direct, slow: data, every_steps: 1}", metrics="{every_steps: 2}")
 
     def bench(self, *arguments, code=0):
-        done = subprocess.run([STOKER, "bench", "train", self.config, *arguments, "--rounds=2", "--steps=4"],
-                              capture_output=True, text=True, cwd=self.dir, timeout=300,
-                              env=dict(os.environ, TMPDIR=str(self.dir / "tmp")))
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        (self.dir / "tmp").mkdir(exist_ok=True)
+        done = self.stoker("bench", "train", self.config, *arguments, "--rounds=2", "--steps=4", code=code,
+                           env={"TMPDIR": str(self.dir / "tmp")})
         # Neither run directories nor checkpoints stay behind.
         self.assertEqual(sorted(p.name for p in self.dir.rglob("*")), ["tmp", "trial.yaml"])
         return done
@@ -49,8 +29,7 @@ class BenchTrain(unittest.TestCase):
             self.assertTrue(0 <= split["data_wait_share"] < 1)
         best = max(result["splits"], key=lambda s: s["images_per_s"]["median"])
         self.assertEqual(result["best"], f"training.threads={best['threads']} loader.workers={best['workers']}")
-        checked = subprocess.run([STOKER, "check", self.config, *result["best"].split()], capture_output=True)
-        self.assertEqual(checked.returncode, 0)
+        self.stoker("check", self.config, *result["best"].split())
 
     def test_the_table_says_what_was_measured_and_how(self):
         text = self.bench("--threads=1", "--workers=1").stdout

@@ -1,49 +1,19 @@
-"""The program as a user meets it: commands, files it leaves, exit codes. STOKER names the binary."""
+"""The program as a user meets it: commands, files it leaves, exit codes."""
 import json
 import os
-import pathlib
 import shutil
 import signal
-import subprocess
-import tempfile
-import time
 import unittest
 
-STOKER = os.environ["STOKER"]
-SOURCE = pathlib.Path(__file__).resolve().parents[3]
-MINI = SOURCE / "datasets" / "caltech101-mini"
-LOADERS = ["sync", "threaded", "prefetched", "device_prefetched"]
-CONFIG = """
-run:       {name: trial, seed: 3}
-device:    {type: emulated, step_ms: 1}
-storage:   {data: {type: posix, root: %s}}
-dataset:   {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:   {type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
-loader:    {type: prefetched, batch_size: 16, workers: 2, digest: true}
-model:     {type: linear}
-training:  {epochs: 2, deterministic: true}
-metrics:   {every_steps: 1}
-"""
+from stoker import LOADERS, MINI, StokerTest, configuration, read_summary
 
 
-class Program(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.config = self.dir / "trial.yaml"
-        self.config.write_text(CONFIG % MINI)
-
-    def stoker(self, *arguments, code=0, **options):
-        done = subprocess.run([STOKER, *map(str, arguments)], capture_output=True, text=True,
-                              cwd=self.dir, timeout=300, **options)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done
-
-    def train(self, *overrides, code=0):
-        """Trains and returns (summary, run directory)."""
-        done = self.stoker("train", self.config, *overrides, "--json", code=code)
-        summary = json.loads(done.stdout)
-        return summary, self.dir / summary["run_directory"]
+class Program(StokerTest):
+    CONFIG = configuration(
+        device="{type: emulated, step_ms: 1}",
+        decoder="{type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}",
+        loader="{type: prefetched, batch_size: 16, workers: 2, digest: true}",
+        training="{epochs: 2, deterministic: true}", metrics="{every_steps: 1}")
 
     def corrupt_copy(self, damage):
         data = self.dir / "data"
@@ -76,7 +46,7 @@ class Training(Program):
 
     def test_samples_that_stay_on_the_device_cannot_be_augmented(self):
         done = self.stoker("check", self.config, "loader.type=device_resident", code=2)
-        self.assertIn("trial.yaml:6:12: 'decoder' must not augment where loader.type is "
+        self.assertIn("trial.yaml:5:10: 'decoder' must not augment where loader.type is "
                       "device_resident", done.stderr)
         done = self.stoker("check", self.config, "loader.type=device_resident", "decoder.augment={}",
                            "decoder.on_device=resize", code=2)
@@ -88,15 +58,15 @@ class Training(Program):
                      "digests.csv", "log.txt"]:
             self.assertTrue((run / name).exists(), name)
         self.assertEqual((run / "overrides").read_text(), "run.name=first\n")
-        written = json.loads((run / "summary.json").read_text())
+        written = read_summary(run)
         self.assertEqual(written["schema_version"], 1)
         self.assertEqual(written["steps"], summary["steps"])
         environment = json.loads((run / "environment.json").read_text())
         for key in ["libtorch", "compiler", "revision", "kernel", "file_system", "cpu", "device"]:
             self.assertTrue(environment[key], key)
         self.assertEqual(len((run / "steps.csv").read_text().splitlines()), 1 + 36)
-        self.assertEqual((self.dir / "runs" / "latest").resolve(), run.resolve())
-        again = json.loads(self.stoker("train", run / "config.yaml", "--json").stdout)
+        self.assertEqual(self.latest, run.resolve())
+        again = self.json("train", run / "config.yaml")
         self.assertNotEqual(again["run_directory"], summary["run_directory"])
         self.assertEqual(again["config_hash"], summary["config_hash"])
         self.assertEqual((self.dir / again["run_directory"] / "digests.csv").read_text(),
@@ -114,7 +84,7 @@ class Training(Program):
         self.assertTrue(all(losses[0]))
         self.assertEqual(losses[0], losses[1])
         self.assertEqual(losses[1], losses[2])
-        summary = json.loads((run / "summary.json").read_text())
+        summary = read_summary(run)
         last = summary["evaluations"][-1]
         self.assertEqual(last["samples"], 50)
         self.assertAlmostEqual(last["chance"], 0.1)
@@ -153,16 +123,11 @@ class Training(Program):
         self.assertEqual((done.stdout, done.stderr), ("", ""))
 
     def stop_with(self, number, code):
-        process = subprocess.Popen(
-            [STOKER, "train", str(self.config), "training.epochs=100000"], cwd=self.dir,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        steps = self.dir / "runs" / "latest" / "steps.csv"
-        while not steps.exists() and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, code, out + err)
-        summary = json.loads((self.dir / "runs" / "latest" / "summary.json").read_text())
+        process = self.start("train", self.config, "training.epochs=100000")
+        process.until(lambda: (self.latest / "steps.csv").exists())
+        process.send(number)
+        self.assertEqual(process.wait(), code, process.output + process.log)
+        summary = read_summary(self.latest)
         self.assertEqual(summary["status"], "stopped")
         self.assertEqual(summary["exit_code"], code)
         self.assertLessEqual(summary["closure_error"], 0.001)
@@ -197,7 +162,7 @@ class BadData(Program):
                       done.stderr)
         self.assertIn("airplanes/a_empty.jpg: empty", done.stderr)
         self.assertIn("bonsai/b_empty.jpg: empty", done.stderr)
-        summary = json.loads((self.dir / "runs" / "latest" / "summary.json").read_text())
+        summary = read_summary(self.latest)
         self.assertEqual(summary["status"], "failed")
         self.assertEqual(summary["exit_code"], 4)
 
@@ -228,7 +193,7 @@ class Commands(Program):
         done = self.stoker("check", self.config, "storage.data.root=no/such/folder")
         self.assertIn("prefetch_batches: 2", done.stdout)
         self.assertFalse((self.dir / "runs").exists())
-        parsed = json.loads(self.stoker("check", self.config, "--json").stdout)
+        parsed = self.json("check", self.config)
         self.assertEqual(parsed["loader"]["batch_size"], 16)
         resolved = self.dir / "resolved.yaml"
         resolved.write_text(done.stdout)
@@ -241,7 +206,7 @@ class Commands(Program):
                       self.stoker("check", "no_such.yaml", code=3).stderr)
 
     def test_list_and_describe(self):
-        kinds = json.loads(self.stoker("list", "--json").stdout)
+        kinds = self.json("list")
         self.assertEqual(kinds["loader"], sorted([*LOADERS, "device_resident"]))
         self.assertLessEqual({"memory", "posix"}, set(kinds["storage"]))
         self.assertLessEqual({"image_folder", "synthetic"}, set(kinds["dataset"]))
@@ -249,7 +214,7 @@ class Commands(Program):
         self.assertLessEqual({"alexnet", "alexnet_lrn", "resnet18", "linear"}, set(kinds["model"]))
         for kind, names in kinds.items():
             for name in names:
-                rows = json.loads(self.stoker("describe", kind, name, "--json").stdout)
+                rows = self.json("describe", kind, name)
                 self.assertTrue(all(row["help"] for row in rows), (kind, name))
         self.assertIn("did you mean 'prefetched'?",
                       self.stoker("describe", "loader", "prefetchd", code=2).stderr)
@@ -267,19 +232,18 @@ class Commands(Program):
         self.stoker(code=2)
 
     def test_bench_loader_and_decode(self):
-        result = json.loads(self.stoker("bench", "loader", self.config, "--epochs", 2, "--json").stdout)
+        result = self.json("bench", "loader", self.config, "--epochs", 2)
         self.assertEqual(result["images"], 288)
         self.assertEqual(len(result["rates"]), 2)
         self.assertGreater(result["images_per_s"]["min"], 0)
-        rows = json.loads(self.stoker("bench", "decode", self.config, "--samples", 50, "--rounds", 2,
-                                      "--json").stdout)
+        rows = self.json("bench", "decode", self.config, "--samples", 50, "--rounds", 2)
         self.assertEqual([row["decoder"] for row in rows], ["jpeg"])
         self.assertGreater(rows[0]["us_per_image"]["min"], 0)
 
     def test_bench_loader_scaling(self):
         cores = len(os.sched_getaffinity(0))
         command = ["bench", "loader", self.config, "--epochs", 2, "--scaling", f"{cores + 1},1"]
-        result = json.loads(self.stoker(*command, "--json").stdout)
+        result = self.json(*command)
         self.assertEqual(result["order"], "exact")
         self.assertEqual(result["cores"], cores)
         one, many = result["rows"]
@@ -300,9 +264,7 @@ class Commands(Program):
         self.stoker("dataset", "synth", made, "--samples", 20, "--classes", 4, "--median-bytes", "8KiB")
         self.assertEqual(len(list(made.glob("*/*.jpg"))), 20)
         (next(made.iterdir()) / "bad.jpg").write_bytes(b"no image")
-        result = json.loads(self.stoker("dataset", "inspect", self.config,
-                                        f"storage.data.root={made}", "dataset.split={}",
-                                        "--json").stdout)
+        result = self.json("dataset", "inspect", self.config, f"storage.data.root={made}", "dataset.split={}")
         self.assertEqual(sum(c["train"] + c["test"] for c in result["classes"]), 21)
         self.assertEqual(len(result["unreadable"]), 1)
 

@@ -1,17 +1,14 @@
-"""Sweeps as a user meets them: results, resuming after any end, bad sweeps, exit codes. STOKER names the binary."""
+"""Sweeps as a user meets them: results, resuming after any end, bad sweeps, exit codes."""
 import csv
 import json
 import os
 import pathlib
 import shutil
 import signal
-import subprocess
-import tempfile
-import time
 import unittest
 
-STOKER = os.environ["STOKER"]
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+from stoker import MINI, SOURCE, StokerTest, read_summary, until
+
 BASE = """
 run:       {name: cell, seed: 3}
 device:    {type: emulated, step_ms: 2}
@@ -39,13 +36,12 @@ plots: [{title: rate, x: loader.workers, y: images_per_s, series: loader}]
 findings:
   - {name: all steps, value: steps, of: {loader: threaded, loader.workers: 1}, at_least: 4}
 """
-SLOW = "--set=device.step_ms=250"  # a run takes a second
+SLOW = "--set=device.step_ms=100"  # so that a signal meets a run
 
 
-class Sweep(unittest.TestCase):
+class Sweep(StokerTest):
     def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        super().setUp()
         (self.dir / "base.yaml").write_text(BASE)
         self.write(SWEEP)
         self.place = self.dir / "sweeps" / "trial"
@@ -53,30 +49,17 @@ class Sweep(unittest.TestCase):
     def write(self, text):
         (self.dir / "sweep.yaml").write_text(text)
 
-    def sweep(self, *arguments, code=0):
-        done = subprocess.run([STOKER, "sweep", "sweep.yaml", *arguments], capture_output=True, text=True,
-                              cwd=self.dir, timeout=300)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done
+    def sweep(self, *arguments, **options):
+        return self.stoker("sweep", "sweep.yaml", *arguments, **options)
 
     def results(self):
         return json.loads((self.place / "results.json").read_text())
 
-    def started(self, *arguments):
-        process = subprocess.Popen([STOKER, "sweep", "sweep.yaml", *arguments], cwd=self.dir, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
+    def started(self, count, *arguments):
+        """A sweep of which `count` runs are in results.json and the next one is under way."""
+        process = self.start("sweep", "sweep.yaml", *arguments)
+        process.until(lambda: len(self.results()["rows"]) >= count and self.running())
         return process
-
-    def wait_for_rows(self, process, count):
-        """Until `count` runs are in results.json and the next one is under way."""
-        while process.poll() is None:
-            if (self.place / "results.json").exists() and len(self.results()["rows"]) >= count:
-                if self.running():
-                    return
-            time.sleep(0.02)
-        self.fail("ended too early: " + process.stderr.read())
 
     def running(self):
         """Process ids of runs of this sweep."""
@@ -103,7 +86,7 @@ class Results(Sweep):
                           ("1", "threaded", 1), ("1", "prefetched", 1), ("2", "prefetched", 1)])
         for row in results["rows"]:
             self.assertEqual((row["status"], row["exit_code"]), ("ok", 0))
-            summary = json.loads((self.place / row["directory"] / "summary.json").read_text())
+            summary = read_summary(self.place / row["directory"])
             figures = row["figures"]
             self.assertEqual(figures["steps"], 4)
             self.assertEqual(figures["images_per_s"], summary["images_per_s"])
@@ -165,11 +148,8 @@ class Results(Sweep):
 
     def test_every_published_experiment_is_checked_whole(self):
         # A command that is only checked must not free what its options write to.
-        perturbed = dict(os.environ, MALLOC_PERTURB_="85")
-        for path in sorted((ROOT / "configs" / "paper").glob("fig-*.yaml")):
-            done = subprocess.run([STOKER, "sweep", path, "--check"], cwd=ROOT, env=perturbed,
-                                  capture_output=True, text=True, timeout=120, check=False)
-            self.assertEqual(done.returncode, 0, f"{path}: {done.stderr}")
+        for path in sorted((SOURCE / "configs" / "paper").glob("fig-*.yaml")):
+            done = self.stoker("sweep", path, "--check", cwd=SOURCE, env={"MALLOC_PERTURB_": "85"})
             self.assertIn(" cells, ", done.stdout)
 
     def test_bench_cells_with_arguments(self):
@@ -183,14 +163,8 @@ class Results(Sweep):
 
 class Interruptions(Sweep):
     def test_after_a_kill_it_goes_on_and_nothing_is_left_running(self):
-        process = self.started(SLOW)
-        self.wait_for_rows(process, 2)
-        process.kill()
-        process.wait()
-        until = time.monotonic() + 30
-        while self.running() and time.monotonic() < until:
-            time.sleep(0.05)
-        self.assertEqual(self.running(), [])
+        self.started(2, SLOW).kill()
+        until(lambda: not self.running(), lambda: "its run goes on", seconds=30)
         # A run that had gone on, or had ended of itself, would have left its summary.
         self.assertEqual(len(list(self.place.glob("runs/cell-*/summary.json"))), 2)
         before = self.results()
@@ -202,17 +176,15 @@ class Interruptions(Sweep):
         self.assertEqual(len(self.results()["rows"]), 6)
 
     def stopped(self, number, code):
-        process = self.started(SLOW)
-        self.wait_for_rows(process, 1)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, code, out + err)
+        process = self.started(1, SLOW)
+        process.send(number)
+        self.assertEqual(process.wait(), code, process.output + process.log)
         self.assertEqual(self.running(), [])
         rows = self.results()["rows"]
         self.assertGreaterEqual(len(rows), 1)
         self.assertLess(len(rows), 6)
         self.assertEqual({row["status"] for row in rows}, {"ok"})
-        self.assertIn(f"{len(rows)} of 6 runs", out)
+        self.assertIn(f"{len(rows)} of 6 runs", process.output)
         self.sweep(SLOW)
         self.assertEqual(self.results()["rows"][:len(rows)], rows)
         self.assertEqual(len(self.results()["rows"]), 6)
@@ -224,7 +196,7 @@ class Interruptions(Sweep):
         self.stopped(signal.SIGINT, 130)
 
     def test_one_sweep_at_a_time(self):
-        self.wait_for_rows(self.started(SLOW), 1)
+        self.started(1, SLOW)
         self.assertIn("another `stoker sweep` is at work there", self.sweep(SLOW, code=3).stderr)
 
 
@@ -243,7 +215,7 @@ class Failures(Sweep):
         for name in range(16):
             folder = self.dir / "gone" / f"class_{name % 2}"
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copy(next(pathlib.Path(__file__).parents[3].glob("datasets/caltech101-mini/*/*.jpg")),
+            shutil.copy(next(MINI.glob("*/*.jpg")),
                         folder / f"{name}.jpg")
         self.assertEqual(len(self.sweep().stderr.splitlines()), 1)
         self.assertEqual({row["status"] for row in self.results()["rows"]}, {"ok"})

@@ -1,58 +1,42 @@
-"""What the tests of checkpoints share: an experiment on two tiers, the processes that train it, and what
-they leave.
-
-STOKER names the binary.
-"""
-import contextlib
+"""What the tests of checkpoints share: an experiment on two tiers, the processes that train it, and what they leave."""
 import hashlib
 import json
-import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
-STOKER = os.environ.get("STOKER", "stoker")
-SOURCE = pathlib.Path(__file__).resolve().parents[3]
-MINI = SOURCE / "datasets" / "caltech101-mini"
-STEPS = 36  # two epochs of CONFIG
+from stoker import MINI, Process, configuration, emulated, posix, read_summary, stoker
+
+STEPS = 36  # two epochs
 PER_EPOCH = 18
 TIERS = ("fast", "slow")
-LOADERS = ("sync", "threaded", "prefetched", "device_prefetched")
-CONFIG = """
-run:        {name: trial, seed: 3}
-device:     {type: cpu}
-storage:
-  data: {type: posix, root: %s}
-  fast: {type: posix, root: fast}
-  slow: {type: posix, root: slow}
-dataset:    {type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}
-decoder:    {type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}
-loader:     {type: prefetched, batch_size: 16, workers: 2, digest: true}
-model:      {type: linear}
-optimizer:  {type: adam, lr: 0.001}
-training:   {epochs: 2, deterministic: true, threads: 1}
-evaluation: {every_epochs: 1}
-checkpoint: {type: burst_buffer, fast: fast, slow: slow, every_steps: 5, keep_last: 3}
-metrics:    {every_steps: 1}
-"""
+
+
+def on_two_tiers(data=MINI):
+    """The configuration."""
+    return configuration(
+        tiers={"data": posix(data), "fast": posix("fast"), "slow": posix("slow")},
+        decoder="{type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}",
+        loader="{type: prefetched, batch_size: 16, workers: 2, digest: true}", optimizer="{type: adam, lr: 0.001}",
+        training="{epochs: 2, deterministic: true, threads: 1}", evaluation="{every_epochs: 1}",
+        checkpoint="{type: burst_buffer, fast: fast, slow: slow, every_steps: 5, keep_last: 3}",
+        metrics="{every_steps: 1}")
+
+
 # An evaluation lasts long enough to be hit.
-SLOW_DATA = (f"storage.data={{type: emulated, read_mb_per_s: 100, write_mb_per_s: 100, read_latency_ms: 2, "
-             f"inner: {{type: posix, root: {MINI}}}}}")
+SLOW_DATA = f"storage.data={emulated(read_latency_ms=2)}"
 SAVED = re.compile(r"checkpoint of step (\d+): [\d.]+ MB on tier")
 RESUMED = re.compile(r"resumed from \S+ \(step (\d+)")
 
 
 def slowed(tier, write_mb_per_s, metadata_latency_ms=0, read_mb_per_s=2000):
     """The override that makes a tier a slower device over the same files."""
-    return (f"storage.{tier}={{type: emulated, read_mb_per_s: {read_mb_per_s}, "
-            f"write_mb_per_s: {write_mb_per_s}, metadata_latency_ms: {metadata_latency_ms}, "
-            f"inner: {{type: posix, root: {tier}}}}}")
+    figures = {"read_mb_per_s": read_mb_per_s, "write_mb_per_s": write_mb_per_s, "metadata_latency_ms": metadata_latency_ms}
+    return f"storage.{tier}={emulated(tier, **figures)}"
 
 
 def timed(experiment, *overrides):
@@ -93,62 +77,13 @@ def step_line(step):
     return rf" step {step}/\d+ "
 
 
-class Process:
-    """A training process. A thread collects what it writes to stderr, so that a test can wait for a line."""
+class Training(Process):
+    """A process of an experiment."""
 
     def __init__(self, experiment, overrides):
         self.experiment = experiment
         self.overrides = overrides
-        self.lines = []
-        self.more = threading.Condition()
-        self.ended = False
-        self.child = subprocess.Popen(
-            [STOKER, "train", experiment.config, *overrides], cwd=experiment.dir, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.reader = threading.Thread(target=self.collect)
-        self.reader.start()
-
-    def collect(self):
-        for line in self.child.stderr:
-            with self.more:
-                self.lines.append(line.rstrip("\n"))
-                self.more.notify_all()
-        with self.more:
-            self.ended = True
-            self.more.notify_all()
-
-    def wait_for(self, pattern, timeout=120):
-        """False: the process ended without such a line."""
-        seen = 0
-        with self.more:
-            while True:
-                for line in self.lines[seen:]:
-                    if re.search(pattern, line):
-                        return True
-                seen = len(self.lines)
-                if self.ended:
-                    return False
-                if not self.more.wait(timeout):
-                    raise AssertionError(f"no line '{pattern}' within {timeout} s:\n{self.log}")
-
-    def send(self, number):
-        self.child.send_signal(number)
-
-    def wait(self, timeout=240):
-        """The exit status. TimeoutExpired: it runs on."""
-        code = self.child.wait(timeout)
-        self.reader.join()
-        self.child.stderr.close()
-        return code
-
-    def kill(self):
-        self.send(signal.SIGKILL)
-        return self.wait()
-
-    @property
-    def log(self):
-        with self.more:
-            return "\n".join(self.lines)
+        super().__init__(["train", experiment.config, *overrides], experiment.dir)
 
     @property
     def trained(self):
@@ -171,7 +106,7 @@ class Process:
 
     @property
     def summary(self):
-        return json.loads((self.directory / "summary.json").read_text())
+        return read_summary(self.directory)
 
     def losses(self):
         """By step, as text: bit for bit what the process computed."""
@@ -187,14 +122,14 @@ class Process:
 class Experiment:
     """A configuration in a directory of its own, and everything that its processes leave there."""
 
-    def __init__(self, directory, config=CONFIG % MINI):
+    def __init__(self, directory, config=on_two_tiers()):
         self.dir = pathlib.Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.config = self.dir / "trial.yaml"
         self.config.write_text(config)
 
     def start(self, *overrides):
-        return Process(self, overrides)
+        return Training(self, overrides)
 
     def train(self, *overrides, code=0):
         process = self.start(*overrides)
@@ -204,17 +139,11 @@ class Experiment:
         return process
 
     def stoker(self, *arguments, code=0):
-        done = subprocess.run([STOKER, *map(str, arguments)], capture_output=True, text=True,
-                              cwd=self.dir, timeout=240)
-        if done.returncode != code:
-            raise AssertionError(f"exit status {done.returncode}, not {code}: {arguments}\n"
-                                 f"{done.stdout}{done.stderr}")
-        return done
+        return stoker(*arguments, cwd=self.dir, code=code)
 
     def verified(self):
         """(rows of `checkpoint verify --all --json`, exit status); no rows where there are no sets."""
-        done = subprocess.run([STOKER, "checkpoint", "verify", self.config, "--all", "--json"],
-                              capture_output=True, text=True, cwd=self.dir, timeout=240)
+        done = self.stoker("checkpoint", "verify", self.config, "--all", "--json", code=None)
         return (json.loads(done.stdout) if done.stdout else []), done.returncode
 
     def newest_intact(self):
@@ -248,12 +177,6 @@ class Experiment:
             shutil.rmtree(self.dir / tier, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def temporary_experiment(config=CONFIG % MINI):
-    with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-        yield Experiment(directory, config)
-
-
 class CheckpointTest(unittest.TestCase):
     def setUp(self):
         self.here = pathlib.Path(tempfile.mkdtemp(prefix="stoker-test-"))
@@ -261,7 +184,7 @@ class CheckpointTest(unittest.TestCase):
         self.processes = []
         self.addCleanup(self.end_all)
 
-    def experiment(self, name="experiment", config=CONFIG % MINI):
+    def experiment(self, name="experiment", config=on_two_tiers()):
         return Experiment(self.here / name, config)
 
     def started(self, experiment, *overrides):
@@ -271,8 +194,7 @@ class CheckpointTest(unittest.TestCase):
 
     def end_all(self):
         for process in self.processes:
-            if process.child.poll() is None:
-                process.kill()
+            process.kill()
 
 
 class TwelveSteps(CheckpointTest):

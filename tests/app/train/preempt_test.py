@@ -1,7 +1,7 @@
 """SIGTERM at any instant: the run ends with a state of its last finished step, within the grace it has.
 
-preempt_test.py                        10 random instants (ctest)
-preempt_test.py --count N [--seed S]   N of them, and how long it took to exit
+tests/run app/train/preempt_test                        4 random instants, 10 with STOKER_LONG=1 (ctest)
+tests/run app/train/preempt_test --count N [--seed S]   N of them, and how long it took to exit
 """
 import argparse
 import collections
@@ -12,8 +12,9 @@ import tempfile
 import time
 import unittest
 
-from checkpointed_run import (LOADERS, PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, Experiment, reached, slowed,
-                            step_line, timed)
+from checkpointed_run import (PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, Experiment, reached, slowed, step_line,
+                              timed)
+from stoker import LOADERS, LONG
 
 SIGTERM_EXIT, SIGINT_EXIT = 75, 130
 LATEST = "checkpoint.resume=latest"
@@ -110,12 +111,13 @@ class Campaign:
 
 
 class RandomInstants(unittest.TestCase):
-    def test_ten_leave_the_state_of_the_last_finished_step(self):
+    def test_each_leaves_the_state_of_the_last_finished_step(self):
+        count = 10 if LONG else 4
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
             campaign = Campaign(directory, seed=4)
-            campaign.run(10)
+            campaign.run(count)
         campaign.report()
-        self.assertEqual(campaign.signals, 10)
+        self.assertEqual(campaign.signals, count)
 
 
 class Grace(CheckpointTest):

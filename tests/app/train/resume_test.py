@@ -5,8 +5,9 @@ import re
 import shutil
 import unittest
 
-from checkpointed_run import (CONFIG, LOADERS, MINI, PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, TwelveSteps,
-                            slowed, step_line)
+from checkpointed_run import (PER_EPOCH, SLOW_DATA, STEPS, CheckpointTest, TwelveSteps, on_two_tiers, slowed,
+                              step_line)
+from stoker import LOADERS, LONG, MINI
 
 LATEST = "checkpoint.resume=latest"
 LOGGED = re.compile(r" step (\d+)/\d+  epoch \d+  loss (\S+) ")
@@ -42,13 +43,14 @@ class Resume(CheckpointTest):
         return result
 
 
-class TwentyInterruptions(Resume):
-    """Five of each kind, resumed by another loader, strategy and snapshot mode."""
+class Interruptions(Resume):
+    """Each resumed by another loader, strategy and snapshot mode."""
+    OF_EACH_KIND = 5 if LONG else 2
     expected = None
 
     def setUp(self):
         super().setUp()
-        self.random = random.Random(7)
+        self.random = random.Random(self.id())  # each kind takes other routes
         self.trial = self.experiment()
         if self.expected is None:
             type(self).expected = self.reference(self.trial)
@@ -69,8 +71,8 @@ class TwentyInterruptions(Resume):
         self.assertEqual(process.kill(), -9)
         return process
 
-    def resumed_five_times(self, interrupt):
-        for _ in range(5):
+    def resumed(self, interrupt):
+        for _ in range(self.OF_EACH_KIND):
             first = interrupt()
             newest = self.trial.newest_intact()
             second = self.trial.train(*self.route(True))
@@ -89,14 +91,14 @@ class TwentyInterruptions(Resume):
         self.assertEqual(rows(process.summary), rows(self.expected[0]))
 
     def test_killed_after_any_step(self):
-        self.resumed_five_times(lambda: self.killed_after(step_line(self.random.randrange(1, STEPS))))
+        self.resumed(lambda: self.killed_after(step_line(self.random.randrange(1, STEPS))))
 
     def test_killed_in_the_evaluation(self):
         def interrupt():
             process = self.killed_after(step_line(PER_EPOCH), SLOW_DATA, "loader.type=sync")
             self.assertNotIn("top-1", process.log)
             return process
-        self.resumed_five_times(interrupt)
+        self.resumed(interrupt)
 
     def test_killed_during_a_drain(self):
         def interrupt():
@@ -105,10 +107,10 @@ class TwentyInterruptions(Resume):
                                         "checkpoint.type=burst_buffer", slowed("slow", 5))
             self.assertNotIn(step, self.trial.steps("slow"))
             return process
-        self.resumed_five_times(interrupt)
+        self.resumed(interrupt)
 
     def test_ended_by_max_steps(self):
-        self.resumed_five_times(lambda: self.trial.train(
+        self.resumed(lambda: self.trial.train(
             *self.route(False), f"training.max_steps={self.random.randrange(1, STEPS)}"))
 
 
@@ -217,7 +219,7 @@ class BadSamples(Resume):
         (data / "airplanes" / "a_cut.jpg").write_bytes(first.read_bytes()[:2000])
         (data / "bonsai" / "b_empty.jpg").write_bytes(b"")
         (data / "watch" / "w_text.jpg").write_bytes(b"hello")
-        self.trial = self.experiment(config=CONFIG % data)
+        self.trial = self.experiment(config=on_two_tiers(data))
         self.all = ["dataset.split={}", "loader.drop_last=false", "training.epochs=1",
                     "dataset.on_error={policy: skip, budget: 1%}", "evaluation.enabled=false"]
         self.whole = self.trial.train(*self.all)

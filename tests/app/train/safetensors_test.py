@@ -1,34 +1,21 @@
 """What a checkpoint set is to others: the safetensors library opens it, numpy computes the same logits from
-it, and hashlib and a table check its sums. STOKER names the binary, LOGITS that of logits.cpp.
-
-numpy and safetensors come from the interpreter, or else from PyPI, into a temporary environment. Without
-both, the tests that need them are skipped, and the exit code is 77.
-"""
+it, and hashlib and a table check its sums."""
 import hashlib
-import importlib.util
 import json
-import os
-import pathlib
 import subprocess
-import sys
-import tempfile
 import unittest
-import venv
 
 from checkpointed_run import CheckpointTest
+from stoker import BUILD, with_packages
 
-LOGITS = os.environ.get("LOGITS")
+with_packages("numpy", "safetensors")
+import numpy as np  # noqa: E402
+from numpy.lib.stride_tricks import sliding_window_view  # noqa: E402
+from safetensors import safe_open  # noqa: E402
+from safetensors.numpy import load_file  # noqa: E402
+
+LOGITS = BUILD / "tests/app_logits"  # logits.cpp
 IMAGES = 4
-SKIPPED = 77
-NEEDED = ["numpy", "safetensors"]
-COMPLETE = all(importlib.util.find_spec(name) for name in NEEDED)
-if COMPLETE:
-    import numpy as np
-    from numpy.lib.stride_tricks import sliding_window_view
-    from safetensors import safe_open
-    from safetensors.numpy import load_file
-
-needs_numpy = unittest.skipUnless(COMPLETE, "needs " + " and ".join(NEEDED))
 ALEXNET = ["model.type=alexnet", "training.threads=2", "optimizer={type: sgd, lr: 0.01, momentum: 0}",
            "loader.batch_size=4", "evaluation.enabled=false", "training.max_steps=2"]
 
@@ -117,7 +104,6 @@ class Sets(CheckpointTest):
         return self.trial.set_path("slow", steps)
 
 
-@needs_numpy
 class Forward(Sets):
     def check_logits(self, network, directory, *overrides):
         done = subprocess.run([LOGITS, self.trial.config, directory, str(IMAGES), *overrides],
@@ -137,7 +123,6 @@ class Forward(Sets):
         self.check_logits(alexnet, self.set_after(2, *ALEXNET), *ALEXNET)
 
 
-@needs_numpy
 class Files(Sets):
     def test_names_shapes_and_types_are_those_of_the_manifest(self):
         directory = self.set_after(7)
@@ -212,31 +197,5 @@ class Sums(Sets):
             self.assertEqual((len(data), crc32c(data)), (tensor["bytes"], tensor["crc32c"]))
 
 
-def in_new_environment():
-    """Runs this file where numpy and safetensors are; None where PyPI cannot be reached."""
-    with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-        venv.create(directory, with_pip=True)
-        python = pathlib.Path(directory) / "bin" / "python"
-        done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                               *NEEDED], capture_output=True, text=True)
-        if done.returncode != 0:
-            print(f"SKIPPED: what needs {' and '.join(NEEDED)}: they are not here, and pip says: "
-                  f"{done.stderr.strip().splitlines()[-1:]}", flush=True)
-            return None
-        return subprocess.run([python, "-B", __file__, *sys.argv[1:]],
-                              env={**os.environ, "SAFETENSORS_HERE": "1"}).returncode
-
-
-def main():
-    if not COMPLETE and "SAFETENSORS_HERE" not in os.environ:
-        code = in_new_environment()
-        if code is not None:
-            return code
-    program = unittest.main(exit=False)
-    if not program.result.wasSuccessful():
-        return 1
-    return 0 if COMPLETE else SKIPPED
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    unittest.main()

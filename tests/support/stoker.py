@@ -1,0 +1,199 @@
+"""The program under test: where it is, experiments for it, runs and processes of it, what they leave.
+
+STOKER names the binary; without it, that of build/. ctest and tests/run put this folder into Python's path.
+"""
+import contextlib
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import venv
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MINI = SOURCE / "datasets" / "caltech101-mini"
+STOKER = os.path.abspath(os.environ.get("STOKER") or SOURCE / "build/bin/stoker")
+BUILD = pathlib.Path(STOKER).parents[1]
+SLOW_DECODER = BUILD / "lib/stoker/slow_decoder.so"  # tests/plugins/slow_decoder.cpp
+LOADERS = ("sync", "threaded", "prefetched", "device_prefetched")
+LONG = bool(os.environ.get("STOKER_LONG"))  # the long version of the tests that have one
+PATIENCE_S = 240  # for what takes seconds, on a machine that does much else
+
+
+def flow(**options):
+    """A YAML mapping in one line."""
+    return "{" + ", ".join(f"{name}: {value}" for name, value in options.items()) + "}"
+
+
+def posix(root):
+    return flow(type="posix", root=root)
+
+
+def emulated(root=MINI, **figures):
+    """A tier over the files of root with these figures; what they do not limit is fast."""
+    fast = {} if "profile" in figures else {"read_mb_per_s": 1e6, "write_mb_per_s": 1e6}
+    return flow(type="emulated", **fast | figures, inner=posix(root))
+
+
+def slow_decoder(delay_ms, size):
+    """The overrides for a decoder that sleeps before each image."""
+    inner = flow(type="turbojpeg", size=size)
+    return [f"plugins=[{SLOW_DECODER}]", f"decoder={flow(type='slow', delay_ms=delay_ms, inner=inner)}"]
+
+
+def configuration(tiers=(), **sections):
+    """A small training on the mini data set as YAML, with these tiers beside `data` and these sections in place of
+    the usual ones."""
+    usual = {"run": "{name: trial, seed: 3}", "device": "{type: cpu}",
+             "storage": flow(**{"data": posix(MINI)} | dict(tiers)),
+             "dataset": "{type: image_folder, storage: data, split: {train_per_class: 30, test_per_class: 5}}",
+             "decoder": "{type: turbojpeg, size: 64}",
+             "loader": "{type: prefetched, batch_size: 16, workers: 2}",
+             "model": "{type: linear}"}
+    return "".join(f"{name}: {text}\n" for name, text in (usual | sections).items())
+
+
+def stoker(*arguments, cwd, code=0, env=(), timeout=PATIENCE_S):
+    """Runs it to its end, which must be with that exit code."""
+    done = subprocess.run([STOKER, *map(str, arguments)], cwd=cwd, env={**os.environ, **dict(env)}, timeout=timeout,
+                          capture_output=True, text=True, check=False)
+    if code is not None and done.returncode != code:
+        raise AssertionError(f"exit code {done.returncode}, not {code}: {arguments}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def read_summary(run):
+    return json.loads((run / "summary.json").read_text())
+
+
+class Ended(AssertionError):
+    """The program ended before what was waited for."""
+
+
+def until(condition, what, seconds=PATIENCE_S, alive=lambda: True):
+    """What condition() gives once it is true. A file or server may not be there, or be half written, before."""
+    end = time.monotonic() + seconds
+    while True:
+        last = not alive()  # it may have done it just before it ended
+        with contextlib.suppress(OSError, ValueError):
+            if result := condition():
+                return result
+        if last:
+            raise Ended(what())
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s\n{what()}")
+        time.sleep(0.01)
+
+
+class Process:
+    """The program under way. What it writes goes to memory, so that it never waits for a reader."""
+
+    def __init__(self, arguments, cwd, env=()):
+        self.written = [os.memfd_create(stream) for stream in ("output", "log")]
+        self.child = subprocess.Popen([STOKER, *map(str, arguments)], cwd=cwd, stdout=self.written[0],
+                                      stderr=self.written[1], env={**os.environ, **dict(env)})
+
+    def __del__(self):
+        for descriptor in self.written:
+            os.close(descriptor)
+
+    def text(self, stream):
+        return os.pread(self.written[stream], os.fstat(self.written[stream]).st_size, 0).decode()
+
+    @property
+    def output(self):
+        return self.text(0)
+
+    @property
+    def log(self):
+        return self.text(1)
+
+    def alive(self):
+        return self.child.poll() is None
+
+    def until(self, condition, seconds=PATIENCE_S):
+        return until(condition, lambda: f"exit status {self.child.poll()}\n{self.output}{self.log}", seconds, self.alive)
+
+    def wait_for(self, pattern):
+        """Until its log has that. False: it ended without."""
+        try:
+            return bool(self.until(lambda: re.search(pattern, self.log)))
+        except Ended:
+            return False
+
+    def send(self, number):
+        self.child.send_signal(number)
+
+    def wait(self, timeout=PATIENCE_S):
+        """The exit status. subprocess.TimeoutExpired: it runs on."""
+        return self.child.wait(timeout)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
+        return self.wait()
+
+
+class StokerTest(unittest.TestCase):
+    """A directory with CONFIG in trial.yaml, in which the program runs."""
+    CONFIG = configuration()
+    BESIDE = None  # where the directory is made; a temporary one may lie in memory
+
+    def setUp(self):
+        self.dir = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(
+            prefix="stoker-test-", dir=self.BESIDE, ignore_cleanup_errors=True)))
+        self.config = self.dir / "trial.yaml"
+        self.config.write_text(self.CONFIG)
+
+    def stoker(self, *arguments, **options):
+        return stoker(*arguments, **{"cwd": self.dir} | options)
+
+    def json(self, *arguments, **options):
+        return json.loads(self.stoker(*arguments, "--json", **options).stdout)
+
+    def train(self, *overrides, **options):
+        """(summary, run directory)"""
+        summary = self.json("train", self.config, *overrides, **options)
+        return summary, self.dir / summary["run_directory"]
+
+    def start(self, *arguments, **options):
+        """A process that does not outlive the test."""
+        process = Process(arguments, self.dir, **options)
+        self.addCleanup(process.kill)
+        return process
+
+    @property
+    def latest(self):
+        return (self.dir / "runs" / "latest").resolve()
+
+
+def needed(*programs, package):
+    """The path of the first of these programs that is here. test.sh installs the package: its absence is a failure."""
+    found = next(filter(None, map(shutil.which, programs)), None)
+    return found or sys.exit(f"FAILED: {programs[0]} is not here: install Debian's package {package}")
+
+
+def with_packages(*names):
+    """To be called before importing these packages of PyPI: where they are missing, the test begins anew in an
+    environment that has them, which is made once in the build folder."""
+    if all(map(importlib.util.find_spec, names)):
+        return
+    directory = BUILD / "tests" / "-".join(("python", *names))
+    python, whole = directory / "bin/python", directory / "whole"
+    if not whole.exists():
+        try:
+            venv.create(directory, clear=True, with_pip=True)
+        except subprocess.CalledProcessError:
+            sys.exit("FAILED: venv does not work here: install Debian's package python3-venv")
+        done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *names],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"FAILED: pip cannot install {' '.join(names)}: {done.stderr}")
+        whole.touch()
+    os.execv(python, [python, "-B", *sys.argv])
