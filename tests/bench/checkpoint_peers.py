@@ -7,16 +7,14 @@ async_save whose staging runs beside the trainer, blocked is the staging's end, 
 it here; the same holds for stoker's.
 
 Needs a Python with torch==2.11.0, torchvision==0.26.0 and safetensors.
-checkpoint_peers.py --stoker build/bin/stoker --dir DIRECTORY [--rounds 5]
+tests/run bench/checkpoint_peers --dir DIRECTORY [--rounds 5]
 """
 import argparse
 import glob
 import json
 import os
-import pathlib
 import shutil
 import statistics
-import subprocess
 import time
 import warnings
 
@@ -28,8 +26,9 @@ from safetensors.torch import save_file
 from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
 
+from stoker import SOURCE, stoker
+
 warnings.filterwarnings("ignore")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOW = time.perf_counter
 
 
@@ -100,21 +99,18 @@ class Peers:
                                             use_async_staging=background, use_non_blocking_copy=False))
 
 
-def stoker(binary, directory):
+def ours(directory):
     """One process: its first save (fresh staging memory, faulted in at the start) and a second one."""
     shutil.rmtree(f"{directory}/stoker", ignore_errors=True)
-    environment = dict(os.environ, STOKER_FAST=f"{directory}/stoker", STOKER_SLOW=f"{directory}/unused")
-    done = subprocess.run(
-        [binary, "bench", "checkpoint", str(ROOT / "configs/checkpoint.yaml"), "checkpoint.type=direct",
-         "checkpoint.slow=fast", "checkpoint.snapshot=async", "--rounds", "2", "--json"],
-        env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = stoker("bench", "checkpoint", SOURCE / "configs/checkpoint.yaml", "checkpoint.type=direct",
+                  "checkpoint.slow=fast", "checkpoint.snapshot=async", "--rounds", 2, "--json", cwd=SOURCE, timeout=None,
+                  env={"STOKER_FAST": f"{directory}/stoker", "STOKER_SLOW": f"{directory}/unused"})
     result = json.loads(done.stdout)
     return result["stall_s"]["max"], result["durable_s"]["max"], result["set_bytes"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--stoker", required=True)
     parser.add_argument("--dir", required=True)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
@@ -126,7 +122,7 @@ def main():
     os.makedirs(directory, exist_ok=True)
     peers = Peers(directory)
     runs = {
-        "stoker (worse of first and second)": lambda: stoker(options.stoker, directory),
+        "stoker (worse of first and second)": lambda: ours(directory),
         "torch.save + fsync": peers.torch_save,
         "safetensors.save_file + fsync": peers.safetensors,
         "dcp.async_save": lambda: peers.dcp_async("dcp"),

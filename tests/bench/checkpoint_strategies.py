@@ -2,15 +2,16 @@
 """What each way to checkpoint costs a training: stoker train with none, direct, burst_buffer and
 burst_buffer + async, interleaved in one run; times, and ratios of medians.
 
-checkpoint_strategies.py --stoker build/bin/stoker --config configs/checkpoint.yaml [--rounds 3] [a.b=c ...]
+tests/run bench/checkpoint_strategies [--rounds 3] [a.b=c ...]
 """
 import argparse
 import json
 import os
 import shutil
 import statistics
-import subprocess
 import tempfile
+
+from stoker import SOURCE, stoker
 
 VARIANTS = {
     "none": ["checkpoint.type=none"],
@@ -24,11 +25,9 @@ def run(options, variant, directory):
     for tier in ("fast", "slow"):
         shutil.rmtree(f"{directory}/{tier}", ignore_errors=True)
     os.sync()
-    environment = dict(os.environ, STOKER_FAST=f"{directory}/fast", STOKER_SLOW=f"{directory}/slow")
-    done = subprocess.run(
-        [options.stoker, "train", options.config, f"run.dir={directory}/runs", "--quiet", "--json",
-         *VARIANTS[variant], *options.overrides],
-        env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = stoker("train", SOURCE / "configs/checkpoint.yaml", f"run.dir={directory}/runs", "--quiet", "--json",
+                  *VARIANTS[variant], *options.overrides, cwd=SOURCE, timeout=None,
+                  env={"STOKER_FAST": f"{directory}/fast", "STOKER_SLOW": f"{directory}/slow"})
     summary = json.loads(done.stdout)
     checkpoints = summary.get("checkpoints", {})
     return {"wall_s": summary["wall_s"], "stall_s": summary["segments_s"]["checkpoint_stall"],
@@ -39,8 +38,6 @@ def run(options, variant, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--stoker", required=True)
-    parser.add_argument("--config", required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dir", help="where the tiers lie; default: a temporary directory")
     parser.add_argument("overrides", nargs="*")

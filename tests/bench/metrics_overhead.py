@@ -1,33 +1,26 @@
 #!/usr/bin/env python3
 """What watching costs: the same run with all sinks, scraped every second, and with none, interleaved.
 
-metrics_overhead.py --stoker build/bin/stoker [--rounds 5] [--seconds 10] [--rate 20000]
+tests/run bench/metrics_overhead [--rounds 5] [--seconds 10] [--rate 20000]
 
 An emulated device takes `rate` images/s; samples are raw pixels from the page cache, so that little but the
 program itself is measured. Prints the loop's rate, and CPU seconds per 1,000 images of the whole process.
 """
 import argparse
 import json
-import os
 import pathlib
 import random
 import resource
-import socket
 import statistics
-import subprocess
 import tempfile
 import threading
 import urllib.request
 
+from stoker import free_port, posix, stoker
+
 SIDE, FILES, BATCH = 32, 2000, 128
 SINKS = ("{{type: csv}}, {{type: jsonl}}, {{type: tensorboard}}, {{type: trace}}, {{type: timelogger}}, "
          "{{type: prometheus, listen: '127.0.0.1:{port}'}}")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def make_data(folder):
@@ -49,15 +42,14 @@ def scrape(port, stop):
 def run(options, folder, watched):
     port = free_port()
     steps = int(options.seconds * options.rate / BATCH)
-    command = [options.stoker, "train", folder / "config.yaml", "--quiet", "--json", f"run.dir={folder}/runs",
-               f"training.max_steps={steps}",
-               f"metrics={{every_steps: 10, sinks: [{SINKS.format(port=port) if watched else ''}]}}"]
+    sinks = SINKS.format(port=port) if watched else ""
     stop = threading.Event()
     scraper = threading.Thread(target=scrape, args=(port, stop))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     if watched:
         scraper.start()
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    done = stoker("train", "config.yaml", "--quiet", "--json", f"training.max_steps={steps}",
+                  f"metrics={{every_steps: 10, sinks: [{sinks}]}}", cwd=folder, timeout=None)
     stop.set()
     if watched:
         scraper.join()
@@ -70,19 +62,17 @@ def run(options, folder, watched):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--stoker", required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rate", type=int, default=20000)
     options = parser.parse_args()
-    options.stoker = os.path.abspath(options.stoker)
     results = {True: [], False: []}
     with tempfile.TemporaryDirectory(prefix="stoker-bench-") as name:
         folder = pathlib.Path(name)
         make_data(folder / "data")
         (folder / "config.yaml").write_text(f"""
 device:     {{type: emulated, images_per_s: {options.rate}}}
-storage:    {{data: {{type: posix, root: {folder}/data}}}}
+storage:    {{data: {posix(folder / 'data')}}}
 dataset:    {{type: image_folder, storage: data, split: {{train_per_class: 190, test_per_class: 1}}}}
 decoder:    {{type: raw, width: {SIDE}, height: {SIDE}, size: {SIDE}}}
 loader:     {{type: prefetched, batch_size: {BATCH}, workers: 2, prefetch_batches: 16}}

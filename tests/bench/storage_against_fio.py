@@ -10,7 +10,7 @@ written before, without fadvise, and write new ones, without fallocate, from mem
 it is. Of each turn of either the last round counts: the first pays for memory and blocks that
 nobody has touched before. What else the machine does disturbs both.
 
-Needs fio. storage_against_fio.py --stoker build/bin/stoker --dir DIRECTORY [--rounds 5]
+Needs fio. tests/run bench/storage_against_fio --dir DIRECTORY [--rounds 5]
 """
 import argparse
 import json
@@ -20,6 +20,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+from stoker import STOKER
 
 CONFIG = """
 storage:
@@ -39,8 +41,8 @@ def run(command):
 
 
 class Comparison:
-    def __init__(self, stoker, directory, scale):
-        self.stoker, self.dir, self.scale = stoker, directory, scale
+    def __init__(self, directory, scale):
+        self.dir, self.scale = directory, scale
         self.config = directory / "tiers.yaml"
         self.config.write_text(CONFIG % {"root": directory})
 
@@ -48,7 +50,7 @@ class Comparison:
         return max(int(BLOCK[pattern] * self.scale), TRANSFER[pattern])
 
     def by_stoker(self, tier, op, pattern, threads):
-        result = run([self.stoker, "bench", "storage", self.config, tier, "--op", op, "--pattern", pattern,
+        result = run([STOKER, "bench", "storage", self.config, tier, "--op", op, "--pattern", pattern,
                       "--threads", threads, "--block-size", self.block(pattern), "--transfer-size",
                       TRANSFER[pattern], "--rounds", 2, "--fsync", "--cold", "--json"])["results"][0]
         last = result["rounds"][-1]
@@ -84,7 +86,6 @@ class Comparison:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--stoker", required=True)
     parser.add_argument("--dir", required=True, help="on the file system that is to be measured")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1, help="of the bytes per thread")
@@ -94,7 +95,7 @@ def main():
         sys.exit("fio is not installed")
     worst = 0
     with tempfile.TemporaryDirectory(dir=arguments.dir, prefix="against-fio-") as directory:
-        comparison = Comparison(arguments.stoker, pathlib.Path(directory), arguments.scale)
+        comparison = Comparison(pathlib.Path(directory), arguments.scale)
         print(f"{'tier':<9} {'op':<6} {'pattern':<11} {'threads':>7} {'stoker':>9} {'fio':>9} {'deviation':>10}   MB/s, "
               f"medians of {arguments.rounds} interleaved rounds")
         for case in [(tier, op, pattern, threads) for tier in ("direct", "buffered") for op in ("read", "write")

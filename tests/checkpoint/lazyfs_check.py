@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Power loss on a real stack: LazyFS (a FUSE file system that forgets what was not synced) under both tiers.
 
-lazyfs_check.py --stoker BIN --lazyfs BIN [--injections 500] [--seed S] [OVERRIDE...]
+tests/run checkpoint/lazyfs_check --lazyfs BIN [--injections 500] [--seed S] [OVERRIDE...]
 
 A chain of training processes, each resumed from what the one before it left. LazyFS dies, and the process with it, at a
 chosen operation (before or after a create, write, fsync, rename, unlink or read of each file of the protocol; the k-th
@@ -25,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from checkpointed_run import TIERS, Experiment, on_two_tiers
 
 CACHE = """
 [faults]
@@ -142,20 +144,20 @@ class LazyDisk:
 class Campaign:
     """Injects faults, collects violations instead of stopping."""
 
-    def __init__(self, rig, here, arguments):
-        self.rig, self.random, self.overrides = rig, random.Random(arguments.seed), arguments.overrides
+    def __init__(self, here, arguments):
+        self.random, self.overrides = random.Random(arguments.seed), arguments.overrides
         self.lazy = LazyDisk(arguments.lazyfs, here)
-        config = rig.CONFIG % rig.MINI
-        for tier in rig.TIERS:
+        config = on_two_tiers()
+        for tier in TIERS:
             config = config.replace(f"root: {tier}}}", f"root: disk/{tier}}}")
-        self.experiment = rig.Experiment(here, config)
+        self.experiment = Experiment(here, config)
         self.number = self.untriggered = self.resumed = 0
         self.hits, self.violations, self.deck = collections.Counter(), [], []
 
     def begin_chain(self):
         shutil.rmtree(self.lazy.disk, ignore_errors=True)
         shutil.rmtree(self.experiment.dir / "runs", ignore_errors=True)
-        for tier in self.rig.TIERS:
+        for tier in TIERS:
             (self.lazy.disk / tier).mkdir(parents=True)
         self.newest = self.acknowledged = self.drained = 0
 
@@ -171,7 +173,7 @@ class Campaign:
         self.deck = self.deck or self.deal()
         burst, tier, place = self.deck.pop()
         step = self.newest + self.random.randint(2, 6)
-        tier = tier or self.random.choice(self.rig.TIERS if burst else ["slow"])
+        tier = tier or self.random.choice(TIERS if burst else ["slow"])
         if place == "torn":
             return burst, step, torn(self.random, tier, step, self.lazy.disk, self.number)
         if place == "instant":
@@ -183,7 +185,7 @@ class Campaign:
         pick = self.random.choice
         return ["training.epochs=400", "evaluation.every_epochs=400", "checkpoint.every_steps=1",
                 "checkpoint.resume=latest", f"decoder.size={SIZE}",
-                *[f"storage.{tier}.root={self.lazy.mount / tier}" for tier in self.rig.TIERS],
+                *[f"storage.{tier}.root={self.lazy.mount / tier}" for tier in TIERS],
                 f"checkpoint.type={'burst_buffer' if burst else 'direct'}",
                 f"checkpoint.snapshot={pick(['sync', 'async'])}", f"checkpoint.write={pick(['buffered', 'auto'])}",
                 *self.overrides]
@@ -240,7 +242,7 @@ class Campaign:
         self.expect(code == (0 if rows else 3), f"checkpoint verify: exit code {code}")
         self.expect(all(row["intact"] for row in rows), f"damaged: {[row for row in rows if not row['intact']]}")
         newest = {tier: max((row["step"] for row in rows if row["intact"] and row["tier"] == tier), default=0)
-                  for tier in self.rig.TIERS}
+                  for tier in TIERS}
         self.newest = max(newest.values())
         self.acknowledged = max([self.acknowledged, *process.acknowledged])
         self.drained = max([self.drained, *map(int, DRAINED.findall(process.log))])
@@ -263,7 +265,6 @@ def missing(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--stoker", required=True)
     parser.add_argument("--lazyfs")
     parser.add_argument("--injections", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
@@ -272,16 +273,13 @@ def main():
     if why := missing(arguments):
         print(f"skipped: {why}")
         return 0
-    os.environ["STOKER"] = os.path.abspath(arguments.stoker)
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app/train"))
-    import checkpointed_run as rig  # reads STOKER
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # On tmpfs, which asks for no alignment: LazyFS hands O_DIRECT on, but not with aligned buffers.
     with tempfile.TemporaryDirectory(prefix="stoker-test.", dir="/dev/shm") as directory:
         shim = f"{directory}/fixed_random.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", shim], input=FIXED_RANDOM, text=True, check=True)
         os.environ["LD_PRELOAD"] = shim
-        campaign = Campaign(rig, pathlib.Path(directory), arguments)
+        campaign = Campaign(pathlib.Path(directory), arguments)
         while campaign.number < arguments.injections:
             campaign.inject()
             if campaign.number % 50 == 0:

@@ -4,7 +4,6 @@ import json
 import math
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from stoker import SOURCE, Process, configuration, emulated, needed, posix, read_summary, until
+from stoker import SOURCE, Process, configuration, emulated, free_port, needed, posix, read_summary, until
 
 GRAFANA, RULES = SOURCE / "docker/grafana", SOURCE / "docker/prometheus"
 README = SOURCE / "docker/README.md"
@@ -186,12 +185,6 @@ class RuleFiles(unittest.TestCase):
 
     def test_alerts_fire_and_do_not(self):
         self.promtool("test", "rules", "rules_test.yml")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def fetch(url, timeout=10):

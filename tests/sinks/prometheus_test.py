@@ -12,17 +12,11 @@ import unittest
 import urllib.error
 import urllib.request
 
-from stoker import StokerTest, emulated, read_summary
+from stoker import StokerTest, emulated, free_port, read_summary
 from training_run import recorded
 
 EMULATED = ("device={type: emulated, step_ms: 20}", "training.max_steps=100000", "training.epochs=100000",
             "checkpoint={type: none}")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def get(port, path):

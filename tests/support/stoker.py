@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,12 @@ class StokerTest(unittest.TestCase):
     @property
     def latest(self):
         return (self.dir / "runs" / "latest").resolve()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def needed(*programs, package):

@@ -61,7 +61,8 @@ CASES = {
     "checkpoints to a slow tier": ({"checkpoint_write"}, [slow(1), FAST, checkpoint("direct")]),
     "checkpoints with no other tier": ({"checkpoint_write"}, [slow(1), checkpoint("direct")]),
     "saves queue": ({"checkpoint_write"}, [slow(0.5), checkpoint("direct", snapshot="async", slots=1)]),
-    "drains pile up": ({"checkpoint_drain"}, [slow(0.5), FAST, checkpoint("burst_buffer", fast="fast")]),
+    "drains pile up": ({"checkpoint_drain"}, [
+        slow(0.5), FAST, checkpoint("burst_buffer", fast="fast"), "training.max_steps=40"]),
     "evaluation after every epoch": ({"evaluation"}, [
         "device={type: cpu}", "dataset.split={train_per_class: 1, test_per_class: 20}", "evaluation.every_epochs=1",
         "training={epochs: 60}", "loader.batch_size=5"]),
