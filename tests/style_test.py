@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ABI_FILE = ROOT / "tests/abi.txt"
 
 MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
-MAX_IN_FOLDER, MAX_COMMAND = 42, 290
+MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 42, 290, 150
 
 # Each folder includes itself and what stands before it.
 LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
@@ -131,6 +131,8 @@ def check_folders(problem):
     for folder, count in counts.items():
         if count > MAX_IN_FOLDER:
             problem(folder, 1, f"{count} files; at most {MAX_IN_FOLDER}: is this one concept?")
+    if (lines := (ROOT / "README.md").read_text().count("\n")) > MAX_README:
+        problem(ROOT / "README.md", 1, f"{lines} lines; at most {MAX_README}: docs/ has room")
     for path in files(["app", "io", "models"], ".h", ".cpp", ".cu"):
         if layer(path) is None or path.parent == ROOT / "app" and path.name not in LOOSE_IN_APP:
             problem(path, 1, "lies in none of the folders of LAYERS")

@@ -1,22 +1,20 @@
-"""docs/components.md is what the program describes. With --update: writes the page. STOKER names the binary."""
+"""docs/components.md is what the program describes. With --update: writes the page."""
 import json
-import os
-import pathlib
-import subprocess
 import sys
 import unittest
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/components.md"
+from stoker import SOURCE, stoker
+
+PAGE = SOURCE / "docs/components.md"
 INTRODUCTION = """# Components and their options
 
-Made from `stoker describe` by `tests/app/commands/components_test.py --update`; a test holds it equal to what the program says.
+Made from `stoker describe` by `tests/run app/commands/components_test --update`; a test holds it equal to what the program says.
 In YAML a component is `{type: name, option: value, ...}`. The decoder `opencv` is a plug-in and not on this page.
 """
 
 
 def ask(*arguments):
-    done = subprocess.run([os.environ["STOKER"], *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(stoker(*arguments, "--json", cwd=SOURCE).stdout)
 
 
 def cell(text):
@@ -33,6 +31,7 @@ def table(rows):
         return "No options.\n"
     lines = ["| option | value | default | meaning |", "|---|---|---|---|"]
     for row in rows:
+        assert row["help"], row
         default = "required" if row["required"] else f"`{short(row['default'])}`"
         lines.append(f"| `{row['key']}` | {cell(row['type'])} | {default} | {cell(row['help'])} |")
     return "\n".join(lines) + "\n"
@@ -52,7 +51,7 @@ def page():
 
 class Page(unittest.TestCase):
     def test_the_page_says_what_the_program_says(self):
-        self.assertEqual(PAGE.read_text(), page(), f"run {__file__} --update")
+        self.assertEqual(PAGE.read_text(), page(), "tests/run app/commands/components_test --update")
 
 
 if __name__ == "__main__":

@@ -212,10 +212,6 @@ class Commands(Program):
         self.assertLessEqual({"image_folder", "synthetic"}, set(kinds["dataset"]))
         self.assertLessEqual({"cpu", "cuda", "emulated"}, set(kinds["device"]))
         self.assertLessEqual({"alexnet", "alexnet_lrn", "resnet18", "linear"}, set(kinds["model"]))
-        for kind, names in kinds.items():
-            for name in names:
-                rows = self.json("describe", kind, name)
-                self.assertTrue(all(row["help"] for row in rows), (kind, name))
         self.assertIn("did you mean 'prefetched'?",
                       self.stoker("describe", "loader", "prefetchd", code=2).stderr)
 
