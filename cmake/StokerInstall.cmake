@@ -18,6 +18,9 @@ if(TARGET stoker_cuda)
 endif()
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
   FILES_MATCHING PATTERN "*.h")
+# The interface of optimizers and schedules.
+install(FILES app/optimizer/optimizer.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker/app/optimizer)
 install(EXPORT stokerTargets NAMESPACE stoker:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/stokerConfig.cmake.in stokerConfig.cmake
   INSTALL_DESTINATION ${package_dir})

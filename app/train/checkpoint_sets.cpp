@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kThreads = 2;
 
-std::string scalar(const Node& node, const char* key) {
-  const Node* value = node.find(key);
-  return value == nullptr ? "" : value->scalar;
-}
-
 std::optional<double> age_of(const std::string& created) {
   std::tm time{};
   if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
@@ -57,12 +52,10 @@ CheckpointSets::CheckpointSets(const std::string& where,
 void CheckpointSets::add_config(const std::string& file,
                                 const std::vector<std::string>& overrides) {
   const ExperimentOptions options = read_experiment(file, overrides);
-  const Node checkpoint = options.checkpoint.dump();
-  const std::string own = scalar(checkpoint, "directory");
-  const std::string directory = own.empty() ? options.run.name : own;
-  for (const char* key : {"fast", "slow"}) {
-    const std::string tier = scalar(checkpoint, key);
-    if (tier.empty()) continue;
+  const CheckpointerInfo checkpoint = options.checkpoint.info();
+  const std::string directory =
+      checkpoint.directory.empty() ? options.run.name : checkpoint.directory;
+  for (const std::string& tier : checkpoint.tiers) {
     tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
     const FileTree* files = tiers_.at(tier).files();
     if (files == nullptr) continue;

@@ -11,7 +11,7 @@ namespace stoker {
 RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,
                                RunLog& log, const StopSignal& stop)
     : experiment_(experiment), ledger_(ledger), log_(log) {
-  if (experiment.options().checkpoint.type() == "none") return;
+  if (!experiment.options().checkpoint.info().saves) return;
   const DeviceInfo& device = experiment.device().info();
   tensors_ = std::make_unique<TrainingTensors>(
       *step, device.emulated ? torch::Device(torch::kCPU) : device.torch_device);

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/data_tier.h"
 #include "io/core/error.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
@@ -39,7 +38,7 @@ void read_all(const FileTree& files, const std::vector<std::string>& keys, const
 }  // namespace
 
 const FileTree* data_files(Experiment& experiment) {
-  const std::string tier = data_tier(experiment.options().dataset.dump());
+  const std::string tier = experiment.options().dataset.info().tier;
   return tier.empty() ? nullptr : experiment.tiers().at(tier).files();
 }
 

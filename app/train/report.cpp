@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "app/train/io_report.h"
 #include "app/base/json.h"
 #include "app/base/statistics.h"
+#include "app/train/io_report.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/ledger.h"
 #include "io/metrics/verdict.h"
@@ -152,12 +152,12 @@ std::string checkpoints_text(const ExperimentOptions& options, const TrainingRes
   for (const auto& [segment, time] : result.segments) {
     if (segment == segment_name(Segment::checkpoint_stall)) stall = time;
   }
-  const Node setting = options.checkpoint.dump();
+  const CheckpointerInfo info = options.checkpoint.info();
   std::string text = fmt::format(
-      "  checkpoints ({}, snapshot {}, durability {}): {} of {:.1f} MB saved, newest of step {}; "
-      "training stood still for {:.3f} s",
-      options.checkpoint.type(), setting.find("snapshot")->scalar,
-      setting.find("durability")->scalar, status.saved,
+      "  checkpoints ({}{}{}): {} of {:.1f} MB saved, newest of step {}; training stood still for "
+      "{:.3f} s",
+      options.checkpoint.type(), info.snapshot.empty() ? "" : ", snapshot " + info.snapshot,
+      info.durability.empty() ? "" : ", durability " + info.durability, status.saved,
       1e-6 * static_cast<double>(status.set_bytes), status.saved_step.value_or(-1), stall);
   if (!status.save_s.empty()) {
     text += fmt::format(", each durable after {:.3f} s (median)", spread(status.save_s).median);

@@ -100,7 +100,7 @@ void Trainer::prepare() {
   per_epoch_ = loader_->batches();
   result_.steps_planned = std::min(options.training.epochs * per_epoch_,
                                    options.training.max_steps.value_or(INT64_MAX));
-  if (!experiment_.device().info().emulated || options.checkpoint.type() != "none") {
+  if (!experiment_.device().info().emulated || options.checkpoint.info().saves) {
     step_ = std::make_unique<TrainStep>(experiment_, result_.steps_planned, per_epoch_);
   }
   checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);

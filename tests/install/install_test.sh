@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install_test.sh CMAKE BUILD_FOLDER: installs into an empty folder, builds the consumer project
-# against that tree alone, and loads its plug-ins with the installed program.
+# against that tree alone, and trains with its plug-ins, one of each kind, by the installed program.
 set -euo pipefail
 cmake=$1 build=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,10 +19,14 @@ fail() {
 
 stoker=$work/tree/bin/stoker
 plugins=$work/consumer/lib/stoker
-storages=$("$stoker" list storage --plugin "$plugins/reversed.so")
-[[ $storages == *reversed* ]] || fail "no storage 'reversed' in: $storages"
-models=$("$stoker" list model --plugin "$plugins/channel_means.so")
-[[ $models == *channel_means* ]] || fail "no model 'channel_means' in: $models"
+mkdir "$work/sets" "$work/runs"
+PLUGINS=$plugins IMAGES=$here/../../datasets/caltech101-mini SETS=$work/sets RUNS=$work/runs \
+  "$stoker" train "$here/consumer/each_kind.yaml" >"$work/log" 2>&1 || fail "training" "$(cat "$work/log")"
+run=$(echo "$work"/runs/each_kind*)
+grep -q '"status": "completed"' "$run/summary.json" || fail "not completed" "$(cat "$run/summary.json")"
+last=$(cat "$run/last_report.txt")
+[[ $last =~ ^step\ [1-9][0-9]*\ loss\ [0-9.]+$ ]] || fail "the sink's file says '$last'"
+[ -s "$work/sets/each_kind.weights" ] || fail "no weights in $(ls "$work/sets")"
 
 # The decoder that comes as a plug-in is installed as well.
 decoders=$("$stoker" list decoder --plugin "$work"/tree/lib*/stoker/stoker_opencv.so)
