@@ -11,14 +11,15 @@
 #include <set>
 #include <utility>
 
+#include "app/base/statistics.h"
+#include "app/bench/headspace_variants.h"
 #include "app/bench/loader.h"
 #include "app/bench/read.h"
-#include "app/bench/headspace_variants.h"
 #include "app/experiment/data_tier.h"
-#include "app/base/statistics.h"
 #include "app/train/step.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/system_stats.h"
+#include "io/metrics/verdict.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {
@@ -203,10 +204,8 @@ void Ladder::measure_page_cache(Rung& rung) {
   }
   const LoaderBenchmark measured = bench_loader(experiment, options_.epochs);
   const Residency found = page_cache_residency(*files, keys(experiment));
-  const double share =
-      found.bytes == 0 ? 0
-                       : static_cast<double>(found.cached_bytes) / static_cast<double>(found.bytes);
-  if (share < 1 - kColdShare) {
+  const double share = found.cached_share().value_or(0);
+  if (!is_warm(share)) {
     rung.absent = found.bytes == 0
                       ? "nobody can say whether the page cache holds these files"
                       : fmt::format("the page cache holds {:.0f} % of the files", 100 * share);
@@ -237,13 +236,8 @@ void Ladder::add_conditions(Experiment& experiment, Rung& rung) const {
 double Ladder::cold_epoch(Experiment& experiment, int64_t epoch, Rung& rung) const {
   const FileTree* files = experiment.tiers().at(tier_).files();
   double resident = 1;
-  if (files != nullptr) {
-    const Residency left = evict(*files, keys(experiment));
-    if (left.bytes > 0) {
-      resident = static_cast<double>(left.cached_bytes) / static_cast<double>(left.bytes);
-    }
-  }
-  if (resident > kColdShare && !rung.emulated) {
+  if (files != nullptr) resident = evict(*files, keys(experiment)).cached_share().value_or(1);
+  if (!is_cold(resident) && !rung.emulated) {
     rung.absent = fmt::format("the page cache keeps {:.0f} % of these files (tmpfs cannot be cold)",
                               100 * resident);
     return 0;

@@ -15,6 +15,7 @@
 #include "io/decoder/options.h"
 #include "io/loader/sampler.h"
 #include "io/metrics/clock.h"
+#include "io/metrics/verdict.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {
@@ -112,11 +113,6 @@ std::vector<int64_t> samples_of(const Dataset& dataset, const ReadBenchOptions& 
   return samples;
 }
 
-std::optional<double> share(const Residency& found) {
-  if (found.bytes == 0) return std::nullopt;
-  return static_cast<double>(found.cached_bytes) / static_cast<double>(found.bytes);
-}
-
 ReadRepetition pass(std::vector<std::unique_ptr<Reader>>& readers, int64_t threads, int64_t epoch,
                     const std::vector<int64_t>& samples) {
   std::vector<ReadRepetition> parts(static_cast<size_t>(threads));
@@ -175,12 +171,12 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& d
     for (const int64_t i : samples) keys.push_back(dataset.info(Split::train, i).key);
     std::optional<double> resident;
     if (files != nullptr) {
-      resident = share(cold ? evict(*files, keys) : page_cache_residency(*files, keys));
+      resident = (cold ? evict(*files, keys) : page_cache_residency(*files, keys)).cached_share();
     }
     ReadRepetition measured = pass(readers, result.threads, epoch, samples);
     check_budget(dataset, measured);
     measured.resident = resident;
-    measured.spoiled = cold && resident.value_or(1) > kColdShare;
+    measured.spoiled = cold && !is_cold(resident.value_or(1));
     if (epoch > 0) result.repetitions.push_back(measured);
     if (progress) progress(done + 1, total);
   }

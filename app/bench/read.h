@@ -45,9 +45,6 @@ struct ReadBenchResult {
   std::vector<ReadRepetition> repetitions;  // without the first
 };
 
-// What of a file set may stay in the page cache for a repetition to count as cold.
-inline constexpr double kColdShare = 0.03;
-
 // The 2018 study's micro-benchmark: reads the training samples in a shuffled order, by so many
 // threads with one sample each in flight. Every repetition takes every number of threads once, in
 // the order of a new epoch. `files`: those of the samples, looked at before each pass; null: there

@@ -1,7 +1,6 @@
 #include "app/bench/scaling.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <ctime>
@@ -9,6 +8,7 @@
 
 #include "app/base/json.h"
 #include "app/base/statistics.h"
+#include "io/core/digest.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
@@ -61,8 +61,7 @@ Epoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool dig
   }
   result.seconds = seconds(Clock::now() - begin);
   result.cpu_s = cpu_seconds() - cpu_before;
-  const XXH128_hash_t hash = XXH3_128bits(order.data(), order.size());
-  result.order = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  result.order = xxh3_128(order);
   return result;
 }
 

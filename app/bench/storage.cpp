@@ -18,14 +18,12 @@
 #include "io/core/huge_memory.h"
 #include "io/core/random.h"
 #include "io/metrics/clock.h"
+#include "io/metrics/verdict.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/page_cache.h"
 
 namespace stoker {
 namespace {
-
-// A page of a file that was evicted may come back: somebody looked at it.
-constexpr double kColdShare = 0.01;
 
 // Bytes that neither a file system nor a device can make smaller.
 HostMemory noise(uint64_t bytes, uint64_t seed) {
@@ -267,10 +265,8 @@ StorageRound StorageBench::run(const StorageWorkload& workload, uint64_t seed) {
   const std::vector<std::string> keys = this->keys(workload);
   if (workload.cold && !workload.write) {
     const Residency left = evict(*files_, keys);
-    if (static_cast<size_t>(left.files) == keys.size() && left.bytes > 0) {
-      before.cached = static_cast<double>(left.cached_bytes) / static_cast<double>(left.bytes);
-    }
-    before.counts = before.cached && *before.cached <= kColdShare;
+    if (static_cast<size_t>(left.files) == keys.size()) before.cached = left.cached_share();
+    before.counts = is_cold(before.cached.value_or(1));
   }
   if (workload.write) {
     for (const std::string& key : keys) {

@@ -14,6 +14,7 @@
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/core/random.h"
+#include "io/core/usable_cores.h"
 
 namespace stoker {
 namespace {
@@ -69,9 +70,9 @@ SynthResult synth_dataset(const SynthOptions& options,
                 "dataset synth: " + options.directory + " is not empty; name a new directory");
   }
   Work work(options);
-  const int64_t cores = std::max<int64_t>(1, std::thread::hardware_concurrency());
+  const int64_t count = options.threads > 0 ? options.threads : usable_cores();
   std::vector<std::jthread> threads;
-  for (int64_t i = 0; i < (options.threads > 0 ? options.threads : cores); ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     threads.emplace_back([&] { work.run(); });
   }
   try {

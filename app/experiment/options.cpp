@@ -1,9 +1,9 @@
 #include "app/experiment/options.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "app/experiment/tree.h"
+#include "io/core/digest.h"
 #include "io/core/plugin.h"
 
 namespace stoker {
@@ -95,8 +95,7 @@ std::string resolved_yaml(const ExperimentOptions& options) {
 }
 
 std::string config_hash(const ExperimentOptions& options) {
-  const std::string text = resolved_yaml(options);
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  return xxh3_64(resolved_yaml(options));
 }
 
 }  // namespace stoker

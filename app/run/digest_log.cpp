@@ -1,7 +1,6 @@
 #include "app/run/digest_log.h"
 
-#include <fmt/format.h>
-#include <xxhash.h>
+#include "io/core/digest.h"
 
 namespace stoker {
 
@@ -12,9 +11,7 @@ void DigestLog::add(const Batch& batch) {
     file_ << "epoch,batch,digest\n";
   }
   file_ << batch.epoch << ',' << batch.index << ',' << batch.digest << '\n';
-  const std::string link = chain_ + batch.digest;
-  const XXH128_hash_t hash = XXH3_128bits(link.data(), link.size());
-  chain_ = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  chain_ = xxh3_128(chain_ + batch.digest);
 }
 
 }  // namespace stoker

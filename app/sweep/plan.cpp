@@ -1,10 +1,10 @@
 #include "app/sweep/plan.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -48,7 +48,7 @@ std::string hash_of(const SweepOptions& options, const SweepCell& cell,
                     const std::string& config_hash) {
   std::string text = fmt::format("{}\n{}\n", config_hash, options.command);
   for (const std::string& argument : cell.arguments) text += argument + "\n";
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+  return xxh3_64(text);
 }
 
 }  // namespace

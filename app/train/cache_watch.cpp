@@ -50,8 +50,7 @@ void CacheWatch::epoch_ended() {
 std::optional<double> CacheWatch::look() {
   const Residency found = page_cache_residency(*files_, keys_);
   evidence_.files_looked_at = found.files;
-  if (found.bytes == 0) return std::nullopt;
-  return static_cast<double>(found.cached_bytes) / static_cast<double>(found.bytes);
+  return found.cached_share();
 }
 
 void CacheWatch::run() {

@@ -21,7 +21,7 @@ namespace stoker {
 // must outlive it.
 class RunCheckpoints {
  public:
-  // Allocates and faults in the staging memory. `step` may be null where type is none.
+  // Allocates and faults in the snapshot memory. `step` may be null where type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
                  const StopSignal& stop);
 

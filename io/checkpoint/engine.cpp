@@ -109,7 +109,7 @@ bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingStat
     if (hung) write_failed_ = true;
     news_.emplace_back(true, fmt::format("checkpoint of step {} skipped: {}", offer.step,
                                          hung ? "tier '" + first().tier() + "' does not answer"
-                                              : "all staging slots are taken"));
+                                              : "all snapshot buffers are taken"));
     return false;
   }
   last_step_ = offer.step;

@@ -1,15 +1,15 @@
 #include "io/checkpoint/manifest.h"
 
-#include <openssl/evp.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 // The text:
@@ -38,27 +38,12 @@ constexpr uint64_t kMaxValues = 1'000'000;
 
 [[noreturn]] void fail(const std::string& what) { throw Error(ExitCode::storage, what); }
 
-std::string hex(const uint8_t* bytes, size_t count) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i) {
-    text += "0123456789abcdef"[bytes[i] >> 4];
-    text += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return text;
-}
-
-std::string hex(uint32_t sum) {
-  const uint8_t bytes[] = {static_cast<uint8_t>(sum >> 24), static_cast<uint8_t>(sum >> 16),
-                           static_cast<uint8_t>(sum >> 8), static_cast<uint8_t>(sum)};
-  return hex(bytes, sizeof bytes);
-}
+std::string hex(uint32_t sum) { return fmt::format("{:08x}", sum); }
 
 std::string tail_for(std::string_view body) {
-  std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  if (EVP_Digest(body.data(), body.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw Error(ExitCode::environment, "OpenSSL offers no SHA-256");
-  return std::string(kTailBegin) + hex(digest.data(), size) + std::string(kTailEnd);
+  Digest sum("SHA256");
+  sum.update({reinterpret_cast<const uint8_t*>(body.data()), body.size()});
+  return std::string(kTailBegin) + sum.finish() + std::string(kTailEnd);
 }
 
 // A value and its place, for messages.

@@ -1,7 +1,8 @@
 #include "io/checkpoint/options.h"
 
 #include <algorithm>
-#include <thread>
+
+#include "io/core/usable_cores.h"
 
 namespace stoker {
 
@@ -48,8 +49,7 @@ CheckpointerInfo CheckpointOptions::info() const {
 
 int64_t CheckpointOptions::resolve_threads() const {
   constexpr int64_t kMost = 4;  // more gain nothing: memory and disks are busy by then
-  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  return threads > 0 ? threads : std::clamp<int64_t>(cores, 1, kMost);
+  return threads > 0 ? threads : std::min(usable_cores(), kMost);
 }
 
 }  // namespace stoker

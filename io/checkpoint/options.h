@@ -15,8 +15,8 @@ namespace stoker {
 enum class SnapshotMode { sync, async };
 EnumNames<SnapshotMode> enum_names(SnapshotMode);
 
-// What a save does where all staging slots are taken: wait for one, do without this checkpoint, or
-// give up one that waits to be written.
+// What a save does where all snapshot buffers are taken: wait for one, do without this checkpoint,
+// or give up one that waits to be written.
 enum class Backlog { block, skip, replace };
 EnumNames<Backlog> enum_names(Backlog);
 
@@ -72,7 +72,7 @@ struct CheckpointOptions {
       Limits{0, 1e9});
     v("snapshot", snapshot, "sync: wait until the set is on the first tier; async: go on training");
     v("on_backlog", on_backlog, "when all slots are taken: wait, skip, or replace a waiting one");
-    v("slots", slots, "staging memory for so many states", Limits{1, 64});
+    v("slots", slots, "snapshot memory for so many states", Limits{1, 64});
     v("verify", verify, "which written copies are read back and checked");
     v("layout", layout, "files of a set: one .safetensors, or the roles of TensorFlow's Saver");
     v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 256});

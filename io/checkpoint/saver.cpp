@@ -137,7 +137,7 @@ void Saver::copy_loop() {
                    {},
                    job->offered,
                    seconds(Clock::now() - job->offered),
-                   "copy to staging memory: " + error});
+                   "copy to snapshot memory: " + error});
     }
     {
       const std::lock_guard lock(watch_.mutex());
@@ -181,7 +181,7 @@ void Saver::measured(CheckpointPart part, TimePoint begin, const Job& job) const
 
 // After a failed sync the kernel may have dropped the pages and marked them clean, so that a second
 // sync of the same file succeeds without writing them ("Can applications recover from fsync
-// failures?", ATC 2020). Every attempt therefore writes a new set from the staging memory.
+// failures?", ATC 2020). Every attempt therefore writes a new set from the snapshot memory.
 SaveResult Saver::write(const Job& job) {
   SaveResult result{job.state.step, job.state.score, job.offered, 0,
                     "the process ended before it was written"};

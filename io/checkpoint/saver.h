@@ -27,8 +27,8 @@ struct SaveResult {
   std::string error;  // empty: committed
 };
 
-// From a state in the trainer's memory to a committed set on the first tier: slots of staging
-// memory, a thread that copies into them and one that writes them. The trainer's thread calls;
+// From a state in the trainer's memory to a committed set on the first tier: snapshot buffers
+// in memory, a thread that copies into them and one that writes them. The trainer's thread calls;
 // `done` and `make_room` are called on the writing thread. The store must outlive it.
 class Saver {
  public:

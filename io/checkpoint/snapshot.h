@@ -45,7 +45,7 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   std::shared_ptr<void> keep;            // owns what `tensors` points to
 };
 
-// One slot of staging memory: the images of a set's data files, and their checksums. The
+// One snapshot buffer: the images of a set's data files, and their checksums. The
 // constructor allocates the memory and faults it in; it is used again and again. One thread at a
 // time. `layout` must outlive it.
 class Snapshot {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/pixel_store.h"
@@ -59,11 +59,6 @@ struct DecodedOptions {
   }
 };
 
-std::string hex(const std::string& text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
 // What decoding one sample takes.
 struct DecodeScratch {
   std::unique_ptr<DecoderSession> session;
@@ -78,13 +73,13 @@ class DecodeScratchPool {
   DecodeScratch take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return {decoder_.open(), {}};
-    DecodeScratch bench = std::move(idle_.back());
+    DecodeScratch scratch = std::move(idle_.back());
     idle_.pop_back();
-    return bench;
+    return scratch;
   }
-  void give_back(DecodeScratch bench) {
+  void give_back(DecodeScratch scratch) {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(bench));
+    idle_.push_back(std::move(scratch));
   }
 
  private:
@@ -98,8 +93,8 @@ constexpr int kArithmetic = 2;
 
 // All that the pixels are a function of, so that another size or split never finds them.
 std::string prefix_of(const DecodedOptions& options, uint64_t seed) {
-  return hex(fmt::format("{}\n{}\n{}\n{}", kArithmetic, to_yaml(options.inner.dump()),
-                         to_yaml(options.decoder.dump()), seed)) +
+  return xxh3_128(fmt::format("{}\n{}\n{}\n{}", kArithmetic, to_yaml(options.inner.dump()),
+                              to_yaml(options.decoder.dump()), seed)) +
          "/";
 }
 
@@ -156,7 +151,7 @@ class Decoded final : public Dataset {
         train_(static_cast<size_t>(inner_->size(Split::train))),
         places_(train_ + static_cast<size_t>(inner_->size(Split::test))),
         store_(make_store(options, inputs, sample_bytes_)),
-        benches_(*decoder_) {
+        decoding_(*decoder_) {
     for (size_t i = 0; i < places_.size(); ++i) places_[i].label = inner_info(i).label;
     const uint64_t room = options.limit.bytes / sample_bytes_;
     if (options.keep == KeepRule::most_expensive && room < places_.size()) leave_out_cheap(room);
@@ -187,7 +182,7 @@ class Decoded final : public Dataset {
 
   Bytes find_or_decode(Split split, int64_t index, Place& place, Buffer& scratch) const {
     const SampleInfo sample = inner_->info(split, index);
-    const std::string name = hex(fmt::format("{}\n{}", sample.key, sample.bytes));
+    const std::string name = xxh3_128(fmt::format("{}\n{}", sample.key, sample.bytes));
     KeptPixels kept = store_->find(name, scratch);
     if (kept.bytes.empty()) {
       decode(split, index, scratch);
@@ -198,10 +193,10 @@ class Decoded final : public Dataset {
   }
 
   void decode(Split split, int64_t index, Buffer& out) const {
-    DecodeScratch bench = benches_.take();
-    const Bytes encoded = inner_->read(split, index, bench.encoded).bytes;
-    bench.session->decode(encoded, {}, out.resize(sample_bytes_));
-    benches_.give_back(std::move(bench));
+    DecodeScratch used = decoding_.take();
+    const Bytes encoded = inner_->read(split, index, used.encoded).bytes;
+    used.session->decode(encoded, {}, out.resize(sample_bytes_));
+    decoding_.give_back(std::move(used));
   }
 
   const std::unique_ptr<Dataset> inner_;
@@ -210,7 +205,7 @@ class Decoded final : public Dataset {
   const size_t train_;
   mutable std::vector<Place> places_;  // of training, then of testing
   const std::unique_ptr<PixelStore> store_;
-  mutable DecodeScratchPool benches_;
+  mutable DecodeScratchPool decoding_;
 };
 
 STOKER_REGISTER(Dataset, "decoded", Decoded);

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
-#include "io/dataset/md5.h"
 
 namespace stoker {
 namespace {
@@ -84,7 +84,7 @@ class Part {
     atomic_write_file(tag_path_, {reinterpret_cast<const uint8_t*>(line.data()), line.size()});
   }
   std::string md5(const DownloadOptions& options) const {
-    Md5 sum;
+    Digest sum("MD5");
     std::vector<uint8_t> block(size_t{1} << 20);
     const uint64_t total = size();
     for (uint64_t done = 0; done < total;) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -15,11 +16,6 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker packed pixels";
 constexpr int kVersion = 1;
-
-std::string digest(const std::string& text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
 
 Json samples_json(const PackedSamples& samples) {
   return {{"keys", samples.keys}, {"labels", samples.labels}, {"xxh3", samples.checksums}};
@@ -84,7 +80,7 @@ std::string packed_json(const PackedIndex& index) {
                      {"shards", index.shards},
                      {"train", samples_json(index.train)},
                      {"test", samples_json(index.test)}};
-  return Json{{"checksum", digest(json.dump())}, {"index", json}}.dump();
+  return Json{{"checksum", xxh3_128(json.dump())}, {"index", json}}.dump();
 }
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
@@ -101,7 +97,7 @@ PackedIndex parse_packed(Bytes text, const std::string& name) {
       throw refuse(
           fmt::format("is of version {}, where {} is read", inner.at("version").dump(), kVersion));
     }
-    if (json.at("checksum") != digest(inner.dump())) throw refuse("is damaged (checksum)");
+    if (json.at("checksum") != xxh3_128(inner.dump())) throw refuse("is damaged (checksum)");
     PackedIndex index = read_index(inner);
     if (!consistent(index)) throw refuse("contradicts itself");
     return index;

@@ -1,8 +1,8 @@
 #include "io/loader/loader.h"
 
-#include <sched.h>
-
 #include <charconv>
+
+#include "io/core/usable_cores.h"
 
 namespace stoker {
 
@@ -12,12 +12,7 @@ Registry<Loader>& Registry<Loader>::global() {
   return registry;
 }
 
-int64_t Workers::resolve() const {
-  if (count > 0) return count;
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return CPU_COUNT(&cores);
-}
+int64_t Workers::resolve() const { return count > 0 ? count : usable_cores(); }
 
 bool Scalar<Workers>::parse(const std::string& text, Workers& out) {
   if (text == "auto") {

@@ -17,7 +17,7 @@
 namespace stoker {
 
 // Parts of a checkpoint's way: `blocked` is the trainer's (all it waited for one checkpoint),
-// `snapshot` the copy into staging memory, `write` from the copy to the commit on the first tier,
+// `snapshot` the copy into snapshot memory, `write` from the copy to the commit on the first tier,
 // `save` from the offer to that commit, `drain` from the begin of the copy to the commit on the
 // last tier.
 enum class CheckpointPart { blocked, snapshot, write, save, drain, restore };

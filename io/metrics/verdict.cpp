@@ -8,11 +8,8 @@ namespace stoker {
 namespace {
 
 // Of what was asked for; less from block devices is warm, more is cold.
-constexpr double kWarmShare = 0.05;
-constexpr double kColdShare = 0.90;
-// Share of the data in the page cache: up to this it is cold, from that it is warm.
-constexpr double kColdResident = 0.05;
-constexpr double kWarmResident = 0.95;
+constexpr double kWarmFetched = 0.05;
+constexpr double kColdFetched = 0.90;
 constexpr double kBusyWorkers = 0.80;
 
 const Tally::Totals& of(const LoaderMeter::State& loader, Stage stage) {
@@ -173,9 +170,8 @@ std::string missed_page_cache(const CacheEvidence& cache) {
   if (!cache.resident_before) {
     return wanted + "the data lie in no files whose pages can be looked at";
   }
-  const bool cold = cache.wanted == PageCache::cold;
   const double resident = *cache.resident_before;
-  if (cold ? resident <= kColdResident : resident >= kWarmResident) return "";
+  if (cache.wanted == PageCache::cold ? is_cold(resident) : is_warm(resident)) return "";
   return wanted + fmt::format(
                       "when the run began the page cache held {:.0f} % of the data ({} "
                       "files looked at)",
@@ -197,11 +193,11 @@ CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& l
   const std::string figures =
       fmt::format("{:.1f} % of the {:.1f} MB asked for came from block devices{}",
                   100 * std::min(1.0, fetched), 1e-6 * asked, resident);
-  if (fetched < kWarmShare) {
+  if (fetched < kWarmFetched) {
     return {CacheVerdict::Level::warm,
             figures + ": this run does not measure the storage below the page cache"};
   }
-  if (fetched < kColdShare) return {CacheVerdict::Level::mixed, figures};
+  if (fetched < kColdFetched) return {CacheVerdict::Level::mixed, figures};
   return {CacheVerdict::Level::cold, figures};
 }
 

@@ -14,6 +14,13 @@ namespace stoker {
 inline constexpr double kModerateShare = 0.05;
 inline constexpr double kBoundShare = 0.20;
 
+// What counts as cold and as warm, wherever the program says so: the share of the data's bytes that
+// the page cache may still hold, or lack, when a measurement begins. A few pages always come back,
+// because somebody looked at the files; a rate measured with this share is off by it at most.
+inline constexpr double kColdShare = 0.03;
+inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
+inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
+
 // What holds the run up, in words, with what it was seen by.
 struct Verdict {
   enum class Level {

@@ -116,7 +116,7 @@ void add_checkpoints(Families& out, const CheckpointMeter::State& checkpoints) {
   out.histogram("checkpoint_blocking_seconds", "Time the trainer waited for one checkpoint.")
       .add(part(CheckpointPart::blocked));
   out.histogram("checkpoint_duration_seconds",
-                "snapshot: copy into staging memory; write: from there to the commit on the first "
+                "snapshot: copy into snapshot memory; write: from there to the commit on the first "
                 "tier; save: from the offer to that commit.");
   for (const auto p : {CheckpointPart::snapshot, CheckpointPart::write, CheckpointPart::save}) {
     out.add(part(p), {{"stage", to_string(p)}});

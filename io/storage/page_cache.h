@@ -14,6 +14,12 @@ struct Residency {
   int64_t files = 0;  // those that the other two figures are about
   uint64_t bytes = 0;
   uint64_t cached_bytes = 0;
+
+  // Of the bytes; absent: nothing is known of any.
+  std::optional<double> cached_share() const {
+    if (bytes == 0) return std::nullopt;
+    return static_cast<double>(cached_bytes) / static_cast<double>(bytes);
+  }
 };
 
 // `keys`: paths below the root of `tree`. The files are looked at past the layers of the tree, so

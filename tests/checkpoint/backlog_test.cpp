@@ -63,7 +63,7 @@ TEST_F(Backlog, skip_does_without_the_new_one) {
   EXPECT_FALSE(run.save(3));
   EXPECT_FALSE(run.save(4));
   EXPECT_EQ(run->status().skipped, 2);
-  EXPECT_NE(run.warnings().find("checkpoint of step 3 skipped: all staging slots are taken"),
+  EXPECT_NE(run.warnings().find("checkpoint of step 3 skipped: all snapshot buffers are taken"),
             std::string::npos)
       << run.warnings();
   EXPECT_EQ(finish(), (Steps{1, 2}));

@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/dataset/md5.h"
 #include "tests/support/errors.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
@@ -20,7 +20,7 @@ const std::string kContents = [] {
 }();
 
 std::string md5(const std::string& text) {
-  Md5 sum;
+  Digest sum("MD5");
   sum.update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   return sum.finish();
 }

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/dataset/md5.h"
 #include "tests/support/archives.h"
 #include "tests/support/errors.h"
 #include "tests/support/http_server.h"
@@ -22,7 +22,7 @@ struct Fetch : testing::Test {
   static void SetUpTestSuite() {
     files = mini_files();
     zip = make_published_zip(files);
-    Md5 sum;
+    Digest sum("MD5");
     sum.update({reinterpret_cast<const uint8_t*>(zip.data()), zip.size()});
     md5 = sum.finish();
   }

@@ -107,9 +107,12 @@ TEST(PageCache, a_run_that_was_not_cold_as_told_is_found_out) {
   EXPECT_EQ(missed_page_cache(cache),
             "run.page_cache is cold, but when the run began the page cache held 50 % of the data "
             "(200 files looked at)");
-  cache.resident_before = 0.01;
+  cache.resident_before = 1.01 * kColdShare;
+  EXPECT_NE(missed_page_cache(cache), "");
+  cache.resident_before = kColdShare;
   EXPECT_EQ(missed_page_cache(cache), "");
   cache.wanted = PageCache::warm;
+  cache.resident_before = 1 - 1.01 * kColdShare;
   EXPECT_THAT(missed_page_cache(cache), HasSubstr("is warm, but"));
   cache.resident_before = 1;
   EXPECT_EQ(missed_page_cache(cache), "");

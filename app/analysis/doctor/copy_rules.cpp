@@ -21,7 +21,7 @@ Findings copy_findings(const Evidence& e) {
     finding.text =
         "Batches are copied to the device one after the other, without a pause: fewer bytes.";
     finding.advice = "smaller samples (decoder.size), or a faster link to the device";
-  } else if (e.loader != "device_prefetched") {
+  } else if (!e.copies_ahead) {
     finding.text = "Copies to the device are not hidden behind its work: make them ahead.";
     finding.overrides = {"loader.type=device_prefetched"};
   } else {

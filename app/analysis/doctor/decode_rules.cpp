@@ -40,7 +40,7 @@ Findings decode_findings(const Evidence& e, double cost) {
     const auto workers = std::max(kMoreWorkers * e.workers, static_cast<int64_t>(e.cores));
     finding.text = "Decoding holds the device up, and there is room for more workers.";
     finding.overrides = {fmt::format("loader.workers={}", workers)};
-    if (e.loader == "sync") finding.overrides.emplace_back("loader.type=prefetched");
+    if (!e.has_workers) finding.overrides.emplace_back("loader.type=prefetched");
     return {finding};
   }
   if (e.others_cores.value_or(0) > kManyOthers * e.cores) {

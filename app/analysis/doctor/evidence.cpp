@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/json_fields.h"
+#include "io/core/error.h"
+#include "io/dataset/dataset.h"
+#include "io/loader/loader.h"
+#include "io/storage/cached/cached.h"
 
 namespace stoker {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr double kFellBehind = 0.1;  // of the time of reads, beyond what the model says
 
 double number(const Json& object, const char* name) {
   return number_if_there(object, name).value_or(0);
@@ -51,19 +56,51 @@ void add_device(const Json& summary, Evidence& e) {
   e.host_s = e.eval_s + e.log_s + number(segments, "other");
 }
 
-// The bandwidth that an emulated tier was given. 2018's profiles have theirs by definition.
-std::optional<double> rate_of(const Node& config, const std::string& tier) {
-  static const std::map<std::string, double> kProfiles{
-      {"hdd", 163}, {"ssd", 280}, {"optane", 1603}, {"lustre", 1968}};
-  const std::string at = "storage." + tier;
-  if (const auto given = to_number(setting(config, at + ".read_mb_per_s"))) return given;
-  const auto profile = kProfiles.find(setting(config, at + ".profile"));
-  if (profile == kProfiles.end()) return std::nullopt;
-  return profile->second;
+// Empty: the run has none, or one of a plug-in, which is not loaded here.
+template <class T>
+Component<T> component(const Node* node) {
+  if (node == nullptr) return {};
+  try {
+    return parse_component<T>(*node);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void add_source(const Json& summary, Evidence& e) {
+  const Component<Dataset> dataset = component<Dataset>(e.config.find("dataset"));
+  e.tier = dataset ? dataset.info().tier : setting(e.config, "dataset.storage");
+  const Node* tiers = e.config.find("storage");
+  Component<Storage> tier = component<Storage>(tiers == nullptr ? nullptr : tiers->find(e.tier));
+  e.keeps_copies = tier && tier.info().keeps_copies;
+  e.source = e.tier;
+  while (tier && tier.info().keeps_copies) {
+    if (tier.options<CachedOptions>() != nullptr) e.source += ".inner";
+    tier = tier.inner();
+  }
+  const Json& record = object(object(summary, "storage"), e.source);
+  const Json& reads = object(record, "reads");
+  e.source_type = tier ? tier.type() : setting(e.config, "storage." + e.tier + ".type");
+  e.source_bytes = number(reads, "bytes");
+  e.source_busy_s = number(reads, "busy_s");
+  if (e.source_bytes <= 0 || e.source_busy_s <= 0) {  // mapped files, or an old record
+    e.source_bytes = e.read_bytes;
+    e.source_busy_s = std::min(e.read_s, e.wall_s);
+  }
+  if (tier) e.source_mb_per_s = tier.info().read_mb_per_s;
+  e.fell_behind =
+      e.source_mb_per_s && number(object(record, "overruns"), "seconds") >
+                               kFellBehind * number(reads, "count") * number(reads, "mean_s");
 }
 
 void add_loader(const Json& summary, Evidence& e) {
   e.loader = setting(e.config, "loader.type");
+  if (const auto loader = component<Loader>(e.config.find("loader"))) {
+    const LoaderInfo info = loader.info();
+    e.works_ahead = info.works_ahead() || info.resident;
+    e.copies_ahead = info.device_batches_ahead > 0;
+    e.has_workers = info.workers > 0;
+  }
   e.workers =
       static_cast<int64_t>(to_number(setting(e.config, "loader.workers")).value_or(e.cores));
   e.batch_size =
@@ -76,14 +113,9 @@ void add_loader(const Json& summary, Evidence& e) {
   e.wait_s = number(object(stages, "wait"), "seconds");
   e.reads = known ? number(object(stages, "read"), "count") : static_cast<double>(e.images);
   e.read_bytes = known ? number(object(stages, "read"), "bytes") : number(cost, "bytes_read");
-  e.tier = setting(e.config, "dataset.storage");
-  e.tier_type = setting(e.config, "storage." + e.tier + ".type");
-  e.tier_mb_per_s = rate_of(e.config, e.tier);
-  const Json& tier = object(object(object(summary, "storage"), e.tier), "reads");
-  e.read_busy_s = number(tier, "busy_s");
-  if (e.read_busy_s <= 0) e.read_busy_s = std::min(e.read_s, e.wall_s);
+  add_source(summary, e);
   // The first batch of a loader that works ahead finds an empty pipeline, once a run.
-  if (e.loader == "prefetched" || e.loader == "device_prefetched") {
+  if (e.works_ahead) {
     e.fill_s = std::min(number(summary, "first_batch_s"), e.data_s);
     e.data_s -= e.fill_s;
   }
@@ -130,7 +162,8 @@ std::string setting(const Node& config, const std::string& path) {
 
 double Evidence::production_s() const {
   const double shared = (read_s + decode_s) / static_cast<double>(std::max<int64_t>(1, workers));
-  return tier_mb_per_s ? std::max(shared, 1e-6 * read_bytes / *tier_mb_per_s) : shared;
+  if (!source_mb_per_s) return shared;
+  return std::max(shared, 1e-6 * std::min(read_bytes, source_bytes) / *source_mb_per_s);
 }
 
 Evidence gather(const RunFiles& run) {

@@ -34,18 +34,26 @@ struct Evidence {
   double eval_s = 0;  // of the trainer's thread
   double log_s = 0;
 
-  std::string loader;
-  int64_t workers = 0;  // that would read in parallel if the loader lets them
+  std::string loader;         // its type
+  bool works_ahead = true;    // complete batches before they are asked for
+  bool copies_ahead = false;  // and on the device
+  bool has_workers = true;    // false: the trainer's own thread reads and decodes
+  int64_t workers = 0;        // that would read in parallel if the loader lets them
   int64_t batch_size = 0;
   double read_s = 0;  // worker seconds
   double decode_s = 0;
   double wait_s = 0;
   double reads = 0;
   double read_bytes = 0;
-  double read_busy_s = 0;               // at least one read under way; else an upper bound
-  std::optional<double> tier_mb_per_s;  // what the data's tier can do, where that is known
-  std::string tier;                     // of the data; empty: none
-  std::string tier_type;
+  std::string tier;           // that the data set names; empty: none
+  bool keeps_copies = false;  // of another tier's objects
+  // The tier that reads end at: the one behind the copies, where there are some.
+  std::string source;
+  std::string source_type;
+  double source_bytes = 0;
+  double source_busy_s = 0;               // at least one read under way; else an upper bound
+  std::optional<double> source_mb_per_s;  // what it can do, where that is known
+  bool fell_behind = false;  // an emulated one that could not give what it was told to: it gave all
   std::optional<double> first_epoch_wait_s;  // data_wait of the first epoch, per step, against
   std::optional<double> later_wait_s;        // that of the others
   double first_epoch_steps = 0;

@@ -13,8 +13,6 @@ constexpr double kColdRatio = 5;
 constexpr int64_t kDeeper = 4;
 constexpr int64_t kLargerBatch = 8;
 
-bool works_ahead(const Evidence& e) { return e.loader != "sync" && e.loader != "threaded"; }
-
 std::vector<std::string> pipeline_evidence(const Evidence& e) {
   const double working = e.read_s + e.decode_s;
   std::vector<std::string> lines{
@@ -23,7 +21,7 @@ std::vector<std::string> pipeline_evidence(const Evidence& e) {
       fmt::format("reading and decoding all samples is {:.2f} s of work for one thread: {:.2f} s "
                   "for {} workers, beside {:.2f} s of the device's",
                   working, e.production_s(), e.workers, e.busy_s)};
-  if (works_ahead(e) && working + e.wait_s > 0) {
+  if (e.works_ahead && working + e.wait_s > 0) {
     lines.push_back(fmt::format("the workers had nothing to do in {:.0f} % of their time",
                                 100 * e.wait_s / (working + e.wait_s)));
   }
@@ -39,7 +37,7 @@ Finding no_pause(const Evidence& e, double cost) {
         "Steps of {:.2f} ms are as short as handing over a batch takes: larger batches.",
         1e3 * e.total_s / static_cast<double>(e.steps));
     finding.overrides = {fmt::format("loader.batch_size={}", kLargerBatch * e.batch_size)};
-  } else if (works_ahead(e)) {
+  } else if (e.works_ahead) {
     const std::string depth = setting(e.config, "loader.prefetch_batches");
     finding.text =
         "The workers are fast enough on average, but reads come in bursts and the batches ahead "

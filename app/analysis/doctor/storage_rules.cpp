@@ -22,12 +22,13 @@ struct Reading {
 };
 
 Reading reading_of(const Evidence& e) {
-  const double busy = std::max(e.read_busy_s, 1e-9);
-  return {1e-6 * e.read_bytes / busy, e.read_s / busy, 1e3 * e.read_s / std::max(1.0, e.reads)};
+  const double busy = std::max(e.source_busy_s, 1e-9);
+  return {1e-6 * e.source_bytes / busy, e.read_s / busy, 1e3 * e.read_s / std::max(1.0, e.reads)};
 }
 
 bool at_its_rate(const Evidence& e, const Reading& reading) {
-  if (e.tier_mb_per_s) return reading.mb_per_s > kAtItsRate * *e.tier_mb_per_s;
+  if (e.fell_behind) return true;
+  if (e.source_mb_per_s) return reading.mb_per_s > kAtItsRate * *e.source_mb_per_s;
   return reading.in_flight > kManyReads && reading.each_ms > 1e3 * kSlowRead;
 }
 
@@ -35,12 +36,13 @@ std::vector<std::string> storage_evidence(const Evidence& e, const Reading& read
   std::vector<std::string> lines{
       fmt::format("tier '{}' gave {:.1f} MB/s while it was read, with {:.1f} reads under way and "
                   "{:.2f} ms for each",
-                  e.tier, reading.mb_per_s, reading.in_flight, reading.each_ms),
+                  e.source, reading.mb_per_s, reading.in_flight, reading.each_ms),
       fmt::format("{:.0f} % of the loader's work is reading",
                   100 * e.read_s / (e.read_s + e.decode_s))};
-  if (e.tier_mb_per_s) {
-    lines.push_back(
-        fmt::format("{} ({}) can do {:.0f} MB/s", e.tier, e.tier_type, *e.tier_mb_per_s));
+  if (e.source_mb_per_s) {
+    lines.push_back(fmt::format("{} ({}) {} {:.0f} MB/s", e.source, e.source_type,
+                                e.fell_behind ? "could not keep up with the model's" : "can do",
+                                *e.source_mb_per_s));
   }
   return lines;
 }
@@ -51,7 +53,7 @@ std::string cached_tier(const Evidence& e) {
   const Node* tiers = e.config.find("storage");
   const Node* tier = tiers == nullptr ? nullptr : tiers->find(e.tier);
   const std::string epochs = setting(e.config, "training.epochs");
-  if (tier == nullptr || e.tier_type == "cached" || epochs.empty() || epochs == "1") return "";
+  if (tier == nullptr || e.keeps_copies || epochs.empty() || epochs == "1") return "";
   // JSON is flow style.
   return fmt::format("storage.{}={{type: cached, inner: {}}}", e.tier, to_json(*tier).dump());
 }
@@ -77,7 +79,7 @@ Findings storage_findings(const Evidence& e, double cost) {
       e.tier);
   const int64_t workers = std::min(kMaxWorkers, kMoreWorkers * e.workers);
   if (workers > e.workers) finding.overrides.push_back(fmt::format("loader.workers={}", workers));
-  if (e.loader == "sync") finding.overrides.emplace_back("loader.type=prefetched");
+  if (!e.has_workers) finding.overrides.emplace_back("loader.type=prefetched");
   return {finding};
 }
 

@@ -22,7 +22,7 @@ function histogram(title, columns, format) {
   return grid([title, ...columns.map(({ name }) => name)], rows, { class: "histogram" });
 }
 
-const OPERATIONS = [["blocked", "checkpoint_stall", "the trainer stands still"], ["snapshot", "h2d", "copy into staging memory"],
+const OPERATIONS = [["blocked", "checkpoint_stall", "the trainer stands still"], ["snapshot", "h2d", "copy into snapshot memory"],
   ["write", "eval", "to the first tier"], ["drain", "c0", "from the first tier to the last"],
   ["restore", "other", "a set is read back"]];
 

@@ -108,7 +108,7 @@ function showTiers(status) {
   rebuild(document.getElementById("tiers"), shape, () => tiers.map((tier, at) => tierBlock(tier, `tiers.${at}`)));
 }
 
-const PARTS = [["blocked", "training stands still"], ["snapshot", "copy into staging memory"],
+const PARTS = [["blocked", "training stands still"], ["snapshot", "copy into snapshot memory"],
   ["write", "copy to commit, first tier"], ["save", "offer to commit, first tier"],
   ["drain", "to the last tier"], ["restore", "a set is read back"]];
 

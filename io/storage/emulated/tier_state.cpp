@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <new>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 // Who has the file open holds a shared flock on it. Whoever gets the exclusive one is alone: it may
@@ -75,9 +75,7 @@ void sweep(const std::string& directory) {
 TierShare::TierShare() : own_(std::make_unique<TierState>()), state_(own_.get()) { set_up(state_); }
 
 TierShare::TierShare(const std::string& identity, const std::string& directory)
-    : path_(fmt::format("{}/{}{:016x}", directory, prefix(),
-                        XXH3_64bits(identity.data(), identity.size()))),
-      process_(::getpid()) {
+    : path_(directory + "/" + prefix() + xxh3_64(identity)), process_(::getpid()) {
   sweep(directory);
   errno = 0;
   if (join()) return;

@@ -99,6 +99,62 @@ TEST(Diagnosis, a_cold_first_epoch_is_told_from_slow_storage) {
   EXPECT_FALSE(cold.findings.front().advice.empty());
 }
 
+// Reads that take most of the workers' time, of the tier that `config` makes of "posix, root: x".
+RunFiles reading(const std::string& tier, const std::string& reads) {
+  RunFiles run = input_bound();
+  const std::string was = "{type: posix, root: x}";
+  run.config.replace(run.config.find(was), was.size(), tier);
+  run.summary["loaders"]["train"]["stages"]["read"]["seconds"] = 38;
+  run.summary["loaders"]["train"]["stages"]["decode"]["seconds"] = 1;
+  run.summary["storage"] = nlohmann::json::parse(reads);
+  return run;
+}
+
+TEST(Diagnosis, every_profile_of_an_emulated_tier_is_known) {
+  // 32 MB/s, four reads under way.
+  const std::string reads =
+      R"({"data": {"reads": {"count": 3200, "mean_s": 0.0119, "bytes": 320000000, "busy_s": 10}}})";
+  const std::string inner = ", inner: {type: posix, root: x}}";
+  EXPECT_EQ(
+      diagnose(reading("{type: emulated, profile: nfs, read_mb_per_s: 40" + inner, reads)).resource,
+      "storage_bandwidth");
+  for (const char* profile : {"hdd", "nfs", "s3-like"}) {
+    const Diagnosis found =
+        diagnose(reading(std::string("{type: emulated, profile: ") + profile + inner, reads));
+    EXPECT_EQ(found.resource, "storage_latency") << profile;
+    EXPECT_NE(found.findings.front().evidence.back().find("data (emulated) can do "),
+              std::string::npos)
+        << profile;
+  }
+}
+
+TEST(Diagnosis, the_tier_is_found_behind_copies_and_decoded_pixels) {
+  RunFiles run = reading(
+      "{type: cached, in: {type: memory}, inner: {type: emulated, read_mb_per_s: 40, "
+      "write_mb_per_s: 40, inner: {type: posix, root: x}}}",
+      R"({"data": {"reads": {"count": 3200, "mean_s": 0.01, "bytes": 320000000, "busy_s": 10}},
+          "data.inner": {"reads": {"count": 800, "mean_s": 0.04, "bytes": 80000000, "busy_s": 2.1}}})");
+  const std::string was = "{type: image_folder, storage: data}";
+  run.config.replace(run.config.find(was), was.size(), "{type: decoded, inner: " + was + "}");
+  const Diagnosis found = diagnose(run);
+  EXPECT_EQ(found.resource, "storage_bandwidth");
+  EXPECT_NE(found.findings.front().evidence.front().find("tier 'data.inner' gave 38.1 MB/s"),
+            std::string::npos);
+  EXPECT_TRUE(found.findings.front().overrides.empty());  // copies are there already
+}
+
+TEST(Diagnosis, an_emulated_tier_that_fell_behind_gave_all_it_could) {
+  const std::string tier =
+      "{type: emulated, read_mb_per_s: 500, write_mb_per_s: 500, inner: {type: posix, root: x}}";
+  const auto reads = [](const char* overrun_s) {
+    return R"({"data": {"reads": {"count": 3200, "mean_s": 0.0119, "bytes": 320000000,
+                                  "busy_s": 10}, "overruns": {"count": 9, "seconds": )" +
+           std::string(overrun_s) + "}}}";
+  };
+  EXPECT_EQ(diagnose(reading(tier, reads("0.5"))).resource, "storage_latency");
+  EXPECT_EQ(diagnose(reading(tier, reads("30"))).resource, "storage_bandwidth");
+}
+
 TEST(Diagnosis, bad_samples_reports_and_measuring_are_listed_by_cost) {
   RunFiles run = input_bound();
   run.summary["skipped"] = {{"corrupt", 800}};

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "io/core/error.h"
+#include "io/metrics/verdict.h"
 #include "tests/support/errors.h"
 #include "tests/support/fakes.h"
 #include "tests/support/temporary_directory.h"
@@ -133,7 +134,7 @@ TEST_F(BenchRead, a_pass_that_should_be_cold_and_is_not_is_spoiled) {
   for (const ReadBenchResult& r : bench_read(samples, decoder, &files, true, options)) {
     for (const ReadRepetition& repetition : r.repetitions) {
       ASSERT_TRUE(repetition.resident.has_value());
-      EXPECT_EQ(repetition.spoiled, *repetition.resident > kColdShare);
+      EXPECT_EQ(repetition.spoiled, !is_cold(*repetition.resident));
     }
   }
   const FileTree nothing(directory / "none");

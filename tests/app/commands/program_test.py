@@ -241,7 +241,7 @@ class Commands(Program):
         command = ["bench", "loader", self.config, "--epochs", 2, "--scaling", f"{cores + 1},1"]
         result = self.json(*command)
         self.assertEqual(result["order"], "exact")
-        self.assertEqual(result["cores"], cores)
+        self.assertLessEqual(result["cores"], cores)  # less by a CPU quota
         one, many = result["rows"]
         self.assertEqual([one["workers"], many["workers"]], [1, cores + 1])
         self.assertEqual(one["efficiency"], 1)

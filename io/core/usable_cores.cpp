@@ -1,0 +1,103 @@
+#include "io/core/usable_cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+namespace stoker {
+namespace {
+
+bool lists(const std::string& names, const std::string& name) {
+  std::istringstream each(names);
+  for (std::string word; std::getline(each, word, ',');) {
+    if (word == name) return true;
+  }
+  return false;
+}
+
+// A hierarchy of groups that limits the CPU, as it is mounted.
+struct Hierarchy {
+  bool v2;
+  std::string root;   // the group that is mounted
+  std::string mount;  // where
+};
+
+// proc(5): "36 35 98:0 /root /mount options optional... - type source super_options".
+std::vector<Hierarchy> hierarchies(const std::string& root) {
+  std::vector<Hierarchy> result;
+  std::ifstream mounts(root + "/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    const std::vector<std::string> word{std::istream_iterator<std::string>(words), {}};
+    const auto dash = std::find(word.begin(), word.end(), "-");
+    if (word.size() < 6 || word.end() - dash < 4) continue;
+    const bool v2 = dash[1] == "cgroup2";
+    if (v2 || (dash[1] == "cgroup" && lists(dash[3], "cpu"))) {
+      result.push_back({v2, word[3], word[4]});
+    }
+  }
+  return result;
+}
+
+// cgroups(7): "4:cpu,cpuacct:/path", and "0::/path" for v2. Empty: this process is in none.
+std::string group_of_process(const std::string& root, bool v2) {
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (v2 ? controllers.empty() : lists(controllers, "cpu")) return line.substr(second + 1);
+  }
+  return "";
+}
+
+// Where a number is due the kernel may say "max", or -1.
+std::optional<double> quota_at(const std::string& directory, bool v2) {
+  double quota = 0, period = 0;
+  if (v2) {
+    std::ifstream(directory + "/cpu.max") >> quota >> period;
+  } else {
+    std::ifstream(directory + "/cpu.cfs_quota_us") >> quota;
+    std::ifstream(directory + "/cpu.cfs_period_us") >> period;
+  }
+  if (quota <= 0 || period <= 0) return std::nullopt;
+  return quota / period;
+}
+
+}  // namespace
+
+std::optional<double> cpu_quota(const std::string& root) {
+  std::optional<double> least;
+  for (const Hierarchy& hierarchy : hierarchies(root)) {
+    std::string below = group_of_process(root, hierarchy.v2);
+    if (hierarchy.root != "/") {
+      // A container without a namespace for its groups: the mount begins at its own.
+      below = below.starts_with(hierarchy.root) ? below.substr(hierarchy.root.size()) : "";
+    }
+    while (true) {
+      const auto quota = quota_at(root + hierarchy.mount + below, hierarchy.v2);
+      if (quota) least = std::min(*quota, least.value_or(*quota));
+      const size_t parent = below.rfind('/');
+      if (parent == std::string::npos) break;
+      below.resize(parent);
+    }
+  }
+  return least;
+}
+
+int64_t usable_cores() {
+  cpu_set_t mask;
+  int64_t cores = 1;
+  if (::sched_getaffinity(0, sizeof mask, &mask) == 0) cores = CPU_COUNT(&mask);
+  if (const auto quota = cpu_quota()) {
+    cores = std::min(cores, static_cast<int64_t>(std::ceil(*quota)));
+  }
+  return std::max<int64_t>(1, cores);
+}
+
+}  // namespace stoker

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace stoker {
+
+// Cores that this process may use at a time, at least 1: those of the calling thread's affinity
+// mask, but not more than its CPU quota is worth, rounded up. Looked up anew by every call. Any
+// thread.
+int64_t usable_cores();
+
+// What the process's control groups allow, in cores: the smallest quota of its group and of all
+// groups above it that can be seen, by cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us of
+// cpu.cfs_period_us). Absent: no limit, or nothing that can be read. `root` stands before every
+// path of /proc and of the mounts; it is for tests. Any thread.
+std::optional<double> cpu_quota(const std::string& root = "");
+
+}  // namespace stoker
