@@ -14,9 +14,9 @@ namespace stoker {
 using Leaves = std::map<std::string, std::string>;
 Leaves leaves(const nlohmann::json& tree);
 
-// What makes a run what it is: all but its name and directory.
+// The run's configuration without its name and directory: what makes a run what it is.
 Leaves config_leaves(const RunFiles& run);
-// All but the command line, which names the configuration's file.
+// environment.json without the command line, which names the configuration's file.
 Leaves environment_leaves(const RunFiles& run);
 
 // A place in which trees differ, with the value of each; absent where it has none.
@@ -24,6 +24,7 @@ struct Difference {
   std::string key;
   std::vector<std::optional<std::string>> values;
 };
+// All places in which not all trees agree, sorted by key.
 std::vector<Difference> differences(const std::vector<Leaves>& trees);
 
 }  // namespace stoker

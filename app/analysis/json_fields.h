@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// Absent also where it is no number.
+// The member `name`; absent also where it is no number.
 inline std::optional<double> number_if_there(const nlohmann::json& object,
                                              const std::string& name) {
   const auto found = object.find(name);
@@ -16,7 +16,8 @@ inline std::optional<double> number_if_there(const nlohmann::json& object,
   return found->get<double>();
 }
 
-// An empty one where it is absent, or no object. As long as `json` lives.
+// The member `name`, or an empty object where it is absent or no object. Valid as long as `json`
+// lives.
 inline const nlohmann::json& object_if_there(const nlohmann::json& json, const std::string& name) {
   static const nlohmann::json kNone = nlohmann::json::object();
   const auto found = json.find(name);

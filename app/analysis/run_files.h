@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// What a run left in its directory, read for those who look at it afterwards. A value.
+// What a run left in its directory, as read afterwards. A value.
 struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::string directory;
   nlohmann::json summary;      // summary.json

@@ -18,9 +18,9 @@ class Table {
 
   const std::vector<std::string>& names() const { return names_; }
   size_t rows() const { return columns_.empty() ? 0 : columns_.front().size(); }
-  // Empty where there is none of that name.
+  // A column by its name; empty where there is none.
   const Column& column(const std::string& name) const;
-  // Those rows of a column that have a value.
+  // The values of a column, without the rows that have none.
   std::vector<double> values(const std::string& name) const;
 
  private:

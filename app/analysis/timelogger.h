@@ -8,7 +8,8 @@
 
 namespace stoker {
 
-// A record of the TimeLogger of Chowdhury et al. (2018), by our sink `timelogger` or by theirs.
+// A record of the TimeLogger of Chowdhury et al. (2018), by our sink `timelogger` or by theirs. A
+// value.
 struct TimeLogRecord {
   int64_t epoch = -1;  // of a checkpoint: its step; -1: not known
   int64_t rank = -1;   // -1: all ranks

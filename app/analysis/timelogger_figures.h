@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-// Of one component (Action Description) on one rank.
+// Of one component (Action Description) on one rank. A value. Seconds.
 struct ComponentFigures {
   int64_t count = 0;
   double sum_s = 0;    // of the durations

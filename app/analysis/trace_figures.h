@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// Reads or writes of a tier.
+// Reads or writes of a tier. A value.
 struct TraceTransfers {
   int64_t count = 0;
   uint64_t bytes = 0;
@@ -40,11 +40,11 @@ struct TraceFigures {
   std::map<std::string, Tier> tiers;
 };
 
-// Line by line, as our sink writes it. Error(ExitCode::environment) where there is no such file, or
-// it is no trace of ours.
+// Reads trace.json line by line, as our sink writes it. Error(ExitCode::environment) where there is
+// no such file, or it is no trace of ours.
 TraceFigures read_trace_figures(const std::string& path);
 
-// By the names that they have in summary.json, as far as they are there.
+// The figures by the names that they have in summary.json; those that are absent are left out.
 std::map<std::string, double> by_name(const TraceFigures& figures);
 // The same ones out of a summary.json. What it lacks is left out.
 std::map<std::string, double> by_name(const nlohmann::json& summary);

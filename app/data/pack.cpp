@@ -149,7 +149,7 @@ class Packing {
     if (skip && ++result_.left_out <= on_error.budget.of(dataset_.size(Split::train))) return;
     throw Error(ExitCode::data,
                 fmt::format("dataset: {}: {}: {} ({})", key, to_string(bad.reason()), bad.what(),
-                            skip ? "more bad samples than dataset.on_error.budget bears"
+                            skip ? "more bad samples than dataset.on_error.budget allows"
                                  : "repair or remove the file, or set "
                                    "dataset.on_error={policy: skip}"));
   }

@@ -35,11 +35,11 @@ struct RunOptions {
     v("dir", dir, same_results("where run directories are made"));
     v("page_cache", page_cache,
       same_results(
-          "what the page cache holds of the data when training begins: cold evicts the data's own "
-          "files, warm reads them all; looked at, and said where it did not come to be"));
+          "state of the page cache for the data when training begins: cold evicts the data's own "
+          "files, warm reads them all; verified, with a warning where it could not be reached"));
     v("drop_caches", drop_caches,
       same_results(
-          "cold: also drop the page cache of the whole machine, where the kernel lets us"));
+          "cold: also drop the page cache of the whole machine, where the kernel allows it"));
   }
   void check(const Section& section) const;
 };
@@ -72,7 +72,7 @@ struct EvaluationOptions {
   template <class V>
   void visit(V& v) {
     v("enabled", enabled, "evaluate on the test split at the end of the run");
-    v("every_epochs", every_epochs, "and after every so many epochs", Limits{1, 1e9});
+    v("every_epochs", every_epochs, "evaluate after every so many epochs, too", Limits{1, 1e9});
   }
 };
 

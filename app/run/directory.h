@@ -8,7 +8,8 @@
 namespace stoker {
 
 // The directory of one run: <dir>/<name>-<time>-<pid>-<random>. Never one that exists already; the
-// link <dir>/latest points to the newest. One thread at a time. Throws IoError.
+// link <dir>/latest points to the newest. One thread at a time. Throws IoError. The directory stays
+// when the object ends.
 class RunDirectory {
  public:
   // Makes the directory and writes config.yaml (resolved) and overrides.

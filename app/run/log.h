@@ -17,14 +17,16 @@ class RunLog {
  public:
   explicit RunLog(bool quiet);
 
-  // From here on lines go to `path` as well.
+  // From now on lines go to `path` as well. IoError where it cannot be opened.
   void also_to(const std::string& path);
+  // One line. Never throws for a log that cannot be written.
   void info(const std::string& text);
   void warn(const std::string& text);
+  // info() as a function; valid while the log lives.
   Notify notify() {
     return [this](const std::string& text) { info(text); };
   }
-  // A progress line is shown on the terminal: standard error is one, and not told to be quiet.
+  // Is a progress line shown on the terminal? Standard error must be one, and --quiet absent.
   bool live() const { return live_; }
 
  private:

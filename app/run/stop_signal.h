@@ -8,8 +8,9 @@
 
 namespace stoker {
 
-// While it lives, SIGINT and SIGTERM ask the run to stop instead of ending the process; a second
-// one ends it at once. One instance at a time; the trainer's thread.
+// While it lives, the first SIGINT or SIGTERM asks the run to stop instead of ending the process; a
+// second one ends it at once. One instance at a time; the trainer's thread. The destructor restores
+// the handlers of before.
 class StopSignal {
  public:
   StopSignal();

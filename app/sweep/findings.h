@@ -10,6 +10,7 @@
 
 namespace stoker {
 
+// put_in: the figure was put into the emulation, so it is no finding.
 enum class FindingVerdict { within, outside, put_in, not_measured };
 const char* to_string(FindingVerdict verdict);
 

@@ -9,12 +9,13 @@
 namespace stoker {
 
 // One value of an axis and the settings that make it: overrides of the experiment ("a.b=c") and
-// arguments of the command ("--a=b").
+// arguments of the command ("--a=b"). A value.
 struct AxisValue {
   std::string name;
   std::vector<std::string> settings;
 };
 
+// One axis and its values, in the order of the file. A value.
 struct SweepAxis {
   std::string key;
   std::vector<AxisValue> values;
@@ -54,9 +55,9 @@ struct CellPattern {
 
   bool empty() const { return terms.empty(); }
   bool matches(const Coordinates& cell) const;
-  // Whether it says exactly one value for this axis.
+  // Does it name exactly one value of this axis?
   bool fixes(const std::string& axis) const;
-  // Error(ExitCode::config) where an axis or a value is none of the matrix'.
+  // Error(ExitCode::config) for an axis or a value that the matrix does not have.
   void check(const SweepMatrix& matrix, const Section& section) const;
   std::string text() const;
 };

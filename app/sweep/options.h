@@ -38,7 +38,7 @@ struct SweepPreparation {
   std::vector<std::string> run;
   template <class V>
   void visit(V& v) {
-    v.required("creates", creates, "where this is there, nothing is run");
+    v.required("creates", creates, "nothing is run where this exists");
     v.required("run", run, "arguments of stoker, e.g. [dataset, synth, data/x]");
   }
 };
@@ -96,7 +96,7 @@ struct PlotOptions {
     v("where", where, "only cells with these values");
     v("relative_to", relative_to, "y is divided by that of the cell with these values");
     v("scale", scale, "of y");
-    v("note", note, "what one has to know to read it");
+    v("note", note, "a note for the reader of the plot");
     v("published", published, "what others measured");
   }
 };
@@ -126,17 +126,17 @@ struct FindingOptions {
     v.required("name", name, "the statement in words");
     v.required("value", value, "a figure");
     v("of", of, "one cell");
-    v("over", over, "one cell: the ratio of the two is meant");
-    v("less", less, "one cell, whose value is taken off the others first");
-    v("among", among, "cells: their largest over their smallest value, minus 1, is meant");
+    v("over", over, "one cell: the figure is the ratio of the two");
+    v("less", less, "one cell, whose value is subtracted from the others first");
+    v("among", among, "cells: the figure is their largest value over their smallest, minus 1");
     v("published", published, "what others measured");
-    v("tolerance", tolerance, "of the published figure, to either side");
+    v("tolerance", tolerance, "share of the published figure, to either side");
     v("at_most", at_most, "a limit");
     v("at_least", at_least, "a limit");
     v("fitted", fitted, "the setting that was chosen so that this holds: then it is no finding");
     v("mark", mark, "how it is known: V verbatim, S second-hand, M from memory");
     v("source", source, "where it was published");
-    v("note", note, "what one has to know to judge it");
+    v("note", note, "a note for the reader of the finding");
   }
   std::string kind() const;
   void check(const Section& section) const;
@@ -160,10 +160,11 @@ struct SweepOptions {
   std::vector<FindingOptions> findings;
   template <class V>
   void visit(V& v) {
-    v.required("name", name, "of the sweep, and of its directory");
-    v.required("base", base, "an experiment: its path, from the sweep file, or itself");
+    v.required("name", name, "name of the sweep and of its directory");
+    v.required("base", base,
+               "an experiment: its path, relative to the sweep file, or its contents");
     v("command", command, "train, or bench with its sub-command");
-    v("arguments", arguments, "of that command, e.g. [--page-cache=cold]");
+    v("arguments", arguments, "arguments of that command, e.g. [--page-cache=cold]");
     v("set", set, "overrides of every run");
     v("prepare", prepare, "what has to be there before the first run");
     v.required("matrix", matrix, "axes: a key with values, or a name with variants");

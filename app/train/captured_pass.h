@@ -12,9 +12,10 @@
 namespace stoker {
 
 // A training step's forward and backward pass, given to the device as one graph. The first passes
-// run as they are, so that libraries load and choose their algorithms; then one is captured, and
+// run as they are, so that libraries load and choose their algorithms. Then one is captured, and
 // from then on batches are copied to where it reads them and the graph is replayed. Batches of
-// another shape run as they are. One thread, inside Device::run.
+// another shape run as they are. The trainer's thread, inside Device::run. Failures are the
+// graph's: Error(ExitCode::device).
 class CapturedPass {
  public:
   static constexpr int kEagerPasses = 3;  // as many as torch.cuda.make_graphed_callables

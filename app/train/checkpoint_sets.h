@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-// One entry of a checkpoint directory.
+// One entry of a checkpoint directory. A value.
 struct SetEntry {
   std::string tier;
   std::string path;
@@ -24,8 +24,8 @@ struct SetEntry {
   uint64_t bytes = 0;
 };
 
-// The checkpoints that a configuration, or a directory with step-... in it, or one set refers to.
-// Reads only. One thread.
+// The checkpoints that `where` refers to: a configuration, a directory with step-... in it, or one
+// set. Reads only. One thread at a time.
 class CheckpointSets {
  public:
   // Error(ExitCode::config) where the configuration names no tier for checkpoints;
@@ -33,7 +33,8 @@ class CheckpointSets {
   CheckpointSets(const std::string& where, const std::vector<std::string>& overrides);
 
   std::vector<SetEntry> list() const;
-  // Reads every byte of a committed set; empty: intact, else file, tensor and offset of the damage.
+  // Reads every byte of a committed set. Empty: it is intact; else file, tensor and offset of the
+  // damage.
   std::string verify(const SetEntry& entry) const;
 
  private:

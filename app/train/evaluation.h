@@ -5,8 +5,8 @@
 
 namespace stoker {
 
-// Counts of an evaluation. A value. `top1`, `top5` and `largest_class` are shares of all samples;
-// mean_per_class is Caltech's measure: the mean over the classes of each class's top-1.
+// Counts of an evaluation. A value. `top1`, `top5` and `largest_class` are shares of all samples, 0
+// to 1. mean_per_class is Caltech's measure: the mean over the classes of each class's top-1.
 class Accuracy {
  public:
   explicit Accuracy(int64_t classes);
@@ -17,6 +17,7 @@ class Accuracy {
   double top1() const;
   double top5() const;
   double mean_per_class() const;
+  // The share that guessing at random gets.
   double chance() const { return 1.0 / static_cast<double>(seen_.size()); }
   double largest_class() const;  // of always guessing the commonest class
 

@@ -25,7 +25,7 @@ class ProfileWindow {
   ProfileWindow(const ProfileWindow&) = delete;
   ProfileWindow& operator=(const ProfileWindow&) = delete;
 
-  // Before the next step: opens and closes windows. `step`: finished ones.
+  // Call it before each step: opens and closes windows. `step`: finished ones.
   void at_step(int64_t step);
 
  private:

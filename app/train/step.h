@@ -12,6 +12,8 @@
 namespace stoker {
 
 // What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
+// Owns model, optimizer and schedule. Failures are Error(ExitCode::device), and ExitCode::data for
+// damage that shows on the device.
 class TrainStep {
  public:
   // graph: for training.cuda_graph, in the place of the device's own (for tests).
@@ -24,6 +26,7 @@ class TrainStep {
   torch::Tensor predict(const DeviceBatch& batch);
   // The loss of the last step; reading it waits for the device.
   double loss() const;
+  // The rate of a step: the optimizer's times the schedule's factor.
   double learning_rate(int64_t step) const;
   const Model& model() const { return *model_; }
   const Optimizer& optimizer() const { return *optimizer_; }

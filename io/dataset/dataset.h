@@ -10,25 +10,28 @@
 
 namespace stoker {
 
+// Which part of the data: trained on, or evaluated.
 enum class Split { train, test };
 
-// What is known of a sample without reading it.
+// What is known of a sample without reading it. A value.
 struct SampleInfo {
   std::string key;  // names the sample in messages: its path, or "synthetic/17"
   int64_t label = 0;
   uint64_t bytes = 0;  // encoded size
 };
 
-// One sample as its format keeps it.
+// One sample as its format keeps it. A value; says below (read) how long the bytes live.
 struct EncodedSample {
   Bytes bytes;
   int64_t label = 0;
 };
 
-// How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%").
+// How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%"). A
+// value.
 struct Budget {
   double value = 0;
   bool percent = false;
+  // The budget in samples, of so many.
   int64_t of(int64_t samples) const;
 };
 
@@ -39,17 +42,18 @@ struct Scalar<Budget> {
   static constexpr const char* expected = "a count or a percentage such as 0.1%";
 };
 
+// What a bad sample does to the run.
 enum class ErrorPolicy { fail, skip };
 EnumNames<ErrorPolicy> enum_names(ErrorPolicy);
 
-// dataset.on_error: what a loader does with a BadSample.
+// dataset.on_error: what a loader does with a BadSample. A value.
 struct OnError {
   ErrorPolicy policy = ErrorPolicy::fail;
   Budget budget{10, false};
   template <class V>
   void visit(V& v) {
     v("policy", policy, "fail: stop at the first bad sample; skip: replace it by another one");
-    v("budget", budget, "bad samples borne before the run ends with exit code 4 (policy: skip)");
+    v("budget", budget, "bad samples allowed before the run ends with exit code 4 (policy: skip)");
   }
 };
 
@@ -58,8 +62,9 @@ struct DatasetInfo {
   std::string tier = {};  // that it reads; empty: none
 };
 
-// A format: (split, index) -> one encoded sample with its label. Immutable after construction;
-// any thread. The constructor lists the tier and throws Error where there is nothing to train on.
+// A format: (split, index) -> one encoded sample with its label. Immutable after construction; any
+// thread. The constructor lists the tier and opens no sample; it throws Error(ExitCode::config or
+// environment) where there is nothing to train on. The tiers must outlive it.
 class Dataset {
  public:
   static constexpr const char* kKind = "dataset";
@@ -72,6 +77,7 @@ class Dataset {
   explicit Dataset(OnError on_error) : on_error_(on_error) {}
   virtual ~Dataset() = default;
 
+  // Names by label, 0 to classes().size() - 1.
   virtual const std::vector<std::string>& classes() const = 0;  // label -> name
   virtual int64_t size(Split split) const = 0;
   virtual SampleInfo info(Split split, int64_t index) const = 0;

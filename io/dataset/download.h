@@ -6,6 +6,7 @@
 
 namespace stoker {
 
+// How a download is checked and tried again. A value.
 struct DownloadOptions {
   std::string md5;  // in hex; empty: not checked
   int64_t attempts = 5;
@@ -15,12 +16,16 @@ struct DownloadOptions {
   std::function<void(const char*, uint64_t, uint64_t)> progress;
 };
 
-// Downloads `url` (http, https) into `file`, whose directory is made. The bytes so far are in
-// "<file>.part", beside "<file>.part.tag" with the server's ETag or date; a later call continues
-// there (Range with If-Range, so never with the rest of another version) unless the server cannot.
-// `file` itself appears complete and with the right checksum, or not at all.
-// Error(ExitCode::environment) with the cause where all attempts failed, where it cannot help to
-// try again (404, an unknown host), where the checksum differs (the bytes are then dropped), or
+// Downloads `url` (http, https) into `file`, whose directory is made. Blocks; one thread at a time
+// for a file.
+//
+// The bytes so far are in "<file>.part", beside "<file>.part.tag" with the server's ETag or date; a
+// later call continues there (Range with If-Range, so never with the rest of another version)
+// unless the server cannot. `file` itself appears complete and with the right checksum, or not at
+// all.
+//
+// Error(ExitCode::environment) with the cause where all attempts failed, where another attempt
+// cannot help (404, an unknown host), where the checksum differs (the bytes are then dropped), or
 // where another process downloads the same file.
 void download(const std::string& url, const std::string& file, const DownloadOptions& options);
 

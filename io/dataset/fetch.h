@@ -22,16 +22,19 @@ struct Recipe {
   int64_t files = 0;     // in the data set
 };
 
+// The public data sets that are known.
 std::vector<std::string> recipe_names();
 // Error(ExitCode::config) for an unknown name.
 const Recipe& find_recipe(const std::string& name);
 
+// How far a fetch is. A value.
 struct FetchProgress {
   std::string stage;   // "download", "verify" or "unpack"
   uint64_t done = 0;   // bytes, or files for "unpack"
   uint64_t total = 0;  // 0: not known
 };
 
+// Where a fetch looks and how it works. A value.
 struct FetchOptions {
   std::string folder;             // prefix of the objects: "" or "name/"
   std::string archive;            // use this one, whatever the environment says
@@ -46,6 +49,7 @@ struct FetchOptions {
   Notify notify;
 };
 
+// What a fetch did. A value.
 struct FetchResult {
   bool was_there = false;  // nothing was done
   std::string source;      // the archive that was unpacked
@@ -53,7 +57,7 @@ struct FetchResult {
   uint64_t bytes = 0;
 };
 
-// Present in the folder while objects are missing.
+// The object that is in the folder while others are missing: written first, removed last.
 inline constexpr const char* kFetchMarker = ".fetching";
 
 // Obtains a data set where it is absent: the folder holds no objects, or the marker of a fetch that

@@ -19,12 +19,14 @@ namespace stoker {
 
 inline constexpr const char* kPackedIndex = "packed.json";
 
+// The samples of one split, in their order in the shards. A value.
 struct PackedSamples {
   std::vector<std::string> keys;
   std::vector<int64_t> labels;
   std::vector<uint64_t> checksums;  // packed_checksum() of the pixels
 };
 
+// What packed.json says. A value.
 struct PackedIndex {
   int64_t height = 0;  // of each sample: uint8, rows of interleaved RGB
   int64_t width = 0;
@@ -38,13 +40,14 @@ struct PackedIndex {
 
   size_t sample_bytes() const { return static_cast<size_t>(height * width * channels); }
   uint64_t samples() const { return train.keys.size() + test.keys.size(); }
-  // Of the shard with this number.
+  // Bytes of shard `shard`; the last one may be shorter.
   uint64_t shard_bytes(size_t shard) const;
 };
 
-// XXH3-64.
+// XXH3-64 of a sample's pixels.
 uint64_t packed_checksum(Bytes pixels);
 
+// The text of packed.json; parse_packed() of it gives the same index.
 std::string packed_json(const PackedIndex& index);
 // Throws Error(ExitCode::data): no such index, another version, damaged or contradicting itself.
 // `name` is for the message.

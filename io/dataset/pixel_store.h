@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// A sample's pixels in a PixelStore.
+// A sample's pixels in a PixelStore. A value.
 struct KeptPixels {
   Bytes bytes;         // empty: none
   bool lasts = false;  // in memory of the store, for as long as it lives; else in the scratch
@@ -21,9 +21,9 @@ struct KeptPixels {
 class PixelStore {
  public:
   virtual ~PixelStore() = default;
-  // Pixels that were kept and not forgotten.
+  // Pixels that were kept and are still there; in memory of the store, or read into `scratch`.
   virtual KeptPixels find(const std::string& name, Buffer& scratch) = 0;
-  // Keeps a copy where there is room. bytes: only where they last.
+  // Keeps a copy where there is room. Its bytes are returned only where they last.
   virtual KeptPixels keep(const std::string& name, Bytes pixels) = 0;
 };
 

@@ -30,7 +30,7 @@ struct SplitOptions {
   void check(const Section& section) const;
 };
 
-// Positions of one class's images, ascending and disjoint.
+// Positions of one class's images, ascending and disjoint. A value.
 struct ClassSplit {
   std::vector<size_t> train;
   std::vector<size_t> test;

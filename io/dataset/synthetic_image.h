@@ -24,7 +24,7 @@ struct SyntheticImageOptions {
     v("height", height, "pixels (with median_bytes: of the shape only)", Limits{16, 8192});
     v("quality", quality, "JPEG quality", Limits{1, 100});
     v("median_bytes", median_bytes, "log-normal encoded sizes with this median");
-    v("sigma", sigma, "of the logarithm of the encoded size", Limits{0, 2});
+    v("sigma", sigma, "standard deviation of the logarithm of the encoded size", Limits{0, 2});
   }
   void check(const Section& section) const;
 };

@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// One file of an archive. `path` is relative, cleaned ("a/b.jpg") and never leads out.
+// One file of an archive. A value. `path` is relative, cleaned ("a/b.jpg") and never leads out.
 struct UnpackedFile {
   std::string path;
   std::vector<uint8_t> bytes;

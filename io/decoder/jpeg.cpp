@@ -18,7 +18,8 @@ struct JpegOptions : FramedOptions {
   void visit(V& v) {
     FramedOptions::visit(v);
     v("scaled_decode", scaled_decode,
-      "decode at 1/2, 1/4 or 1/8 where the sample still is no larger: faster, other pixels");
+      "decode at 1/2, 1/4 or 1/8 where that is still no smaller than the sample: faster, other "
+      "pixels");
   }
 };
 

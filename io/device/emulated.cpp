@@ -59,8 +59,8 @@ struct EmulatedOptions {
   void visit(V& v) {
     v("preset", preset, preset_help());
     v("step_ms", step_ms, "mean time of a step, whatever its batch", Limits{0, 1e9});
-    v("images_per_s", images_per_s, "instead of step_ms: a step takes its batch / this",
-      Limits{1e-3, 1e9});
+    v("images_per_s", images_per_s,
+      "instead of step_ms: a step takes its batch size divided by this", Limits{1e-3, 1e9});
     v("distribution", distribution, "of the step times around their mean");
     v("h2d_gb_per_s", h2d_gb_per_s,
       "bandwidth of copies to the device; absent: the preset's, or 12 (PCIe 3 x16)",

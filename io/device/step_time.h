@@ -18,7 +18,8 @@ struct StepTime {
 
   template <class V>
   void visit(V& v) {
-    v("type", type, "of the step times, seeded by run.seed; normal: what is below 0 counts as 0");
+    v("type", type,
+      "distribution of the step times, seeded by run.seed; normal: values below 0 count as 0");
     v("relative_stdev", relative_stdev, "standard deviation / mean", Limits{0, 10});
   }
   void check(const Section& section) const;

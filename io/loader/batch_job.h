@@ -15,8 +15,9 @@
 
 namespace stoker {
 
-// One batch being filled by any number of workers: each claims the next place, fills it, and the
-// one that fills the last place finishes the batch. Claiming takes no lock.
+// One batch being filled by any number of workers: each claims the next place and fills it, and the
+// one that fills the last place finishes the batch. Any thread; claiming takes no lock. Errors of
+// samples are kept until take().
 class BatchJob {
  public:
   // `first`: the batch's first place in `order`. batch.size places are filled, in the order of
@@ -26,9 +27,9 @@ class BatchJob {
 
   // Fills places until none is left to claim. True: this call finished the batch.
   bool work(SampleLoader& loader);
-  // Nobody claims a place any more. True: no worker is at it, the job is over with this call.
+  // Ends the claiming of places. True: no worker is at one, the job is over with this call.
   bool cancel();
-  // After the job is finished: the batch, or the error of its first bad place.
+  // The batch, or the error of its first bad place. Once, after the job is finished.
   Batch take();
 
  private:

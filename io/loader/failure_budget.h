@@ -14,10 +14,11 @@ namespace stoker {
 // depend on the loader or on how far it reads ahead. One thread at a time.
 class FailureBudget {
  public:
-  // allowed: dataset.on_error.budget in samples.
+  // `allowed`: dataset.on_error.budget in samples.
   explicit FailureBudget(int64_t allowed) : allowed_(allowed) {}
 
-  // Goes on from another process of the same run: its different bad samples, its occurrences.
+  // Goes on from an earlier process of the same run: its bad samples by key, and how often which
+  // reason occurred.
   void resume(std::map<std::string, BadReason> bad, std::map<std::string, int64_t> by_reason) {
     bad_ = std::move(bad);
     earlier_ = std::move(by_reason);
@@ -27,8 +28,9 @@ class FailureBudget {
   // bad.
   void account(const Batch& batch);
 
-  // Every occurrence in this process.
+  // Every occurrence in this process, in the order of the batches: the rows of skipped.csv.
   const std::vector<SkippedSample>& skipped() const { return skipped_; }
+  // The different bad samples of the whole run.
   const std::map<std::string, BadReason>& bad() const { return bad_; }
   // Occurrences by reason, of the whole run.
   std::map<std::string, int64_t> by_reason() const;

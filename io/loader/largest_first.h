@@ -8,15 +8,15 @@
 
 namespace stoker {
 
-// In which order workers take the places of a batch: the largest samples first, so that none of
+// The order in which workers take the places of a batch: the largest samples first, so that none of
 // them is begun when the others have nothing left to do. A sample's place, and so the batch, is the
-// same in any order. One thread.
+// same in any order. One thread at a time; refers to the data set.
 class LargestFirst {
  public:
   LargestFirst(const Dataset& dataset, Split split);
 
-  // The places of a batch of these samples; of two that are equally large the first one first.
-  // Empty: all are, and places are taken as they come.
+  // The places of a batch of these samples, largest first; equal ones in the order of the batch.
+  // Empty: all are equally large, take places as they come.
   std::vector<int32_t> places(std::span<const int64_t> samples);
 
  private:

@@ -14,9 +14,10 @@ namespace stoker {
 class Device;
 class LoaderMeter;
 
-// A number of threads, or `auto`: the cores this process may use.
+// A number of threads, or `auto`: the cores this process may use. A value.
 struct Workers {
   int64_t count = 0;  // 0: auto
+  // The number; at least 1.
   int64_t resolve() const;
 };
 
@@ -41,7 +42,7 @@ struct LoaderInfo {
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
 };
 
-// One struct for all loaders, so that a sweep changes nothing but loader.type.
+// The options of every loader, so that a sweep changes nothing but loader.type. A value.
 struct LoaderOptions {
   int64_t batch_size = 64;
   Workers workers;
@@ -75,7 +76,10 @@ struct LoaderOptions {
 };
 
 // Batches in the order of the sampler: for one seed the same bytes from every type and any number
-// of workers. One consumer thread. After an exception start() makes it usable again.
+// of workers. One consumer thread; the loader's own threads end with it.
+//
+// After an exception, or in the middle of an epoch, start() makes it usable again. It must be
+// destroyed before what Inputs refers to; batches that were handed out may live longer.
 class Loader {
  public:
   static constexpr const char* kKind = "loader";
@@ -91,13 +95,16 @@ class Loader {
   };
   virtual ~Loader() = default;
 
-  // Number of batches in an epoch.
+  // Number of batches in an epoch; constant.
   virtual int64_t batches() const = 0;
-  // The next next() gives batch `first_batch` of `epoch`.
+  // Sets the position: the next next() gives batch `first_batch` of `epoch`. Where that is what the
+  // loader has ahead anyway, nothing is thrown away.
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
-  // Empty: the epoch is over. Throws Error(ExitCode::data) for a bad sample where
-  // dataset.on_error.policy is fail, after all batches before it were handed out. Under skip the
-  // batch lists its replacements, and the caller accounts for them (FailureBudget).
+  // The next batch; blocks until it is filled. Empty: the epoch is over.
+  //
+  // Error(ExitCode::data) for a bad sample where dataset.on_error.policy is fail, after all batches
+  // before it were handed out. Under skip the batch lists its replacements, and the caller accounts
+  // for them (FailureBudget).
   virtual std::optional<Batch> next() = 0;
 };
 

@@ -13,7 +13,7 @@ class Pinning {
  public:
   // Unpinned: the scheduler moves workers as it likes.
   Pinning() = default;
-  // The cores of the calling thread, who is told once which.
+  // The cores that the calling thread may use; `notify` gets one line that names them.
   explicit Pinning(const Notify& notify);
 
   // Keeps the calling thread, worker `number`, on its core. Where the kernel refuses, nothing

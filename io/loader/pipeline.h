@@ -14,7 +14,8 @@ namespace stoker {
 
 // Workers that fill up to `ahead` batches before they are asked for, in order, over the end of the
 // epoch into the next one. ahead = 0: only the batch being asked for. The one mechanism behind
-// threaded, prefetched and device_prefetched. One consumer thread; the contract is Loader's.
+// threaded, prefetched and device_prefetched. One consumer thread; contract and failures are
+// Loader's.
 class Pipeline {
  public:
   Pipeline(const LoaderOptions& options, const Loader::Inputs& inputs, int64_t ahead);
@@ -46,7 +47,7 @@ class Pipeline {
   WorkerPool workers_;
 };
 
-// The batch at a place of the sampler's order, with its slot and before it is filled.
+// The batch at a place of the sampler's order, with its slot, not filled yet.
 Batch empty_batch(const Sampler& sampler, SlotPool& slots, int64_t epoch, int64_t batch);
 
 }  // namespace stoker

@@ -9,14 +9,15 @@
 
 namespace stoker {
 
-// What filling one place of a batch gave.
+// What filling one place of a batch gave. A value.
 struct LoadedSample {
   int64_t label = 0;
   std::optional<SkippedSample> skipped;  // the sample meant for this place was bad
 };
 
-// Reads and decodes single samples, with scratch memory that is reused. One thread at a time: every
-// worker owns one. The result is a pure function of (seed, epoch, index).
+// Reads and decodes single samples, with scratch memory that is used again. One thread at a time:
+// every worker owns one. The result is a pure function of (seed, epoch, index). Refers to Inputs,
+// which must outlive it.
 class SampleLoader {
  public:
   explicit SampleLoader(const Loader::Inputs& inputs);

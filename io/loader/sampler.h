@@ -9,7 +9,8 @@
 
 namespace stoker {
 
-// The dataset indices of one epoch in the order in which this rank trains on them.
+// The indices of one epoch in the order in which this rank trains on them. Shared and immutable
+// once made; any thread.
 struct EpochOrder {
   int64_t epoch = 0;
   bool shuffled = false;
@@ -29,7 +30,9 @@ class Sampler {
   Sampler(const LoaderOptions& options, int64_t samples, Split split, uint64_t seed);
 
   int64_t batches() const { return batches_; }
+  // Samples of batch `batch`; only the last one may be smaller.
   int64_t batch_size(int64_t batch) const;
+  // Computes the order of an epoch; the caller keeps it.
   std::shared_ptr<const EpochOrder> order(int64_t epoch) const;
 
  private:

@@ -10,15 +10,15 @@ namespace stoker {
 
 class Device;
 
-// Batch-sized blocks of host memory that are used again and again. Any thread. Grows to as many
-// slots as are in use at once, which the loader's window and the device's queue bound. The slots
-// outlive the pool where a batch is still held.
+// Batch-sized blocks of host memory that are used again and again. Any thread. Never blocks: it
+// grows to as many slots as are in use at once, which the loader's window and the device's queue
+// bound. Slots that a batch still holds outlive the pool.
 class SlotPool {
  public:
-  // `count` slots are made (and for a GPU pinned) at once, so that the first steps do not pay.
+  // Makes `count` slots (pinned for a GPU) at once, so that the first steps do not pay for them.
   SlotPool(Device& device, size_t slot_bytes, int64_t count);
 
-  // A free slot; comes back when the last owner lets go.
+  // A free slot, or a new one; it comes back when its last owner lets go, on any thread.
   std::shared_ptr<uint8_t> acquire();
 
  private:

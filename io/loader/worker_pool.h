@@ -16,7 +16,7 @@ namespace stoker {
 
 // The loader's threads. They live as long as the loader, not an epoch, and work on the oldest batch
 // that has places left, so that the batch the trainer needs next is always done first. One consumer
-// thread. Errors of a sample belong to its batch (BatchJob::take); none ends a worker.
+// thread. An error of a sample belongs to its batch (BatchJob::take) and ends no worker.
 class WorkerPool {
  public:
   // `ready` (may be null): of batches that are finished and were not waited for yet.
@@ -26,8 +26,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
+  // Queues a job behind those before it. Does not block.
   void submit(std::shared_ptr<BatchJob> job);
-  // Until the batch is finished.
+  // Blocks until the batch is finished.
   void wait(const std::shared_ptr<BatchJob>& job);
   // Ends the job without filling the rest; returns when no worker is at it.
   void cancel(const std::shared_ptr<BatchJob>& job);

@@ -8,12 +8,13 @@
 namespace stoker {
 
 // How long something was going on: the union of the times between begin() and end(), of any number
-// of threads at once. No lock. Any thread; pairs may overlap and nest.
+// of threads at once. Any thread; no lock. Pairs may overlap and nest; each begin() needs its
+// end().
 class BusyClock {
  public:
   void begin(TimePoint now);
   void end(TimePoint now);
-  // Up to now; what is going on counts.
+  // The union so far; what is still going on counts up to `now`.
   Clock::duration total(TimePoint now) const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// A piece of a run: what passed between two moments. Seconds.
+// What passed between two moments of a run. A value. Seconds.
 struct HistoryPoint {
   double end_s = 0;  // since the loop began
   double wall_s = 0;
@@ -22,15 +22,16 @@ struct HistoryPoint {
   std::optional<double> loss;        // last
 };
 
-// A run's course in a bounded number of points: where there would be more, neighbours are merged
-// and points become twice as long, so that a run of seconds and one of weeks both fill a page. One
-// thread at a time.
+// A run's course in a bounded number of points, so that a run of seconds and one of weeks both fill
+// a page: where there would be more, neighbours are merged, and points cover twice the time from
+// then on. One thread at a time.
 class History {
  public:
+  // At most `max_points` points, of `point_s` seconds at first.
   explicit History(size_t max_points = 512, double point_s = 0.25)
       : max_points_(max_points), point_s_(point_s) {}
 
-  // What passed since the last call; it is added to the last point until that is long enough.
+  // Adds what passed since the last call; to the last point, until that is long enough.
   void add(const HistoryPoint& piece);
   const std::vector<HistoryPoint>& points() const { return points_; }
 

@@ -16,8 +16,8 @@ enum class IdleCause { data, h2d, checkpoint, host };
 inline constexpr size_t kIdleCauses = 4;
 const char* idle_cause_name(IdleCause cause);
 
-// The device's time from the begin of the loop to the end of its last finished step. Seconds;
-// busy + sum(idle) == observed to the nanosecond.
+// The device's time from the begin of the loop to the end of its last finished step. A value.
+// Seconds; busy + sum(idle) == observed to the nanosecond.
 struct DeviceTime {
   double observed = 0;
   double busy = 0;
@@ -25,27 +25,29 @@ struct DeviceTime {
   std::array<double, kIdleCauses> idle{};
 };
 
-// Says by what the host was doing why the device was idle between two steps. One thread at a time.
+// Says why the device was idle between two steps, from what the host was doing then. One thread at
+// a time.
 //
 // 1. Observation begins with the loop: the first step's gap is the filling of the pipeline.
 // 2. Until a step was submitted, the device waited for the host. That part of the gap is
 //    intersected with the trainer's segments: data_wait -> data, h2d -> h2d,
-//    checkpoint_stall -> checkpoint, all others, and what
-//    no segment covers, -> host.
+//    checkpoint_stall -> checkpoint, all others, and what no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
 // 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound.
 class IdleAttribution {
  public:
   explicit IdleAttribution(TimePoint begin) : begin_(begin), last_end_(begin) {}
 
-  // Segments in order. Those that ended before a step was submitted come before that step.
+  // The trainer's segments, in order. Those that ended before a step was submitted must come before
+  // that step.
   void add_segment(const SegmentInterval& interval) { segments_.push_back(interval); }
-  // Steps in order, however late.
+  // The device's steps, in order, however late.
   void add_step(const BusyInterval& step);
 
+  // Of all steps so far.
   DeviceTime total() const;
-  // MLPerf Storage's accelerator utilisation: compute time / total time, without the first step and
-  // what came before it. Absent before the second step.
+  // Accelerator utilisation as MLPerf Storage defines it: compute time / total time, without the
+  // first step and what came before it; 0 to 1. Absent before the second step.
   std::optional<double> au() const;
 
  private:

@@ -9,12 +9,13 @@
 
 namespace stoker {
 
-// What the trainer's thread is doing. Exclusive and exhaustive: a further segment is one more line
-// here and in segment_name().
+// What the trainer's thread is doing. Exclusive and exhaustive. A further segment is one more
+// enumerator here and a name in segment_name().
 enum class Segment { data_wait, h2d, compute, checkpoint_stall, eval, log, other };
 inline constexpr size_t kSegments = 7;
 const char* segment_name(Segment segment);
 
+// One stretch of a segment. A value.
 struct SegmentInterval {
   Segment segment;
   TimePoint begin;
@@ -29,10 +30,13 @@ struct SegmentInterval {
 // not zero by construction.
 class StepLedger {
  public:
-  // now: always holds what the thread is doing, for others to read.
+  // `now` always holds what the thread is doing, for other threads to read; it must outlive the
+  // ledger.
   explicit StepLedger(std::atomic<Segment>& now) : now_(now) {}
 
+  // Starts the loop, in `other`.
   void begin();  // the loop starts, in `other`
+  // Ends the segment under way and begins another.
   void switch_to(Segment segment);
   void end();
 

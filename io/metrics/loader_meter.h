@@ -34,10 +34,13 @@ class LoaderMeter {
  public:
   LoaderMeter(std::string split, Tracer& tracer) : split_(std::move(split)), tracer_(tracer) {}
 
+  // A stage of the calling thread has ended. bytes: what it moved.
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes = 0);
   // Stage::read and Stage::decode of a sample that is known.
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes, SampleId sample);
+  // A sample could not be used. The reason must live as long as the meter.
   void failed(const char* reason);
+  // A sample was replaced by another.
   void skipped(const char* reason);
   // The calling thread reads samples until its worker() is destroyed.
   class Worker {
@@ -52,13 +55,13 @@ class LoaderMeter {
     LoaderMeter& meter_;
     bool busy_ = false;
   };
-  // A queue of a loader that begins; one of that name that was there before is forgotten.
+  // Begins a queue of a loader. It replaces an earlier one of that name.
   std::shared_ptr<QueueMeter> add_queue(const std::string& name, int64_t capacity);
 
   // Items / capacity of the queue before the trainer, now. Absent: the loader has none.
   std::optional<double> queue_fill() const;
 
-  // How many stages were recorded.
+  // How many stages were recorded, for the overhead.
   int64_t spans() const;
 
   struct State {

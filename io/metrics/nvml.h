@@ -82,7 +82,7 @@ struct GpmReadings {
   std::optional<double> dram_active;   // memory bandwidth used / theoretical
 };
 
-// What NVML says of a GPU now. Absent: this GPU or driver does not say.
+// What NVML says of a GPU now. A value. Absent: this GPU or driver does not say.
 struct GpuReadings {
   // Share of NVML's sample period (1/6 s to 1 s) in which any kernel was resident; says nothing
   // about how full the GPU was.
@@ -93,7 +93,8 @@ struct GpuReadings {
   GpmReadings gpm;                            // absent also at the first reading
 };
 
-// One GPU; keeps the library loaded. One thread at a time.
+// One GPU; keeps the library loaded. One thread at a time, because read() compares with the reading
+// before.
 class NvmlDevice {
  public:
   NvmlDevice(std::shared_ptr<const NvmlLibrary> library, nvml_abi::Device* device);
@@ -121,7 +122,8 @@ class NvmlDevice {
 // object that uses it. Any thread.
 class Nvml {
  public:
-  // A library that is absent, is not NVML, or finds no driver is no error: nothing is available.
+  // Never throws: where the library is absent, is not NVML, or finds no driver, available() is
+  // false.
   explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
   bool available() const { return library_ != nullptr; }
   // Absent: there is no such GPU, or nothing is available. The index is NVML's own, which

@@ -10,7 +10,8 @@
 
 namespace stoker {
 
-// The traffic of a process or thread since its start: /proc/self/io.
+// The traffic of a process or thread since its start, as /proc/self/io counts it. A value. Bytes
+// and calls.
 struct ProcessIo {
   uint64_t rchar =
       0;  // bytes that read calls returned, from the page cache or not; mmap has no part
@@ -21,7 +22,7 @@ struct ProcessIo {
   uint64_t write_bytes = 0;  // on their way to a block device
 };
 
-// This process now. Absent: this system does not say (no /proc, hidden files).
+// This process now. A value. Absent: this system does not say (no /proc, hidden files).
 struct ProcessStats {
   std::optional<double> cpu_seconds;  // user + system, of all threads
   std::optional<uint64_t> resident_bytes;
@@ -33,11 +34,11 @@ struct ProcessStats {
   std::optional<ProcessIo> io;
 };
 
-// Any thread.
+// Reads some files of /proc. Any thread; never throws for a system that does not say.
 ProcessStats read_process_stats();
 
-// What a thread of this process (gettid) fetched from block devices. Absent: the thread has ended,
-// or this system does not say. Any thread.
+// Bytes that a thread of this process (gettid) fetched from block devices. Absent: the thread has
+// ended, or this system does not say. Any thread.
 std::optional<uint64_t> thread_read_bytes(pid_t tid);
 
 // What /proc/self/stat holds of ProcessStats. Times are in clock ticks.

@@ -9,10 +9,11 @@
 
 namespace stoker {
 
-// How full a queue of batches is, and for how long it was empty or full. Once per batch, so a lock
-// will do. Any thread.
+// How full a queue of batches is, and for how long it was empty or full. Any thread; it takes a
+// lock, once or twice per batch.
 class QueueMeter {
  public:
+  // A reading. A value.
   struct State {
     std::string name;
     int64_t items = 0;

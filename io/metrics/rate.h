@@ -7,8 +7,8 @@
 
 namespace stoker {
 
-// Images per second over windows of time: an epoch may last a tenth of a second or an hour. A
-// window ends with the first step that finishes `length` or more after its begin, so no step is
+// Images per second over windows of time, because an epoch may last a tenth of a second or an hour.
+// A window ends with the first step that finishes `length` or more after its begin, so no step is
 // split, and each rate times its window is a whole number of images. One thread at a time.
 class RateWindows {
  public:

@@ -9,11 +9,13 @@
 
 namespace stoker {
 
+// Which sample it was. A value.
 struct SampleId {
   int64_t epoch = 0;
   int64_t index = 0;  // of its split
 };
 
+// One of the slowest. A value.
 struct SlowSample {
   SampleId sample;
   double seconds = 0;

@@ -25,7 +25,8 @@ struct MemoryBytes {
   std::optional<uint64_t> writeback;
 };
 
-// Time in which some tasks, or all that were not idle, waited for a resource.
+// Time since boot in which some tasks, or all that were not idle, waited for a resource
+// (/proc/pressure). A value.
 struct PressureSeconds {
   std::optional<double> some;
   std::optional<double> full;
@@ -44,6 +45,7 @@ struct DiskStats {
   double io_seconds = 0;  // with at least one request under way
 };
 
+// The machine now. A value.
 struct SystemStats {
   std::optional<CpuSeconds> cpu;
   MemoryBytes memory;
@@ -64,7 +66,7 @@ struct BlockDevice {
   uint64_t minor = 0;
   bool operator==(const BlockDevice&) const = default;
 };
-// Each once.
+// The block devices that hold these paths, each once.
 std::vector<BlockDevice> block_devices_under(std::span<const std::string> paths);
 
 // Parsers of /proc/stat, meminfo, pressure/*, net/dev and diskstats. Lines that are not what they

@@ -41,32 +41,32 @@ inline constexpr std::array<uint64_t, 9> kSizeBounds{100,          1ull << 10,  
                                                      10ull << 20,  100ull << 20, 1ull << 30};
 using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has no bound
 
-// The operations of one tier, as their callers saw them. Any thread.
+// The operations of one tier, as their callers saw them. Any thread. Lives as long as the hub.
 class TierMeter {
  public:
   TierMeter(std::string name, std::string type, bool emulated, Tracer& tracer)
       : name_(std::move(name)), type_(std::move(type)), emulated_(emulated), tracer_(tracer) {}
 
-  // Ends now; says when that was.
+  // An operation that began at `begin` ends now; returns when that was.
   TimePoint finished(TierOp op, TimePoint begin, uint64_t bytes);
-  // errno_value 0: no system call failed.
+  // An operation failed. errno_value 0: no system call did (a short read).
   void failed(TierOp op, int errno_value);
-  // Around each operation.
+  // Call these two around each operation, also one that fails.
   void begin(TierOp op, TimePoint begin);
   void end(TierOp op, TimePoint end);
-  // An emulated tier's operation took longer than its model says, because the tier below did: `by`
-  // so much. Figures of such a tier are too low.
+  // An emulated tier's operation took longer than its model says, by so much, because the tier
+  // below did. The tier's figures are too low then.
   void overran(Clock::duration by);
-  // Something that a reader of its figures has to know ("O_DIRECT is not possible here: through the
-  // page cache"). Once is enough.
+  // Adds something that a reader of the tier's figures has to know ("O_DIRECT is not possible here:
+  // through the page cache"). The same text counts once.
   void add_condition(const std::string& text);
 
-  // Of a tier that keeps copies of another's objects: `hit`: a read was answered by a copy.
+  // For a tier that keeps copies of another's objects: a read was answered by a copy, or not.
   void cache_read(bool hit);
-  // How much it holds, and may hold.
+  // How many bytes of copies the tier holds, and may hold.
   void set_cache(uint64_t bytes, uint64_t limit);
 
-  // How many operations were recorded.
+  // How many operations were recorded, for the overhead.
   int64_t spans() const;
 
   struct Cache {

@@ -17,7 +17,7 @@
 
 namespace stoker {
 
-// Something that took from `begin` to `end`. The texts must live as long as the tracer.
+// Something that took from `begin` to `end`. A value. The texts must live as long as the tracer.
 struct TraceEvent {
   const char* name;      // "decode", "read", "data_wait"
   const char* category;  // "loader", "trainer", "device", "checkpoint", "storage"
@@ -28,7 +28,7 @@ struct TraceEvent {
   const char* tier = nullptr;  // of "storage"
 };
 
-// Events of one thread, or of one engine of the device, in the order in which they ended.
+// Events of one thread, or of one engine of the device, in the order in which they ended. A value.
 struct TraceRow {
   int64_t id;  // of the thread, or negative
   std::string name;
@@ -36,9 +36,10 @@ struct TraceRow {
   size_t slot = SIZE_MAX;  // of the thread: its number, which the next one gets when it has ended
 };
 
-// Single events with their times, for those sinks that want them; costs one relaxed load where
-// none does. Each thread keeps its events, up to a limit beyond which they are dropped and counted,
-// and a thread of the tracer hands them on several times a second. Any thread.
+// Single events with their times, for sinks that want them; where none does, an event costs one
+// relaxed load. Each thread keeps its events, up to a limit beyond which they are dropped and
+// counted, and a thread of the tracer hands them to the subscribers several times a second. Any
+// thread.
 class Tracer {
  public:
   // Finished steps after which a subscriber begins to get events, and how many steps long.
@@ -49,8 +50,8 @@ class Tracer {
   using Consumer = std::function<void(const TraceRow&)>;  // called on one thread at a time
 
   // Gets the events that begin inside its window, however late they end, until it is destroyed; the
-  // destructor hands on those that ended before. Must not outlive the tracer. After an exception of
-  // the consumer it gets none any more; the next deliver() throws it.
+  // destructor hands on those that ended before. It must not outlive the tracer. After an exception
+  // of the consumer it gets no more events, and the next deliver() throws that exception.
   class Subscription {
    public:
     ~Subscription();
@@ -76,16 +77,16 @@ class Tracer {
   ~Tracer();
 
   std::unique_ptr<Subscription> subscribe(Window window, Consumer consumer);
-  // A window is open.
+  // Is a window open?
   bool active() const { return wanted(TimePoint::max() - Clock::duration(1)); }
 
-  // On the row of the calling thread. Nothing where no window was open when it began.
+  // Adds an event to the row of the calling thread, unless no window was open when it began.
   void record(const TraceEvent& event) {
     if (wanted(event.begin)) keep(event);
   }
-  // On a row of its own, as for the device. One thread at a time per row.
+  // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
-  // So many steps are finished: opens and closes windows.
+  // So many steps are finished: opens and closes windows. The trainer's thread.
   void at_step(int64_t finished);
 
   int64_t recorded() const { return recorded_.load(); }

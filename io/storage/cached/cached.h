@@ -21,7 +21,7 @@ struct CachedOptions {
     v.required("inner", inner, "the tier that holds the data");
     v("in", in, "the tier for copies of its objects");
     v("fill", fill,
-      "read: who reads an object copies it; ahead: a thread copies while others read");
+      "read: the reader of an object copies it; ahead: a thread copies while others read");
     rule.visit(v);
   }
   StorageInfo info() const {

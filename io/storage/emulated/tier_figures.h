@@ -31,7 +31,7 @@ struct TierFigures {
     v("profile", profile,
       "a device; read/write MB/s of the first four measured with IOR by Chien et al. 2018, all "
       "else "
-      "guessed but where it says so: "
+      "guessed except where noted: "
       "hdd 163/133.1, 0.1 ms, seek 8 ms, metadata 8 ms, queue depth 2.553 fitted to the study's "
       "2.3 "
       "times from 8 threads; ssd 280/195.1, 0.1 ms, queue depth 10; optane 1603/511.8, 0.01 ms, "
@@ -42,14 +42,16 @@ struct TierFigures {
     v("write_mb_per_s", write_mb_per_s,
       "10^6 bytes/s, of all threads and processes; absent: the profile's", kBandwidth);
     v("read_latency_ms", read_latency_ms,
-      "of every read (of an object, with opening it); absent: the profile's, or 0", kLatency);
-    v("write_latency_ms", write_latency_ms, "of every write; absent: the profile's, or 0",
+      "latency of every read (an object's opening included); absent: the profile's, or 0",
+      kLatency);
+    v("write_latency_ms", write_latency_ms, "latency of every write; absent: the profile's, or 0",
       kLatency);
     v("metadata_latency_ms", metadata_latency_ms,
-      "of every other operation: open, create, sync, rename, ...; absent: the profile's, or 0",
+      "latency of every other operation: open, create, sync, rename, ...; absent: the profile's, "
+      "or 0",
       kLatency);
     v("seek_ms", seek_ms,
-      "on top, of a read or write that does not go on where the device's last one ended; absent: "
+      "added to a read or write that does not continue where the device's last one ended; absent: "
       "the profile's, or 0",
       kLatency);
     v("queue_depth", queue_depth,
@@ -58,7 +60,7 @@ struct TierFigures {
       "the profile's, or 1",
       Limits{1, 1e5});
     v("latency_sigma", latency_sigma,
-      "standard deviation of a latency's logarithm (log-normal, of the mean that is given; 0.5: "
+      "standard deviation of a latency's logarithm (log-normal with the given mean; 0.5: "
       "one "
       "of 100 takes 2.8 times the mean); absent: the profile's, or 0: all the same",
       Limits{0, 3});
