@@ -25,7 +25,7 @@ enum class Verify { none, drained, all };
 EnumNames<Verify> enum_names(Verify);
 
 // automatic: past the page cache (O_DIRECT) where the tier can, else through it. uring: likewise,
-// by io_uring where the kernel lets us, with several requests in flight per thread.
+// by io_uring where the kernel allows it, with several requests in flight per thread.
 enum class WriteMode { automatic, uring, buffered };
 EnumNames<WriteMode> enum_names(WriteMode);
 
@@ -68,8 +68,8 @@ struct CheckpointOptions {
     v("keep_last", keep_last, "the newest sets that stay on each tier", Limits{1, 1e9});
     v("keep_every", keep_every, "sets whose step is a multiple of this stay for ever",
       Limits{1, 1e15});
-    v("keep_best", keep_best, "so many sets of the best top-1 stay (saved right after evaluation)",
-      Limits{0, 1e9});
+    v("keep_best", keep_best,
+      "this many sets with the best top-1 stay (saved right after evaluation)", Limits{0, 1e9});
     v("snapshot", snapshot, "sync: wait until the set is on the first tier; async: go on training");
     v("on_backlog", on_backlog, "when all slots are taken: wait, skip, or replace a waiting one");
     v("slots", slots, "snapshot memory for so many states", Limits{1, 64});
@@ -78,14 +78,16 @@ struct CheckpointOptions {
     v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 256});
     v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
     v("write", write,
-      "auto: past the page cache where the tier can; uring: and by io_uring where it is to be had");
-    v("threads", threads, "that copy, write and read; 0: one for a core, up to four",
+      "auto: past the page cache where the tier can; uring: the same by io_uring where the kernel "
+      "allows it");
+    v("threads", threads, "threads that copy, write and read; 0: one per core, up to four",
       Limits{0, 1024});
     v("resume", resume, "none, latest (or start afresh), or the path of a set");
     v("directory", directory, "below each tier's root; empty: the run's name");
-    v("grace_seconds", grace_seconds, "from SIGTERM to the end of the process", Limits{0, 1e6});
-    v("hang_seconds", hang_seconds, "without progress on a tier, until training goes on without it",
-      Limits{0.1, 1e6});
+    v("grace_seconds", grace_seconds, "seconds from SIGTERM to the end of the process",
+      Limits{0, 1e6});
+    v("hang_seconds", hang_seconds,
+      "seconds without progress on a tier until training goes on without it", Limits{0.1, 1e6});
     v("drain_limit", drain_limit, "bytes per second that the drain may copy; absent: any");
     v("retry_seconds", retry_seconds, "first pause after a failed drain; doubles up to 64 times",
       Limits{1e-3, 1e6});

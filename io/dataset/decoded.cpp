@@ -33,12 +33,12 @@ struct DecodedOptions {
   template <class V>
   void visit(V& v) {
     v.required("inner", inner, "the data set that is decoded");
-    v("decoder", decoder, "by what; without augmentation");
+    v("decoder", decoder, "the decoder that makes the pixels; without augmentation");
     v("in", in, same_results("the tier that keeps the pixels"));
     v("limit", limit, same_results("bytes of pixels kept; what does not fit is decoded each time"));
     v("keep", keep,
-      same_results("what is kept where not all fit: first_read, or most_expensive: the training "
-                   "samples of most encoded bytes"));
+      same_results("what is kept where not all fit: first_read; most_expensive: the training "
+                   "samples with most encoded bytes"));
   }
   void check(const Section& section) const {
     const DecoderInfo info = decoder.info();
