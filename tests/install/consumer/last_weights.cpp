@@ -22,7 +22,7 @@ class LastWeights final : public Checkpointer {
 
   std::optional<LoadedState> load() override { return std::nullopt; }
   bool save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) override {
-    if (!offer.last) return false;
+    if (!offer.last || offer.step == status_.saved_step) return false;
     const TrainingState now = state();
     const auto writer = tier_.create(key_);
     for (size_t i = 0; i < tensors_.size(); ++i) {
