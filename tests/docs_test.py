@@ -20,9 +20,8 @@ class Pages(unittest.TestCase):
         absent = []
         for page in PAGES:
             text = page.read_text()
-            for folder, pattern in ((page.parent, LINK), (ROOT, NAMED)):
-                absent += [f"{page.relative_to(ROOT)}: {name}" for name in pattern.findall(text)
-                           if not there(folder / name)]
+            absent += [f"{page.relative_to(ROOT)}: {name}" for name in LINK.findall(text) + NAMED.findall(text)
+                       if not there(page.parent / name) and not there(ROOT / name)]
         self.assertEqual(absent, [])
 
 
