@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "app/base/npy.h"
-#include "app/bench/pixel_values.h"
+#include "io/decoder/normalise.h"
 
 namespace stoker {
 namespace {
@@ -33,7 +33,8 @@ bool BatchProbe::see(const Batch& batch) {
     return seen_ < kBatches;
   }
   for (size_t at = 0; at < bytes; ++at, ++count_) {
-    sum_ += normalised_value(batch.pixels.get()[at], at % static_cast<size_t>(spec_.channels));
+    const size_t channel = at % static_cast<size_t>(spec_.channels);
+    sum_ += (batch.pixels.get()[at] - kMean[channel]) * kScale[channel];
   }
   return seen_ < kBatches;
 }

@@ -122,7 +122,6 @@ void add_bench(CLI::App& app, ExitCode& result) {
   bench->require_subcommand(1);
   add_bench_read(*bench, result);
 
-  add_bench_arena(*bench, result);
   add_bench_loader(*bench, result);
 
   auto decode = std::make_shared<Arguments>();

@@ -6,10 +6,10 @@
 
 #include "app/base/call_counts.h"
 #include "app/base/child_process.h"
+#include "app/base/json.h"
 #include "app/bench/loader_report.h"
 #include "app/bench/scaling.h"
 #include "app/commands/commands.h"
-#include "app/base/json.h"
 #include "app/run/log.h"
 
 namespace stoker {
@@ -64,12 +64,10 @@ void count_calls(const Arguments& arguments, LoaderReport& report) {
     report.uncounted = "allocations and copies: this build has no library that counts them";
     return;
   }
-  ChildProgram program;
-  program.words = {"stoker", "bench", "loader", arguments.config};
-  program.words.insert(program.words.end(), arguments.overrides.begin(), arguments.overrides.end());
-  for (const char* word : {"--epochs=1", "--quick", "--json"}) program.words.push_back(word);
-  program.environment = {"LD_PRELOAD=" + *counter};
-  const ChildResult child = run_program(program, "/dev/null");
+  std::vector<std::string> words{"bench", "loader", arguments.config};
+  words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
+  for (const char* word : {"--epochs=1", "--quick", "--json"}) words.emplace_back(word);
+  const ChildResult child = run_child(words, "/dev/null", {}, {"LD_PRELOAD=" + *counter});
   const auto output = nlohmann::json::parse(child.output, nullptr, false);
   if (child.exit_code != 0 || !output.is_object() || !output.contains("allocations_per_image")) {
     report.uncounted = fmt::format("allocations and copies: the process that counts ended with {}",

@@ -22,7 +22,6 @@ void add_dataset(CLI::App& app, ExitCode& result);
 void add_dataset_pack(CLI::App& dataset, ExitCode& result);   // below `dataset`
 void add_dataset_stage(CLI::App& dataset, ExitCode& result);  // below `dataset`
 void add_bench(CLI::App& app, ExitCode& result);
-void add_bench_arena(CLI::App& bench, ExitCode& result);    // below `bench`
 void add_bench_loader(CLI::App& bench, ExitCode& result);   // below `bench`
 void add_bench_read(CLI::App& bench, ExitCode& result);     // below `bench`
 void add_bench_storage(CLI::App& bench, ExitCode& result);  // below `bench`

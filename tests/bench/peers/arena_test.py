@@ -1,14 +1,16 @@
-"""`stoker bench arena` with small programs in the place of peers: order, resuming, the table, pixels, what
-fails."""
+"""arena.py with small programs in the place of peers: order, resuming, the table, pixels, what fails."""
 import json
+import pathlib
 import shutil
 import signal
 import struct
+import subprocess
 import sys
 import unittest
 
-from stoker import StokerTest
+from stoker import STOKER, StokerTest, until
 
+ARENA = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("arena.py")), "--stoker", STOKER, "arena.yaml"]
 # Prints the line of JSON of a peer: its rate is RATE times its workers; appends its name to order.txt.
 PEER = """
 import json, sys, time
@@ -18,7 +20,7 @@ print("a library says hello")
 print(json.dumps(dict(name=name, workers=workers, images_per_s=rate * workers, rates=[rate * workers * f for f in (0.9, 1, 1.2)],
                       per_cpu_s=500, rss_mb=100 + workers, pss_mb=50, shape=[4, 3, 2, 2], layout="NCHW", version=f"{name} 1.0")))
 """
-ARENA = """
+FILE = """
 name: trial
 work: nothing much
 peers: %(dir)s
@@ -36,7 +38,7 @@ class Arena(StokerTest):
     def setUp(self):
         super().setUp()
         self.write_program("peer.py", PEER)
-        self.write(ARENA % {"dir": self.dir})
+        self.write(FILE % {"dir": self.dir})
 
     def write_program(self, name, text):
         (self.dir / name).write_text(f"#!{sys.executable}\n{text}")
@@ -49,7 +51,10 @@ class Arena(StokerTest):
         self.write((self.dir / "arena.yaml").read_text() + f"  - {entry}\n")
 
     def arena(self, *arguments, code=0):
-        return self.stoker("bench", "arena", "arena.yaml", *arguments, code=code)
+        done = subprocess.run([*ARENA, *map(str, arguments)], capture_output=True, text=True, cwd=self.dir, timeout=300,
+                              check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
 
     def json(self, *arguments, code=0):
         return json.loads(self.arena("--json", *arguments, code=code).stdout)
@@ -125,11 +130,15 @@ class Running(Arena):
     def test_after_a_signal_it_goes_on(self):
         self.write_program("sleeper.py", "import time; open('here', 'w'); time.sleep(60)")
         self.add('{name: sleeper, class: other, workers: [1], command: "{here}/sleeper.py"}')
-        process = self.start("bench", "arena", "arena.yaml", "--rounds", 1)
-        process.until((self.dir / "here").exists)
-        process.send(signal.SIGTERM)
-        self.assertEqual(process.wait(), 75, process.log)
-        self.assertIn("still to be done", process.output)
+        process = subprocess.Popen([*ARENA, "--rounds", "1"], cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        until((self.dir / "here").exists, lambda: "the sleeper does not run")
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 75, out + err)
+        self.assertIn("still to be done", out)
         self.assertNotIn("sleeper", {row["entry"] for row in self.rows()})
         self.write_program("sleeper.py", PEER.replace("sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])",
                                                       "'sleeper', 1, 1, 1"))
@@ -191,8 +200,8 @@ class Trouble(Arena):
             self.write(text)
             self.assertRegex(self.arena(code=code).stderr, message)
 
-        good = ARENA % {"dir": self.dir}
-        refused(good.replace("buffers", "bufers"), r"arena.yaml:9:\d+: entries.0: unknown key 'bufers' \(did you mean 'buffers'")
+        good = FILE % {"dir": self.dir}
+        refused(good.replace("buffers", "bufers"), r"arena.yaml: entries.0: unknown key 'bufers' \(did you mean 'buffers'")
         refused(good.replace("name: quick", "name: slow"), "entries.1: 'name' must be given once, got 'slow' again")
         refused(good.replace("name: one,", "name: one, reference: true,"), "needs 'pixels'")
         refused(good.replace("rounds: 2", "rounds: 0"), "rounds")
