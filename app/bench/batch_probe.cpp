@@ -18,6 +18,7 @@ bool BatchProbe::floats() const {
 }
 
 bool BatchProbe::see(const Batch& batch) {
+  if (!batch.pixels) return false;
   const size_t bytes = static_cast<size_t>(batch.size) * spec_.bytes();
   if (seen_ == 0) {
     first_.assign(batch.pixels.get(), batch.pixels.get() + bytes);

@@ -6,18 +6,18 @@
 
 namespace stoker {
 
-HeadspaceVerdict judge(const std::vector<Rung>& rungs) {
+HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
   HeadspaceVerdict verdict;
   double device = 0;
-  double above = 0;  // what reaches the device at the rung above
-  for (const Rung& rung : rungs) {
-    if (rung.images_per_s.empty()) continue;
-    const double rate = spread(rung.images_per_s).median;
+  double above = 0;  // what reaches the device at the level above
+  for (const HeadspaceLevel& level : levels) {
+    if (level.images_per_s.empty()) continue;
+    const double rate = spread(level.images_per_s).median;
     if (device == 0) device = above = rate;
-    if (rate < device && verdict.binds_first.empty()) verdict.binds_first = rung.name;
+    if (rate < device && verdict.binds_first.empty()) verdict.binds_first = level.name;
     const double reaches = std::min(rate, device);
     if (above / reaches > verdict.drop) {
-      verdict.largest_drop = rung.name;
+      verdict.largest_drop = level.name;
       verdict.drop = above / reaches;
     }
     above = reaches;

@@ -5,8 +5,8 @@
 
 namespace stoker {
 
-// One rung of the ladder: the rate when everything below it costs nothing.
-struct Rung {
+// One level of the headspace: the rate when everything below it costs nothing.
+struct HeadspaceLevel {
   std::string name;  // "device", "decoded", "encoded", "page_cache", "cold"
   std::string what;
   std::vector<double> images_per_s;  // one per measured epoch; empty: not measured
@@ -16,12 +16,12 @@ struct Rung {
 };
 
 struct HeadspaceVerdict {
-  // The first rung, from the top, that cannot feed the device; empty: all can.
+  // The first level, from the top, that cannot feed the device; empty: all can.
   std::string binds_first;
-  // Where most of what the device could take is lost against the rung above; empty: nowhere.
+  // Where most of what the device could take is lost against the level above; empty: nowhere.
   std::string largest_drop;
   double drop = 1;  // so many times less; rates above the device's count as the device's
 };
-HeadspaceVerdict judge(const std::vector<Rung>& rungs);
+HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels);
 
 }  // namespace stoker

@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// Everything that `stoker bench loader` knows at the end.
+// Everything that is known at the end of `stoker bench loader`.
 struct LoaderReport {
   std::string type;  // of the loader
   nlohmann::json loader;

@@ -8,9 +8,11 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "app/base/progress_line.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/core/random.h"
@@ -88,6 +90,20 @@ SynthResult synth_dataset(const SynthOptions& options,
   work.rethrow();
   if (progress) progress(options.files, options.files);
   return work.result();
+}
+
+ExitCode synth(const SynthOptions& options) {
+  const SynthResult result = synth_dataset(options, [](int64_t done, int64_t total) {
+    show_progress("files", static_cast<uint64_t>(done), static_cast<uint64_t>(total));
+  });
+  if (options.json) {
+    const nlohmann::json json = {
+        {"directory", options.directory}, {"files", result.files}, {"bytes", result.bytes}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}: {} files, {} bytes\n", options.directory, result.files, result.bytes);
+  }
+  return ExitCode::ok;
 }
 
 }  // namespace stoker

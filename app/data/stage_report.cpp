@@ -1,22 +1,13 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/commands.h"
+#include "app/base/progress_line.h"
 #include "app/data/stage.h"
-#include "app/experiment/data_tier.h"
 #include "app/experiment/options.h"
 
 namespace stoker {
 namespace {
-
-struct Arguments : ConfigArguments {
-  bool dry_run = false;
-  bool json = false;
-};
 
 // The options of the tier that the data set reads, which has to be of type cached.
 CachedOptions cached_options(const ExperimentOptions& options, const std::string& name) {
@@ -26,14 +17,9 @@ CachedOptions cached_options(const ExperimentOptions& options, const std::string
     throw Error(ExitCode::config, "dataset stage: this data set reads no tier; it takes " + hint);
   }
   const Component<Storage>& tier = options.storage.at(name);
-  if (tier.type() != "cached") {
-    throw Error(ExitCode::config, "dataset stage: tier '" + name + "' is of type " + tier.type() +
-                                      ", and has no place for copies; it takes " + hint);
-  }
-  const Node node = tier.dump();
-  CachedOptions cached;
-  read_struct(Section(node, "storage", name, nullptr), cached, {"type"});
-  return cached;
+  if (const auto* cached = tier.options<CachedOptions>()) return *cached;
+  throw Error(ExitCode::config, "dataset stage: tier '" + name + "' is of type " + tier.type() +
+                                    ", and has no place for copies; it takes " + hint);
 }
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -64,7 +50,7 @@ nlohmann::json report_json(const StagingReport& report, const std::string& tier,
   return json;
 }
 
-void print_report(const nlohmann::json& json, const CachedOptions& options) {
+void print_staging(const nlohmann::json& json, const CachedOptions& options) {
   const auto count = [&](const char* part, const char* what) {
     return json[part][what].get<uint64_t>();
   };
@@ -99,47 +85,31 @@ void print_report(const nlohmann::json& json, const CachedOptions& options) {
              100 * json["staged"]["share_of_bytes"].get<double>());
 }
 
-void run(const Arguments& arguments) {
+}  // namespace
+
+ExitCode stage_experiment(const StageArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
-  const std::string name = data_tier(options.dataset.dump());
+  const std::string name = options.dataset.info().tier;
   const CachedOptions cached = cached_options(options, name);
   if (!arguments.dry_run && cached.in.type() == "memory") {
     throw Error(ExitCode::config,
                 "dataset stage: what is staged in memory dies with this process: use storage." +
                     name + ".in={type: posix, root: ...}, fill: ahead, or --dry-run");
   }
-  const Notify notify = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
-  const auto inner = cached.inner.create({name + ".inner", notify});
-  const auto in = cached.in.create({name + ".in", notify});
+  const auto inner = cached.inner.create({name + ".inner", print_remark});
+  const auto in = cached.in.create({name + ".in", print_remark});
   StagingReport report = plan_staging(cached, *inner, *in);
-  const bool live = isatty(STDERR_FILENO) == 1;
   if (!arguments.dry_run) {
-    stage_dataset(report, *inner, *in, [live](uint64_t done, uint64_t total) {
-      if (!live) return;
-      fmt::print(stderr, "\r\x1b[Kstaged {} of {} bytes{}", done, total, done == total ? "\n" : "");
-    });
+    stage_dataset(report, *inner, *in,
+                  [](uint64_t done, uint64_t total) { show_progress("bytes", done, total); });
   }
   const nlohmann::json json = report_json(report, name, arguments.dry_run);
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
   } else {
-    print_report(json, cached);
+    print_staging(json, cached);
   }
-}
-
-}  // namespace
-
-void add_dataset_stage(CLI::App& dataset, ExitCode& result) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = dataset.add_subcommand(
-      "stage", "Copy to the fast part of a cached tier what its rule chooses, ahead of a run");
-  add_config_arguments(*command, *arguments);
-  command->add_flag("--dry-run", arguments->dry_run, "print what would be copied");
-  command->add_flag("--json", arguments->json, "print one line of JSON");
-  command->callback([arguments, &result] {
-    run(*arguments);
-    result = ExitCode::ok;
-  });
+  return ExitCode::ok;
 }
 
 }  // namespace stoker
