@@ -6,7 +6,8 @@
 #include <exception>
 
 #include "app/commands/commands.h"
-#include "app/run/environment.h"
+#include "app/run/version.h"
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -26,15 +27,14 @@ int fail(ExitCode code, const std::string& text) {
 }  // namespace
 
 int run_cli(int argc, char** argv) {
-  CommandLine line("stoker",
-                   "Stoker trains image classifiers and measures what storage and loading cost them.",
-                   version_line());
+  CommandLine line(
+      "stoker", "Stoker trains image classifiers and measures what storage and loading cost them.",
+      version_line());
   const Command program = line.root();
   program.footer(kFooter);
-  for (const auto add :
-       {add_train, add_check, add_list, add_describe, add_dataset, add_bench, add_checkpoint,
-        add_sweep, add_headspace, add_report, add_compare, add_healthcheck, add_doctor,
-        add_timelogger, add_trace}) {
+  for (const auto add : {add_train, add_check, add_list, add_describe, add_dataset, add_bench,
+                         add_checkpoint, add_sweep, add_headspace, add_report, add_compare,
+                         add_healthcheck, add_doctor, add_timelogger, add_trace}) {
     add(program);
   }
   try {

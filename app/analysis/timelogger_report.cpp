@@ -66,7 +66,8 @@ void print_overlap(const TimeLogFigures& figures) {
   if (figures.overlap.size() > 1) line("all ranks", all);
 }
 
-void print_time_logs(const TimeLog& log, const TimeLogFigures& figures, std::optional<double> bandwidth) {
+void print_time_logs(const TimeLog& log, const TimeLogFigures& figures,
+                     std::optional<double> bandwidth) {
   fmt::print("{} records in {} files, {} bad lines\n", log.records.size(), log.files.size(),
              log.bad.size());
   for (size_t i = 0; i < std::min(log.bad.size(), kBadLinesPrinted); ++i) {

@@ -21,8 +21,8 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, ByteSize& value,
   const auto parse = [name, &value](const std::string& text) {
     ByteSize size;
     if (!Scalar<ByteSize>::parse(text, size) || size.bytes == 0) {
-      throw Error(ExitCode::config, fmt::format("{} must be {}, got '{}'", name,
-                                                Scalar<ByteSize>::expected, text));
+      throw Error(ExitCode::config,
+                  fmt::format("{} must be {}, got '{}'", name, Scalar<ByteSize>::expected, text));
     }
     value = size;
   };
@@ -147,7 +147,7 @@ Argument Command::flag(const std::string& name, bool& value, const std::string& 
 }
 
 Argument Command::overrides(std::vector<std::string>& value, const std::string& of) const {
-  Argument result = argument("OVERRIDES", value, "a.b=value, in the place of the " + of + "'s");
+  Argument result = argument("OVERRIDES", value, "a.b=value: replaces what the " + of + " says");
   return result.shown_as("a.b=c");
 }
 

@@ -126,7 +126,8 @@ int64_t sample_count(const Dataset& dataset, int64_t wanted) {
   return std::max<int64_t>(1, static_cast<int64_t>(share * static_cast<double>(all)));
 }
 
-std::vector<CeilingSample> take_samples(const Dataset& dataset, int64_t wanted, DecodeCeiling& ceiling) {
+std::vector<CeilingSample> take_samples(const Dataset& dataset, int64_t wanted,
+                                        DecodeCeiling& ceiling) {
   const int64_t all = dataset.size(Split::train);
   const int64_t count = sample_count(dataset, wanted);
   std::vector<CeilingSample> samples;
@@ -162,7 +163,9 @@ std::optional<DecodeCeiling> measure_decode_ceiling(const Dataset& dataset,
   if (ceiling.samples == 0 || ceiling.samples < 9 * ceiling.left_out) return std::nullopt;
 
   DecoderThreads threads(samples, options.threads);
-  const auto decode = [](DecodeWorker& worker, const CeilingSample& s) { worker.decode(s.encoded.bytes()); };
+  const auto decode = [](DecodeWorker& worker, const CeilingSample& s) {
+    worker.decode(s.encoded.bytes());
+  };
   const auto read_decode = [&](DecodeWorker& worker, const CeilingSample& sample) {
     dataset.read(Split::train, sample.index, worker.input());
     worker.decode(worker.input().bytes());
@@ -170,9 +173,10 @@ std::optional<DecodeCeiling> measure_decode_ceiling(const Dataset& dataset,
   threads.rate(decode);  // faults the memory in
   for (int64_t round = 0; round < options.rounds; ++round) {
     ceiling.header.push_back(threads.rate(
-        [](DecodeWorker& worker, const CeilingSample& s) { worker.header(s.encoded.bytes()); }, kHeaderPasses));
-    ceiling.entropy.push_back(
-        threads.rate([](DecodeWorker& worker, const CeilingSample& s) { worker.entropy(s.encoded.bytes()); }));
+        [](DecodeWorker& worker, const CeilingSample& s) { worker.header(s.encoded.bytes()); },
+        kHeaderPasses));
+    ceiling.entropy.push_back(threads.rate(
+        [](DecodeWorker& worker, const CeilingSample& s) { worker.entropy(s.encoded.bytes()); }));
     ceiling.decode.push_back(threads.rate(decode));
     ceiling.read_decode.push_back(threads.rate(read_decode));
   }

@@ -11,7 +11,8 @@ namespace stoker {
 // How fast libjpeg-turbo alone is with the JPEG files of a data set on this machine: what a loader
 // can be measured against. Images/s of all threads together, an element per round.
 //   header       reading the header
-//   entropy      entropy decoding into coefficients, what no decoder of these files can leave out; by
+//   entropy      entropy decoding into coefficients, what no decoder of these files can leave out;
+//   by
 //                a transform that changes and writes nothing (3 % more than jpeg_read_coefficients)
 //   decode       to RGB at full size: accurate inverse DCT, fancy upsampling; files in memory
 //   read_decode  the same, each file read by Dataset::read before

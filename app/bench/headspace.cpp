@@ -43,7 +43,8 @@ void take(const LoaderBenchmark& measured, HeadspaceLevel& level) {
 
 class HeadspaceMeasurement {
  public:
-  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceOptions& options, const Notify& notify)
+  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceOptions& options,
+                       const Notify& notify)
       : experiment_(experiment),
         options_(options),
         notify_(notify),
@@ -51,21 +52,21 @@ class HeadspaceMeasurement {
 
   std::vector<HeadspaceLevel> measure() {
     const HeadspaceLevel device = step("device", "the device alone, on one batch that it holds",
-                             [this](HeadspaceLevel& level) { measure_device(level); });
+                                       [this](HeadspaceLevel& level) { measure_device(level); });
     const HeadspaceLevel decoded = step("decoded", "loading pixels that are in memory",
-                              [this](HeadspaceLevel& level) { measure_decoded(level); });
+                                        [this](HeadspaceLevel& level) { measure_decoded(level); });
     const HeadspaceLevel encoded = step("encoded", "decoding files that are in memory",
-                              [this](HeadspaceLevel& level) { measure_encoded(level); });
+                                        [this](HeadspaceLevel& level) { measure_encoded(level); });
     const HeadspaceLevel warm = step("page_cache", "reading files that the page cache holds",
-                           [this](HeadspaceLevel& level) { measure_page_cache(level); });
-    const HeadspaceLevel cold =
-        step("cold", "reading what no cache holds", [this](HeadspaceLevel& level) { measure_cold(level); });
+                                     [this](HeadspaceLevel& level) { measure_page_cache(level); });
+    const HeadspaceLevel cold = step("cold", "reading what no cache holds",
+                                     [this](HeadspaceLevel& level) { measure_cold(level); });
     return {device, decoded, encoded, warm, cold};
   }
 
  private:
   HeadspaceLevel step(const std::string& name, const std::string& what,
-            const std::function<void(HeadspaceLevel&)>& measure_level) {
+                      const std::function<void(HeadspaceLevel&)>& measure_level) {
     notify_("headspace: " + what);
     HeadspaceLevel level;
     level.name = name;
@@ -125,7 +126,7 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
     level.images_per_s.push_back(images / seconds(Clock::now() - begin));
   }
   level.conditions.push_back(fmt::format("{}, {} steps of {} images, {} times", device.info().name,
-                                        options_.steps, batch->size, options_.epochs));
+                                         options_.steps, batch->size, options_.epochs));
 }
 
 // False, and the level says why: so much does not fit into this machine's memory beside the rest.
@@ -133,7 +134,7 @@ bool HeadspaceMeasurement::has_room(uint64_t bytes, HeadspaceLevel& level) const
   const auto available = read_system_stats({}).memory.available;
   if (!available || bytes < *available - *available / 5) return true;
   level.absent = fmt::format("needs {} of memory, of which {} are available", megabytes(bytes),
-                            megabytes(*available));
+                             megabytes(*available));
   return false;
 }
 
@@ -199,7 +200,7 @@ void HeadspaceMeasurement::measure_page_cache(HeadspaceLevel& level) {
   const FileTree* files = experiment.tiers().at(tier_).files();
   if (files == nullptr) {
     level.absent = fmt::format("a tier of type {} has no files",
-                              experiment.options().storage.at(tier_).type());
+                               experiment.options().storage.at(tier_).type());
     return;
   }
   const LoaderBenchmark measured = measure_loader(experiment, options_.epochs);
@@ -207,8 +208,8 @@ void HeadspaceMeasurement::measure_page_cache(HeadspaceLevel& level) {
   const double share = found.cached_share().value_or(0);
   if (!is_warm(share)) {
     level.absent = found.bytes == 0
-                      ? "nobody can say whether the page cache holds these files"
-                      : fmt::format("the page cache holds {:.0f} % of the files", 100 * share);
+                       ? "nobody can say whether the page cache holds these files"
+                       : fmt::format("the page cache holds {:.0f} % of the files", 100 * share);
     return;
   }
   take(measured, level);
@@ -226,13 +227,14 @@ void HeadspaceMeasurement::add_conditions(Experiment& experiment, HeadspaceLevel
 }
 
 // Empty pages, a new loader, one epoch. 0, and the level says why: it was not cold.
-double HeadspaceMeasurement::cold_epoch(Experiment& experiment, int64_t epoch, HeadspaceLevel& level) const {
+double HeadspaceMeasurement::cold_epoch(Experiment& experiment, int64_t epoch,
+                                        HeadspaceLevel& level) const {
   const FileTree* files = experiment.tiers().at(tier_).files();
   double resident = 1;
   if (files != nullptr) resident = evict(*files, keys(experiment)).cached_share().value_or(1);
   if (!is_cold(resident) && !level.emulated) {
-    level.absent = fmt::format("the page cache keeps {:.0f} % of these files (tmpfs cannot be cold)",
-                              100 * resident);
+    level.absent = fmt::format(
+        "the page cache keeps {:.0f} % of these files (tmpfs cannot be cold)", 100 * resident);
     return 0;
   }
   return measure_first_epoch(experiment, epoch);
@@ -265,7 +267,8 @@ void HeadspaceMeasurement::measure_cold(HeadspaceLevel& level) {
 }  // namespace
 
 std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
-                                    const HeadspaceOptions& options, const Notify& notify) {
+                                              const HeadspaceOptions& options,
+                                              const Notify& notify) {
   // Each level opens the data set anew, which would make the same remarks again.
   std::mutex mutex;
   std::set<std::string> said;
@@ -274,6 +277,25 @@ std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experimen
     if (notify && said.insert(text).second) notify(text);
   };
   return HeadspaceMeasurement(experiment, options, once).measure();
+}
+
+HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
+  HeadspaceVerdict verdict;
+  double device = 0;
+  double above = 0;  // what reaches the device at the level above
+  for (const HeadspaceLevel& level : levels) {
+    if (level.images_per_s.empty()) continue;
+    const double rate = spread(level.images_per_s).median;
+    if (device == 0) device = above = rate;
+    if (rate < device && verdict.binds_first.empty()) verdict.binds_first = level.name;
+    const double reaches = std::min(rate, device);
+    if (above / reaches > verdict.drop) {
+      verdict.largest_drop = level.name;
+      verdict.drop = above / reaches;
+    }
+    above = reaches;
+  }
+  return verdict;
 }
 
 }  // namespace stoker

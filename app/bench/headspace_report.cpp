@@ -1,5 +1,3 @@
-#include "app/bench/headspace_report.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +5,8 @@
 #include "app/base/json.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/bench/headspace.h"
+#include "app/experiment/options.h"
 
 namespace stoker {
 namespace {
@@ -34,7 +34,8 @@ ResultTable levels_table(const std::vector<HeadspaceLevel>& levels) {
 }
 
 void print_headspace_json(const HeadspaceArguments& arguments, const ExperimentOptions& experiment,
-                const std::vector<HeadspaceLevel>& levels, const HeadspaceVerdict& verdict) {
+                          const std::vector<HeadspaceLevel>& levels,
+                          const HeadspaceVerdict& verdict) {
   nlohmann::json json = {{"name", "headspace"},
                          {"config", arguments.config},
                          {"loader", to_json(experiment.loader.dump())},
@@ -49,7 +50,8 @@ void print_headspace_json(const HeadspaceArguments& arguments, const ExperimentO
 }
 
 void print_headspace_text(const HeadspaceArguments& arguments, const ExperimentOptions& experiment,
-                const std::vector<HeadspaceLevel>& levels, const HeadspaceVerdict& verdict) {
+                          const std::vector<HeadspaceLevel>& levels,
+                          const HeadspaceVerdict& verdict) {
   fmt::print("{}  loader {}, medians of {} epochs; all but the device without a model\n",
              levels_table(levels).text(), experiment.loader.type(), arguments.options.epochs);
   if (verdict.binds_first.empty()) {

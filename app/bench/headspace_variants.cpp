@@ -30,9 +30,10 @@ Component<Storage> without_caches(Component<Storage> tier) {
 }
 
 Component<Storage> with_copies_in_memory(const Component<Storage>& tier, uint64_t limit) {
-  return parse_component<Storage>(component("cached", {{"inner", tier.dump()},
-                                                       {"in", component("memory", {})},
-                                                       {"limit", Node::text(std::to_string(limit))}}));
+  return parse_component<Storage>(
+      component("cached", {{"inner", tier.dump()},
+                           {"in", component("memory", {})},
+                           {"limit", Node::text(std::to_string(limit))}}));
 }
 
 Component<Dataset> decoded_in_memory(const Component<Dataset>& dataset,
@@ -44,11 +45,12 @@ Component<Dataset> decoded_in_memory(const Component<Dataset>& dataset,
   if (info.frames) plain.emplace_back("on_device=nothing");
   if (info.output != PixelType::uint8) plain.emplace_back("output=uint8");
   const ConfigContext context{tiers};
-  return parse_component<Dataset>(component("decoded", {{"inner", dataset.dump()},
-                                              {"decoder", changed(decoder, plain).dump()},
-                                              {"in", component("memory", {})},
-                                              {"limit", Node::text(std::to_string(limit))}}),
-                        &context);
+  return parse_component<Dataset>(
+      component("decoded", {{"inner", dataset.dump()},
+                            {"decoder", changed(decoder, plain).dump()},
+                            {"in", component("memory", {})},
+                            {"limit", Node::text(std::to_string(limit))}}),
+      &context);
 }
 
 Component<Decoder> for_pixels(const Component<Decoder>& decoder, const SampleSpec& spec) {

@@ -79,8 +79,8 @@ ExitCode bench_loader(const LoaderBenchArguments& arguments) {
   }
   LoaderReport report = measure(arguments);
   if (!arguments.quick) count_calls(arguments, report);
-  fmt::print("{}", arguments.json ? loader_report_json(report).dump() + "\n"
-                                  : loader_report_text(report));
+  fmt::print(
+      "{}", arguments.json ? loader_report_json(report).dump() + "\n" : loader_report_text(report));
   return ExitCode::ok;
 }
 

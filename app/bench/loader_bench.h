@@ -10,11 +10,11 @@
 namespace stoker {
 
 struct LoaderBenchArguments : ConfigArguments {
-  int64_t epochs = 3;               // measured, after one that warms up
-  int64_t ceiling_samples = 0;      // files that libjpeg-turbo decodes; as CeilingOptions::samples
-  std::vector<int64_t> scaling;     // instead: a row for each of these numbers of workers
-  std::string dump;                 // a .npy file for the first batch's pixels; empty: none
-  bool quick = false;               // the loader alone: no comparison, no counting of calls
+  int64_t epochs = 3;            // measured, after one that warms up
+  int64_t ceiling_samples = 0;   // files that libjpeg-turbo decodes; as CeilingOptions::samples
+  std::vector<int64_t> scaling;  // instead: a row for each of these numbers of workers
+  std::string dump;              // a .npy file for the first batch's pixels; empty: none
+  bool quick = false;            // the loader alone: no comparison, no counting of calls
   bool json = false;
 };
 

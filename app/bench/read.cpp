@@ -114,8 +114,8 @@ std::vector<int64_t> samples_of(const Dataset& dataset, const ReadBenchOptions& 
   return samples;
 }
 
-ReadRepetition pass(std::vector<std::unique_ptr<SampleReader>>& readers, int64_t threads, int64_t epoch,
-                    const std::vector<int64_t>& samples) {
+ReadRepetition pass(std::vector<std::unique_ptr<SampleReader>>& readers, int64_t threads,
+                    int64_t epoch, const std::vector<int64_t>& samples) {
   std::vector<ReadRepetition> parts(static_cast<size_t>(threads));
   std::atomic<size_t> next{0};
   const TimePoint begin = Clock::now();

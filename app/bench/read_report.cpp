@@ -64,7 +64,7 @@ ResultTable read_table(const std::vector<ReadBenchResult>& results) {
 }
 
 void print_read_json(const ExperimentData& data, const ReadBenchArguments& arguments,
-                const std::vector<ReadBenchResult>& results) {
+                     const std::vector<ReadBenchResult>& results) {
   const ReadBenchOptions& options = arguments.options;
   const bool cold = arguments.page_cache == "cold";
   nlohmann::json json = {{"name", "bench read"},
@@ -105,7 +105,7 @@ constexpr const char* what_is_done(ReadStages stages) {
 }
 
 void print_read_text(const ExperimentData& data, const ReadBenchArguments& arguments,
-                const std::vector<ReadBenchResult>& results) {
+                     const std::vector<ReadBenchResult>& results) {
   fmt::print("{}", read_table(results).text());
   const ReadRepetition& first = results.front().repetitions.front();
   fmt::print("  medians over the repetitions of {} images, {:.1f} MB\n", first.images,
@@ -155,11 +155,11 @@ ExitCode bench_read(ReadBenchArguments arguments) {
   check_possible(data, arguments, arguments.options.stages, experiment.decoder.type());
   arguments.options.seed = experiment.run.seed;
   arguments.options.libjpeg = experiment.decoder.type() == "turbojpeg";
-  const std::vector<ReadBenchResult> results = bench_read(
-      data.dataset(), data.decoder(), data.files(), arguments.page_cache == "cold",
-      arguments.options, [](int64_t done, int64_t total) {
-        show_progress("pass", static_cast<uint64_t>(done), static_cast<uint64_t>(total));
-      });
+  const std::vector<ReadBenchResult> results =
+      bench_read(data.dataset(), data.decoder(), data.files(), arguments.page_cache == "cold",
+                 arguments.options, [](int64_t done, int64_t total) {
+                   show_progress("pass", static_cast<uint64_t>(done), static_cast<uint64_t>(total));
+                 });
   if (arguments.json) {
     print_read_json(data, arguments, results);
   } else {

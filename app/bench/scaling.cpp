@@ -98,10 +98,9 @@ ScalingBenchmark bench_scaling(Experiment& experiment, std::vector<int64_t> work
                                int64_t rounds) {
   std::ranges::sort(workers);
   if (experiment.options().loader.info().workers == 0) {
-    throw Error(ExitCode::config,
-                "bench loader: --scaling needs a loader with workers, and " +
-                    experiment.options().loader.type() +
-                    " has none: use loader.type=threaded or prefetched");
+    throw Error(ExitCode::config, "bench loader: --scaling needs a loader with workers, and " +
+                                      experiment.options().loader.type() +
+                                      " has none: use loader.type=threaded or prefetched");
   }
   ScalingBenchmark result;
   result.cores = Workers{}.resolve();

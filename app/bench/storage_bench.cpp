@@ -1,8 +1,7 @@
-#include "app/bench/storage_bench.h"
-
 #include <fmt/format.h>
 
 #include "app/bench/rounds.h"
+#include "app/bench/storage.h"
 #include "app/bench/storage_report.h"
 #include "app/bench/tier_conditions.h"
 #include "app/experiment/options.h"

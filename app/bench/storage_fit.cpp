@@ -22,7 +22,8 @@ struct Measurement {
   std::vector<double> ops_per_s;
 };
 
-std::vector<Measurement> plan_fit(const StorageWorkload& like, const std::vector<int64_t>& threads) {
+std::vector<Measurement> plan_fit(const StorageWorkload& like,
+                                  const std::vector<int64_t>& threads) {
   StorageWorkload large = like;
   large.write = large.random = false;
   StorageWorkload small = large;

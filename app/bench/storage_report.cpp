@@ -71,24 +71,23 @@ ResultTable results_table(const std::vector<StorageResult>& results) {
   for (const StorageResult& result : results) {
     const StorageWorkload& workload = result.workload;
     const auto mb = [](uint64_t bytes) { return 1e-6 * static_cast<double>(bytes); };
-    table.add(
-        {op_name(workload.write), pattern_name(workload.random),
-         static_cast<int64_t>(workload.transfer_bytes), size_text(workload.transfer_bytes),
-         workload.threads,
-         over_rounds(result, [&](const StorageRound& r) { return mb(r.bytes) / r.seconds; }),
-         over_rounds(result,
-                     [](const StorageRound& r) {
-                       return static_cast<double>(r.transfers) / r.seconds;
-                     }),
-         over_rounds(result, [&](const StorageRound& r) {
-           return mb(r.first_done_bytes) / r.first_done_s;
-         }),
-         over_rounds(result, [](const StorageRound& r) { return 1e3 * r.p50_s; }),
-         over_rounds(result, [](const StorageRound& r) { return 1e3 * r.p99_s; }),
-         workload.write && (workload.sync || workload.objects),
-         workload.write  ? "written through"
-         : workload.cold ? "cold, verified"
-                         : "as it was"});
+    table.add({op_name(workload.write), pattern_name(workload.random),
+               static_cast<int64_t>(workload.transfer_bytes), size_text(workload.transfer_bytes),
+               workload.threads,
+               over_rounds(result, [&](const StorageRound& r) { return mb(r.bytes) / r.seconds; }),
+               over_rounds(result,
+                           [](const StorageRound& r) {
+                             return static_cast<double>(r.transfers) / r.seconds;
+                           }),
+               over_rounds(
+                   result,
+                   [&](const StorageRound& r) { return mb(r.first_done_bytes) / r.first_done_s; }),
+               over_rounds(result, [](const StorageRound& r) { return 1e3 * r.p50_s; }),
+               over_rounds(result, [](const StorageRound& r) { return 1e3 * r.p99_s; }),
+               workload.write && (workload.sync || workload.objects),
+               workload.write  ? "written through"
+               : workload.cold ? "cold, verified"
+                               : "as it was"});
     for (size_t i = 0; i < result.rounds.size(); ++i) {
       const StorageRound& round = result.rounds[i];
       if (round.counts) continue;

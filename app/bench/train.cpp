@@ -27,7 +27,8 @@ class WatchedLoader final : public Loader {
     std::vector<TimePoint> asked;
     std::vector<TimePoint> given;
   };
-  WatchedLoader(std::unique_ptr<Loader> inner, Times& times) : inner_(std::move(inner)), times_(times) {}
+  WatchedLoader(std::unique_ptr<Loader> inner, Times& times)
+      : inner_(std::move(inner)), times_(times) {}
 
   int64_t batches() const override { return inner_->batches(); }
   void start(int64_t epoch, int64_t first_batch) override { inner_->start(epoch, first_batch); }
@@ -200,7 +201,8 @@ double TrainOverhead::share_of_shortest() const {
 }
 
 std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vector<int64_t>& threads,
-                                    const std::vector<int64_t>& workers, const StopSignal& stop) {
+                                       const std::vector<int64_t>& workers,
+                                       const StopSignal& stop) {
   TrainingRuns runs(bench, stop);
   std::vector<TrainSplit> splits;
   for (const int64_t t : threads) {
@@ -208,9 +210,8 @@ std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vecto
   }
   interleave(splits, bench.rounds, 0, [&](TrainSplit& split, int64_t round) {
     if (bench.notify) {
-      bench.notify(
-          fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
-                      split.overrides()));
+      bench.notify(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
+                               split.overrides()));
     }
     const ExperimentOptions options =
         runs.options({fmt::format("training.threads={}", split.threads),

@@ -45,7 +45,7 @@ struct TrainSplit {
 };
 // Every combination of the two lists, interleaved.
 std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vector<int64_t>& threads,
-                                    const std::vector<int64_t>& workers, const StopSignal& stop);
+                                       const std::vector<int64_t>& workers, const StopSignal& stop);
 
 // What the trainer adds to its steps, on one batch that lies on the device already.
 struct TrainOverhead {
@@ -59,9 +59,9 @@ struct TrainOverhead {
 TrainOverhead measure_overhead(const TrainBench& bench, const StopSignal& stop);
 
 struct TrainBenchArguments : TrainBench {
-  std::vector<int64_t> threads;  // empty: powers of two up to the cores there are, and these
-  std::vector<int64_t> workers;  // likewise
-  bool bare = false;             // measure_overhead() instead
+  std::vector<int64_t> threads;   // empty: powers of two up to the cores there are, and these
+  std::vector<int64_t> workers;   // likewise
+  bool bare = false;              // measure_overhead() instead
   std::optional<double> at_most;  // percent of overhead
   bool json = false;
 };

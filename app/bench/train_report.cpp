@@ -25,11 +25,10 @@ std::vector<ResultTable::Column> steps_columns(std::vector<ResultTable::Column> 
 
 std::vector<Cell> steps_row(std::vector<Cell> first, const TrainSteps& steps) {
   const bool by_trainer = !steps.outside_s.empty();
-  first.insert(first.end(),
-               {spread(steps.rate), spread(steps.step_s),
-                by_trainer ? Cell(steps.wait_s / steps.wall_s()) : Cell(),
-                by_trainer ? Cell(1e6 * spread(steps.outside_s).median) : Cell(),
-                static_cast<int64_t>(steps.step_s.size())});
+  first.insert(first.end(), {spread(steps.rate), spread(steps.step_s),
+                             by_trainer ? Cell(steps.wait_s / steps.wall_s()) : Cell(),
+                             by_trainer ? Cell(1e6 * spread(steps.outside_s).median) : Cell(),
+                             static_cast<int64_t>(steps.step_s.size())});
   return first;
 }
 
@@ -102,8 +101,7 @@ ExitCode bench_train(TrainBenchArguments arguments) {
     const std::vector<int64_t> all = up_to(Workers{}.resolve());
     if (arguments.threads.empty()) arguments.threads = all;
     if (arguments.workers.empty()) arguments.workers = all;
-    print_splits(arguments,
-                 measure_splits(arguments, arguments.threads, arguments.workers, stop));
+    print_splits(arguments, measure_splits(arguments, arguments.threads, arguments.workers, stop));
     return ExitCode::ok;
   }
   const TrainOverhead overhead = measure_overhead(arguments, stop);

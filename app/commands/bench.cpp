@@ -10,8 +10,8 @@ namespace {
 void add_read(const Command& bench) {
   const auto arguments = std::make_shared<ReadBenchArguments>();
   ReadBenchOptions& options = arguments->options;
-  const Command command = bench.add(
-      "read", "Images/s and MB/s of reading the training samples, by number of threads");
+  const Command command =
+      bench.add("read", "Images/s and MB/s of reading the training samples, by number of threads");
   command.config(*arguments);
   command.argument("--stages", arguments->stages, "read; read and decode; or all of the decoder")
       .one_of({"read", "decode", "resize"});
@@ -80,8 +80,8 @@ void add_checkpoint_bench(const Command& bench) {
 
 void add_bench(const Command& program) {
   const Command bench = program.add_group("bench", "Measure parts of the pipeline by themselves");
-  for (const auto add : {add_read, add_loader, add_decode, add_checkpoint_bench,
-                         add_bench_storage, add_bench_train}) {
+  for (const auto add : {add_read, add_loader, add_decode, add_checkpoint_bench, add_bench_storage,
+                         add_bench_train}) {
     add(bench);
   }
 }

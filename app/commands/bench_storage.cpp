@@ -1,5 +1,4 @@
-#include "app/bench/storage_bench.h"
-
+#include "app/bench/storage.h"
 #include "app/commands/commands.h"
 
 namespace stoker {
@@ -12,18 +11,17 @@ void add_workload(const Command& command, StorageBenchArguments& arguments) {
   command.argument("--threads", arguments.threads, "numbers of threads to measure").range(1, 1024);
   command.argument("--pattern", arguments.pattern, "random: every offset once, shuffled")
       .one_of({"sequential", "random"});
-  command.argument("--op", arguments.op, "what is measured").one_of({"read", "write", "both"});
+  command.argument("--op", arguments.op, "operations to measure").one_of({"read", "write", "both"});
   command.flag("--fsync", workload.sync, "sync files before they are closed");
-  const Argument own =
-      command.flag("--file-per-thread", arguments.file_per_thread, "as it is by default");
+  const Argument own = command.flag("--file-per-thread", arguments.file_per_thread,
+                                    "a file for each thread: the default");
   command.flag("--shared", workload.shared, "one file, a segment for each thread").excludes(own);
   command.flag("--objects", workload.objects,
                "each read opens and closes, as a loader's does; else files stay open");
   command.flag("--cold", workload.cold,
                "evict the files before each round of reads; rounds that did not begin cold are "
                "left out");
-  command
-      .argument("--seconds", workload.limit_s, "end a round after so long; 0: when all is done")
+  command.argument("--seconds", workload.limit_s, "end a round after so long; 0: when all is done")
       .not_negative();
 }
 

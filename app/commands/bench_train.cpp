@@ -10,9 +10,12 @@ void add_bench_train(const Command& bench) {
       "Some steps of the configured training for each division of the cores between computing and "
       "loading; or the trainer beside a bare loop");
   command.config(*arguments);
-  command.argument("--threads", arguments->threads, "values of training.threads; 1,2,4,..")
+  command
+      .argument(
+          "--threads", arguments->threads,
+          "values of training.threads: 1,2,4; default: powers of two up to the cores there are")
       .range(1, 1024);
-  command.argument("--workers", arguments->workers, "values of loader.workers; 1,2,4,..")
+  command.argument("--workers", arguments->workers, "values of loader.workers, likewise")
       .range(1, 1024);
   command.argument("--steps", arguments->steps, "measured steps of a round").range(1, 1000000);
   command.argument("--warm-up", arguments->warm_up, "steps before them").range(0, 1000000);

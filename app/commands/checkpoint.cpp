@@ -1,6 +1,5 @@
-#include "app/train/checkpoint_listing.h"
-
 #include "app/commands/commands.h"
+#include "app/train/checkpoint_listing.h"
 
 namespace stoker {
 namespace {
@@ -27,7 +26,7 @@ void add_checkpoint(const Command& program) {
   const Command verify = checkpoint.add(
       "verify", "Read every byte of the newest sets; exit code 5 where one is damaged");
   add_shared(verify, *verified);
-  verify.flag("--all", verified->all, "of all sets");
+  verify.flag("--all", verified->all, "every set, not only the newest");
   verify.run([=] { return verify_checkpoints(*verified); });
 }
 

@@ -1,13 +1,12 @@
 #include "app/analysis/compare_runs.h"
-
 #include "app/commands/commands.h"
 
 namespace stoker {
 
 void add_compare(const Command& program) {
   const auto arguments = std::make_shared<CompareArguments>();
-  const Command command = program.add(
-      "compare", "Two runs, or two sets of runs: what differs, and is it noise?");
+  const Command command =
+      program.add("compare", "Two runs, or two sets of runs: what differs, and is it noise?");
   command.argument("RUN", arguments->pair, "A and B, directories of runs").at_most(2);
   command.argument("--a", arguments->a, "directories of the runs of side A");
   command.argument("--b", arguments->b, "directories of the runs of side B");

@@ -35,20 +35,22 @@ void add_synth(const Command& dataset) {
   const auto options = std::make_shared<SynthOptions>();
   const Command command = dataset.add("synth", "Write a folder of generated JPEG files");
   command.argument("DIRECTORY", options->directory, "must not exist or be empty").required();
-  command.argument("--samples", options->files, "files").positive();
-  command.argument("--classes", options->classes, "folders").positive();
+  command.argument("--samples", options->files, "number of files").positive();
+  command.argument("--classes", options->classes, "number of folders").positive();
   command.argument("--median-bytes", options->image.median_bytes, "median file size, log-normal");
-  command.argument("--sigma", options->image.sigma, "of the logarithm of the file size")
+  command
+      .argument("--sigma", options->image.sigma,
+                "standard deviation of the logarithm of the file size")
       .between(0, 4);
-  command.argument("--seed", options->seed, "of sizes and pixels");
+  command.argument("--seed", options->seed, "seed of sizes and pixels");
   command.flag("--json", options->json, "print one line of JSON");
   command.run([=] { return synth(*options); });
 }
 
 void add_pack(const Command& dataset) {
   const auto arguments = std::make_shared<PackArguments>();
-  const Command command = dataset.add(
-      "pack", "Decode a data set once, and write its pixels into a few large files");
+  const Command command =
+      dataset.add("pack", "Decode a data set once, and write its pixels into a few large files");
   command.config(*arguments);
   command.argument("--to", arguments->to, "directory; with --tier, a folder of that tier");
   command.argument("--tier", arguments->tier, "a tier of the experiment to write to");

@@ -1,4 +1,4 @@
-#include "app/bench/headspace_report.h"
+#include "app/bench/headspace.h"
 
 #include "app/commands/commands.h"
 
@@ -12,7 +12,7 @@ void add_headspace(const Command& program) {
   command.config(*arguments);
   command.argument("--epochs", arguments->options.epochs, "measured epochs of each level")
       .range(1, 1000);
-  command.argument("--steps", arguments->options.steps, "steps of the device, as often")
+  command.argument("--steps", arguments->options.steps, "steps in each measurement of the device")
       .range(1, 1000000);
   command.flag("--json", arguments->json, "print one line of JSON");
   command.run([=] { return headspace(*arguments); });

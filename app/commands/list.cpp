@@ -1,6 +1,5 @@
-#include "app/experiment/listing.h"
-
 #include "app/commands/commands.h"
+#include "app/experiment/listing.h"
 
 namespace stoker {
 namespace {

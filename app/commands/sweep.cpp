@@ -22,11 +22,11 @@ void add_sweep(const Command& program) {
   command.argument("SWEEP", arguments->file, "a YAML file: base, matrix, repeat, plots, ...")
       .required();
   command.overrides(arguments->overrides, "sweep file");
-  command
-      .argument("--set", arguments->set, "an override of every run, after those of the file")
+  command.argument("--set", arguments->set, "an override of every run, after those of the file")
       .shown_as("a.b=c")
       .one_each();
-  command.argument("--directory", arguments->directory, "of the results; default sweeps/<name>");
+  command.argument("--directory", arguments->directory,
+                   "directory of the results; default sweeps/<name>");
   command.flag("--restart", arguments->restart, "throw away what is there and begin anew");
   command.flag("--report-only", arguments->report_only, "run nothing; print what is there");
   command.flag("--check", arguments->check, "check every cell, print them, run nothing");

@@ -1,5 +1,4 @@
 #include "app/analysis/trace_report.h"
-
 #include "app/commands/commands.h"
 
 namespace stoker {

@@ -15,8 +15,13 @@ void print_inspection(const DatasetReport& report) {
   for (const ClassCount& row : report.classes) train += row.train, test += row.test;
   fmt::print("{} classes, {} training and {} test samples, {} bytes\n", report.classes.size(),
              train, test, report.bytes);
-  ResultTable table({{"", "of a sample"}, {"", "min"}, {"", "p1"}, {"", "p50"}, {"", "p90"},
-                     {"", "p99"}, {"", "max"}});
+  ResultTable table({{"", "of a sample"},
+                     {"", "min"},
+                     {"", "p1"},
+                     {"", "p50"},
+                     {"", "p90"},
+                     {"", "p99"},
+                     {"", "max"}});
   const auto add = [&](const char* name, const Percentiles& p) {
     if (p.count == 0) return;
     std::vector<ResultTable::Cell> row{name};

@@ -22,9 +22,9 @@ namespace stoker {
 namespace {
 
 // The files that are still to be written, shared by the threads that write them.
-class Work {
+class SynthWork {
  public:
-  explicit Work(const SynthOptions& options) : options_(options) {}
+  explicit SynthWork(const SynthOptions& options) : options_(options) {}
 
   void run() {
     try {
@@ -71,7 +71,7 @@ SynthResult synth_dataset(const SynthOptions& options,
     throw Error(ExitCode::environment,
                 "dataset synth: " + options.directory + " is not empty; name a new directory");
   }
-  Work work(options);
+  SynthWork work(options);
   const int64_t count = options.threads > 0 ? options.threads : usable_cores();
   std::vector<std::jthread> threads;
   for (int64_t i = 0; i < count; ++i) {

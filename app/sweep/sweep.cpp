@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/sweep_page.h"
-#include "app/run/environment.h"
 #include "app/experiment/tree.h"
+#include "app/run/environment.h"
 #include "app/sweep/findings.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/text.h"

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/experiment/experiment.h"
-#include "app/train/report.h"
 #include "app/run/directory.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
+#include "app/train/report.h"
 #include "app/train/trainer.h"
 
 namespace stoker {

@@ -1,7 +1,8 @@
+#include "app/bench/headspace.h"
+
 #include <gtest/gtest.h>
 
 #include "app/bench/headspace_variants.h"
-#include "app/bench/headspace_verdict.h"
 #include "tests/support/datasets.h"
 
 namespace stoker {
