@@ -114,7 +114,7 @@ class BenchLoader(StokerTest):
         self.assertNotIn("remark", self.measure("--quick", "loader.batch_size=16"))
 
     def test_samples_that_stay_on_the_device_are_no_loading_rate(self):
-        result = self.json("--quick", "loader.type=device_resident")
+        result = self.measure("--quick", "loader.type=device_resident")
         self.assertIn("samples stay where the device computes", result["remark"])
 
     def test_text_and_json_name_the_same_workers(self):
