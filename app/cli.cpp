@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 
 #include "app/commands/commands.h"
-#include "app/run/environment.h"
-#include "io/core/config.h"
+#include "app/run/version.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -28,52 +26,25 @@ int fail(ExitCode code, const std::string& text) {
 
 }  // namespace
 
-void add_config_arguments(CLI::App& command, ConfigArguments& arguments) {
-  command.add_option("CONFIG", arguments.config, "experiment, a YAML file")->required();
-  command.add_option("OVERRIDES", arguments.overrides, "a.b=value, in the place of the file's")
-      ->type_name("a.b=c");
-}
-
-uint64_t parse_bytes(const std::string& option, const std::string& text) {
-  ByteSize size;
-  if (Scalar<ByteSize>::parse(text, size) && size.bytes > 0) return size.bytes;
-  throw Error(ExitCode::config,
-              fmt::format("{} must be {}, got '{}'", option, Scalar<ByteSize>::expected, text));
-}
-
 int run_cli(int argc, char** argv) {
-  CLI::App app{"Stoker trains image classifiers and measures what storage and loading cost them."};
-  app.name("stoker");
-  app.footer(kFooter);
-  app.set_version_flag("--version", version_line());
-  app.require_subcommand(1);
-  ExitCode result = ExitCode::ok;
-  add_train(app, result);
-  add_check(app, result);
-  add_list(app, result);
-  add_describe(app, result);
-  add_dataset(app, result);
-  add_bench(app, result);
-  add_checkpoint(app, result);
-  add_sweep(app, result);
-  add_headspace(app, result);
-  add_report(app, result);
-  add_compare(app, result);
-  add_healthcheck(app, result);
-  add_doctor(app, result);
-  add_timelogger(app, result);
-  add_trace(app, result);
+  CommandLine line(
+      "stoker", "Stoker trains image classifiers and measures what storage and loading cost them.",
+      version_line());
+  const Command program = line.root();
+  program.footer(kFooter);
+  for (const auto add : {add_train, add_check, add_list, add_describe, add_dataset, add_bench,
+                         add_checkpoint, add_sweep, add_headspace, add_report, add_compare,
+                         add_healthcheck, add_doctor, add_timelogger, add_trace}) {
+    add(program);
+  }
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::config);
+    return static_cast<int>(line.run(argc, argv));
   } catch (const Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::exception& error) {
     return fail(ExitCode::bug,
                 fmt::format("this is a bug of stoker, please report it: {}", error.what()));
   }
-  return static_cast<int>(result);
 }
 
 }  // namespace stoker

@@ -1,4 +1,8 @@
-# bash completion for stoker. Kinds and types are asked of the program itself.
+# bash completion for stoker. Commands, kinds and types are asked of the program itself.
+_stoker_commands() {
+  "$@" --help 2>/dev/null | sed -n '/^subcommands:/I,$s/^  \([a-z]\+\) .*/\1/p'
+}
+
 _stoker_options() {
   "$1" "${@:2}" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,'
 }
@@ -10,9 +14,10 @@ _stoker() {
   done
   places=${#words[@]}
   case ${words[0]-} in
-    "") choices="train check list describe dataset bench" ;;
-    dataset) [ "$places" = 1 ] && choices="fetch inspect synth" ;;
-    bench) [ "$places" = 1 ] && choices="loader decode" ;;
+    "") choices=$(_stoker_commands "$program") ;;
+    dataset | bench | checkpoint)
+      [ "$places" = 1 ] && choices=$(_stoker_commands "$program" "${words[0]}")
+      ;;
     list | describe)
       [ "$places" = 1 ] && choices=$("$program" list 2>/dev/null | cut -d' ' -f1)
       [ "${words[0]}/$places" = describe/2 ] &&
@@ -21,7 +26,7 @@ _stoker() {
   esac
   if [[ $current == -* ]]; then
     case ${words[0]-} in
-      dataset | bench) choices=$(_stoker_options "$program" "${words[@]:0:2}") ;;
+      dataset | bench | checkpoint) choices=$(_stoker_options "$program" "${words[@]:0:2}") ;;
       *) choices=$(_stoker_options "$program" "${words[@]:0:1}") ;;
     esac
   fi

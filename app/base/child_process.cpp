@@ -10,17 +10,16 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "io/core/error.h"
 #include "io/core/file.h"
-#include "io/metrics/clock.h"
 
 namespace stoker {
 namespace {
 
+constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr int kPollMs = 100;
 
 struct Start {
@@ -92,18 +91,14 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
 }
 
 // Until the other end is closed.
-std::string read_all(int from, pid_t child, double kill_after_s,
-                     const std::function<bool()>& stop_requested) {
+std::string read_all(int from, pid_t child, const std::function<bool()>& stop_requested) {
   std::string output;
-  std::optional<TimePoint> stopped;
+  bool stopped = false;
   std::array<char, 1 << 16> buffer;
   while (true) {
     if (!stopped && stop_requested && stop_requested()) {
       ::kill(-child, SIGTERM);
-      stopped = Clock::now();
-    }
-    if (stopped && kill_after_s > 0 && seconds(Clock::now() - *stopped) > kill_after_s) {
-      ::kill(-child, SIGKILL);
+      stopped = true;
     }
     pollfd waiting{from, POLLIN, 0};
     if (::poll(&waiting, 1, kPollMs) <= 0) continue;
@@ -117,24 +112,18 @@ std::string read_all(int from, pid_t child, double kill_after_s,
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& arguments, const std::string& log,
-                      const std::function<bool()>& stop_requested) {
-  ChildProgram program;
-  program.words = arguments;
-  program.words.insert(program.words.begin(), "stoker");
-  return run_program(program, log, stop_requested);
-}
-
-ChildResult run_program(const ChildProgram& program, const std::string& log,
-                        const std::function<bool()>& stop_requested) {
-  std::vector<std::string> words = program.words;
-  std::vector<std::string> environment = environment_with(program.environment);
+                      const std::function<bool()>& stop_requested,
+                      const std::vector<std::string>& environment) {
+  std::vector<std::string> words = arguments;
+  words.insert(words.begin(), "stoker");
+  std::vector<std::string> all = environment_with(environment);
   const std::vector<char*> argv = pointers(words);
-  const std::vector<char*> variables = pointers(environment);
+  const std::vector<char*> variables = pointers(all);
   auto [ours, theirs] = make_pipe();
   auto [failure, failed] = make_pipe();
   const FileDescriptor errors = open_file("write", log, O_WRONLY | O_CREAT | O_APPEND);
-  const Start start{program.path.c_str(), argv.data(),  variables.data(), theirs.get(),
-                    errors.get(),         failed.get(), ::getpid()};
+  const Start start{kThisProgram, argv.data(),  variables.data(), theirs.get(),
+                    errors.get(), failed.get(), ::getpid()};
   const pid_t child = ::fork();
   if (child < 0) throw_errno("start", "a process", errno);
   if (child == 0) become(start);
@@ -142,11 +131,11 @@ ChildResult run_program(const ChildProgram& program, const std::string& log,
   theirs = FileDescriptor();
   failed = FileDescriptor();
   ChildResult result;
-  result.output = read_all(ours.get(), child, program.kill_after_s, stop_requested);
+  result.output = read_all(ours.get(), child, stop_requested);
   result.exit_code = wait_for(child);
   int error = 0;
   if (::read(failure.get(), &error, sizeof error) == sizeof error) {
-    throw_errno("start", program.path, error);
+    throw_errno("start", kThisProgram, error);
   }
   return result;
 }

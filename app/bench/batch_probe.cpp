@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "app/base/npy.h"
-#include "app/bench/pixel_values.h"
+#include "io/decoder/normalise.h"
 
 namespace stoker {
 namespace {
@@ -18,6 +18,7 @@ bool BatchProbe::floats() const {
 }
 
 bool BatchProbe::see(const Batch& batch) {
+  if (!batch.pixels) return false;
   const size_t bytes = static_cast<size_t>(batch.size) * spec_.bytes();
   if (seen_ == 0) {
     first_.assign(batch.pixels.get(), batch.pixels.get() + bytes);
@@ -33,7 +34,8 @@ bool BatchProbe::see(const Batch& batch) {
     return seen_ < kBatches;
   }
   for (size_t at = 0; at < bytes; ++at, ++count_) {
-    sum_ += normalised_value(batch.pixels.get()[at], at % static_cast<size_t>(spec_.channels));
+    const size_t channel = at % static_cast<size_t>(spec_.channels);
+    sum_ += (batch.pixels.get()[at] - kMean[channel]) * kScale[channel];
   }
   return seen_ < kBatches;
 }

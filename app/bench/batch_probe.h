@@ -16,7 +16,8 @@ class BatchProbe {
  public:
   explicit BatchProbe(const SampleSpec& spec) : spec_(spec) {}
 
-  // The epoch's batches in order. False: the eighth was seen, no more are needed.
+  // The epoch's batches in order. False: no more are needed, because eight were seen, or because
+  // their pixels are on the device only.
   bool see(const Batch& batch);
 
   // Of the batches seen: the mean of all values, as they are after normalising by ImageNet's mean

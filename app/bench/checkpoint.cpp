@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +13,6 @@
 #include "app/experiment/experiment.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/set_store.h"
 #include "io/core/parallel.h"
 
@@ -35,9 +35,9 @@ void fill(const TrainStep& step) {
   }
 }
 
-class Memcpy {
+class MemcpyBaseline {
  public:
-  Memcpy(Device& device, uint64_t bytes, int64_t threads)
+  MemcpyBaseline(Device& device, uint64_t bytes, int64_t threads)
       : from_(device.allocate(bytes)), to_(device.allocate(bytes)), threads_(threads) {
     std::memset(from_.data.get(), 1, bytes);
     std::memset(to_.data.get(), 2, bytes);
@@ -95,22 +95,11 @@ void probe(const FileTree& tree, const std::string& directory, Bytes bytes, int6
   tree.remove(path);
 }
 
-// What the configuration says of its checkpoints; sections are components and keep it to
-// themselves.
-struct Setting {
-  explicit Setting(const ExperimentOptions& options) : node(options.checkpoint.dump()) {}
-  std::string operator[](const char* key) const {
-    const Node* value = node.find(key);
-    return value == nullptr ? "" : value->scalar;
-  }
-  Node node;
-};
-
-// The rounds of one benchmark.
-class Rounds {
+// A model whose state is saved and loaded.
+class SavedModel {
  public:
-  Rounds(const ExperimentOptions& options, const Setting& setting)
-      : directory_(setting["directory"]),
+  explicit SavedModel(const ExperimentOptions& options)
+      : directory_(options.checkpoint.info().directory),
         experiment_(options, [](const std::string&) {}),
         step_(experiment_, 1, 1),
         tensors_(step_, experiment_.device().info().emulated
@@ -121,7 +110,7 @@ class Rounds {
         tensors_.infos(), {}, [this](const std::string& text) { warnings_.push_back(text); });
     checkpointer_->load();
   }
-  ~Rounds() {
+  ~SavedModel() {
     checkpointer_.reset();
     std::error_code ignored;
     for (const auto& [name, component] : experiment_.options().storage) {
@@ -129,8 +118,8 @@ class Rounds {
       if (files != nullptr) std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
     }
   }
-  Rounds(const Rounds&) = delete;
-  Rounds& operator=(const Rounds&) = delete;
+  SavedModel(const SavedModel&) = delete;
+  SavedModel& operator=(const SavedModel&) = delete;
 
   Device& device() { return experiment_.device(); }
   Checkpointer& checkpointer() { return *checkpointer_; }
@@ -176,26 +165,27 @@ class Rounds {
 
 }  // namespace
 
-CheckpointBenchmark bench_checkpoint(const ExperimentOptions& options, int64_t rounds) {
-  CheckpointBenchmark result;
-  result.type = options.checkpoint.type();
-  if (result.type == "none") {
+CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  overrides.push_back(fmt::format("checkpoint.directory=bench-{}", getpid()));
+  overrides.emplace_back("checkpoint.resume=none");
+  const ExperimentOptions options = read_experiment(arguments.config, overrides);
+  const CheckpointerInfo info = options.checkpoint.info();
+  if (!info.saves) {
     throw Error(ExitCode::config, "checkpoint.type is none: there is nothing to measure");
   }
-  const Setting setting(options);
-  result.snapshot = setting["snapshot"];
-  result.durability = setting["durability"];
-  CheckpointOptions threads;
-  threads.threads = std::stoll(setting["threads"]);
-  result.threads = threads.resolve_threads();
-  if (result.type == "burst_buffer") result.tiers.push_back({setting["fast"], {}, {}});
-  result.tiers.push_back({setting["slow"], {}, {}});
+  CheckpointBenchmark result;
+  result.type = options.checkpoint.type();
+  result.snapshot = info.snapshot;
+  result.durability = info.durability;
+  result.threads = info.threads;
+  for (const std::string& tier : info.written) result.tiers.push_back({tier, {}, {}});
 
-  Rounds measured(options, setting);
+  SavedModel measured(options);
   result.device = measured.device().info().name;
   result.set_bytes = measured.checkpointer().status().set_bytes;
-  const Memcpy memcpy(measured.device(), result.set_bytes, result.threads);
-  for (int64_t round = 1; round <= rounds; ++round) {
+  const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.threads);
+  for (int64_t round = 1; round <= arguments.rounds; ++round) {
     result.saves.push_back(measured.save(round));
     result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-namespace stoker {
+#include "app/base/config_arguments.h"
+#include "io/core/error.h"
 
-struct ExperimentOptions;
+namespace stoker {
 
 // What one save cost. Seconds.
 struct SaveCost {
@@ -24,7 +25,7 @@ struct TierCost {
   std::vector<double> read_s;
 };
 
-// What `stoker bench checkpoint` measured, first save included.
+// Times of all rounds, first save included.
 struct CheckpointBenchmark {
   std::string type;
   std::string snapshot;
@@ -38,8 +39,16 @@ struct CheckpointBenchmark {
   std::vector<TierCost> tiers;
 };
 
-// Saves and loads the state of the experiment's model and optimizer `rounds` times, in a directory
-// of its own, which is removed. Error(ExitCode::config) for checkpoint.type none.
-CheckpointBenchmark bench_checkpoint(const ExperimentOptions& options, int64_t rounds);
+struct CheckpointBenchArguments : ConfigArguments {
+  int64_t rounds = 5;  // saves and loads
+  bool json = false;
+};
+
+// Saves and loads the state of the experiment's model and optimizer, in a directory of its own,
+// which is removed. Error(ExitCode::config) for checkpoint.type none.
+CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments);
+
+// `stoker bench checkpoint`: the same, and prints the result.
+ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments);
 
 }  // namespace stoker

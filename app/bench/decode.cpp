@@ -1,22 +1,56 @@
 #include "app/bench/decode.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "app/base/progress_line.h"
+#include "app/base/result_table.h"
+#include "app/bench/rounds.h"
+#include "app/experiment/data.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
 namespace {
 
-// The options of `component` under another type.
-std::unique_ptr<Decoder> same_options(const Component<Decoder>& component,
-                                      const std::string& type) {
-  Node node = component.dump();
-  node.entries.front().value = Node::text(type);
-  return Registry<Decoder>::global().parse(Section(node, "", "decoder", nullptr)).create({});
+struct TimedDecoder {
+  std::string type;
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<DecoderSession> session;
+  std::vector<double> us_per_image;  // one per round
+};
+
+std::vector<TimedDecoder> open_decoders(const Component<Decoder>& own,
+                                        const std::vector<std::string>& others) {
+  std::vector<TimedDecoder> result;
+  std::vector<std::string> types{own.type()};
+  types.insert(types.end(), others.begin(), others.end());
+  for (const std::string& type : types) {
+    auto decoder = changed(own, {"type=" + type}).create({});
+    auto session = decoder->open();
+    result.push_back({type, std::move(decoder), std::move(session), {}});
+  }
+  return result;
 }
 
-double round_us(DecoderSession& session, const std::vector<Bytes>& samples, uint8_t* out) {
+// Training samples in memory.
+struct EncodedSamples {
+  EncodedSamples(const Dataset& dataset, int64_t samples)
+      : buffers(static_cast<size_t>(samples)), bytes(buffers.size()) {
+    const int64_t all = dataset.size(Split::train);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      // Even steps through the set: a prefix would be a few classes only.
+      const int64_t index = static_cast<int64_t>(i) * all / samples;
+      bytes[i] = dataset.read(Split::train, index, buffers[i]).bytes;
+    }
+  }
+  std::vector<Buffer> buffers;
+  std::vector<Bytes> bytes;
+};
+
+double time_per_image(DecoderSession& session, const std::vector<Bytes>& samples, uint8_t* out) {
   const TimePoint begin = Clock::now();
   for (const Bytes sample : samples) session.decode(sample, {false, 0}, out);
   return 1e6 * seconds(Clock::now() - begin) / static_cast<double>(samples.size());
@@ -24,37 +58,34 @@ double round_us(DecoderSession& session, const std::vector<Bytes>& samples, uint
 
 }  // namespace
 
-std::vector<DecodeBenchmark> bench_decode(const Experiment& experiment,
-                                          const std::vector<std::string>& others, int64_t samples,
-                                          int64_t rounds) {
-  const Dataset& dataset = experiment.dataset();
-  const int64_t all = dataset.size(Split::train);
-  std::vector<Buffer> scratch(static_cast<size_t>(samples > 0 ? std::min(samples, all) : all));
-  std::vector<Bytes> encoded(scratch.size());
-  for (size_t i = 0; i < encoded.size(); ++i) {
-    // Even steps through the set: a prefix would be a few classes only.
-    const auto index = static_cast<int64_t>(i) * all / static_cast<int64_t>(encoded.size());
-    encoded[i] = dataset.read(Split::train, index, scratch[i]).bytes;
+ExitCode bench_decode(const DecodeBenchArguments& arguments) {
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentData data(options, print_remark);
+  const int64_t all = data.dataset().size(Split::train);
+  const EncodedSamples samples(data.dataset(),
+                               arguments.samples > 0 ? std::min(arguments.samples, all) : all);
+  std::vector<TimedDecoder> decoders = open_decoders(options.decoder, arguments.versus);
+  std::vector<uint8_t> out(data.decoder().spec().bytes());
+  interleave(decoders, arguments.rounds, 1, [&](TimedDecoder& one, int64_t round) {
+    const double us = time_per_image(*one.session, samples.bytes, out.data());
+    if (round >= 0) one.us_per_image.push_back(us);
+    return true;
+  });
+  ResultTable table({{"decoder", "decoder"},
+                     {"us_per_image", "us per image (min max)", 1},
+                     {"", "images/s and thread"},
+                     {"rounds", ""}});
+  for (const TimedDecoder& one : decoders) {
+    const Spread us = spread(one.us_per_image);
+    table.add({one.type, us, 1e6 / us.median, arguments.rounds});
   }
-  const Component<Decoder>& own = experiment.options().decoder;
-  std::vector<std::unique_ptr<Decoder>> decoders;
-  std::vector<std::unique_ptr<DecoderSession>> sessions;
-  std::vector<DecodeBenchmark> results;
-  std::vector<std::string> types{own.type()};
-  types.insert(types.end(), others.begin(), others.end());
-  for (const std::string& type : types) {
-    decoders.push_back(same_options(own, type));
-    sessions.push_back(decoders.back()->open());
-    results.push_back({type, {}});
+  if (arguments.json) {
+    fmt::print("{}\n", table.json().dump());
+  } else {
+    fmt::print("{}  medians of {} rounds, the same {} files in memory\n", table.text(),
+               arguments.rounds, samples.bytes.size());
   }
-  std::vector<uint8_t> out(experiment.decoder().spec().bytes());
-  for (const auto& session : sessions) round_us(*session, encoded, out.data());
-  for (int64_t round = 0; round < rounds; ++round) {
-    for (size_t i = 0; i < sessions.size(); ++i) {
-      results[i].us_per_image.push_back(round_us(*sessions[i], encoded, out.data()));
-    }
-  }
-  return results;
+  return ExitCode::ok;
 }
 
 }  // namespace stoker

@@ -4,21 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/experiment.h"
+#include "app/base/config_arguments.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
-// One decoder's rounds in `stoker bench decode`.
-struct DecodeBenchmark {
-  std::string decoder;
-  std::vector<double> us_per_image;  // one per round
+struct DecodeBenchArguments : ConfigArguments {
+  std::vector<std::string> versus;  // other decoders, types that take the same options
+  int64_t samples = 0;              // 0: all
+  int64_t rounds = 5;
+  bool json = false;
 };
 
-// Decodes the same `samples` training samples (all where 0), read into memory beforehand, on one
-// thread, with the experiment's decoder and with each of `others` (types that take the same
-// options). Rounds are interleaved: every decoder once, `rounds` times.
-std::vector<DecodeBenchmark> bench_decode(const Experiment& experiment,
-                                          const std::vector<std::string>& others, int64_t samples,
-                                          int64_t rounds);
+// `stoker bench decode`: time per image of the experiment's decoder, and of others beside it, on
+// one thread. The same training samples for all, read into memory beforehand; rounds interleaved.
+// Prints the result. Throws Error.
+ExitCode bench_decode(const DecodeBenchArguments& arguments);
 
 }  // namespace stoker

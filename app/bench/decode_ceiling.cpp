@@ -29,15 +29,15 @@ Handle opened(void* handle) {
   return Handle(handle);
 }
 
-struct Sample {
+struct CeilingSample {
   int64_t index = 0;
   Buffer encoded;
 };
 
 // What one thread needs. Every method returns whether libjpeg-turbo could do it.
-class Worker {
+class DecodeWorker {
  public:
-  Worker() : decoder_(opened(tjInitDecompress())), transformer_(opened(tjInitTransform())) {}
+  DecodeWorker() : decoder_(opened(tjInitDecompress())), transformer_(opened(tjInitTransform())) {}
 
   bool header(Bytes file) {
     int sampling = 0, space = 0;
@@ -76,12 +76,12 @@ class Worker {
   int height_ = 0;
 };
 
-using Work = std::function<void(Worker&, const Sample&)>;
+using Work = std::function<void(DecodeWorker&, const CeilingSample&)>;
 
 // Threads that take the next sample as they are done with one.
 class DecoderThreads {
  public:
-  DecoderThreads(const std::vector<Sample>& samples, int64_t threads)
+  DecoderThreads(const std::vector<CeilingSample>& samples, int64_t threads)
       : samples_(samples), workers_(static_cast<size_t>(threads)) {}
 
   // Images/s of `passes` times all samples.
@@ -112,8 +112,8 @@ class DecoderThreads {
   }
 
  private:
-  const std::vector<Sample>& samples_;
-  std::vector<Worker> workers_;
+  const std::vector<CeilingSample>& samples_;
+  std::vector<DecodeWorker> workers_;
 };
 
 int64_t sample_count(const Dataset& dataset, int64_t wanted) {
@@ -126,13 +126,14 @@ int64_t sample_count(const Dataset& dataset, int64_t wanted) {
   return std::max<int64_t>(1, static_cast<int64_t>(share * static_cast<double>(all)));
 }
 
-std::vector<Sample> take_samples(const Dataset& dataset, int64_t wanted, DecodeCeiling& ceiling) {
+std::vector<CeilingSample> take_samples(const Dataset& dataset, int64_t wanted,
+                                        DecodeCeiling& ceiling) {
   const int64_t all = dataset.size(Split::train);
   const int64_t count = sample_count(dataset, wanted);
-  std::vector<Sample> samples;
-  Worker worker;
+  std::vector<CeilingSample> samples;
+  DecodeWorker worker;
   for (int64_t i = 0; i < count; ++i) {
-    Sample sample{i * all / count, {}};
+    CeilingSample sample{i * all / count, {}};
     try {
       dataset.read(Split::train, sample.index, sample.encoded);
     } catch (const BadSample&) {
@@ -158,23 +159,26 @@ std::optional<DecodeCeiling> measure_decode_ceiling(const Dataset& dataset,
                                                     const CeilingOptions& options) {
   DecodeCeiling ceiling;
   ceiling.threads = options.threads;
-  const std::vector<Sample> samples = take_samples(dataset, options.samples, ceiling);
+  const std::vector<CeilingSample> samples = take_samples(dataset, options.samples, ceiling);
   if (ceiling.samples == 0 || ceiling.samples < 9 * ceiling.left_out) return std::nullopt;
 
-  DecoderThreads crew(samples, options.threads);
-  const auto decode = [](Worker& worker, const Sample& s) { worker.decode(s.encoded.bytes()); };
-  const auto read_decode = [&](Worker& worker, const Sample& sample) {
+  DecoderThreads threads(samples, options.threads);
+  const auto decode = [](DecodeWorker& worker, const CeilingSample& s) {
+    worker.decode(s.encoded.bytes());
+  };
+  const auto read_decode = [&](DecodeWorker& worker, const CeilingSample& sample) {
     dataset.read(Split::train, sample.index, worker.input());
     worker.decode(worker.input().bytes());
   };
-  crew.rate(decode);  // faults the memory in
+  threads.rate(decode);  // faults the memory in
   for (int64_t round = 0; round < options.rounds; ++round) {
-    ceiling.header.push_back(crew.rate(
-        [](Worker& worker, const Sample& s) { worker.header(s.encoded.bytes()); }, kHeaderPasses));
-    ceiling.entropy.push_back(
-        crew.rate([](Worker& worker, const Sample& s) { worker.entropy(s.encoded.bytes()); }));
-    ceiling.decode.push_back(crew.rate(decode));
-    ceiling.read_decode.push_back(crew.rate(read_decode));
+    ceiling.header.push_back(threads.rate(
+        [](DecodeWorker& worker, const CeilingSample& s) { worker.header(s.encoded.bytes()); },
+        kHeaderPasses));
+    ceiling.entropy.push_back(threads.rate(
+        [](DecodeWorker& worker, const CeilingSample& s) { worker.entropy(s.encoded.bytes()); }));
+    ceiling.decode.push_back(threads.rate(decode));
+    ceiling.read_decode.push_back(threads.rate(read_decode));
   }
   return ceiling;
 }

@@ -15,7 +15,7 @@
 #include "app/bench/headspace_variants.h"
 #include "app/bench/loader.h"
 #include "app/bench/read.h"
-#include "app/experiment/data_tier.h"
+#include "app/bench/tier_conditions.h"
 #include "app/train/step.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/system_stats.h"
@@ -32,58 +32,59 @@ std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(bytes));
 }
 
-void take(const LoaderBenchmark& measured, Rung& rung) {
-  rung.images_per_s = measured.images_per_s;
+void take(const LoaderBenchmark& measured, HeadspaceLevel& level) {
+  level.images_per_s = measured.images_per_s;
   const double epoch_s =
       static_cast<double>(measured.images) / spread(measured.images_per_s).median;
   if (epoch_s >= kShortEpoch_s) return;
-  rung.conditions.push_back(fmt::format(
+  level.conditions.push_back(fmt::format(
       "an epoch takes {:.1f} ms: too short for more than its order of magnitude", 1e3 * epoch_s));
 }
 
-class Ladder {
+class HeadspaceMeasurement {
  public:
-  Ladder(const ExperimentOptions& experiment, const HeadspaceOptions& options, const Notify& notify)
+  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceOptions& options,
+                       const Notify& notify)
       : experiment_(experiment),
         options_(options),
         notify_(notify),
-        tier_(data_tier(experiment.dataset.dump())) {}
+        tier_(experiment.dataset.info().tier) {}
 
-  std::vector<Rung> measure() {
-    const Rung device = step("device", "the device alone, on one batch that it holds",
-                             [this](Rung& rung) { measure_device(rung); });
-    const Rung decoded = step("decoded", "loading pixels that are in memory",
-                              [this](Rung& rung) { measure_decoded(rung); });
-    const Rung encoded = step("encoded", "decoding files that are in memory",
-                              [this](Rung& rung) { measure_encoded(rung); });
-    const Rung warm = step("page_cache", "reading files that the page cache holds",
-                           [this](Rung& rung) { measure_page_cache(rung); });
-    const Rung cold =
-        step("cold", "reading what no cache holds", [this](Rung& rung) { measure_cold(rung); });
+  std::vector<HeadspaceLevel> measure() {
+    const HeadspaceLevel device = step("device", "the device alone, on one batch that it holds",
+                                       [this](HeadspaceLevel& level) { measure_device(level); });
+    const HeadspaceLevel decoded = step("decoded", "loading pixels that are in memory",
+                                        [this](HeadspaceLevel& level) { measure_decoded(level); });
+    const HeadspaceLevel encoded = step("encoded", "decoding files that are in memory",
+                                        [this](HeadspaceLevel& level) { measure_encoded(level); });
+    const HeadspaceLevel warm = step("page_cache", "reading files that the page cache holds",
+                                     [this](HeadspaceLevel& level) { measure_page_cache(level); });
+    const HeadspaceLevel cold = step("cold", "reading what no cache holds",
+                                     [this](HeadspaceLevel& level) { measure_cold(level); });
     return {device, decoded, encoded, warm, cold};
   }
 
  private:
-  Rung step(const std::string& name, const std::string& what,
-            const std::function<void(Rung&)>& measure_rung) {
+  HeadspaceLevel step(const std::string& name, const std::string& what,
+                      const std::function<void(HeadspaceLevel&)>& measure_level) {
     notify_("headspace: " + what);
-    Rung rung;
-    rung.name = name;
-    rung.what = what;
-    measure_rung(rung);
-    return rung;
+    HeadspaceLevel level;
+    level.name = name;
+    level.what = what;
+    measure_level(level);
+    return level;
   }
 
-  void measure_device(Rung& rung);
-  void measure_decoded(Rung& rung);
-  void measure_encoded(Rung& rung);
-  void measure_page_cache(Rung& rung);
-  void measure_cold(Rung& rung);
+  void measure_device(HeadspaceLevel& level);
+  void measure_decoded(HeadspaceLevel& level);
+  void measure_encoded(HeadspaceLevel& level);
+  void measure_page_cache(HeadspaceLevel& level);
+  void measure_cold(HeadspaceLevel& level);
 
-  bool has_room(uint64_t bytes, Rung& rung) const;
+  bool has_room(uint64_t bytes, HeadspaceLevel& level) const;
   std::vector<std::string> keys(const Experiment& experiment) const;
-  void add_conditions(Experiment& experiment, Rung& rung) const;
-  double cold_epoch(Experiment& experiment, int64_t epoch, Rung& rung) const;
+  void add_conditions(Experiment& experiment, HeadspaceLevel& level) const;
+  double cold_epoch(Experiment& experiment, int64_t epoch, HeadspaceLevel& level) const;
 
   const ExperimentOptions& experiment_;
   const HeadspaceOptions& options_;
@@ -91,15 +92,15 @@ class Ladder {
   const std::string tier_;  // empty: the data set reads none
 };
 
-void Ladder::measure_device(Rung& rung) {
+void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
   torch::manual_seed(experiment_.run.seed);
   at::set_num_threads(static_cast<int>(experiment_.training.threads.resolve()));
   Experiment experiment(experiment_, notify_);
   Device& device = experiment.device();
-  rung.emulated = device.info().emulated;
+  level.emulated = device.info().emulated;
   std::unique_ptr<TrainStep> step;
   const auto loader = experiment.make_loader(Split::train);
-  if (!rung.emulated) {
+  if (!level.emulated) {
     step = std::make_unique<TrainStep>(experiment, options_.epochs * options_.steps,
                                        loader->batches());
   }
@@ -122,64 +123,64 @@ void Ladder::measure_device(Rung& rung) {
     const TimePoint begin = Clock::now();
     run(options_.steps);
     const double images = static_cast<double>(options_.steps * batch->size);
-    rung.images_per_s.push_back(images / seconds(Clock::now() - begin));
+    level.images_per_s.push_back(images / seconds(Clock::now() - begin));
   }
-  rung.conditions.push_back(fmt::format("{}, {} steps of {} images, {} times", device.info().name,
-                                        options_.steps, batch->size, options_.epochs));
+  level.conditions.push_back(fmt::format("{}, {} steps of {} images, {} times", device.info().name,
+                                         options_.steps, batch->size, options_.epochs));
 }
 
-// False, and the rung says why: so much does not fit into this machine's memory beside the rest.
-bool Ladder::has_room(uint64_t bytes, Rung& rung) const {
+// False, and the level says why: so much does not fit into this machine's memory beside the rest.
+bool HeadspaceMeasurement::has_room(uint64_t bytes, HeadspaceLevel& level) const {
   const auto available = read_system_stats({}).memory.available;
   if (!available || bytes < *available - *available / 5) return true;
-  rung.absent = fmt::format("needs {} of memory, of which {} are available", megabytes(bytes),
-                            megabytes(*available));
+  level.absent = fmt::format("needs {} of memory, of which {} are available", megabytes(bytes),
+                             megabytes(*available));
   return false;
 }
 
-void Ladder::measure_decoded(Rung& rung) {
+void HeadspaceMeasurement::measure_decoded(HeadspaceLevel& level) {
   ExperimentOptions variant = experiment_;
   SampleSpec spec = experiment_.decoder.create({})->spec();
   spec.frame = 0;  // what is kept is pixels
   if (spec.height != spec.width || spec.channels != 3) {
-    rung.absent = "the decoder's samples are no RGB squares, which the raw decoder takes";
+    level.absent = "the decoder's samples are no RGB squares, which the raw decoder takes";
     return;
   }
   const int64_t samples = Experiment(experiment_, notify_).dataset().size(Split::train);
   SampleSpec kept = spec;
   kept.type = PixelType::uint8;
   const uint64_t bytes = static_cast<uint64_t>(samples) * kept.bytes();
-  if (!has_room(bytes, rung)) return;
+  if (!has_room(bytes, level)) return;
   std::vector<std::string> names;
   for (const auto& [name, tier] : variant.storage) names.push_back(name);
   if (!tier_.empty()) variant.storage[tier_] = innermost(variant.storage.at(tier_));
   variant.dataset = decoded_in_memory(experiment_.dataset, experiment_.decoder, bytes, names);
   variant.decoder = for_pixels(experiment_.decoder, spec);
   Experiment experiment(std::move(variant), notify_);
-  take(bench_loader(experiment, options_.epochs), rung);
-  rung.conditions.push_back(megabytes(bytes) + " of pixels; one epoch before to decode them");
+  take(measure_loader(experiment, options_.epochs), level);
+  level.conditions.push_back(megabytes(bytes) + " of pixels; one epoch before to decode them");
 }
 
-void Ladder::measure_encoded(Rung& rung) {
+void HeadspaceMeasurement::measure_encoded(HeadspaceLevel& level) {
   ExperimentOptions variant = experiment_;
   if (tier_.empty()) {
-    rung.conditions.emplace_back("this data set makes its samples in memory");
+    level.conditions.emplace_back("this data set makes its samples in memory");
   } else {
     const Experiment first(experiment_, notify_);
     uint64_t bytes = 0;
     for (int64_t i = 0; i < first.dataset().size(Split::train); ++i) {
       bytes += first.dataset().info(Split::train, i).bytes;
     }
-    if (!has_room(bytes, rung)) return;
+    if (!has_room(bytes, level)) return;
     variant.storage[tier_] = with_copies_in_memory(innermost(variant.storage.at(tier_)), bytes);
-    rung.conditions.push_back(megabytes(bytes) + " of files; one epoch before to read them");
+    level.conditions.push_back(megabytes(bytes) + " of files; one epoch before to read them");
   }
   Experiment experiment(std::move(variant), notify_);
-  take(bench_loader(experiment, options_.epochs), rung);
-  add_conditions(experiment, rung);
+  take(measure_loader(experiment, options_.epochs), level);
+  add_conditions(experiment, level);
 }
 
-std::vector<std::string> Ladder::keys(const Experiment& experiment) const {
+std::vector<std::string> HeadspaceMeasurement::keys(const Experiment& experiment) const {
   std::vector<std::string> result;
   const Dataset& dataset = experiment.dataset();
   for (int64_t i = 0; i < dataset.size(Split::train); ++i) {
@@ -188,9 +189,9 @@ std::vector<std::string> Ladder::keys(const Experiment& experiment) const {
   return result;
 }
 
-void Ladder::measure_page_cache(Rung& rung) {
+void HeadspaceMeasurement::measure_page_cache(HeadspaceLevel& level) {
   if (tier_.empty()) {
-    rung.absent = "this data set reads no files";
+    level.absent = "this data set reads no files";
     return;
   }
   ExperimentOptions variant = experiment_;
@@ -198,89 +199,103 @@ void Ladder::measure_page_cache(Rung& rung) {
   Experiment experiment(std::move(variant), notify_);
   const FileTree* files = experiment.tiers().at(tier_).files();
   if (files == nullptr) {
-    rung.absent = fmt::format("a tier of type {} has no files",
-                              experiment.options().storage.at(tier_).type());
+    level.absent = fmt::format("a tier of type {} has no files",
+                               experiment.options().storage.at(tier_).type());
     return;
   }
-  const LoaderBenchmark measured = bench_loader(experiment, options_.epochs);
+  const LoaderBenchmark measured = measure_loader(experiment, options_.epochs);
   const Residency found = page_cache_residency(*files, keys(experiment));
   const double share = found.cached_share().value_or(0);
   if (!is_warm(share)) {
-    rung.absent = found.bytes == 0
-                      ? "nobody can say whether the page cache holds these files"
-                      : fmt::format("the page cache holds {:.0f} % of the files", 100 * share);
+    level.absent = found.bytes == 0
+                       ? "nobody can say whether the page cache holds these files"
+                       : fmt::format("the page cache holds {:.0f} % of the files", 100 * share);
     return;
   }
-  take(measured, rung);
-  rung.conditions.push_back(
+  take(measured, level);
+  level.conditions.push_back(
       fmt::format("{:.1f} % of the files' bytes in the page cache afterwards", 100 * share));
-  add_conditions(experiment, rung);
+  add_conditions(experiment, level);
 }
 
 // What a reader of the tiers' figures has to know.
-void Ladder::add_conditions(Experiment& experiment, Rung& rung) const {
-  for (const TierMeter::State& tier : experiment.hub().tiers()) {
-    if (tier.name != tier_ && !tier.name.starts_with(tier_ + ".")) continue;
-    if (tier.overruns > 0) {
-      rung.conditions.push_back(
-          fmt::format("tier {}: {} operations took longer than the emulation's model says",
-                      tier.name, tier.overruns));
-    }
-    for (const std::string& condition : tier.conditions) {
-      rung.conditions.push_back(fmt::format("tier {}: {}", tier.name, condition));
-    }
+void HeadspaceMeasurement::add_conditions(Experiment& experiment, HeadspaceLevel& level) const {
+  for (const TierMeter::State& tier : parts_of_tier(experiment.hub(), tier_)) {
+    if (tier.overruns == 0 && tier.conditions.empty()) continue;
+    for (const std::string& line : tiers_text({tier})) level.conditions.push_back(line);
   }
 }
 
-// Empty pages, a new loader, one epoch. 0, and the rung says why: it was not cold.
-double Ladder::cold_epoch(Experiment& experiment, int64_t epoch, Rung& rung) const {
+// Empty pages, a new loader, one epoch. 0, and the level says why: it was not cold.
+double HeadspaceMeasurement::cold_epoch(Experiment& experiment, int64_t epoch,
+                                        HeadspaceLevel& level) const {
   const FileTree* files = experiment.tiers().at(tier_).files();
   double resident = 1;
   if (files != nullptr) resident = evict(*files, keys(experiment)).cached_share().value_or(1);
-  if (!is_cold(resident) && !rung.emulated) {
-    rung.absent = fmt::format("the page cache keeps {:.0f} % of these files (tmpfs cannot be cold)",
-                              100 * resident);
+  if (!is_cold(resident) && !level.emulated) {
+    level.absent = fmt::format(
+        "the page cache keeps {:.0f} % of these files (tmpfs cannot be cold)", 100 * resident);
     return 0;
   }
-  return bench_first_epoch(experiment, epoch);
+  return measure_first_epoch(experiment, epoch);
 }
 
-void Ladder::measure_cold(Rung& rung) {
+void HeadspaceMeasurement::measure_cold(HeadspaceLevel& level) {
   if (tier_.empty()) {
-    rung.absent = "this data set reads no files";
+    level.absent = "this data set reads no files";
     return;
   }
   ExperimentOptions variant = experiment_;
   Component<Storage>& tier = variant.storage[tier_];
   tier = without_caches(tier);
-  rung.emulated = is_emulated(tier);
+  level.emulated = tier.info().emulated;
   const std::string type = tier.type();
   Experiment experiment(std::move(variant), notify_);
-  if (experiment.tiers().at(tier_).files() == nullptr && !rung.emulated) {
-    rung.absent = fmt::format("a tier of type {} has no files, and is never cold", type);
+  if (experiment.tiers().at(tier_).files() == nullptr && !level.emulated) {
+    level.absent = fmt::format("a tier of type {} has no files, and is never cold", type);
     return;
   }
-  for (int64_t epoch = 0; epoch < options_.epochs && rung.absent.empty(); ++epoch) {
-    const double rate = cold_epoch(experiment, epoch, rung);
-    if (rung.absent.empty()) rung.images_per_s.push_back(rate);
+  for (int64_t epoch = 0; epoch < options_.epochs && level.absent.empty(); ++epoch) {
+    const double rate = cold_epoch(experiment, epoch, level);
+    if (level.absent.empty()) level.images_per_s.push_back(rate);
   }
-  if (!rung.absent.empty()) rung.images_per_s.clear();
-  rung.conditions.emplace_back("a new loader for each epoch, the page cache emptied before it");
-  add_conditions(experiment, rung);
+  if (!level.absent.empty()) level.images_per_s.clear();
+  level.conditions.emplace_back("a new loader for each epoch, the page cache emptied before it");
+  add_conditions(experiment, level);
 }
 
 }  // namespace
 
-std::vector<Rung> measure_headspace(const ExperimentOptions& experiment,
-                                    const HeadspaceOptions& options, const Notify& notify) {
-  // Each rung opens the data set anew, which would make the same remarks again.
+std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
+                                              const HeadspaceOptions& options,
+                                              const Notify& notify) {
+  // Each level opens the data set anew, which would make the same remarks again.
   std::mutex mutex;
   std::set<std::string> said;
   const Notify once = [&](const std::string& text) {
     const std::lock_guard lock(mutex);
     if (notify && said.insert(text).second) notify(text);
   };
-  return Ladder(experiment, options, once).measure();
+  return HeadspaceMeasurement(experiment, options, once).measure();
+}
+
+HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
+  HeadspaceVerdict verdict;
+  double device = 0;
+  double above = 0;  // what reaches the device at the level above
+  for (const HeadspaceLevel& level : levels) {
+    if (level.images_per_s.empty()) continue;
+    const double rate = spread(level.images_per_s).median;
+    if (device == 0) device = above = rate;
+    if (rate < device && verdict.binds_first.empty()) verdict.binds_first = level.name;
+    const double reaches = std::min(rate, device);
+    if (above / reaches > verdict.drop) {
+      verdict.largest_drop = level.name;
+      verdict.drop = above / reaches;
+    }
+    above = reaches;
+  }
+  return verdict;
 }
 
 }  // namespace stoker

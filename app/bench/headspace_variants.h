@@ -8,15 +8,14 @@
 #include "io/decoder/decoder.h"
 #include "io/storage/storage.h"
 
-// The configured pieces, changed so that one cost is gone: the rungs of `stoker headspace`.
+// The configured pieces, changed so that one cost is gone: the levels of `stoker headspace`.
 
 namespace stoker {
 
 // Without what is only around a tier: emulation, a cache.
-Component<Storage> innermost(const Component<Storage>& tier);
+Component<Storage> innermost(Component<Storage> tier);
 // Without caches, emulation kept: where the data come from at first.
-Component<Storage> without_caches(const Component<Storage>& tier);
-bool is_emulated(const Component<Storage>& tier);
+Component<Storage> without_caches(Component<Storage> tier);
 
 // Up to `limit` bytes of its objects are in memory once they were read.
 Component<Storage> with_copies_in_memory(const Component<Storage>& tier, uint64_t limit);

@@ -6,20 +6,22 @@
 namespace stoker {
 namespace {
 
-struct Epoch {
+struct LoadedEpoch {
   double seconds = 0;
   double first_batch_s = 0;
   int64_t images = 0;
   LoadCost cost;
+  bool on_host = true;  // pixels of the last batch
 };
 
-Epoch run_epoch(Loader& loader, int64_t epoch, FailureBudget& budget) {
-  Epoch result;
+LoadedEpoch load_epoch(Loader& loader, int64_t epoch, FailureBudget& budget) {
+  LoadedEpoch result;
   const TimePoint begin = Clock::now();
   loader.start(epoch, 0);
   while (const auto batch = loader.next()) {
     if (result.images == 0) result.first_batch_s = seconds(Clock::now() - begin);
     budget.account(*batch);
+    result.on_host = batch->pixels != nullptr;
     result.images += batch->size;
     result.cost.read_ns += batch->cost.read_ns;
     result.cost.decode_ns += batch->cost.decode_ns;
@@ -53,44 +55,31 @@ void add_use(const ProcessUse& before, const ProcessUse& after, double images,
   result.bytes_moved = each(before.calls->bytes_moved, after.calls->bytes_moved);
 }
 
-// Batches that a loader of these options makes before they are asked for.
-int64_t batches_ahead(const std::string& type, const LoaderOptions& options) {
-  if (type == "prefetched") return options.prefetch_batches;
-  if (type == "device_prefetched") return options.prefetch_batches + options.device_batches;
-  return 0;
-}
-
-// What the options of the loader's component are; other keys are those of plug-ins.
-LoaderOptions loader_options(const Experiment& experiment) {
-  LoaderOptions options;
-  const Node dumped = experiment.options().loader.dump();
-  FieldReader reader(Section(dumped, "", "loader", nullptr));
-  options.visit(reader);
-  return options;
-}
-
 }  // namespace
 
-double bench_first_epoch(Experiment& experiment, int64_t epoch) {
+double measure_first_epoch(Experiment& experiment, int64_t epoch) {
   FailureBudget budget(budget_of(experiment.dataset()));
   const auto loader = experiment.make_loader(Split::train);
-  const Epoch measured = run_epoch(*loader, epoch, budget);
+  const LoadedEpoch measured = load_epoch(*loader, epoch, budget);
   return static_cast<double>(measured.images) / measured.seconds;
 }
 
-LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs, const BatchObserver& observe) {
+LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
+                               const BatchObserver& observe) {
   FailureBudget budget(budget_of(experiment.dataset()));
   const auto loader = experiment.make_loader(Split::train);
   LoaderBenchmark result;
-  result.first_batch_s = run_epoch(*loader, 0, budget).first_batch_s;
+  result.first_batch_s = load_epoch(*loader, 0, budget).first_batch_s;
   LoadCost cost;
   double images = 0;
+  bool on_host = true;
   const ProcessUse before = process_use();
   for (int64_t i = 1; i <= epochs; ++i) {
-    const Epoch epoch = run_epoch(*loader, i, budget);
+    const LoadedEpoch epoch = load_epoch(*loader, i, budget);
     result.images = epoch.images;
     result.images_per_s.push_back(static_cast<double>(epoch.images) / epoch.seconds);
     images += static_cast<double>(epoch.images);
+    on_host = epoch.on_host;
     cost.read_ns += epoch.cost.read_ns;
     cost.decode_ns += epoch.cost.decode_ns;
     cost.bytes_read += epoch.cost.bytes_read;
@@ -98,11 +87,13 @@ LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs, const Batch
   add_use(before, process_use(), images, result);
   result.memory = process_memory();
   result.sample_bytes = experiment.decoder().spec().bytes();
-  const LoaderOptions options = loader_options(experiment);
+  const LoaderInfo info = experiment.options().loader.info();
   result.batches = loader->batches();
-  result.batches_ahead = batches_ahead(experiment.options().loader.type(), options);
-  result.queue_bytes =
-      (result.batches_ahead + 1) * options.batch_size * static_cast<int64_t>(result.sample_bytes);
+  result.batches_ahead = info.host_batches_ahead + info.device_batches_ahead;
+  result.resident = info.resident;
+  result.queue_bytes = on_host ? (result.batches_ahead + 1) * info.batch_size *
+                                     static_cast<int64_t>(result.sample_bytes)
+                               : 0;
   result.read_us = 1e-3 * static_cast<double>(cost.read_ns) / images;
   result.decode_us = 1e-3 * static_cast<double>(cost.decode_ns) / images;
   result.bytes_per_image = static_cast<double>(cost.bytes_read) / images;

@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "app/experiment/experiment.h"
 #include "app/base/process_use.h"
+#include "app/experiment/experiment.h"
 
 namespace stoker {
 
-// What `stoker bench loader` measured: full epochs of a loader without a model.
+// Full epochs of a loader without a model.
 struct LoaderBenchmark {
   int64_t images = 0;                // per epoch
   double first_batch_s = 0;          // of the warm-up epoch
@@ -37,11 +37,12 @@ struct LoaderBenchmark {
 
   ProcessMemory memory;     // of the whole process, after the measured epochs
   size_t sample_bytes = 0;  // in a batch
-  int64_t queue_bytes = 0;  // batches ahead and the one that is held, in host memory
+  int64_t queue_bytes = 0;  // batches ahead and the one that is held; 0: they are on the device
   // Batches of an epoch, and how many of them may be ready before it begins: they are part of its
   // rate, which says little where they are most of it.
   int64_t batches = 0;
   int64_t batches_ahead = 0;
+  bool resident = false;  // samples stayed on the device: nothing was read in measured epochs
 };
 
 // Whether it wants to see another one.
@@ -49,11 +50,11 @@ using BatchObserver = std::function<bool(const Batch&)>;
 
 // One warm-up epoch, then `epochs` measured ones; every batch is taken and dropped at once. After
 // that `observe` is shown batches of the first epoch once more, from its beginning.
-LoaderBenchmark bench_loader(Experiment& experiment, int64_t epochs,
-                             const BatchObserver& observe = {});
+LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
+                               const BatchObserver& observe = {});
 
 // Images/s of one epoch of a new loader, without a warm-up: for what must not have been read
 // before.
-double bench_first_epoch(Experiment& experiment, int64_t epoch);
+double measure_first_epoch(Experiment& experiment, int64_t epoch);
 
 }  // namespace stoker

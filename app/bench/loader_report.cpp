@@ -64,8 +64,11 @@ std::string copies_text(const LoaderReport& report) {
   return text;
 }
 
-// Empty: an epoch is long enough for its rate to mean something.
+// Empty: the rate means what it says.
 std::string remark(const LoaderBenchmark& measured) {
+  if (measured.resident) {
+    return "samples stay where the device computes: nothing was read or decoded after the warm-up";
+  }
   constexpr int64_t kLong = 10;
   if (measured.batches >= kLong * measured.batches_ahead) return "";
   return fmt::format(

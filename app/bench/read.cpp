@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "app/bench/rounds.h"
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
@@ -22,9 +23,9 @@ namespace stoker {
 namespace {
 
 // What one thread does to one sample. Keeps its memory from repetition to repetition.
-class Reader {
+class SampleReader {
  public:
-  Reader(const Dataset& dataset, const Decoder& decoder, const ReadBenchOptions& options)
+  SampleReader(const Dataset& dataset, const Decoder& decoder, const ReadBenchOptions& options)
       : dataset_(dataset), options_(options) {
     if (!options.libjpeg) fast_ = BaselineDecoder::create();
     if (options.stages != ReadStages::resize) return;
@@ -113,8 +114,8 @@ std::vector<int64_t> samples_of(const Dataset& dataset, const ReadBenchOptions& 
   return samples;
 }
 
-ReadRepetition pass(std::vector<std::unique_ptr<Reader>>& readers, int64_t threads, int64_t epoch,
-                    const std::vector<int64_t>& samples) {
+ReadRepetition pass(std::vector<std::unique_ptr<SampleReader>>& readers, int64_t threads,
+                    int64_t epoch, const std::vector<int64_t>& samples) {
   std::vector<ReadRepetition> parts(static_cast<size_t>(threads));
   std::atomic<size_t> next{0};
   const TimePoint begin = Clock::now();
@@ -154,18 +155,16 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& d
                                         const ReadBenchOptions& options,
                                         const std::function<void(int64_t, int64_t)>& progress) {
   std::vector<ReadBenchResult> results;
-  std::vector<std::unique_ptr<Reader>> readers;
+  std::vector<std::unique_ptr<SampleReader>> readers;
   for (const int64_t threads : options.threads) {
     results.push_back({threads, {}});
     while (std::ssize(readers) < threads) {
-      readers.push_back(std::make_unique<Reader>(dataset, decoder, options));
+      readers.push_back(std::make_unique<SampleReader>(dataset, decoder, options));
     }
   }
-  const auto total = options.repetitions * std::ssize(results);
-  for (int64_t done = 0; done < total; ++done) {
-    const int64_t epoch = done / std::ssize(results);
-    ReadBenchResult& result = results[static_cast<size_t>(done % std::ssize(results))];
-    const std::vector<int64_t> samples = samples_of(dataset, options, epoch);
+  int64_t done = 0;
+  interleave(results, options.repetitions - 1, 1, [&](ReadBenchResult& result, int64_t round) {
+    const std::vector<int64_t> samples = samples_of(dataset, options, round + 1);
     std::vector<std::string> keys;
     keys.reserve(samples.size());
     for (const int64_t i : samples) keys.push_back(dataset.info(Split::train, i).key);
@@ -173,13 +172,14 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& d
     if (files != nullptr) {
       resident = (cold ? evict(*files, keys) : page_cache_residency(*files, keys)).cached_share();
     }
-    ReadRepetition measured = pass(readers, result.threads, epoch, samples);
+    ReadRepetition measured = pass(readers, result.threads, round + 1, samples);
     check_budget(dataset, measured);
     measured.resident = resident;
     measured.spoiled = cold && !is_cold(resident.value_or(1));
-    if (epoch > 0) result.repetitions.push_back(measured);
-    if (progress) progress(done + 1, total);
-  }
+    if (round >= 0) result.repetitions.push_back(measured);
+    if (progress) progress(++done, options.repetitions * std::ssize(results));
+    return true;
+  });
   return results;
 }
 

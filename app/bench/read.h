@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "app/base/config_arguments.h"
+#include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/storage/file_tree.h"
@@ -55,5 +58,16 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& d
                                         const FileTree* files, bool cold,
                                         const ReadBenchOptions& options,
                                         const std::function<void(int64_t, int64_t)>& progress = {});
+
+struct ReadBenchArguments : ConfigArguments {
+  ReadBenchOptions options;         // seed and libjpeg as the experiment says
+  std::string stages = "read";      // a name of ReadStages
+  std::string page_cache = "cold";  // or "as_is"
+  bool json = false;
+};
+
+// `stoker bench read`: the same for an experiment; prints the rates. ExitCode::environment where
+// everything had to be cold and nothing was.
+ExitCode bench_read(ReadBenchArguments arguments);
 
 }  // namespace stoker

@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/json.h"
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
+#include "app/bench/rounds.h"
 #include "io/core/digest.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/clock.h"
@@ -26,28 +27,25 @@ double cpu_seconds() {
 
 // The configured loader, but for its workers and digest.
 std::unique_ptr<Loader> make_loader(Experiment& experiment, int64_t workers, bool digest) {
-  Node node = experiment.options().loader.dump();
-  apply_override(node, fmt::format("workers={}", workers));
-  apply_override(node, fmt::format("digest={}", digest));
-  return Registry<Loader>::global()
-      .parse(Section(node, "", "loader", nullptr))
+  return changed(experiment.options().loader,
+                 {fmt::format("workers={}", workers), fmt::format("digest={}", digest)})
       .create({experiment.dataset(), experiment.decoder(), experiment.device(), Split::train,
                experiment.options().run.seed, [](const std::string&) {},
                experiment.hub().train_loader()});
 }
 
-struct Epoch {
+struct ScaledEpoch {
   double seconds = 0;
   double cpu_s = 0;
   int64_t images = 0;
   std::string order;
 };
 
-Epoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool digest) {
+ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool digest) {
   const Dataset& dataset = experiment.dataset();
   FailureBudget budget(dataset.on_error().budget.of(dataset.size(Split::train)));
   const auto loader = make_loader(experiment, workers, digest);
-  Epoch result;
+  ScaledEpoch result;
   std::string order;
   const double cpu_before = cpu_seconds();
   const TimePoint begin = Clock::now();
@@ -65,18 +63,21 @@ Epoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool dig
   return result;
 }
 
-nlohmann::json row_json(const ScalingBenchmark& result, const ScalingRow& row) {
-  nlohmann::json json = {{"workers", row.workers},
-                         {"images_per_s", spread(row.images_per_s)},
-                         {"rates", row.images_per_s},
-                         {"cpu_us", row.cpu_us},
-                         {"order", row.order}};
-  if (row.workers > result.cores) {
-    json["note"] = kBeyond;
-  } else {
-    json["efficiency"] = result.efficiency(row);
+ResultTable table_of(const ScalingBenchmark& result) {
+  ResultTable table({{"workers", "workers"},
+                     {"images_per_s", "images/s (min max)"},
+                     {"efficiency", "of linear %", 1, 100},
+                     {"cpu_us", "CPU us/image", 1},
+                     {"note", ""}});
+  for (const ScalingRow& row : result.rows) {
+    const bool beyond = row.workers > result.cores;
+    using Cell = ResultTable::Cell;
+    table.add({row.workers, spread(row.images_per_s),
+               beyond ? Cell() : Cell(result.efficiency(row)), row.cpu_us,
+               beyond ? Cell(kBeyond) : Cell()});
+    if (beyond) table.note(kBeyond);
   }
-  return json;
+  return table;
 }
 
 }  // namespace
@@ -96,53 +97,45 @@ double ScalingBenchmark::efficiency(const ScalingRow& row) const {
 ScalingBenchmark bench_scaling(Experiment& experiment, std::vector<int64_t> workers,
                                int64_t rounds) {
   std::ranges::sort(workers);
-  if (experiment.options().loader.type() == "sync") {
-    throw Error(ExitCode::config,
-                "bench loader: --scaling needs a loader with workers, and sync has none: use "
-                "loader.type=threaded or prefetched");
+  if (experiment.options().loader.info().workers == 0) {
+    throw Error(ExitCode::config, "bench loader: --scaling needs a loader with workers, and " +
+                                      experiment.options().loader.type() +
+                                      " has none: use loader.type=threaded or prefetched");
   }
   ScalingBenchmark result;
   result.cores = Workers{}.resolve();
   for (const int64_t count : workers) {
-    const Epoch epoch = run_epoch(experiment, count, 0, true);
+    const ScaledEpoch epoch = run_epoch(experiment, count, 0, true);
     result.images = epoch.images;
     result.rows.push_back({count, {}, 0, {epoch.order}});
   }
-  for (int64_t round = 1; round <= rounds; ++round) {
-    for (ScalingRow& row : result.rows) {
-      const Epoch epoch = run_epoch(experiment, row.workers, round, false);
-      const auto images = static_cast<double>(epoch.images);
-      row.images_per_s.push_back(images / epoch.seconds);
-      row.cpu_us += 1e6 * epoch.cpu_s / images / static_cast<double>(rounds);
-      row.order.push_back(epoch.order);
-    }
-  }
+  interleave(result.rows, rounds, 0, [&](ScalingRow& row, int64_t round) {
+    const ScaledEpoch epoch = run_epoch(experiment, row.workers, round + 1, false);
+    const auto images = static_cast<double>(epoch.images);
+    row.images_per_s.push_back(images / epoch.seconds);
+    row.cpu_us += 1e6 * epoch.cpu_s / images / static_cast<double>(rounds);
+    row.order.push_back(epoch.order);
+    return true;
+  });
   return result;
 }
 
 std::string scaling_text(const ScalingBenchmark& result, Experiment& experiment) {
-  std::string text = fmt::format(
-      "{}: {} rounds in turn of {} images each, {} cores\n{:>8} {:>18} {:>8} {:>11} {:>13}\n",
-      experiment.options().loader.type(), result.rows.front().images_per_s.size(), result.images,
-      result.cores, "workers", "images/s (median)", "max", "of linear", "CPU us/image");
-  for (const ScalingRow& row : result.rows) {
-    const Spread rate = spread(row.images_per_s);
-    const bool beyond = row.workers > result.cores;
-    text +=
-        fmt::format("{:>8} {:>18.0f} {:>8.0f} {:>11} {:>13.1f}{}\n", row.workers, rate.median,
-                    rate.max, beyond ? "-" : fmt::format("{:.1f} %", 100 * result.efficiency(row)),
-                    row.cpu_us, beyond ? std::string("  ") + kBeyond : "");
-  }
-  text += fmt::format(
+  return fmt::format(
+      "{}: medians of {} rounds in turn of {} images each, {} cores\n{}"
       "order: {} (pixels and labels of one epoch, labels of the measured ones)\n"
       "page cache as it was, after one epoch of each row; no model, batches dropped at once\n",
+      experiment.options().loader.type(), result.rows.front().images_per_s.size(), result.images,
+      result.cores, table_of(result).text(),
       result.exact_order() ? "exact" : "NOT THE SAME in all rows");
-  return text;
 }
 
 std::string scaling_json(const ScalingBenchmark& result, Experiment& experiment) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const ScalingRow& row : result.rows) rows.push_back(row_json(result, row));
+  nlohmann::json rows = table_of(result).json();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i]["rates"] = result.rows[i].images_per_s;
+    rows[i]["order"] = result.rows[i].order;
+  }
   const nlohmann::json json = {
       {"name", "stoker-" + experiment.options().loader.type() + "-scaling"},
       {"loader", to_json(experiment.options().loader.dump())},

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/base/statistics.h"
+#include "app/bench/rounds.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -21,7 +22,8 @@ struct Measurement {
   std::vector<double> ops_per_s;
 };
 
-std::vector<Measurement> plan(const StorageWorkload& like, const std::vector<int64_t>& threads) {
+std::vector<Measurement> plan_fit(const StorageWorkload& like,
+                                  const std::vector<int64_t>& threads) {
   StorageWorkload large = like;
   large.write = large.random = false;
   StorageWorkload small = large;
@@ -57,23 +59,25 @@ TierPoint point_of(const Measurement& measurement) {
 StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
                        const std::vector<int64_t>& threads, int64_t rounds) {
   StorageFit result;
-  std::vector<Measurement> measurements = plan(like, threads);
+  std::vector<Measurement> measurements = plan_fit(like, threads);
   std::vector<double> metadata_s;
-  for (int64_t round = 0; round <= rounds; ++round) {
-    for (Measurement& measurement : measurements) {
-      bench.prepare(measurement.workload);
-      const StorageRound found = bench.run(measurement.workload, static_cast<uint64_t>(round));
-      if (found.transfers == 0) return result;  // stopped
-      if (round == 0) continue;                 // pays for blocks that nobody has touched before
-      if (found.counts) {
-        measurement.ops_per_s.push_back(static_cast<double>(found.transfers) / found.seconds);
-      } else {
-        ++result.left_out;
-      }
+  bool stopped = false;
+  interleave(measurements, rounds, 1, [&](Measurement& measurement, int64_t round) {
+    bench.prepare(measurement.workload);
+    const StorageRound found = bench.run(measurement.workload, static_cast<uint64_t>(round + 1));
+    stopped = found.transfers == 0;
+    if (round < 0 || stopped) return !stopped;
+    if (found.counts) {
+      measurement.ops_per_s.push_back(static_cast<double>(found.transfers) / found.seconds);
+    } else {
+      ++result.left_out;
     }
+    if (&measurement != &measurements.back()) return true;
     const std::vector<double> more = bench.metadata(kFilesMade);
     metadata_s.insert(metadata_s.end(), more.begin(), more.end());
-  }
+    return true;
+  });
+  if (stopped) return result;
   for (const Measurement& measurement : measurements) {
     result.points.push_back(point_of(measurement));
   }

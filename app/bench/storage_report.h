@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/bench/storage_fit.h"
+#include "io/metrics/tier_meter.h"
 
 namespace stoker {
 
@@ -11,10 +12,9 @@ namespace stoker {
 struct StorageBenchInfo {
   std::string tier;
   std::string type;
-  bool emulated = false;
-  bool direct = false;   // of the files that were opened
-  int64_t overruns = 0;  // of an emulated tier
-  std::vector<std::string> conditions;
+  bool emulated = false;  // it, or a part of it
+  bool direct = false;    // of the files that were opened
+  std::vector<TierMeter::State> parts;
 };
 
 // The rounds of one number of threads, in the order they ran.

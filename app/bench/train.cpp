@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "app/base/statistics.h"
+#include "app/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
 
@@ -20,13 +21,14 @@ namespace stoker {
 namespace {
 
 // A loader that is watched: when its batches were asked for and came.
-class Watched final : public Loader {
+class WatchedLoader final : public Loader {
  public:
   struct Times {
     std::vector<TimePoint> asked;
     std::vector<TimePoint> given;
   };
-  Watched(std::unique_ptr<Loader> inner, Times& times) : inner_(std::move(inner)), times_(times) {}
+  WatchedLoader(std::unique_ptr<Loader> inner, Times& times)
+      : inner_(std::move(inner)), times_(times) {}
 
   int64_t batches() const override { return inner_->batches(); }
   void start(int64_t epoch, int64_t first_batch) override { inner_->start(epoch, first_batch); }
@@ -43,9 +45,9 @@ class Watched final : public Loader {
 };
 
 // The same batch, which lies on the device already, again and again.
-class Held final : public Loader {
+class OneBatchLoader final : public Loader {
  public:
-  Held(std::shared_ptr<DeviceBatch> batch, int64_t batches)
+  OneBatchLoader(std::shared_ptr<DeviceBatch> batch, int64_t batches)
       : batch_(std::move(batch)), batches_(batches) {}
 
   int64_t batches() const override { return batches_; }
@@ -71,25 +73,25 @@ class Held final : public Loader {
 };
 
 // Where the trainer leaves what every run leaves.
-class Scratch {
+class ScratchRuns {
  public:
-  Scratch()
+  ScratchRuns()
       : path_(std::filesystem::temp_directory_path() / fmt::format("stoker-bench-{}", getpid())) {}
-  ~Scratch() {
+  ~ScratchRuns() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  ScratchRuns(const ScratchRuns&) = delete;
+  ScratchRuns& operator=(const ScratchRuns&) = delete;
   std::string path() const { return path_.string(); }
 
  private:
   const std::filesystem::path path_;
 };
 
-class Bench {
+class TrainingRuns {
  public:
-  Bench(const TrainBench& bench, const StopSignal& stop) : bench_(bench), stop_(stop) {}
+  TrainingRuns(const TrainBench& bench, const StopSignal& stop) : bench_(bench), stop_(stop) {}
 
   ExperimentOptions options(const std::vector<std::string>& more) const {
     std::vector<std::string> overrides = bench_.overrides;
@@ -111,15 +113,15 @@ class Bench {
              Experiment& experiment, TrainSteps& steps) {
     RunLog log(true);
     const RunDirectory directory(options, bench_.overrides);
-    Watched::Times times;
+    WatchedLoader::Times times;
     std::unique_ptr<Loader> loader;
     if (held) {
-      loader = std::make_unique<Held>(held, bench_.warm_up + bench_.steps);
+      loader = std::make_unique<OneBatchLoader>(held, bench_.warm_up + bench_.steps);
     } else {
       loader = experiment.make_loader(Split::train);
     }
     Trainer trainer(experiment, directory, log, stop_,
-                    std::make_unique<Watched>(std::move(loader), times));
+                    std::make_unique<WatchedLoader>(std::move(loader), times));
     const TrainingResult result = trainer.run();
     if (!result.error.empty()) throw Error(result.exit_code, result.error);
     if (result.status != "completed") throw Error(result.exit_code, "stopped by a signal");
@@ -160,20 +162,15 @@ class Bench {
     for (size_t i = first; i + 1 < times.size(); ++i) {
       steps.step_s.push_back(seconds(times[i + 1] - times[i]));
     }
-    const int64_t batch_size = batch_size_of(experiment);
+    const int64_t batch_size = experiment.options().loader.info().batch_size;
     steps.batch_size = batch_size;
     steps.rate.push_back(static_cast<double>(bench_.steps * batch_size) /
                          seconds(times.back() - times[first]));
   }
 
-  static int64_t batch_size_of(const Experiment& experiment) {
-    const Node loader = experiment.options().loader.dump();
-    return std::stoll(loader.find("batch_size")->scalar);
-  }
-
   const TrainBench& bench_;
   const StopSignal& stop_;
-  const Scratch scratch_;
+  const ScratchRuns scratch_;
 };
 
 void require_computing(Experiment& experiment) {
@@ -189,6 +186,10 @@ double shortest(const std::vector<double>& times) {
 
 }  // namespace
 
+std::string TrainSplit::overrides() const {
+  return fmt::format("training.threads={} loader.workers={}", threads, workers);
+}
+
 double TrainSteps::wall_s() const { return std::accumulate(step_s.begin(), step_s.end(), 0.0); }
 
 double TrainOverhead::share() const {
@@ -199,35 +200,33 @@ double TrainOverhead::share_of_shortest() const {
   return shortest(trainer.step_s) / shortest(bare.step_s) - 1;
 }
 
-std::vector<TrainSplit> bench_train(const TrainBench& bench, const std::vector<int64_t>& threads,
-                                    const std::vector<int64_t>& workers, const StopSignal& stop) {
-  Bench runs(bench, stop);
+std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vector<int64_t>& threads,
+                                       const std::vector<int64_t>& workers,
+                                       const StopSignal& stop) {
+  TrainingRuns runs(bench, stop);
   std::vector<TrainSplit> splits;
   for (const int64_t t : threads) {
     for (const int64_t w : workers) splits.push_back({t, w, {}});
   }
-  for (int64_t round = 0; round < bench.rounds; ++round) {
-    for (TrainSplit& split : splits) {
-      if (bench.notify) {
-        bench.notify(
-            fmt::format("bench train: round {} of {}: training.threads={} "
-                        "loader.workers={}",
-                        round + 1, bench.rounds, split.threads, split.workers));
-      }
-      const ExperimentOptions options =
-          runs.options({fmt::format("training.threads={}", split.threads),
-                        fmt::format("loader.workers={}", split.workers)});
-      Experiment experiment(options, {});
-      require_computing(experiment);
-      split.measured.device = experiment.device().info().name;
-      runs.train(options, nullptr, experiment, split.measured);
+  interleave(splits, bench.rounds, 0, [&](TrainSplit& split, int64_t round) {
+    if (bench.notify) {
+      bench.notify(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
+                               split.overrides()));
     }
-  }
+    const ExperimentOptions options =
+        runs.options({fmt::format("training.threads={}", split.threads),
+                      fmt::format("loader.workers={}", split.workers)});
+    Experiment experiment(options, {});
+    require_computing(experiment);
+    split.measured.device = experiment.device().info().name;
+    runs.train(options, nullptr, experiment, split.measured);
+    return true;
+  });
   return splits;
 }
 
-TrainOverhead bench_train_overhead(const TrainBench& bench, const StopSignal& stop) {
-  Bench runs(bench, stop);
+TrainOverhead measure_overhead(const TrainBench& bench, const StopSignal& stop) {
+  TrainingRuns runs(bench, stop);
   const ExperimentOptions options = runs.options({});
   TrainOverhead result;
   for (int64_t round = 0; round < bench.rounds; ++round) {

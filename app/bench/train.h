@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "app/run/log.h"
+#include "app/base/config_arguments.h"
 #include "app/run/stop_signal.h"
+#include "io/core/error.h"
 
 // What `stoker bench train` measures: some steps of the training that a configuration describes,
 // by the trainer itself (ledger, metrics, sinks, in a run directory that is removed afterwards).
@@ -15,9 +17,7 @@
 
 namespace stoker {
 
-struct TrainBench {
-  std::string config;
-  std::vector<std::string> overrides;
+struct TrainBench : ConfigArguments {
   int64_t steps = 10;  // measured, of each round
   int64_t warm_up = 3;
   int64_t rounds = 3;  // every variant has its turn in each
@@ -41,10 +41,11 @@ struct TrainSplit {
   int64_t threads = 0;  // training.threads
   int64_t workers = 0;  // loader.workers
   TrainSteps measured;
+  std::string overrides() const;  // that give it
 };
 // Every combination of the two lists, interleaved.
-std::vector<TrainSplit> bench_train(const TrainBench& bench, const std::vector<int64_t>& threads,
-                                    const std::vector<int64_t>& workers, const StopSignal& stop);
+std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vector<int64_t>& threads,
+                                       const std::vector<int64_t>& workers, const StopSignal& stop);
 
 // What the trainer adds to its steps, on one batch that lies on the device already.
 struct TrainOverhead {
@@ -55,6 +56,18 @@ struct TrainOverhead {
   double share() const;
   double share_of_shortest() const;
 };
-TrainOverhead bench_train_overhead(const TrainBench& bench, const StopSignal& stop);
+TrainOverhead measure_overhead(const TrainBench& bench, const StopSignal& stop);
+
+struct TrainBenchArguments : TrainBench {
+  std::vector<int64_t> threads;   // empty: powers of two up to the cores there are, and these
+  std::vector<int64_t> workers;   // likewise
+  bool bare = false;              // measure_overhead() instead
+  std::optional<double> at_most;  // percent of overhead
+  bool json = false;
+};
+
+// `stoker bench train`: one of the two, and prints the result. Error(ExitCode::threshold) where the
+// overhead is above at_most.
+ExitCode bench_train(TrainBenchArguments arguments);
 
 }  // namespace stoker

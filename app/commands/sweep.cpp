@@ -1,170 +1,37 @@
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-#include <unistd.h>
+#include "app/sweep/sweep.h"
 
-#include <CLI/CLI.hpp>
-#include <ctime>
-#include <memory>
-#include <nlohmann/json.hpp>
-
-#include "app/analysis/sweep_page.h"
 #include "app/commands/commands.h"
-#include "app/run/environment.h"
-#include "app/experiment/tree.h"
-#include "app/sweep/findings.h"
-#include "app/sweep/runner.h"
-#include "app/sweep/text.h"
 
 namespace stoker {
 namespace {
 
-struct Arguments {
-  std::string file;
-  std::vector<std::string> overrides;
-  std::vector<std::string> set;
-  std::string directory;
-  bool restart = false;
-  bool report_only = false;
-  bool check = false;
-  bool json = false;
-};
-
-std::string now_utc() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
-// Ends the parsing of a command line before its command runs.
-struct Parsed {};
-
-// The command's arguments are read as they will be, and nothing is run.
-void check_arguments(const SweepOptions& options, const SweepPlan& plan) {
-  for (const SweepCell& cell : plan.cells) {
-    CLI::App app;
-    ExitCode ignored = ExitCode::ok;
-    add_train(app, ignored);
-    add_bench(app, ignored);
-    std::vector<std::string> words = command_words(options);
-    words.push_back("CONFIG");
-    words.insert(words.end(), cell.arguments.begin(), cell.arguments.end());
-    words.push_back("--json");
-    try {
-      // Not by another callback of the command: the one that it has owns what the options write to.
-      app.parse_complete_callback([] { throw Parsed(); });
-      std::reverse(words.begin(), words.end());
-      app.parse(words);
-    } catch (const Parsed&) {
-    } catch (const CLI::Error& error) {
-      throw Error(ExitCode::config, fmt::format("sweep {}: cell {}: stoker {} {}: {}", options.name,
-                                                text(options.matrix, cell.at), options.command,
-                                                fmt::join(cell.arguments, " "), error.what()));
-    }
-  }
-}
-
-SweepPlan checked_plan(const SweepOptions& options) {
-  SweepPlan plan = plan_sweep(options, [&](const std::vector<std::string>& overrides) {
-    return config_hash(options.base.path.empty()
-                           ? read_experiment_tree(options.base.experiment, overrides)
-                           : read_experiment(options.base.path, overrides));
-  });
-  check_arguments(options, plan);
-  return plan;
-}
-
-nlohmann::json machine_facts(const std::string& directory) {
-  nlohmann::json facts = describe_environment(DeviceInfo{}, directory);
-  for (const char* of_one_run : {"device", "command", "schema_version"}) facts.erase(of_one_run);
-  return facts;
-}
-
-SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
-                          const SweepDirectory& directory, const std::string& path) {
-  SweepResults results = directory.results();
-  const std::string change = definition_change(options, plan, results);
-  if (!change.empty()) {
-    throw Error(ExitCode::config,
-                fmt::format("{} holds results of another definition of sweep {}: {}; give this one "
-                            "another --directory, or --restart to throw them away",
-                            path, options.name, change));
-  }
-  const nlohmann::json machine = machine_facts(path);
-  if (results.rows.empty()) {
-    results = {machine, now_utc(), "", {}, {}};
-  } else if (results.machine != machine) {
-    results.notes.push_back(fmt::format(
-        "{}: continued by another build, machine or kernel than it was begun with", now_utc()));
-  }
-  return results;
-}
-
-ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results) {
-  for (const SweepFinding& finding : judge(options, plan, results)) {
-    if (finding.verdict == FindingVerdict::outside) return ExitCode::threshold;
-  }
-  for (const SweepRow& row : results.rows) {
-    if (!row.ok()) return known_code(row.exit_code);
-  }
-  return ExitCode::ok;
-}
-
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
-
-ExitCode sweep(const Arguments& arguments) {
-  SweepOptions options = read_sweep(arguments.file, arguments.overrides);
-  options.set.insert(options.set.end(), arguments.set.begin(), arguments.set.end());
-  const std::string path =
-      arguments.directory.empty() ? "sweeps/" + options.name : arguments.directory;
-  Scratch scratch(path, options.name);
-  const SweepPlan plan = checked_plan(options);
-  if (arguments.check) {
-    fmt::print("{}", plan_text(options, plan));
-    return ExitCode::ok;
-  }
-  const SweepDirectory directory(options, path, arguments.restart);
-  SweepResults results = open_results(options, plan, directory, path);
-  directory.write_definition();
-  const StopSignal stop;
-  bool done = true;
-  if (!arguments.report_only) {
-    const SweepRunner runner(options, plan, directory, stop, say);
-    runner.prepare();
-    done = !stop.requested() && runner.run(results, scratch);
-    if (done) results.finished = now_utc();
-  }
-  directory.write(plan, results);
-  const nlohmann::json json = results_json(options, plan, results, path);
-  directory.write_file("report.html", sweep_page(json));
-  if (arguments.json) {
-    fmt::print("{}\n", json.dump());
-  } else {
-    fmt::print("{}results: {}, {}, {}\n", results_text(options, plan, results),
-               directory.path("report.html"), directory.path("results.json"),
-               directory.path("results.csv"));
-  }
-  return done ? outcome(options, plan, results) : stop.exit_code();
+// What the cells of a sweep may run.
+void check_cell(const std::vector<std::string>& words) {
+  CommandLine line("stoker", "", "");
+  add_train(line.root());
+  add_bench(line.root());
+  line.check(words);
 }
 
 }  // namespace
 
-void add_sweep(CLI::App& app, ExitCode& result) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+void add_sweep(const Command& program) {
+  const auto arguments = std::make_shared<SweepArguments>();
+  const Command command = program.add(
       "sweep", "Run an experiment in many settings, each in its own process; goes on where it was");
-  command->add_option("SWEEP", arguments->file, "a YAML file: base, matrix, repeat, plots, ...")
-      ->required();
-  command
-      ->add_option("OVERRIDES", arguments->overrides,
-                   "a.b=value, in the place of the sweep file's: repeat=1")
-      ->type_name("a.b=c");
-  command->add_option("--set", arguments->set, "an override of every run, after those of the file")
-      ->type_name("a.b=c")
-      ->allow_extra_args(false);
-  command->add_option("--directory", arguments->directory, "of the results; default sweeps/<name>");
-  command->add_flag("--restart", arguments->restart, "throw away what is there and begin anew");
-  command->add_flag("--report-only", arguments->report_only, "run nothing; print what is there");
-  command->add_flag("--check", arguments->check, "check every cell, print them, run nothing");
-  command->add_flag("--json", arguments->json, "print results.json");
-  command->callback([arguments, &result] { result = sweep(*arguments); });
+  command.argument("SWEEP", arguments->file, "a YAML file: base, matrix, repeat, plots, ...")
+      .required();
+  command.overrides(arguments->overrides, "sweep file");
+  command.argument("--set", arguments->set, "an override of every run, after those of the file")
+      .shown_as("a.b=c")
+      .one_each();
+  command.argument("--directory", arguments->directory,
+                   "directory of the results; default sweeps/<name>");
+  command.flag("--restart", arguments->restart, "throw away what is there and begin anew");
+  command.flag("--report-only", arguments->report_only, "run nothing; print what is there");
+  command.flag("--check", arguments->check, "check every cell, print them, run nothing");
+  command.flag("--json", arguments->json, "print results.json");
+  command.run([=] { return sweep(*arguments, check_cell); });
 }
 
 }  // namespace stoker

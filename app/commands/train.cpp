@@ -1,63 +1,16 @@
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include "app/train/train.h"
 
 #include "app/commands/commands.h"
-#include "app/experiment/experiment.h"
-#include "app/train/report.h"
-#include "app/run/directory.h"
-#include "app/run/log.h"
-#include "app/run/stop_signal.h"
-#include "app/train/trainer.h"
 
 namespace stoker {
-namespace {
 
-struct Arguments : ConfigArguments {
-  bool json = false;
-  bool quiet = false;
-};
-
-ExitCode train(const Arguments& arguments) {
-  const StopSignal stop;
-  RunLog log(arguments.quiet);
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
-  const RunDirectory directory(options, arguments.overrides);
-  log.also_to(directory.path() + "/log.txt");
-  Experiment experiment(options, log.notify());
-  Trainer trainer(experiment, directory, log, stop);
-  const TrainingResult result = trainer.run();
-  if (arguments.json) {
-    fmt::print("{}\n", summary_json(experiment, directory, result).dump());
-  } else if (!arguments.quiet) {
-    fmt::print("{}", summary_text(experiment, directory, result));
-  }
-  if (!result.error.empty() && !result.checkpoints_abandoned) {
-    throw Error(result.exit_code, result.error);
-  }
-  if (result.checkpoints_abandoned) {
-    // A thread may be stuck in a system call, or the time after a signal is up: nothing waits for
-    // it.
-    if (!result.error.empty()) log.warn(result.error);
-    std::fflush(nullptr);
-    std::_Exit(static_cast<int>(result.exit_code));
-  }
-  return result.exit_code;
-}
-
-}  // namespace
-
-void add_train(CLI::App& app, ExitCode& result) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("train", "Run an experiment; leaves a run directory");
-  add_config_arguments(*command, *arguments);
-  command->add_flag("--json", arguments->json, "print the summary as one line of JSON");
-  command->add_flag("-q,--quiet", arguments->quiet, "print warnings and errors only");
-  command->callback([arguments, &result] { result = train(*arguments); });
+void add_train(const Command& program) {
+  const auto arguments = std::make_shared<TrainArguments>();
+  const Command command = program.add("train", "Run an experiment; leaves a run directory");
+  command.config(*arguments);
+  command.flag("--json", arguments->json, "print the summary as one line of JSON");
+  command.flag("-q,--quiet", arguments->quiet, "print warnings and errors only");
+  command.run([=] { return train(*arguments); });
 }
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/base/config_arguments.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 
@@ -33,7 +34,7 @@ struct UnreadableSample {
   std::string message;
 };
 
-// What `stoker dataset inspect` prints.
+// What is known of a data set after every sample was read once.
 struct DatasetReport {
   std::vector<ClassCount> classes;
   uint64_t bytes = 0;  // of all samples
@@ -51,6 +52,9 @@ struct DatasetReport {
 // throw to stop.
 DatasetReport inspect_dataset(const Dataset& dataset,
                               const std::function<void(int64_t, int64_t)>& progress = {});
+
+// `stoker dataset inspect`: prints the report of an experiment's data set.
+ExitCode inspect_experiment(const ConfigArguments& arguments, bool json);
 
 void to_json(nlohmann::json& json, const Percentiles& percentiles);
 void to_json(nlohmann::json& json, const DatasetReport& report);

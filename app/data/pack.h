@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "app/base/config_arguments.h"
+#include "io/core/config.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/storage/storage.h"
@@ -31,5 +33,15 @@ struct PackResult {
 PackResult pack_dataset(const Dataset& dataset, const Decoder& decoder, Storage& to,
                         const PackOptions& options,
                         const std::function<void(int64_t, int64_t)>& progress);
+
+struct PackArguments : ConfigArguments {
+  std::string to;    // a directory; with `tier`, a folder of that tier
+  std::string tier;  // of the experiment; empty: the directory
+  ByteSize shard_size{uint64_t{256} << 20};
+  bool json = false;
+};
+
+// `stoker dataset pack`: packs an experiment's data set, and prints how to train on it.
+ExitCode pack_experiment(const PackArguments& arguments);
 
 }  // namespace stoker

@@ -4,11 +4,13 @@
 #include <functional>
 #include <string>
 
+#include "app/base/config_arguments.h"
+#include "io/core/error.h"
 #include "io/storage/cached/cached.h"
 
 namespace stoker {
 
-// What `stoker dataset stage` did, or would do.
+// What staging did, or would do.
 struct StagingReport {
   int64_t objects = 0;  // of the inner tier
   uint64_t bytes = 0;
@@ -29,5 +31,14 @@ StagingReport plan_staging(const CachedOptions& options, const Storage& inner, c
 // to stop. Throws IoError where the tier for copies fails; what was copied stays.
 void stage_dataset(StagingReport& report, const Storage& inner, Storage& in,
                    const std::function<void(uint64_t, uint64_t)>& progress = {});
+
+struct StageArguments : ConfigArguments {
+  bool dry_run = false;  // print what would be copied
+  bool json = false;
+};
+
+// `stoker dataset stage`: copies ahead of a run, and prints the report. Error(ExitCode::config)
+// where the data set's tier is not of type cached, or keeps its copies in memory.
+ExitCode stage_experiment(const StageArguments& arguments);
 
 }  // namespace stoker

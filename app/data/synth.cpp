@@ -8,9 +8,11 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "app/base/progress_line.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/core/random.h"
@@ -20,9 +22,9 @@ namespace stoker {
 namespace {
 
 // The files that are still to be written, shared by the threads that write them.
-class Work {
+class SynthWork {
  public:
-  explicit Work(const SynthOptions& options) : options_(options) {}
+  explicit SynthWork(const SynthOptions& options) : options_(options) {}
 
   void run() {
     try {
@@ -69,7 +71,7 @@ SynthResult synth_dataset(const SynthOptions& options,
     throw Error(ExitCode::environment,
                 "dataset synth: " + options.directory + " is not empty; name a new directory");
   }
-  Work work(options);
+  SynthWork work(options);
   const int64_t count = options.threads > 0 ? options.threads : usable_cores();
   std::vector<std::jthread> threads;
   for (int64_t i = 0; i < count; ++i) {
@@ -88,6 +90,20 @@ SynthResult synth_dataset(const SynthOptions& options,
   work.rethrow();
   if (progress) progress(options.files, options.files);
   return work.result();
+}
+
+ExitCode synth(const SynthOptions& options) {
+  const SynthResult result = synth_dataset(options, [](int64_t done, int64_t total) {
+    show_progress("files", static_cast<uint64_t>(done), static_cast<uint64_t>(total));
+  });
+  if (options.json) {
+    const nlohmann::json json = {
+        {"directory", options.directory}, {"files", result.files}, {"bytes", result.bytes}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}: {} files, {} bytes\n", options.directory, result.files, result.bytes);
+  }
+  return ExitCode::ok;
 }
 
 }  // namespace stoker

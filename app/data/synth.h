@@ -4,11 +4,12 @@
 #include <functional>
 #include <string>
 
+#include "io/core/error.h"
 #include "io/dataset/synthetic_image.h"
 
 namespace stoker {
 
-// `stoker dataset synth`: the defaults are the files of the 2018 study's micro-benchmark (median
+// The defaults are the files of the 2018 study's micro-benchmark (median
 // 112 KB) in a tenth of its number.
 struct SynthOptions {
   std::string directory;
@@ -16,6 +17,7 @@ struct SynthOptions {
   int64_t classes = 10;
   uint64_t seed = 1;
   int64_t threads = 0;  // 0: one per core
+  bool json = false;    // of synth(): print one line of JSON
   SyntheticImageOptions image{400, 300, 90, ByteSize{112'000}, 0.5};
 };
 
@@ -29,5 +31,8 @@ struct SynthResult {
 // thread. Error(ExitCode::environment) where the directory is there and not empty; IoError.
 SynthResult synth_dataset(const SynthOptions& options,
                           const std::function<void(int64_t, int64_t)>& progress = {});
+
+// `stoker dataset synth`: the same with a line of progress; prints what was written.
+ExitCode synth(const SynthOptions& options);
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/run/version.h"
 #include "io/device/device.h"
 
 namespace stoker {
@@ -13,10 +14,7 @@ namespace stoker {
 // kernel, file system of `run_dir`, host, command line. For environment.json.
 nlohmann::json describe_environment(const DeviceInfo& device, const std::string& run_dir);
 
-// "stoker 0.1.0 (LibTorch 2.11.0, GCC 12.2.0, Release, revision abc1234)"
-std::string version_line();
-
-// The same as names and values.
+// What version_line() says, as names and values.
 std::vector<std::pair<std::string, std::string>> build_labels();
 
 }  // namespace stoker

@@ -1,46 +1,47 @@
+#include "app/bench/headspace.h"
+
 #include <gtest/gtest.h>
 
 #include "app/bench/headspace_variants.h"
-#include "app/bench/headspace_verdict.h"
 #include "tests/support/datasets.h"
 
 namespace stoker {
 namespace {
 
-std::vector<Rung> ladder(const std::vector<double>& rates) {
+std::vector<HeadspaceLevel> levels_of(const std::vector<double>& rates) {
   static constexpr const char* kNames[] = {"device", "decoded", "encoded", "page_cache", "cold"};
-  std::vector<Rung> rungs;
+  std::vector<HeadspaceLevel> levels;
   for (size_t i = 0; i < rates.size(); ++i) {
-    Rung rung;
-    rung.name = kNames[i];
-    if (rates[i] > 0) rung.images_per_s = {rates[i], rates[i] * 2, rates[i] / 2};
-    rungs.push_back(rung);
+    HeadspaceLevel level;
+    level.name = kNames[i];
+    if (rates[i] > 0) level.images_per_s = {rates[i], rates[i] * 2, rates[i] / 2};
+    levels.push_back(level);
   }
-  return rungs;
+  return levels;
 }
 
-TEST(HeadspaceVerdict, the_first_rung_below_the_device_binds_and_the_largest_drop_is_found) {
-  const HeadspaceVerdict verdict = judge(ladder({1000, 9000, 800, 700, 100}));
+TEST(HeadspaceVerdict, the_first_level_below_the_device_binds_and_the_largest_drop_is_found) {
+  const HeadspaceVerdict verdict = judge(levels_of({1000, 9000, 800, 700, 100}));
   EXPECT_EQ(verdict.binds_first, "encoded");
   EXPECT_EQ(verdict.largest_drop, "cold");
   EXPECT_DOUBLE_EQ(verdict.drop, 7);
 }
 
 TEST(HeadspaceVerdict, what_the_device_cannot_take_is_no_drop) {
-  const HeadspaceVerdict verdict = judge(ladder({1000, 90'000, 2000, 1500, 900}));
+  const HeadspaceVerdict verdict = judge(levels_of({1000, 90'000, 2000, 1500, 900}));
   EXPECT_EQ(verdict.binds_first, "cold");
   EXPECT_EQ(verdict.largest_drop, "cold");
   EXPECT_DOUBLE_EQ(verdict.drop, 1000.0 / 900);
 }
 
 TEST(HeadspaceVerdict, a_device_that_everything_feeds_binds_itself) {
-  const HeadspaceVerdict verdict = judge(ladder({10, 90, 80, 70, 60}));
+  const HeadspaceVerdict verdict = judge(levels_of({10, 90, 80, 70, 60}));
   EXPECT_EQ(verdict.binds_first, "");
   EXPECT_EQ(verdict.largest_drop, "");
 }
 
-TEST(HeadspaceVerdict, a_rung_that_was_not_measured_is_passed_over) {
-  const HeadspaceVerdict verdict = judge(ladder({1000, 0, 500, 0, 100}));
+TEST(HeadspaceVerdict, a_level_that_was_not_measured_is_passed_over) {
+  const HeadspaceVerdict verdict = judge(levels_of({1000, 0, 500, 0, 100}));
   EXPECT_EQ(verdict.binds_first, "encoded");
   EXPECT_EQ(verdict.largest_drop, "cold");
   EXPECT_DOUBLE_EQ(verdict.drop, 5);
@@ -58,8 +59,8 @@ TEST(HeadspaceVariants, wrappers_are_taken_off) {
   EXPECT_EQ(innermost(wrapped).type(), "posix");
   EXPECT_EQ(innermost(wrapped).dump().find("root")->scalar, "/x");
   EXPECT_EQ(without_caches(wrapped).type(), "emulated");
-  EXPECT_TRUE(is_emulated(wrapped));
-  EXPECT_FALSE(is_emulated(innermost(wrapped)));
+  EXPECT_TRUE(wrapped.info().emulated);
+  EXPECT_FALSE(innermost(wrapped).info().emulated);
   EXPECT_EQ(innermost(tier("{type: memory}")).type(), "memory");
 }
 

@@ -113,6 +113,10 @@ class BenchLoader(StokerTest):
         self.assertIn("may be ready before it begins", self.measure("--quick")["remark"])
         self.assertNotIn("remark", self.measure("--quick", "loader.batch_size=16"))
 
+    def test_samples_that_stay_on_the_device_are_no_loading_rate(self):
+        result = self.measure("--quick", "loader.type=device_resident")
+        self.assertIn("samples stay where the device computes", result["remark"])
+
     def test_text_and_json_name_the_same_workers(self):
         self.assertEqual(self.measure("--quick", "loader.type=sync")["workers"], 1)
         self.assertTrue(re.search(r", 1 workers\n", self.run_it("--quick", "loader.type=sync")))

@@ -14,6 +14,7 @@ storage:
   ring:   {type: uring, root: root}
   memory: {type: memory}
   slow:   {type: emulated, read_mb_per_s: 50, write_mb_per_s: 50, inner: {type: memory}}
+  copied: {type: cached, in: {type: memory}, inner: {type: emulated, read_mb_per_s: 50, write_mb_per_s: 50, inner: {type: memory}}}
 dataset: {type: synthetic}
 """
 
@@ -48,6 +49,13 @@ class BenchStorage(StokerTest):
                 self.assertLessEqual(result["p50_ms"]["median"], result["p99_ms"]["median"])
                 self.assertAlmostEqual(result["iops"]["median"] * 4096e-6, result["mb_per_s"]["median"],
                                        delta=1e-3 * result["mb_per_s"]["median"])
+
+    def test_an_emulated_tier_is_none_the_less_one_inside_another(self):
+        few = ["--threads", 1, "--block-size", "8KiB", "--transfer-size", "4KiB", "--rounds", 1]
+        report = json.loads(self.bench("copied", *few, "--json").stdout)
+        self.assertTrue(report["emulated"])
+        self.assertIn(("copied.inner", True), [(tier["name"], tier["emulated"]) for tier in report["tiers"]])
+        self.assertIn("EMULATED", self.bench("copied", *few).stdout)
 
     def test_objects_are_read_the_way_of_the_tier(self):
         for tier, direct in (("ring", False), ("direct", True)):

@@ -1,4 +1,4 @@
-"""What the peers share: their command line, the files, measuring, and the line of JSON that `stoker bench arena` reads.
+"""What the peers share: their command line, the files, measuring, and the line of JSON that arena.py reads.
 
 The work is the same for all: read a file -> decode it to RGB -> resize it to 224 x 224, bilinear -> float32, normalised by
 ImageNet's mean and deviation -> batches of 128, NCHW, in an order shuffled anew each epoch."""

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+struct ReportArguments {
+  std::vector<std::string> directories;  // runs, or sweeps
+  std::string output;                    // empty: report.html in the first
+  bool json = false;
+};
+
+// `stoker report`: writes one HTML page of runs side by side, or of sweeps, and prints its path.
+ExitCode write_report(const ReportArguments& arguments);
+
+}  // namespace stoker

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+struct TimeLoggerArguments {
+  std::vector<std::string> paths;  // runs, folders of records, or files of records
+  std::optional<int64_t> nodes;    // to divide sums by; absent: the ranks
+  double max_bad = 0.01;           // share of lines that may be no records
+  bool json = false;
+};
+
+// `stoker timelogger`: prints the figures of TimeLogger records by both published methods.
+ExitCode report_time_logs(const TimeLoggerArguments& arguments);
+
+}  // namespace stoker

@@ -1,0 +1,196 @@
+#include "app/base/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <type_traits>
+
+#include "io/core/config.h"
+
+namespace stoker {
+namespace {
+
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+
+CLI::Option* add_option(CLI::App& app, const std::string& name, ByteSize& value,
+                        const std::string& help) {
+  const auto parse = [name, &value](const std::string& text) {
+    ByteSize size;
+    if (!Scalar<ByteSize>::parse(text, size) || size.bytes == 0) {
+      throw Error(ExitCode::config,
+                  fmt::format("{} must be {}, got '{}'", name, Scalar<ByteSize>::expected, text));
+    }
+    value = size;
+  };
+  return app.add_option_function<std::string>(name, parse, help)
+      ->default_str(Scalar<ByteSize>::format(value));
+}
+
+template <class T>
+CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
+  CLI::Option* option = app.add_option(name, value, help);
+  if constexpr (std::is_arithmetic_v<T>) {
+    option->capture_default_str();
+  } else if constexpr (std::is_same_v<T, std::string> || IsList<T>::value) {
+    if (!value.empty()) option->capture_default_str();
+  }
+  if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+    option->delimiter(',')->allow_extra_args(false);
+  }
+  return option;
+}
+
+}  // namespace
+
+struct Command::State {
+  ExitCode result = ExitCode::ok;
+  bool only_check = false;
+};
+
+Argument& Argument::required() {
+  option_->required();
+  return *this;
+}
+
+Argument& Argument::range(int64_t lowest, int64_t highest) {
+  option_->check(CLI::Range(lowest, highest));
+  return *this;
+}
+
+Argument& Argument::between(double lowest, double highest) {
+  option_->check(CLI::Range(lowest, highest));
+  return *this;
+}
+
+Argument& Argument::positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Argument& Argument::not_negative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Argument& Argument::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Argument& Argument::one_each() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Argument& Argument::at_most(int words) {
+  option_->expected(0, words);
+  return *this;
+}
+
+Argument& Argument::shown_as(const std::string& type) {
+  option_->type_name(type);
+  return *this;
+}
+
+Argument& Argument::or_environment(const std::string& variable) {
+  option_->envname(variable);
+  return *this;
+}
+
+Argument& Argument::excludes(const Argument& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Argument& Argument::needs(const Argument& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Command Command::add(const std::string& name, const std::string& help) const {
+  return {app_->add_subcommand(name, help), state_};
+}
+
+Command Command::add_group(const std::string& name, const std::string& help) const {
+  const Command group = add(name, help);
+  group.app_->require_subcommand(1);
+  return group;
+}
+
+void Command::footer(const std::string& text) const { app_->footer(text); }
+
+template <class T>
+Argument Command::argument(const std::string& name, T& value, const std::string& help) const {
+  return Argument(add_option(*app_, name, value, help));
+}
+
+template Argument Command::argument(const std::string&, std::string&, const std::string&) const;
+template Argument Command::argument(const std::string&, int64_t&, const std::string&) const;
+template Argument Command::argument(const std::string&, uint64_t&, const std::string&) const;
+template Argument Command::argument(const std::string&, double&, const std::string&) const;
+template Argument Command::argument(const std::string&, ByteSize&, const std::string&) const;
+template Argument Command::argument(const std::string&, std::optional<int64_t>&,
+                                    const std::string&) const;
+template Argument Command::argument(const std::string&, std::optional<double>&,
+                                    const std::string&) const;
+template Argument Command::argument(const std::string&, std::vector<std::string>&,
+                                    const std::string&) const;
+template Argument Command::argument(const std::string&, std::vector<int64_t>&,
+                                    const std::string&) const;
+
+Argument Command::flag(const std::string& name, bool& value, const std::string& help) const {
+  return Argument(app_->add_flag(name, value, help));
+}
+
+Argument Command::overrides(std::vector<std::string>& value, const std::string& of) const {
+  Argument result = argument("OVERRIDES", value, "a.b=value: replaces what the " + of + " says");
+  return result.shown_as("a.b=c");
+}
+
+void Command::config(ConfigArguments& value) const {
+  argument("CONFIG", value.config, "experiment, a YAML file").required();
+  overrides(value.overrides);
+}
+
+void Command::run(std::function<ExitCode()> work) const {
+  app_->callback([state = state_, work = std::move(work)] {
+    if (!state->only_check) state->result = work();
+  });
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& help,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(help)), state_(std::make_unique<Command::State>()) {
+  app_->name(name);
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() const { return {app_.get(), state_.get()}; }
+
+ExitCode CommandLine::run(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app_->exit(error) == 0 ? ExitCode::ok : ExitCode::config;
+  }
+  return state_->result;
+}
+
+void CommandLine::check(std::vector<std::string> words) {
+  state_->only_check = true;
+  std::reverse(words.begin(), words.end());
+  try {
+    app_->parse(std::move(words));
+  } catch (const CLI::Error& error) {
+    throw Error(ExitCode::config, error.what());
+  }
+}
+
+}  // namespace stoker

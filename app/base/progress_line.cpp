@@ -1,0 +1,19 @@
+#include "app/base/progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace stoker {
+
+void show_progress(const std::string& what, uint64_t done, uint64_t total) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  const std::string of =
+      total > 0 ? fmt::format(" of {} ({:.0f} %)", total,
+                              100.0 * static_cast<double>(done) / static_cast<double>(total))
+                : "";
+  fmt::print(stderr, "\r\x1b[K{} {}{}{}", what, done, of, done == total ? "\n" : "");
+}
+
+void print_remark(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+
+}  // namespace stoker

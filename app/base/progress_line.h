@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace stoker {
+
+// Rewrites a line of progress on standard error, "unpack 12 of 40 (30 %)": where that is a
+// terminal; nothing elsewhere. total 0: not known. Any thread, one at a time.
+void show_progress(const std::string& what, uint64_t done, uint64_t total);
+
+// A remark of a component for the user, on standard error.
+void print_remark(const std::string& text);
+
+}  // namespace stoker

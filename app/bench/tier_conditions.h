@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "io/metrics/hub.h"
+
+namespace stoker {
+
+// What a reader of a tier's figures has to know: whether they are calculated, what the tier could
+// not do as it was asked to, how often an emulation was too slow for its model.
+
+// A tier's state and those of what it is made of ("data", "data.inner"); none for an empty name.
+std::vector<TierMeter::State> parts_of_tier(const Hub& hub, const std::string& tier);
+
+// A line for each condition: "tier data: posix", "tier data: EMULATED ...".
+std::vector<std::string> tiers_text(const std::vector<TierMeter::State>& tiers);
+nlohmann::json tiers_json(const std::vector<TierMeter::State>& tiers);
+
+}  // namespace stoker

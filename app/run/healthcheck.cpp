@@ -1,0 +1,58 @@
+#include "app/run/healthcheck.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "io/sinks/http_address.h"
+#include "io/sinks/http_client.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::chrono::seconds kTimeout{3};
+constexpr int kHealthy = 200;
+
+HttpAddress address_of(const std::string& text) {
+  HttpAddress address;
+  if (!Scalar<HttpAddress>::parse(text, address)) {
+    throw Error(ExitCode::config,
+                fmt::format("healthcheck: '{}': expected {}", text, Scalar<HttpAddress>::expected));
+  }
+  return address;
+}
+
+HttpReply ask(const HttpAddress& address) {
+  try {
+    return http_get(address, "/healthz", kTimeout);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{}; is a run with the sink `prometheus` under way, and is this the "
+                            "address that it listens on?",
+                            error.what()));
+  }
+}
+
+}  // namespace
+
+ExitCode check_health(const std::string& where, bool json) {
+  const HttpAddress address = address_of(where);
+  const HttpReply reply = ask(address);
+  const bool healthy = reply.status == kHealthy;
+  const std::string text = reply.body.substr(0, reply.body.find_last_not_of("\r\n") + 1);
+  if (json) {
+    const nlohmann::json line{{"address", Scalar<HttpAddress>::format(address)},
+                              {"healthy", healthy},
+                              {"status", reply.status},
+                              {"text", text}};
+    fmt::print("{}\n", line.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (healthy) {
+    fmt::print("{}\n", text);
+  } else {
+    fmt::print("not healthy (status {}): {}\n", reply.status, text);
+  }
+  return healthy ? ExitCode::ok : ExitCode::threshold;
+}
+
+}  // namespace stoker

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+struct SweepArguments {
+  std::string file;
+  std::vector<std::string> overrides;  // of the sweep file
+  std::vector<std::string> set;        // of every run, after those of the file
+  std::string directory;               // of the results; empty: sweeps/<name>
+  bool restart = false;                // throw away what is there
+  bool report_only = false;            // run nothing; print what is there
+  bool check = false;                  // check every cell, print them, run nothing
+  bool json = false;
+};
+
+// Reads a command line of this program ("bench", "read", "CONFIG", ...) and runs nothing. Error
+// where it is not as it has to be.
+using CheckWords = std::function<void(const std::vector<std::string>& words)>;
+
+// `stoker sweep`: runs what is still to be run and prints the results. ExitCode::threshold where a
+// finding is outside its limits; else the exit code of the first run that failed.
+ExitCode sweep(const SweepArguments& arguments, const CheckWords& check);
+
+}  // namespace stoker

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "app/base/config_arguments.h"
+#include "io/core/error.h"
+
+namespace stoker {
+
+struct TrainArguments : ConfigArguments {
+  bool json = false;   // the summary as one line of JSON
+  bool quiet = false;  // warnings and errors only
+};
+
+// `stoker train`: runs an experiment, leaves its run directory and prints the summary. One thread.
+// Throws Error for what ended the run, after its files were written. Where checkpoints had to be
+// abandoned the process ends here: a thread of theirs may be stuck for ever.
+ExitCode train(const TrainArguments& arguments);
+
+}  // namespace stoker

@@ -1,0 +1,72 @@
+#include "app/base/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include "io/core/config.h"
+#include "tests/support/errors.h"
+
+namespace stoker {
+namespace {
+
+// "tool work NAME [--size 1KiB] [--threads 1,2] [--fast|--slow] [--json]"
+struct Tool : testing::Test {
+  Tool() {
+    const Command work = line.root().add_group("group", "does work").add("work", "works");
+    work.argument("NAME", name, "whose").required();
+    work.argument("--size", size, "bytes");
+    work.argument("--threads", threads, "numbers").range(1, 4);
+    const Argument fast = work.flag("--fast", is_fast, "soon");
+    work.flag("--slow", is_slow, "late").excludes(fast);
+    work.argument("--steps", steps, "at most").positive();
+    work.run([this] {
+      ++ran;
+      return ExitCode::threshold;
+    });
+  }
+  ExitCode run(std::vector<std::string> words) {
+    words.insert(words.begin(), {"tool", "group", "work"});
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    return line.run(static_cast<int>(argv.size()), argv.data());
+  }
+  CommandLine line{"tool", "a tool", "tool 1"};
+  std::string name;
+  ByteSize size{4096};
+  std::vector<int64_t> threads{1, 2};
+  std::optional<int64_t> steps;
+  bool is_fast = false;
+  bool is_slow = false;
+  int ran = 0;
+};
+
+TEST_F(Tool, reads_every_kind_of_argument_and_gives_what_the_command_gives) {
+  EXPECT_EQ(run({"x", "--size", "1KiB", "--threads", "3,4", "--steps", "5", "--fast"}),
+            ExitCode::threshold);
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(name, "x");
+  EXPECT_EQ(size.bytes, 1024u);
+  EXPECT_EQ(threads, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(steps, 5);
+  EXPECT_TRUE(is_fast);
+}
+
+TEST_F(Tool, runs_nothing_after_a_usage_error) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {}, {"x", "--threads", "5"}, {"x", "--steps", "0"}, {"x", "--fast", "--slow"}, {"--no"}}) {
+    EXPECT_EQ(run(words), ExitCode::config);
+  }
+  EXPECT_EQ(ran, 0);
+}
+
+TEST_F(Tool, says_what_a_size_has_to_be) {
+  EXPECT_EQ(error_of([&] { run({"x", "--size", "0"}); }).substr(0, 14), "--size must be");
+}
+
+TEST_F(Tool, checks_words_and_runs_nothing) {
+  line.check({"group", "work", "x", "--threads", "1"});
+  EXPECT_NE(error_of([&] { line.check({"group", "work", "x", "--thread", "1"}); }), "");
+  EXPECT_EQ(ran, 0);
+}
+
+}  // namespace
+}  // namespace stoker
