@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/experiment/kinds.h"
 #include "io/core/plugin.h"
+#include "io/metrics/figures.h"
 
 namespace stoker {
 namespace {
@@ -17,6 +18,7 @@ struct Arguments {
   std::string type;
   std::vector<std::string> plugins;
   bool json = false;
+  bool figures = false;
 };
 
 void add_shared(CLI::App& command, Arguments& arguments) {
@@ -25,6 +27,7 @@ void add_shared(CLI::App& command, Arguments& arguments) {
 }
 
 void list(const Arguments& arguments) {
+  if (arguments.figures) return fmt::print("{}", figures_page());
   for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
   const std::vector<Kind> chosen =
       arguments.kind.empty() ? kinds() : std::vector<Kind>{find_kind(arguments.kind)};
@@ -68,6 +71,8 @@ void add_list(CLI::App& app, ExitCode& result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("list", "List the components there are");
   command->add_option("KIND", arguments->kind, "storage, dataset, decoder, loader, ...");
+  command->add_flag("--figures", arguments->figures,
+                    "instead: every figure of a run, as a page of Markdown");
   add_shared(*command, *arguments);
   command->callback([arguments, &result] {
     list(*arguments);

@@ -41,18 +41,6 @@ void add(const json& value, const std::string& path, Figures& figures) {
   }
 }
 
-void add_shares(Figures& figures) {
-  const auto wall = figures.find("wall_s");
-  if (wall == figures.end() || !(wall->second > 0)) return;
-  const std::string prefix = "segments_s.";
-  Figures shares;
-  for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix);
-       ++it) {
-    shares["segments_share." + it->first.substr(prefix.size())] = it->second / wall->second;
-  }
-  figures.merge(shares);
-}
-
 std::optional<double> at_path(const json& output, const std::string& path) {
   const json* value = &output;
   size_t begin = 0;
@@ -104,7 +92,6 @@ Figures flatten(const json& output, const std::map<std::string, std::string>& na
   json measured = output;
   for (const char* other : {"schema_version", "exit_code", "conditions"}) measured.erase(other);
   add(measured, "", figures);
-  add_shares(figures);
   for (const auto& [name, path] : names) {
     if (const auto value = named(output, path)) figures[name] = *value;
   }

@@ -48,7 +48,10 @@ void CheckpointMeter::set_status(const CheckpointReport& report) {
 CheckpointMeter::State CheckpointMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
-  for (size_t i = 0; i < kCheckpointParts; ++i) result.parts[i] = tallies_[i].totals();
+  for (size_t i = 0; i < kCheckpointParts; ++i) {
+    result.parts[i] = tallies_[i].totals();
+    result.under_way[i] = under_way_[i];
+  }
   return result;
 }
 

@@ -28,7 +28,7 @@ std::string blame(const RunMeter::State& run, const LoaderMeter::State& loader) 
   std::string text = fmt::format("{:.0f} % of the loader's work is {}",
                                  100 * std::max(read, decode) / (read + decode), stage);
   const double busy = share(read + decode, read + decode + waiting);
-  if (run.info.loader == "sync" || run.info.loader == "threaded") {
+  if (!run.info.loads_ahead) {
     return text + ", and loader " + run.info.loader +
            " does none of it ahead: choose loader.type=prefetched";
   }
@@ -119,8 +119,9 @@ bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
   return !working || run.since_beat_s <= stalled_after_s;
 }
 
-Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
-              const std::vector<TierMeter::State>& tiers, double stalled_after_s) {
+Verdict judge(const RunRecord& record, double stalled_after_s) {
+  const RunMeter::State& run = record.run;
+  const LoaderMeter::State& loader = record.loaders.front();
   Verdict verdict;
   if (run.phase == RunPhase::failed) {
     return {Verdict::Level::failed, "The run failed: " + run.error, {}};
@@ -130,7 +131,7 @@ Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
                fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.",
                            run.since_beat_s, segment_name(run.segment)),
                {}};
-    for (const TierMeter::State& tier : tiers) {
+    for (const TierMeter::State& tier : record.tiers) {
       if (tier.in_flight == 0) continue;
       verdict.evidence.push_back(
           fmt::format("{} operations under way on tier '{}'", tier.in_flight, tier.name));
@@ -178,7 +179,9 @@ std::string missed_page_cache(const CacheEvidence& cache) {
                       100 * resident, cache.files_looked_at);
 }
 
-CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader) {
+CacheVerdict judge_cache(const RunRecord& record) {
+  const CacheEvidence& cache = record.run.cache;
+  const LoaderMeter::State& loader = record.loaders.front();
   const double asked = static_cast<double>(of(loader, Stage::read).bytes);
   std::string resident;
   if (cache.resident_before) {
