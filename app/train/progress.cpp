@@ -12,16 +12,19 @@ constexpr auto kRateWindow = std::chrono::seconds(1);
 }  // namespace
 
 Progress::Progress(Device& device, StepLedger& ledger, Hub& hub,
-                   const std::vector<std::unique_ptr<MetricsSink>>& sinks, const RunTotals& done)
+                   const std::vector<std::unique_ptr<MetricsSink>>& sinks, int64_t steps,
+                   int64_t epochs)
     : device_(device),
       ledger_(ledger),
       hub_(hub),
       idle_(ledger.begun()),
       sinks_(sinks),
-      first_step_(done.steps),
-      totals_(done),
+      first_step_(steps),
       rates_(ledger.begun(), kRateWindow),
-      reported_(hub.step_record()) {}
+      reported_(hub.step_record()) {
+  totals_.steps = steps;
+  totals_.epochs = epochs;
+}
 
 void Progress::collect(bool wait) {
   const std::vector<BusyInterval> steps = device_.collect(wait);

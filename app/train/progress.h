@@ -17,9 +17,9 @@ namespace stoker {
 // to the sinks. The trainer's thread; references must outlive it.
 class Progress {
  public:
-  // After StepLedger::begin(). done: steps and epochs that were finished before.
+  // After StepLedger::begin(). steps, epochs: that were finished before.
   Progress(Device& device, StepLedger& ledger, Hub& hub,
-           const std::vector<std::unique_ptr<MetricsSink>>& sinks, const RunTotals& done);
+           const std::vector<std::unique_ptr<MetricsSink>>& sinks, int64_t steps, int64_t epochs);
 
   // One more step of `images` samples was submitted.
   void add_step(int64_t images, int64_t epoch);

@@ -152,7 +152,7 @@ void Trainer::train() {
   run.set_phase(RunPhase::train);
   ledger_.begin();
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), sinks_,
-                                         RunTotals{position_.step, position_.epoch});
+                                         position_.step, position_.epoch);
   std::exception_ptr error;
   try {
     loop();

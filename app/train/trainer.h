@@ -13,6 +13,7 @@
 #include "app/run/stop_signal.h"
 #include "app/train/cache_watch.h"
 #include "app/train/checkpoints.h"
+#include "app/train/evaluation.h"
 #include "app/train/profile_window.h"
 #include "app/train/progress.h"
 #include "app/train/step.h"

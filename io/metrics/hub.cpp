@@ -25,17 +25,8 @@ double cost_of(F action) {
 }  // namespace
 
 const char* to_string(Overhead part) {
-  switch (part) {
-    case Overhead::spans:
-      return "spans";
-    case Overhead::step:
-      return "step";
-    case Overhead::sinks:
-      return "sinks";
-    case Overhead::scrape:
-      break;
-  }
-  return "scrape";
+  constexpr std::array<const char*, kOverheads> kNames{"spans", "step", "sinks", "scrape"};
+  return kNames[static_cast<size_t>(part)];
 }
 
 Hub::Hub() {

@@ -30,35 +30,14 @@ RunTotals operator-(const RunTotals& now, const RunTotals& before) {
 }
 
 const char* to_string(PageCache state) {
-  switch (state) {
-    case PageCache::cold:
-      return "cold";
-    case PageCache::warm:
-      return "warm";
-    case PageCache::as_is:
-      break;
-  }
-  return "as_is";
+  constexpr std::array<const char*, 3> kNames{"as_is", "cold", "warm"};
+  return kNames[static_cast<size_t>(state)];
 }
 
 const char* to_string(RunPhase phase) {
-  switch (phase) {
-    case RunPhase::setup:
-      return "setup";
-    case RunPhase::train:
-      return "train";
-    case RunPhase::eval:
-      return "eval";
-    case RunPhase::flush:
-      return "flush";
-    case RunPhase::completed:
-      return "completed";
-    case RunPhase::stopped:
-      return "stopped";
-    case RunPhase::failed:
-      break;
-  }
-  return "failed";
+  constexpr std::array<const char*, kRunPhases> kNames{"setup",     "train",   "eval",  "flush",
+                                                       "completed", "stopped", "failed"};
+  return kNames[static_cast<size_t>(phase)];
 }
 
 void RunMeter::describe(const RunInfo& info) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace stoker {
 namespace {
@@ -79,39 +80,15 @@ constexpr Loss kLosses[] = {
 }  // namespace
 
 const char* to_string(Verdict::Level level) {
-  switch (level) {
-    case Verdict::Level::fine:
-      return "fine";
-    case Verdict::Level::moderate:
-      return "moderate";
-    case Verdict::Level::input_bound:
-      return "input_bound";
-    case Verdict::Level::host_bound:
-      return "host_bound";
-    case Verdict::Level::checkpoint_bound:
-      return "checkpoint_bound";
-    case Verdict::Level::stalled:
-      return "stalled";
-    case Verdict::Level::failed:
-      return "failed";
-    case Verdict::Level::unknown:
-      break;
-  }
-  return "unknown";
+  constexpr std::array<const char*, 8> kNames{"unknown",     "fine",       "moderate",
+                                              "input_bound", "host_bound", "checkpoint_bound",
+                                              "stalled",     "failed"};
+  return kNames[static_cast<size_t>(level)];
 }
 
 const char* to_string(CacheVerdict::Level level) {
-  switch (level) {
-    case CacheVerdict::Level::cold:
-      return "cold";
-    case CacheVerdict::Level::mixed:
-      return "mixed";
-    case CacheVerdict::Level::warm:
-      return "warm";
-    case CacheVerdict::Level::unknown:
-      break;
-  }
-  return "unknown";
+  constexpr std::array<const char*, 4> kNames{"unknown", "cold", "mixed", "warm"};
+  return kNames[static_cast<size_t>(level)];
 }
 
 bool makes_progress(const RunMeter::State& run, double stalled_after_s) {

@@ -14,13 +14,13 @@ import urllib.request
 from stoker import StokerTest, emulated, free_port, read_summary, stoker
 from training_run import recorded
 
+# Whole epochs, so that no batch is read ahead that nobody takes.
 OVERRIDES = (
+    "training={max_steps: 36, epochs: 2}",
     "device={type: emulated, step_ms: 3}", f"storage.data={emulated(read_mb_per_s=200)}",
     f"storage.slow={emulated('slow', write_mb_per_s=50)}")
 # Read anew each time: they go on after the run, or say when they were read.
-MOVES = re.compile(r"now_unix_s|since_progress_s|overhead_s\..*|overhead_share|trace\..*"
-                   r"|loaders\.\w+\.queues\..*|loaders\.\w+\.workers.*|loaders\.\w+\..*capacity_per_s|loaders\.\w+\.hidden_share"
-                   r"|tiers\.[\w.]+\.(mb_per_s|operations_per_s)|eta_s|loaders\.\w+\.storage_bytes")
+MOVES = re.compile(r"now_unix_s|since_progress_s|overhead_s\..*|overhead_share|loaders\.\w+\.(queues\..*|workers.*|storage_bytes)")
 
 
 def table():
@@ -122,19 +122,19 @@ class OneRecord(StokerTest):
             self.assertIn(re.sub("_(bucket|sum|count)$", "", name) if name not in known else name, known)
 
     def check_rows(self, run, summary):
-        """Columns are figures; what does not belong to a window is, in the last row, what the summary says."""
+        """Columns are figures. In the last row of timeline.csv what is no quotient is what the summary says; the last
+        row of steps.csv is of the last step, before what follows it."""
         kinds = {name: kind for name, kind, *_ in table()}
-        for file in ("steps.csv", "timeline.csv"):
+        for file, same in (("steps.csv", ("steps", "epoch", "images")), ("timeline.csv", ())):
             with open(run / file, newline="", encoding="utf-8") as rows:
                 *_, last = csv.DictReader(rows)
             for column, text in last.items():
                 figure = next((name for name in kinds if re.fullmatch(pattern(name), column)), None)
                 self.assertIsNotNone(figure, f"{file}: {column}")
-                if text and kinds[figure] == "gauge" and not MOVES.fullmatch(column):
+                if text and kinds[figure] != "quotient" and not MOVES.fullmatch(column) and (not same or column in same):
                     self.assertTrue(close(float(text), self.at(summary, column)), f"{file}: {column}")
-        steps = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
-        self.assertEqual(steps[-1]["images"], summary["images"])
-        self.assertEqual(steps[-1]["checkpoints"]["saved"] + 1, summary["checkpoints"]["saved"])  # the last one
+        reports = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
+        self.assertEqual(reports[-1]["images"], summary["images"])
 
     @staticmethod
     def at(tree, place):

@@ -33,14 +33,18 @@ struct SinkRig {
 inline RunRecord full_record(int64_t step) {
   RunRecord r;
   r.run.info.steps_planned = 100;
-  r.run.totals = {step, 1, 2, 160};
+  r.run.totals.steps = step;
+  r.run.totals.epoch = 2;
+  r.run.totals.images = 160;
   r.run.totals.wall_s = 2;
   r.run.totals.segments[static_cast<size_t>(Segment::data_wait)] = 0.5;
   r.run.totals.segments[static_cast<size_t>(Segment::compute)] = 1.5;
   r.run.totals.device = {8, 5, 0, {2, 0, 0, 1}};
   r.run.loss = 4.5;
   r.run.learning_rate = 0.0625;
-  r.run.evaluations = {{1, step, 50, 0.5, 0.75}};
+  r.run.evaluations.emplace_back();
+  r.run.evaluations.back().top1 = 0.5;
+  r.run.evaluations.back().top5 = 0.75;
   r.checkpoints.report = CheckpointReport{.saved = 3,
                                           .failed = 1,
                                           .skipped = 2,
