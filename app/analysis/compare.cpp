@@ -20,13 +20,12 @@ constexpr size_t kFewestWindows = 5;
 constexpr size_t kFewestRuns = 3;
 
 std::vector<Piece> windows(const RunFiles& run, const CompareMetric& metric) {
-  const Table::Column& values = run.steps.column(metric.column);
-  const Table::Column& lengths = run.steps.column("window_s");
+  const Table::Column& values = run.steps.column(metric.name);
+  const Table::Column& ends = run.steps.column("wall_s");
   std::vector<Piece> result;
-  for (size_t row = 1; row < values.size() && row < lengths.size(); ++row) {
-    if (!values[row] || !lengths[row] || *lengths[row] <= 0) continue;
-    const double length = *lengths[row];
-    result.push_back({metric.seconds ? *values[row] / length : *values[row], length});
+  for (size_t row = 1; row < values.size() && row < ends.size(); ++row) {
+    if (!values[row] || !ends[row] || !ends[row - 1] || *ends[row] <= *ends[row - 1]) continue;
+    result.push_back({*values[row], *ends[row] - *ends[row - 1]});
   }
   return result;
 }
@@ -132,7 +131,7 @@ std::string config_part(const RunFiles& run, const std::string& prefix, const st
 // Are the tiers that hold the data and the checkpoints emulated?
 std::string tier_kinds(const RunFiles& run) {
   bool emulated = false;
-  for (const json& tier : run.summary.value("storage", json::object())) {
+  for (const json& tier : run.summary.value("tiers", json::object())) {
     emulated = emulated || tier.value("emulated", false);
   }
   return emulated ? "emulated" : "real";
@@ -212,13 +211,12 @@ void add_notes(Comparison& out) {
 
 const std::vector<CompareMetric>& compare_metrics() {
   static const std::vector<CompareMetric> kMetrics{
-      {"images_per_s", "images_per_s", false, true, true},
-      {"io_share", "io_share", false, false, false},
-      {"device_idle", "device_idle", false, false, false},
-      {"data_wait", "data_wait_s", true, false, false},
-      {"h2d", "h2d_s", true, false, false},
-      {"compute", "compute_s", true, false, true},
-      {"checkpoint_stall", "checkpoint_stall_s", true, false, false},
+      {"images_per_s", true, true},
+      {"io_share", false, false},
+      {"device.idle_share", false, false},
+      {"segments_share.h2d", false, false},
+      {"segments_share.compute", false, true},
+      {"segments_share.checkpoint_stall", false, false},
   };
   return kMetrics;
 }

@@ -11,11 +11,9 @@
 
 namespace stoker {
 
-// A figure of steps.csv: what it is in a window of a run.
+// A figure of steps.csv that is one of a window of time (a quotient).
 struct CompareMetric {
   const char* name;
-  const char* column;
-  bool seconds;   // of the window, to be divided by its length
   bool relative;  // differences are ratios - 1; else shares are subtracted
   bool more_is_better;
 };

@@ -35,7 +35,7 @@ std::string metric_text(const MetricComparison& one) {
   const auto value = [&](double v) {
     return share ? fmt::format("{:.2f} %", 100 * v) : fmt::format("{:.4g}", v);
   };
-  return fmt::format("  {:<17} {:>11} {:>11}   {:+.2f} {} ({:+.2f} to {:+.2f})  {}\n",
+  return fmt::format("  {:<31} {:>11} {:>11}   {:+.2f} {} ({:+.2f} to {:+.2f})  {}\n",
                      one.metric.name, value(one.a), value(one.b), 100 * one.difference.value,
                      share ? "points" : "%", 100 * one.difference.low, 100 * one.difference.high,
                      one.verdict == CompareVerdict::same ? "no difference shown" : "different");

@@ -39,19 +39,12 @@ std::string label(const std::vector<RunFiles>& runs, size_t at) {
 
 json tiers(const json& summary) {
   json list = json::array();
-  if (!summary.is_object() || !summary.contains("storage")) return list;
-  for (const auto& [name, tier] : summary["storage"].items()) {
+  if (!summary.is_object() || !summary.contains("tiers")) return list;
+  for (const auto& [name, tier] : summary["tiers"].items()) {
     list.push_back(tier);
     list.back()["tier"] = name;
   }
   return list;
-}
-
-json shares(const json& parts, double whole) {
-  json result = json::object();
-  if (whole <= 0) return result;
-  for (const auto& [name, part] : parts.items()) result[name] = part.get<double>() / whole;
-  return result;
 }
 
 json run_json(const RunFiles& run, const std::string& label) {
@@ -64,16 +57,7 @@ json run_json(const RunFiles& run, const std::string& label) {
                 {"timeline", thinned(run.timeline, kMaxRows)},
                 {"tiers", tiers(run.summary)}};
   value["name"] = name_of(run);
-  if (!run.summary.is_object()) return value;
-  value["summary"] = run.summary;
-  const double wall = run.summary.value("wall_s", 0.0);
-  value["segment_shares"] = shares(run.summary.value("segments_s", json::object()), wall);
-  const json device = run.summary.value("device", json::object());
-  json parts = device.value("idle_s_by_cause", json::object());
-  if (device.contains("busy_s")) parts["busy"] = device["busy_s"];
-  value["device_shares"] = shares(parts, device.value("observed_s", 0.0));
-  const json evaluations = run.summary.value("evaluations", json::array());
-  if (!evaluations.empty()) value["evaluation"] = evaluations.back();
+  if (run.summary.is_object()) value["summary"] = run.summary;
   return value;
 }
 

@@ -1,35 +1,20 @@
 #include "app/analysis/thinned.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <string_view>
+
+#include "io/metrics/figures.h"
 
 namespace stoker {
 namespace {
 
-enum class Merge { last, sum, mean };
-
-Merge merge_of(const std::string& name) {
-  constexpr std::array<std::string_view, 14> kLast{"t_s",
-                                                   "unix_s",
-                                                   "wall_s",
-                                                   "step",
-                                                   "epoch",
-                                                   "images",
-                                                   "loss",
-                                                   "learning_rate",
-                                                   "checkpoints_saved",
-                                                   "checkpoints_failed",
-                                                   "drains_left",
-                                                   "durable_step",
-                                                   "saving",
-                                                   "draining"};
-  if (std::ranges::find(kLast, name) != kLast.end()) return Merge::last;
-  return name.ends_with("_s") && !name.ends_with("_per_s") ? Merge::sum : Merge::mean;
+// Of quotients the mean; of what grows or stands, the last.
+bool averaged(const std::string& column) {
+  const Figure* figure = find_figure(column);
+  return figure == nullptr || figure->kind == FigureKind::quotient;
 }
 
-nlohmann::json merged(const Table::Column& column, size_t from, size_t to, Merge how) {
+nlohmann::json merged(const Table::Column& column, size_t from, size_t to, bool average) {
   double sum = 0;
   double last = 0;
   int count = 0;
@@ -40,8 +25,7 @@ nlohmann::json merged(const Table::Column& column, size_t from, size_t to, Merge
     ++count;
   }
   if (count == 0) return nullptr;
-  if (how == Merge::last) return last;
-  return how == Merge::sum ? sum : sum / count;
+  return average ? sum / count : last;
 }
 
 }  // namespace
@@ -54,7 +38,7 @@ nlohmann::json thinned(const Table& table, size_t most) {
     nlohmann::json values = nlohmann::json::array();
     for (size_t row = 0; row < column.size(); row += step) {
       const size_t end = std::min(column.size(), row + step);
-      values.push_back(merged(column, row, end, merge_of(name)));
+      values.push_back(merged(column, row, end, averaged(name)));
     }
     result[name] = std::move(values);
   }

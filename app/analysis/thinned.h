@@ -7,8 +7,8 @@
 namespace stoker {
 
 // A table as {column: [values]}, null where nothing was measured. Neighbouring rows are merged
-// where there are more than `most`: of running numbers (steps, times since the begin, counts) and
-// last values (the loss) the last, of durations the sum, of rates and shares the mean.
+// where there are more than `most`: the mean of quotients (rates and shares), the last of all
+// others.
 nlohmann::json thinned(const Table& table, size_t most);
 
 }  // namespace stoker

@@ -23,7 +23,7 @@ std::optional<double> bytes_read(const std::vector<std::string>& paths) {
     const nlohmann::json summary = read_run(path).summary;
     if (!summary.contains("loaders")) return std::nullopt;
     for (const nlohmann::json& loader : summary["loaders"]) {
-      bytes += loader.at("stages").at("read").at("bytes").get<double>();
+      bytes += loader.at("read_bytes").get<double>();
     }
   }
   return bytes;

@@ -138,7 +138,7 @@ void add_transfers(const std::string& name, const TraceTransfers& transfers,
   result[name + "count"] = static_cast<double>(transfers.count);
   result[name + "bytes"] = bytes;
   result[name + "busy_s"] = transfers.busy_s;
-  if (transfers.busy_s > 0) result[name + "mb_per_s"] = 1e-6 * bytes / transfers.busy_s;
+  if (transfers.busy_s > 0) result[name + "busy_mb_per_s"] = 1e-6 * bytes / transfers.busy_s;
 }
 
 }  // namespace
@@ -165,17 +165,17 @@ std::map<std::string, double> by_name(const TraceFigures& figures) {
       {"io_share", figures.io_share},
       {"device.observed_s", figures.device_observed_s},
       {"device.busy_s", figures.device_busy_s},
-      {"loader.samples_read", figures.samples_read},
-      {"loader.bytes_read", figures.bytes_read},
+      {"loaders.samples_read", figures.samples_read},
+      {"loaders.read_bytes", figures.bytes_read},
       {"checkpoints.drained", figures.drains},
   };
   if (figures.device_observed_s > 0) {
-    result["device.idle_ratio"] = 1 - figures.device_busy_s / figures.device_observed_s;
+    result["device.idle_share"] = 1 - figures.device_busy_s / figures.device_observed_s;
   }
   for (const auto& [name, time] : figures.segments_s) result["segments_s." + name] = time;
   for (const auto& [name, tier] : figures.tiers) {
-    add_transfers("storage." + name + ".reads.", tier.reads, result);
-    add_transfers("storage." + name + ".writes.", tier.writes, result);
+    add_transfers("tiers." + name + ".read.", tier.reads, result);
+    add_transfers("tiers." + name + ".write.", tier.writes, result);
   }
   return result;
 }
@@ -194,24 +194,28 @@ std::map<std::string, double> by_name(const nlohmann::json& summary) {
     return object_if_there(summary, name);
   };
   const nlohmann::json& device = object("device");
-  for (const char* name : {"observed_s", "busy_s", "idle_ratio"}) {
+  for (const char* name : {"observed_s", "busy_s", "idle_share"}) {
     take(device, name, std::string("device.") + name);
   }
   for (const auto& [name, time] : object("segments_s").items()) {
     result["segments_s." + name] = time.get<double>();
   }
   for (const nlohmann::json& loader : object("loaders")) {
-    const nlohmann::json& read = loader.at("stages").at("read");
-    result["loader.samples_read"] += read.at("count").get<double>();
-    result["loader.bytes_read"] += read.at("bytes").get<double>();
+    result["loaders.samples_read"] +=
+        loader.at("/stages/read/duration_s/count"_json_pointer).get<double>();
+    result["loaders.read_bytes"] += loader.at("read_bytes").get<double>();
   }
   take(object("checkpoints"), "drained", "checkpoints.drained");
-  for (const auto& [name, tier] : object("storage").items()) {
-    for (const char* direction : {"reads", "writes"}) {
-      for (const char* figure : {"count", "bytes", "busy_s", "mb_per_s"}) {
-        take(object_if_there(tier, direction), figure,
-             fmt::format("storage.{}.{}.{}", name, direction, figure));
+  for (const auto& [name, tier] : object("tiers").items()) {
+    for (const char* op : {"read", "write"}) {
+      const std::string as = fmt::format("tiers.{}.{}.", name, op);
+      const nlohmann::json& of = object_if_there(tier, op);
+      take(object_if_there(of, "duration_s"), "count", as + "count");
+      if (result[as + "count"] == 0) {
+        result.erase(as + "count");
+        continue;
       }
+      for (const char* figure : {"bytes", "busy_s", "busy_mb_per_s"}) take(of, figure, as + figure);
     }
   }
   return result;

@@ -1,21 +1,12 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <vector>
+
+#include "io/metrics/spread.h"
 
 namespace stoker {
 
-// Minimum, median, 99th percentile (nearest rank) and maximum of repeated measurements.
-struct Spread {
-  double min = 0;
-  double median = 0;
-  double p99 = 0;
-  double max = 0;
-};
-
-// `values` must not be empty. The median of an even number is the mean of the middle two.
-Spread spread(std::vector<double> values);
-
+// {min, median, p99, max}
 void to_json(nlohmann::json& json, const Spread& spread);
 
 }  // namespace stoker

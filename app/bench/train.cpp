@@ -122,22 +122,22 @@ class TrainingRuns {
     }
     Trainer trainer(experiment, directory, log, stop_,
                     std::make_unique<WatchedLoader>(std::move(loader), times));
-    const TrainingResult result = trainer.run();
-    if (!result.error.empty()) throw Error(result.exit_code, result.error);
-    if (result.status != "completed") throw Error(result.exit_code, "stopped by a signal");
-    times.asked.push_back(times.asked.front() + std::chrono::duration_cast<Clock::duration>(
-                                                    std::chrono::duration<double>(result.wall_s)));
+    const RunMeter::State run = trainer.run().run;
+    const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
+    if (!run.error.empty()) throw Error(code, run.error);
+    if (run.phase != RunPhase::completed) throw Error(code, "stopped by a signal");
+    times.asked.push_back(times.asked.front() +
+                          std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(run.totals.wall_s)));
     double wait = 0;
     for (size_t i = static_cast<size_t>(bench_.warm_up); i < times.given.size(); ++i) {
       wait += seconds(times.given[i] - times.asked[i]);
     }
     steps.wait_s += wait;
     add(times.asked, experiment, steps);
-    for (const auto& [name, time] : result.segments) {
-      if (name == "compute") {
-        steps.outside_s.push_back((result.wall_s - time) / static_cast<double>(result.steps));
-      }
-    }
+    const double compute = run.totals.segments[static_cast<size_t>(Segment::compute)];
+    steps.outside_s.push_back((run.totals.wall_s - compute) /
+                              static_cast<double>(run.totals.steps));
   }
 
   void bare(Experiment& experiment, const DeviceBatch& batch, TrainSteps& steps) {

@@ -15,6 +15,8 @@ void add_list(const Command& program) {
   const auto arguments = std::make_shared<ListArguments>();
   const Command command = program.add("list", "List the components there are");
   command.argument("KIND", arguments->kind, "storage, dataset, decoder, loader, ...");
+  command.flag("--figures", arguments->figures,
+               "instead: every figure of a run, as a page of Markdown");
   add_shared(command, *arguments);
   command.run([=] { return list_components(*arguments); });
 }

@@ -7,10 +7,15 @@
 
 #include "app/experiment/kinds.h"
 #include "io/core/plugin.h"
+#include "io/metrics/figures.h"
 
 namespace stoker {
 
 ExitCode list_components(const ListArguments& arguments) {
+  if (arguments.figures) {
+    fmt::print("{}", figures_page());
+    return ExitCode::ok;
+  }
   for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
   const std::vector<Kind> chosen =
       arguments.kind.empty() ? kinds() : std::vector<Kind>{find_kind(arguments.kind)};

@@ -41,45 +41,15 @@ void add(const json& value, const std::string& path, Figures& figures) {
   }
 }
 
-void add_shares(Figures& figures) {
-  const auto wall = figures.find("wall_s");
-  if (wall == figures.end() || !(wall->second > 0)) return;
-  const std::string prefix = "segments_s.";
-  Figures shares;
-  for (auto it = figures.lower_bound(prefix); it != figures.end() && it->first.starts_with(prefix);
-       ++it) {
-    shares["segments_share." + it->first.substr(prefix.size())] = it->second / wall->second;
-  }
-  figures.merge(shares);
-}
-
-std::optional<double> at_path(const json& output, const std::string& path) {
-  const json* value = &output;
-  size_t begin = 0;
-  while (begin <= path.size()) {
-    const size_t end = std::min(path.find('.', begin), path.size());
-    const std::string key = path.substr(begin, end - begin);
-    if (value->is_object() && value->contains(key)) {
-      value = &(*value)[key];
-    } else if (value->is_array() && !key.empty() && key.size() < 6 &&
-               key.find_first_not_of("0123456789") == std::string::npos &&
-               std::stoul(key) < value->size()) {
-      value = &(*value)[std::stoul(key)];
-    } else {
-      return std::nullopt;
-    }
-    begin = end + 1;
-  }
-  if (value->is_object() && value->contains("median")) value = &(*value)["median"];
-  if (!value->is_number()) return std::nullopt;
-  return value->get<double>();
-}
-
-std::optional<double> named(const json& output, const std::string& expression) {
+std::optional<double> named(const Figures& figures, const std::string& expression) {
+  const auto of = [&](const std::string& path) -> std::optional<double> {
+    const auto found = figures.find(path);
+    return found == figures.end() ? std::nullopt : std::optional(found->second);
+  };
   const size_t slash = expression.find(" / ");
-  if (slash == std::string::npos) return at_path(output, expression);
-  const auto part = at_path(output, expression.substr(0, slash));
-  const auto whole = at_path(output, expression.substr(slash + 3));
+  if (slash == std::string::npos) return of(expression);
+  const auto part = of(expression.substr(0, slash));
+  const auto whole = of(expression.substr(slash + 3));
   if (!part || !whole || *whole == 0) return std::nullopt;
   return *part / *whole;
 }
@@ -104,9 +74,8 @@ Figures flatten(const json& output, const std::map<std::string, std::string>& na
   json measured = output;
   for (const char* other : {"schema_version", "exit_code", "conditions"}) measured.erase(other);
   add(measured, "", figures);
-  add_shares(figures);
   for (const auto& [name, path] : names) {
-    if (const auto value = named(output, path)) figures[name] = *value;
+    if (const auto value = named(figures, path)) figures[name] = *value;
   }
   return figures;
 }

@@ -14,7 +14,6 @@ using Figures = std::map<std::string, double>;
 //   - of lists only "results" and "evaluations" are taken: an element is named by its name, type or
 //     threads, else by its place, and the only element of "results" has no name of its own, so that
 //     "results.0.images_per_s" is "images_per_s";
-//   - shares of the wall time: "segments_share.compute".
 // "conditions" are none.
 // `names`: further ones, as SweepOptions::figures; a path that a run does not have gives none.
 Figures flatten(const nlohmann::json& output, const std::map<std::string, std::string>& names);

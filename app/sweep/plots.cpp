@@ -58,7 +58,7 @@ json course(const SweepOptions& options, const PlotOptions& plot, const SweepRes
     const SweepRow* row = results.find(cell, repeat);
     if (row == nullptr || !row->ok() || row->directory.empty()) continue;
     const Table table = Table::read(directory + "/" + row->directory + "/timeline.csv");
-    const Table::Column& time = table.column("t_s");
+    const Table::Column& time = table.column("elapsed_s");
     const Table::Column& value = table.column(plot.y);
     for (size_t i = 0; i < std::min(time.size(), value.size()); ++i) {
       if (time[i] && value[i]) points.push_back(point(*time[i], {*value[i]}));

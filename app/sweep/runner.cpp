@@ -46,7 +46,9 @@ std::string duration_text(double s) {
 json conditions_of(const json& output) {
   json conditions = output.value("conditions", json::object());
   for (const char* of_benchmarks : {"page_cache", "emulated"}) {
-    if (output.contains(of_benchmarks)) conditions[of_benchmarks] = output[of_benchmarks];
+    if (output.contains(of_benchmarks) && !output[of_benchmarks].is_object()) {
+      conditions[of_benchmarks] = output[of_benchmarks];
+    }
   }
   const auto copy = [&](const json& from, json& to, std::initializer_list<const char*> keys) {
     for (const char* key : keys) {
@@ -59,13 +61,13 @@ json conditions_of(const json& output) {
     copy(device, conditions["device"], {"name", "emulated", "timing_method"});
   }
   const auto add_tier = [&](const std::string& name, const json& tier) {
-    copy(tier, conditions["tiers"][name], {"type", "emulated", "conditions", "overruns"});
+    copy(tier, conditions["tiers"][name],
+         {"type", "emulated", "conditions", "overruns", "overrun_s"});
   };
-  const json of_run = output.value("storage", json::object());
-  for (const auto& [name, tier] : of_run.items()) add_tier(name, tier);
-  const json of_benchmark = output.value("tiers", json::array());
-  if (of_benchmark.is_array()) {
-    for (const json& tier : of_benchmark) add_tier(tier.value("name", "unknown"), tier);
+  // By name of a run, a list of a benchmark.
+  const json tiers = output.value("tiers", json());
+  for (const auto& [name, tier] : tiers.items()) {
+    add_tier(tiers.is_array() ? tier.value("name", "unknown") : name, tier);
   }
   return conditions;
 }

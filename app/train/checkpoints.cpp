@@ -20,7 +20,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
       [&log](const std::string& text) { log.warn(text); });
 }
 
-std::optional<TrainingRecord> RunCheckpoints::load(TrainingResult& result) {
+std::optional<TrainingRecord> RunCheckpoints::load(RunInfo& info) {
   if (!checkpointer_) return std::nullopt;
   const TimePoint begin = Clock::now();
   const std::optional<LoadedState> loaded = checkpointer_->load();
@@ -36,8 +36,7 @@ std::optional<TrainingRecord> RunCheckpoints::load(TrainingResult& result) {
                         seconds(Clock::now() - begin)));
   experiment_.hub().checkpoints().finished(CheckpointPart::restore, begin, Clock::now(),
                                            record.position.step);
-  result.resumed_from = loaded->path();
-  result.resumed_step = record.position.step;
+  info.resumed_from = loaded->path();
   ++record.processes;
   return record;
 }
@@ -59,7 +58,7 @@ void RunCheckpoints::offer(const CheckpointOffer& offer,
   });
   if (copying_) {
     blocked(begin, step_ = offer.step, offer.last);
-    now();
+    publish();
   }
   ledger_.switch_to(Segment::other);
 }
@@ -76,9 +75,11 @@ void RunCheckpoints::before_update() {
 
 bool RunCheckpoints::flush() {
   if (!checkpointer_) return true;
-  now();
+  publish();
+  const TimePoint begin = Clock::now();
   const bool complete = checkpointer_->flush();
-  now();
+  flush_s_ = seconds(Clock::now() - begin);
+  publish();
   if (complete) return true;
   const CheckpointStatus status = checkpointer_->status();
   log_.warn(fmt::format(
@@ -88,11 +89,13 @@ bool RunCheckpoints::flush() {
   return false;
 }
 
-std::optional<CheckpointReport> RunCheckpoints::now() {
-  if (!checkpointer_) return std::nullopt;
-  const CheckpointReport report = checkpointer_->status();
-  experiment_.hub().checkpoints().set_status(report);
-  return report;
+void RunCheckpoints::publish() {
+  if (!checkpointer_) return;
+  CheckpointStatus status = checkpointer_->status();
+  if (!status.save_s.empty()) status.save_times = spread(status.save_s);
+  if (!status.drain_s.empty()) status.drain_times = spread(status.drain_s);
+  status.flush_s = flush_s_;
+  experiment_.hub().checkpoints().set_status(status);
 }
 
 // The trainer waits for one checkpoint up to twice: where it begins, and before the next update.
@@ -104,21 +107,17 @@ void RunCheckpoints::blocked(TimePoint begin, int64_t step, bool over) {
   blocked_ = {};
 }
 
-void RunCheckpoints::report(TrainingResult& result) {
-  if (!checkpointer_) return;
-  result.checkpoints = checkpointer_->status();
-  const CheckpointStatus& status = *result.checkpoints;
+std::string RunCheckpoints::lost(ExitCode code) {
+  if (!checkpointer_) return "";
+  publish();
+  const CheckpointStatus status = checkpointer_->status();
   const bool lost = status.failed > 0 || status.drains_left > 0 || status.hung;
   const bool none = status.saved_step.value_or(-1) < 0;
   // After a signal there is another process to go on, from any good set.
-  if ((result.exit_code == ExitCode::ok && lost) ||
-      (result.exit_code == ExitCode::sigterm && none)) {
-    result.exit_code = ExitCode::storage;
-    result.error =
-        "checkpoints: " + (status.last_error.empty()
-                               ? std::string("not all are where they belong (see the log)")
-                               : status.last_error);
-  }
+  if (!(code == ExitCode::ok && lost) && !(code == ExitCode::sigterm && none)) return "";
+  return "checkpoints: " + (status.last_error.empty()
+                                ? std::string("not all are where they belong (see the log)")
+                                : status.last_error);
 }
 
 }  // namespace stoker

@@ -7,12 +7,11 @@
 #include "app/experiment/experiment.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
-#include "app/train/step.h"
 #include "app/train/record.h"
-#include "app/train/training_result.h"
+#include "app/train/step.h"
 #include "app/train/tensors.h"
 #include "io/metrics/ledger.h"
-#include "io/metrics/sink.h"
+#include "io/metrics/run_meter.h"
 
 namespace stoker {
 
@@ -25,8 +24,9 @@ class RunCheckpoints {
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
                  const StopSignal& stop);
 
-  // Restores tensors and generators, and returns the record, where checkpoint.resume says so.
-  std::optional<TrainingRecord> load(TrainingResult& result);
+  // Restores tensors and generators, and returns the record, where checkpoint.resume says so;
+  // `info` then says from what.
+  std::optional<TrainingRecord> load(RunInfo& info);
   // A checkpoint where one is due; `record` is asked for only then.
   void offer(const CheckpointOffer& offer, const std::function<TrainingRecord()>& record,
              std::optional<double> score);
@@ -35,10 +35,11 @@ class RunCheckpoints {
   // Waits until all are where they belong (Checkpointer::flush), and says what is left. False:
   // something is.
   bool flush();
-  // For a StepReport, and into the hub.
-  std::optional<CheckpointReport> now();
-  // Into the result; its exit code becomes ExitCode::storage where a checkpoint was lost.
-  void report(TrainingResult& result);
+  // How they stand, into the hub.
+  void publish();
+  // What a run that would end with `code` has lost, in words; its exit code is ExitCode::storage
+  // then. Empty: nothing, or nothing that the next process could not go on without.
+  std::string lost(ExitCode code);
 
  private:
   void blocked(TimePoint begin, int64_t step, bool over);
@@ -49,6 +50,7 @@ class RunCheckpoints {
   std::unique_ptr<TrainingTensors> tensors_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
+  std::optional<double> flush_s_;
   int64_t step_ = -1;          // of the newest save
   Clock::duration blocked_{};  // by it so far
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
+
+#include "io/metrics/record_json.h"
 
 namespace stoker {
 namespace {
@@ -41,6 +44,14 @@ BadReason reason_of(const std::string& text) {
 
 }  // namespace
 
+nlohmann::json totals_json(const TrainingRecord& record) {
+  return {{"processes", record.processes},
+          {"images", record.images},
+          {"wall_s", record.wall_s},
+          {"segments_s", record.segments_s},
+          {"bytes_read", record.bytes_read}};
+}
+
 nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& options) {
   nlohmann::json bad = nlohmann::json::object();
   for (const auto& [key, reason] : record.bad_samples) bad[key] = to_string(reason);
@@ -48,12 +59,7 @@ nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& op
            {{"step", record.position.step},
             {"epoch", record.position.epoch},
             {"batch", record.position.batch}}},
-          {"totals",
-           {{"processes", record.processes},
-            {"images", record.images},
-            {"wall_s", record.wall_s},
-            {"segments_s", record.segments_s},
-            {"bytes_read", record.bytes_read}}},
+          {"totals", totals_json(record)},
           {"evaluations", record.evaluations},
           {"skipped", {{"by_reason", record.skipped_by_reason}, {"samples", bad}}},
           {"digest_chain", record.digest_chain},
@@ -72,7 +78,7 @@ TrainingRecord training_record(const nlohmann::json& training) {
     record.wall_s = totals.at("wall_s");
     record.segments_s = totals.at("segments_s").get<std::map<std::string, double>>();
     record.bytes_read = totals.at("bytes_read");
-    record.evaluations = training.at("evaluations");
+    record.evaluations = training.at("evaluations").get<std::vector<Evaluation>>();
     const nlohmann::json& skipped = training.at("skipped");
     record.skipped_by_reason = skipped.at("by_reason").get<std::map<std::string, int64_t>>();
     for (const auto& [key, reason] : skipped.at("samples").items()) {

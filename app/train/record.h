@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "app/experiment/options.h"
 #include "io/core/error.h"
+#include "io/metrics/run_meter.h"
 
 namespace stoker {
 
@@ -27,13 +28,15 @@ struct TrainingRecord {
   double wall_s = 0;
   std::map<std::string, double> segments_s;
   uint64_t bytes_read = 0;
-  nlohmann::json evaluations = nlohmann::json::array();  // as in summary.json
+  std::vector<Evaluation> evaluations;
   std::map<std::string, BadReason> bad_samples;
   std::map<std::string, int64_t> skipped_by_reason;
   std::string digest_chain;  // of all batches so far; empty without loader.digest
 };
 
 nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& options);
+// The sums of all processes: its "totals", and "total" of summary.json.
+nlohmann::json totals_json(const TrainingRecord& record);
 
 // Error(ExitCode::storage) where `training` is not what to_json() wrote.
 TrainingRecord training_record(const nlohmann::json& training);

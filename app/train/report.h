@@ -2,26 +2,30 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "app/experiment/experiment.h"
-#include "app/run/directory.h"
-#include "app/train/training_result.h"
+#include "app/train/record.h"
+#include "io/core/batch.h"
 
 namespace stoker {
 
-// The contents of summary.json ("schema_version": 1). Every figure has its conditions beside it;
-// what was not measured is absent.
-nlohmann::json summary_json(Experiment& experiment, const RunDirectory& directory,
-                            const TrainingResult& result);
-
-// An element of its "evaluations".
-nlohmann::json evaluation_json(const Evaluation& evaluation);
+// The contents of summary.json: the record of the run (io/metrics/record_json.h) with
+//
+//   conditions       the tiers' types, the checkpoints' options, the state of the page cache
+//   skipped          samples replaced, by reason, in all processes of the run
+//   slowest_samples  {"read": [{key, epoch, index, bytes, seconds}], "decode": [...]} of the
+//                    training split, slowest first
+//   checkpoints.operations  [{part, step, begin_s, end_s, bytes}], in seconds since the loop began
+//   total            `total`: sums of all processes of the run
+//
+// Call it when the run has ended. The trainer's thread.
+nlohmann::json summary_json(Experiment& experiment, const TrainingRecord& total);
 
 // The same for people: some lines that end with the path of the run directory.
-std::string summary_text(Experiment& experiment, const RunDirectory& directory,
-                         const TrainingResult& result);
+std::string summary_text(const nlohmann::json& summary);
 
-// skipped.csv: a row per bad sample and time it was met.
-std::string skipped_csv(const TrainingResult& result);
+// skipped.csv: a row per bad sample and time it was met; empty where there is none.
+std::string skipped_csv(const std::vector<SkippedSample>& skipped);
 
 }  // namespace stoker

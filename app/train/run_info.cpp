@@ -54,7 +54,7 @@ RunInfo run_info(Experiment& experiment, const RunDirectory& directory) {
   }
   const LoaderInfo loader = options.loader.info();
   info.batch_size = loader.batch_size;
-  info.workers = loader.workers;
+  info.loads_ahead = loader.works_ahead();
   info.rank = loader.rank;
   info.world_size = loader.world_size;
   info.started_unix_s = unix_now();

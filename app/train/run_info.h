@@ -6,7 +6,8 @@
 
 namespace stoker {
 
-// What those who watch a run are told that it is. The numbers of steps are not known yet.
+// What the run is, from its configuration and its opened pieces; steps are added once they are
+// known.
 RunInfo run_info(Experiment& experiment, const RunDirectory& directory);
 
 }  // namespace stoker

@@ -23,23 +23,22 @@ ExitCode train(const TrainArguments& arguments) {
   log.also_to(directory.path() + "/log.txt");
   Experiment experiment(options, log.notify());
   Trainer trainer(experiment, directory, log, stop);
-  const TrainingResult result = trainer.run();
+  const RunMeter::State run = trainer.run().run;
+  const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
   if (arguments.json) {
-    fmt::print("{}\n", summary_json(experiment, directory, result).dump());
+    fmt::print("{}\n", trainer.summary().dump());
   } else if (!arguments.quiet) {
-    fmt::print("{}", summary_text(experiment, directory, result));
+    fmt::print("{}", summary_text(trainer.summary()));
   }
-  if (!result.error.empty() && !result.checkpoints_abandoned) {
-    throw Error(result.exit_code, result.error);
-  }
-  if (result.checkpoints_abandoned) {
+  if (trainer.abandoned()) {
     // A thread may be stuck in a system call, or the time after a signal is up: nothing waits for
     // it.
-    if (!result.error.empty()) log.warn(result.error);
+    if (!run.error.empty()) log.warn(run.error);
     std::fflush(nullptr);
-    std::_Exit(static_cast<int>(result.exit_code));
+    std::_Exit(static_cast<int>(code));
   }
-  return result.exit_code;
+  if (!run.error.empty()) throw Error(code, run.error);
+  return code;
 }
 
 }  // namespace stoker

@@ -20,11 +20,6 @@
 namespace stoker {
 namespace {
 
-RunPhase phase_of(const TrainingResult& result) {
-  if (result.status == "completed") return RunPhase::done;
-  return result.status == "stopped" ? RunPhase::stopped : RunPhase::failed;
-}
-
 void prepare_torch(const ExperimentOptions& options) {
   torch::manual_seed(options.run.seed);
   at::set_num_threads(static_cast<int>(options.training.threads.resolve()));
@@ -51,38 +46,52 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
 
 Trainer::~Trainer() = default;
 
-TrainingResult Trainer::run() {
+RunRecord Trainer::run() {
   try {
     train();
-    result_.exit_code = stop_.exit_code();
-    result_.status =
-        stop_.requested() && result_.steps < result_.steps_planned ? "stopped" : "completed";
-    checkpoints_->report(result_);
-    if (!result_.error.empty()) result_.status = "failed";
+    code_ = stop_.exit_code();
+    const std::string lost = checkpoints_->lost(code_);
+    if (!lost.empty()) fail(ExitCode::storage, lost);
   } catch (const Error& error) {
-    result_.exit_code = error.code();
-    result_.error = error.what();
+    fail(error.code(), error.what());
   }
-  write_files();
-  flush_sinks();
-  return result_;
+  end();
+  digests_.close();
+  write_skipped();
+  write_summary();
+  if (!flush_sinks()) {
+    end();
+    write_summary();
+  }
+  return experiment_.hub().record();
 }
 
-// Every sink has its turn. The first failure is the run's, where nothing else failed.
-void Trainer::flush_sinks() {
-  RunMeter& run = experiment_.hub().run();
-  run.set_error(result_.error);
-  run.set_phase(phase_of(result_));
+void Trainer::fail(ExitCode code, const std::string& error) {
+  code_ = code;
+  error_ = error;
+}
+
+void Trainer::end() {
+  const bool stopped = stop_.requested() && position_.step < steps_planned_;
+  const RunPhase good = stopped ? RunPhase::stopped : RunPhase::completed;
+  experiment_.hub().run().end(error_.empty() ? good : RunPhase::failed, static_cast<int>(code_),
+                              error_);
+}
+
+// Every sink has its turn. The first failure is the run's, where nothing else failed: false.
+bool Trainer::flush_sinks() {
+  bool good = true;
   for (const auto& sink : sinks_) {
     try {
       sink->flush();
     } catch (const Error& error) {
       log_.warn(error.what());
-      if (result_.exit_code != ExitCode::ok) continue;
-      result_.exit_code = error.code();
-      result_.error = error.what();
+      if (code_ != ExitCode::ok) continue;
+      fail(error.code(), error.what());
+      good = false;
     }
   }
+  return good;
 }
 
 void Trainer::make_sinks() {
@@ -98,21 +107,22 @@ void Trainer::prepare() {
   prepare_torch(options);
   if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
-  result_.steps_planned = std::min(options.training.epochs * per_epoch_,
-                                   options.training.max_steps.value_or(INT64_MAX));
+  steps_planned_ = std::min(options.training.epochs * per_epoch_,
+                            options.training.max_steps.value_or(INT64_MAX));
   if (!experiment_.device().info().emulated || options.checkpoint.info().saves) {
-    step_ = std::make_unique<TrainStep>(experiment_, result_.steps_planned, per_epoch_);
+    step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
   checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
 }
 
-void Trainer::resume() {
-  const std::optional<TrainingRecord> found = checkpoints_->load(result_);
+void Trainer::resume(RunInfo& info) {
+  const std::optional<TrainingRecord> found = checkpoints_->load(info);
   if (!found) return;
   before_ = *found;
   position_ = before_.position;
-  result_.steps = position_.step;
-  result_.epochs = position_.epoch;
+  for (const Evaluation& evaluation : before_.evaluations) {
+    experiment_.hub().run().add_evaluation(evaluation);
+  }
   budget_.resume(before_.bad_samples, before_.skipped_by_reason);
   digests_.resume(before_.digest_chain);
 }
@@ -128,21 +138,21 @@ void Trainer::train() {
   const std::string missed = missed_page_cache(run.state().cache);
   if (!missed.empty()) log_.warn(missed);
   prepare();
-  resume();
-  info.steps_planned = result_.steps_planned;
-  info.first_step = result_.steps;
+  resume(info);
+  info.steps_planned = steps_planned_;
+  info.first_step = position_.step;
   run.describe(info);
   log_.info(fmt::format("{} on {}: {} training and {} test samples of {} classes, {} steps",
                         options.model.type(), experiment_.device().info().name,
                         experiment_.dataset().size(Split::train),
                         experiment_.dataset().size(Split::test),
-                        experiment_.dataset().classes().size(), result_.steps_planned));
+                        experiment_.dataset().classes().size(), steps_planned_));
   profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
                                              directory_.path(), run, log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), sinks_,
-                                         result_.steps, result_.steps_planned);
+                                         position_.step, position_.epoch);
   std::exception_ptr error;
   try {
     loop();
@@ -150,17 +160,15 @@ void Trainer::train() {
     error = std::current_exception();
   }
   ledger_.end();
-  progress_->finish(result_);
+  progress_->finish();
   cache_.reset();
   if (error) std::rethrow_exception(error);
   run.set_phase(RunPhase::flush);
-  const TimePoint begin = Clock::now();
-  result_.checkpoints_abandoned = !checkpoints_->flush();
-  result_.checkpoint_flush_s = seconds(Clock::now() - begin);
+  abandoned_ = !checkpoints_->flush();
 }
 
 void Trainer::loop() {
-  while (result_.steps < result_.steps_planned || position_.batch == per_epoch_) {
+  while (position_.step < steps_planned_ || position_.batch == per_epoch_) {
     if (!train_epoch()) break;
   }
   ledger_.switch_to(Segment::compute);
@@ -171,38 +179,36 @@ void Trainer::loop() {
 // From position_ to the end of its epoch, or of the run.
 bool Trainer::train_epoch() {
   if (position_.batch < per_epoch_) loader_->start(position_.epoch, position_.batch);
-  while (result_.steps < result_.steps_planned && position_.batch < per_epoch_) {
+  while (position_.step < steps_planned_ && position_.batch < per_epoch_) {
     if (stop_.requested()) {
       log_.warn("stopped by a signal after this step");
       return false;
     }
     ledger_.switch_to(Segment::log);
-    profile_->at_step(result_.steps);
+    profile_->at_step(position_.step);
     ledger_.switch_to(Segment::data_wait);
     std::optional<Batch> batch = loader_->next();
     if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");
     ledger_.switch_to(Segment::other);
-    if (!result_.first_batch_s) {
-      result_.first_batch_s = ledger_.wall();
-      experiment_.hub().run().set_first_batch(*result_.first_batch_s);
+    if (std::exchange(first_batch_, false)) {
+      experiment_.hub().run().set_first_batch(ledger_.wall());
     }
     budget_.account(*batch);
     digests_.add(*batch);
     train_batch(std::move(*batch));
     ++position_.batch;
-    if (result_.steps % experiment_.options().metrics.every_steps == 0 ||
-        result_.steps == result_.steps_planned) {
+    if (position_.step % experiment_.options().metrics.every_steps == 0 ||
+        position_.step == steps_planned_) {
       report();
     }
     // At the end of an epoch its evaluation comes first.
     if (position_.batch < per_epoch_) offer_checkpoint(false, false);
   }
   const auto every = experiment_.options().evaluation.every_epochs;
-  const bool last = result_.steps >= result_.steps_planned;
+  const bool last = position_.step >= steps_planned_;
   if ((last || (every && (position_.epoch + 1) % *every == 0)) && !evaluate()) return false;
   const bool epoch_ended = position_.batch == per_epoch_;
   if (epoch_ended) {
-    ++result_.epochs;
     progress_->add_epoch();
     cache_->epoch_ended();
     ++position_.epoch;
@@ -222,22 +228,19 @@ void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
     }
     return record();
   };
-  checkpoints_->offer({result_.steps, epoch_ended, position_.epoch, last}, settled_record, score_);
+  checkpoints_->offer({position_.step, epoch_ended, position_.epoch, last}, settled_record, score_);
 }
 
 TrainingRecord Trainer::record() {
   TrainingRecord record = before_;
-  position_.step = result_.steps;
   record.position = position_;
   record.images += progress_->images();
   record.wall_s += ledger_.wall();
   for (size_t i = 0; i < kSegments; ++i) {
     record.segments_s[segment_name(static_cast<Segment>(i))] += ledger_.totals()[i];
   }
-  record.bytes_read += static_cast<uint64_t>(result_.load_cost.bytes_read);
-  for (const Evaluation& evaluation : result_.evaluations) {
-    record.evaluations.push_back(evaluation_json(evaluation));
-  }
+  record.bytes_read += bytes_read_;
+  record.evaluations = experiment_.hub().run().state().evaluations;
   record.bad_samples = budget_.bad();
   record.skipped_by_reason = budget_.by_reason();
   record.digest_chain = digests_.chain();
@@ -245,9 +248,7 @@ TrainingRecord Trainer::record() {
 }
 
 void Trainer::train_batch(Batch batch) {
-  result_.load_cost.read_ns += batch.cost.read_ns;
-  result_.load_cost.decode_ns += batch.cost.decode_ns;
-  result_.load_cost.bytes_read += batch.cost.bytes_read;
+  bytes_read_ += static_cast<uint64_t>(batch.cost.bytes_read);
   Device& device = experiment_.device();
   ledger_.switch_to(Segment::h2d);
   std::shared_ptr<DeviceBatch> on_device = std::move(batch.on_device);
@@ -255,11 +256,11 @@ void Trainer::train_batch(Batch batch) {
   batch.pixels.reset();
   ledger_.switch_to(Segment::compute);
   device.run(on_device.get(), [&] {
-    step_->run(*on_device, result_.steps, [this] { checkpoints_->before_update(); });
+    step_->run(*on_device, position_.step, [this] { checkpoints_->before_update(); });
   });
   // An emulated step has no update of its own: the host waits where it would launch it.
   checkpoints_->before_update();
-  ++result_.steps;
+  ++position_.step;
   score_.reset();
   ledger_.switch_to(Segment::other);
   progress_->add_step(batch.size, position_.epoch);
@@ -270,13 +271,14 @@ void Trainer::report() {
   const bool computes = !experiment_.device().info().emulated;
   if (computes) {
     ledger_.switch_to(Segment::compute);  // reading the loss waits for the device
-    loss = result_.final_loss = step_->loss();
+    loss = step_->loss();
   }
   ledger_.switch_to(Segment::log);
-  const double rate = computes ? step_->learning_rate(result_.steps - 1) : 0;
-  progress_->report(loss, rate, checkpoints_->now());
+  const double rate = computes ? step_->learning_rate(position_.step - 1) : 0;
+  checkpoints_->publish();
+  progress_->report(loss, rate);
   if (loss && !std::isfinite(*loss)) {
-    log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, result_.steps));
+    log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, position_.step));
   }
 }
 
@@ -314,31 +316,31 @@ bool Trainer::evaluate() {
     for (int64_t i = 0; i < batch->size; ++i) {
       accuracy.add((*batch->labels)[static_cast<size_t>(i)], ranks[i].item<int64_t>());
     }
-    run.set_evaluated(1, batch->size);
+    run.add_evaluated(batch->size);
   }
   run.set_phase(RunPhase::train);
-  add_evaluation(std::move(accuracy), ledger_.wall() - begin);
+  add_evaluation(accuracy, ledger_.wall() - begin);
   return true;
 }
 
-void Trainer::add_evaluation(Accuracy accuracy, double took) {
+void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
   log_.info(fmt::format("epoch {}: top-1 {:.1f} %, top-5 {:.1f} % on {} test samples",
                         position_.epoch, 100 * accuracy.top1(), 100 * accuracy.top5(),
                         accuracy.samples()));
   score_ = accuracy.top1();
-  progress_->add_evaluation(accuracy.top1(), accuracy.top5());
-  experiment_.hub().run().set_accuracy(
-      {result_.steps, accuracy.samples(), accuracy.top1(), accuracy.top5()});
-  result_.evaluations.push_back({position_.epoch, result_.steps, std::move(accuracy), took});
+  experiment_.hub().run().add_evaluation(
+      {position_.epoch, position_.step, accuracy.samples(), accuracy.top1(), accuracy.top5(),
+       accuracy.mean_per_class(), accuracy.chance(), accuracy.largest_class(), took});
 }
 
-void Trainer::write_files() {
-  if (progress_) result_.total = record();
-  result_.skipped = budget_.skipped();
-  result_.skipped_by_reason = budget_.by_reason();
-  digests_.close();
-  if (!result_.skipped.empty()) directory_.write("skipped.csv", skipped_csv(result_));
-  directory_.write("summary.json", summary_json(experiment_, directory_, result_).dump(2) + "\n");
+void Trainer::write_skipped() {
+  const std::string text = skipped_csv(budget_.skipped());
+  if (!text.empty()) directory_.write("skipped.csv", text);
+}
+
+void Trainer::write_summary() {
+  summary_ = summary_json(experiment_, progress_ ? record() : before_);
+  directory_.write("summary.json", summary_.dump(2) + "\n");
 }
 
 }  // namespace stoker

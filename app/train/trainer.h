@@ -1,21 +1,22 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/train/cache_watch.h"
-#include "app/run/digest_log.h"
 #include "app/experiment/experiment.h"
-#include "app/train/profile_window.h"
-#include "app/train/progress.h"
-#include "app/train/checkpoints.h"
+#include "app/run/digest_log.h"
 #include "app/run/directory.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
+#include "app/train/cache_watch.h"
+#include "app/train/checkpoints.h"
+#include "app/train/evaluation.h"
+#include "app/train/profile_window.h"
+#include "app/train/progress.h"
 #include "app/train/step.h"
-#include "app/train/training_result.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/ledger.h"
 #include "io/metrics/sink.h"
@@ -33,32 +34,43 @@ class Trainer {
   ~Trainer();
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes
-  // summary.json (and skipped.csv where samples were bad). An Error becomes part of the result, so
-  // that what was measured before it is not lost; anything else is thrown.
-  TrainingResult run();
+  // summary.json (and skipped.csv where samples were bad), before the sinks are flushed, and again
+  // where that fails. An Error becomes part of the record, so that what was measured before it is
+  // not lost; anything else is thrown.
+  RunRecord run();
+  // After run(): what summary.json holds.
+  const nlohmann::json& summary() const { return summary_; }
+  // After run(): writes of checkpoints go on that cannot be waited for.
+  bool abandoned() const { return abandoned_; }
 
  private:
   void train();
   void prepare();
   void make_sinks();
-  void flush_sinks();
-  void resume();
+  bool flush_sinks();
+  void fail(ExitCode code, const std::string& error);
+  void end();
+  void resume(RunInfo& info);
   void loop();
   bool train_epoch();  // false: a signal asked to stop
   void train_batch(Batch batch);
   void report();
   bool evaluate();  // false: a signal asked to stop
-  void add_evaluation(Accuracy accuracy, double took);
+  void add_evaluation(const Accuracy& accuracy, double took);
   void offer_checkpoint(bool epoch_ended, bool last);
   TrainingRecord record();
-  void write_files();
+  void write_skipped();
+  void write_summary();
 
   Experiment& experiment_;
   const RunDirectory& directory_;
   RunLog& log_;
   const StopSignal& stop_;
   const SampleSpec spec_;
-  TrainingResult result_;
+  ExitCode code_ = ExitCode::ok;
+  std::string error_;
+  bool abandoned_ = false;
+  nlohmann::json summary_;
   StepLedger ledger_;
   FailureBudget budget_;
   std::unique_ptr<CacheWatch> cache_;
@@ -71,7 +83,10 @@ class Trainer {
   std::unique_ptr<ProfileWindow> profile_;
   DigestLog digests_;
   int64_t per_epoch_ = 0;
+  int64_t steps_planned_ = 0;
   TrainingPosition position_;
+  bool first_batch_ = true;  // of this process
+  uint64_t bytes_read_ = 0;
   TrainingRecord before_;        // of the processes before this one
   std::optional<double> score_;  // of the last evaluation, where no step followed
 };

@@ -31,23 +31,24 @@ def stack(*args, **look):
     return lines(*args, stacked=True, **look)
 
 
-SEGMENTS, OBSERVED = "step_segment_seconds_total", "device_observed_seconds_total"
-IDLE, LATENCY = "device_idle_seconds_total", "io_duration_seconds"
+SEGMENTS, OBSERVED = "segments_seconds_total", "device_observed_seconds_total"
+IDLE, LATENCY = "device_idle_seconds_total", "tiers_duration_seconds"
 WAITED, STALLED, COMPUTED = (f'{SEGMENTS}{{segment="{name}"}}'
                              for name in ("data_wait", "checkpoint_stall", "compute"))
-DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loader_stage_seconds_total{split="train"}'
-READ, DELIVERED = 'loader_read_bytes_total{split="train"}', 'loader_storage_bytes_total{split="train"}'
-STEPS_DONE, IMAGES = 'steps_total{phase="train"}', 'samples_total{phase="train"}'
+DATA_IDLE, STAGES = IDLE + '{cause="data"}', 'loaders_stages_duration_seconds_sum{split="train",stage!="wait"}'
+READ, DELIVERED = 'loaders_read_bytes_total{split="train"}', 'loaders_storage_bytes_total{split="train"}'
+STEPS_DONE, IMAGES = "step_duration_seconds_count", "images_total"
 PRESSURE = 'system_pressure_seconds_total{kind="some"}'
-WORKERS, PLANNED = total(of('loader_workers{split="train"}')), f"max({of('steps_planned')})"
+WORKERS, PLANNED = total(of('loaders_workers{split="train"}')), f"max({of('steps_planned')})"
 AU = total(of("device_au_ratio"), "job, instance")
+PARTS = "checkpoints_parts_duration_seconds"
 SHARE = {"max": 1, "steps": (0.05, 0.2)}
 NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"
 
 OVERVIEW = [
     stat("Device idle", "percentunit",
          "Whole run: share of the device's own time without work (stoker_device_idle_seconds_total / "
-         "stoker_device_observed_seconds_total); device.idle_ratio of summary.json. Red from 20 %. CUDA: only idle "
+         "stoker_device_observed_seconds_total); device.idle_share of summary.json. Red from 20 %. CUDA: only idle "
          "time between steps is seen, so a lower bound.", share(IDLE, OBSERVED, whole), **SHARE),
     stat("Main cause of idle", "percentunit",
          "Whole run: what cost the device most of its time (stoker_device_idle_seconds_total / "
@@ -55,45 +56,45 @@ OVERVIEW = [
          "still for one; host: all else.", largest(IDLE, "cause", OBSERVED), "{{cause}}", text="both", **SHARE),
     stat("I/O share", "percentunit",
          "Whole run: share of the trainer's time in which it was blocked for its next batch "
-         "(stoker_step_segment_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
+         "(stoker_segments_seconds_total: data_wait / all); io_share of summary.json. On an asynchronous device a "
          "wait can hide behind queued work: compare with Device idle.", share(WAITED, SEGMENTS, whole), **SHARE),
     stat("Busiest loader stage", "percentunit",
          "Whole run: the stage with most of the loader's working time and its share "
-         "(stoker_loader_stage_seconds_total of the training set, summed over threads). To blame where the device "
+         "(stoker_loaders_stages_duration_seconds of the training set, summed over threads). To blame where the device "
          "waits for data.", largest(STAGES, "stage", STAGES), "{{stage}}", text="both", max=1),
     stat("Busiest tier", "percentunit",
          "Whole run: the storage tier and operation with most of the time that all threads spent in tiers, and its "
-         "share (stoker_io_duration_seconds_sum).",
+         "share (stoker_tiers_duration_seconds_sum).",
          largest(LATENCY + "_sum", "tier, op", LATENCY + "_sum"), "{{tier}} {{op}}", text="both", max=1),
     stat("Checkpoint stall", "percentunit",
          "Whole run: share of the trainer's time in which it stood still for checkpoints "
-         "(stoker_step_segment_seconds_total: checkpoint_stall / all).", share(STALLED, SEGMENTS, whole), **SHARE),
+         "(stoker_segments_seconds_total: checkpoint_stall / all).", share(STALLED, SEGMENTS, whole), **SHARE),
     stat("Last checkpoint blocked for", "s",
-         "How long the newest save kept the trainer (what stoker_checkpoint_blocking_seconds grew by last).",
-         newest("checkpoint_blocking_seconds"), empty="no checkpoint"),
+         "How long the newest save kept the trainer (what stoker_checkpoints_parts_duration_seconds grew by last).",
+         newest(PARTS, '{part="blocked"}'), empty="no checkpoint"),
     gauge("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total without the first step "
           "(stoker_device_au_ratio); device.au of summary.json. MLPerf asks for 90 % (ResNet-50, 3D U-Net) or 70 % "
           "(CosmoFlow).", f"min({last(AU)})", steps=(0.7, 0.9), good="high"),
-    stat("Phase", "short", "What the run does, or did last (stoker_run_phase).",
-         f"topk(1, {last('timestamp(' + of('run_phase') + ' == 1)')})", "{{phase}}", text="name"),
-    gauge("Steps done", "Finished steps, those before a resume too, of those planned (stoker_step, "
-          "stoker_steps_planned).", last(f"max({of('step')}) / {PLANNED}")),
-    stat("Time left", "s", "Steps left / steps per second, now (stoker_steps_planned, stoker_step, "
-         "stoker_steps_total); evaluations come on top.",
-         f"({PLANNED} - max({of('step')})) / ({rate(STEPS_DONE)} > 0)",
+    stat("Status", "short", "What the run does, or how it ended (stoker_run_status).",
+         f"topk(1, {last('timestamp(' + of('run_status') + ' == 1)')})", "{{status}}", text="name"),
+    gauge("Steps done", "Finished steps, those before a resume too, of those planned (stoker_steps, "
+          "stoker_steps_planned).", last(f"max({of('steps')}) / {PLANNED}")),
+    stat("Time left", "s", "Steps left / steps per second, now (stoker_steps_planned, stoker_steps, "
+         "stoker_step_duration_seconds); evaluations come on top.",
+         f"({PLANNED} - max({of('steps')})) / ({rate(STEPS_DONE)} > 0)",
          empty="not training"),
-    stat("Images per second", "short", "Training images per second, now (stoker_samples_total).",
+    stat("Images per second", "short", "Training images per second, now (stoker_images_total).",
          rate(IMAGES), empty="not training", trend=True),
     stat("Data from the page cache", "percentunit",
          "Whole run: share of the bytes that training read which no block device delivered "
-         "(1 - stoker_loader_storage_bytes_total / stoker_loader_read_bytes_total). Near 100 % the run measured memory "
+         "(1 - stoker_loaders_storage_bytes_total / stoker_loaders_read_bytes_total). Near 100 % the run measured memory "
          "and not storage; network file systems have no block device.",
          f"clamp_min(1 - {share(DELIVERED, READ, whole)}, 0)", max=1, empty="nothing read"),
-    stat("Work at risk", "short", "Steps since the newest checkpoint on the tier where sets stay: lost if this "
-         "machine dies (stoker_step - stoker_checkpoint_durable_step).",
-         last(f"max({of('step')}) - max({of('checkpoint_durable_step')})"), empty="no checkpoint"),
+    stat("Steps at risk", "short", "Steps since the newest checkpoint on the tier where sets stay: lost if this "
+         "machine dies (stoker_checkpoints_steps_at_risk).",
+         last(f"max({of('checkpoints_steps_at_risk')})"), empty="no checkpoint"),
     stat("Since the last progress", "s", "Time since a step, a batch of an evaluation or a phase ended "
-         "(stoker_run_since_progress_seconds).", f"max({of('run_since_progress_seconds')})", empty="not running",
+         "(stoker_since_progress_seconds).", f"max({of('since_progress_seconds')})", empty="not running",
          steps=(60, 120)),
     stat("Targets down", "short", "Addresses that Prometheus knows and cannot reach (up).",
          "count(up{@} == 0) or vector(0)"),
@@ -101,36 +102,37 @@ OVERVIEW = [
           "(stoker_device_idle_seconds_total / stoker_device_observed_seconds_total).",
           ("{{cause}}", shares(IDLE, "cause", OBSERVED)), max=1, wide=8),
     stack("Where the trainer's time goes", "percentunit", "Time of the trainer's thread by segment; together all of it "
-          "(stoker_step_segment_seconds_total).",
+          "(stoker_segments_seconds_total).",
           ("{{segment}}", shares(SEGMENTS, "segment", SEGMENTS)), max=1, wide=8),
     stack("What the loader's threads do", "short", "Threads busy by stage, on average "
-          "(stoker_loader_stage_seconds_total of the training set), and the workers there are "
-          "(stoker_loader_workers): more cannot be busy.",
+          "(stoker_loaders_stages_duration_seconds of the training set), and the workers there are "
+          "(stoker_loaders_workers): more cannot be busy.",
           ("{{stage}}", rate(STAGES, "stage")), ("workers", WORKERS), wide=8, alone="workers"),
     stack("What the tiers do", "short", "Threads inside an operation of a tier, on average "
-          "(stoker_io_duration_seconds_sum).", ("{{tier}} {{op}}", rate(LATENCY + "_sum", "tier, op")), wide=8),
+          "(stoker_tiers_duration_seconds_sum).", ("{{tier}} {{op}}", rate(LATENCY + "_sum", "tier, op")), wide=8),
     Panel("stat", "Last checkpoint", "s",
           "The newest save by part: what the trainer waited for, the copy to staging memory, writing, until it was "
           "durable on the first tier, and the newest drain to the tier where sets stay "
-          "(stoker_checkpoint_blocking_seconds, stoker_checkpoint_duration_seconds, stoker_drain_duration_seconds).",
-          ("training blocked", newest("checkpoint_blocking_seconds")),
-          *((part, newest("checkpoint_duration_seconds", f'{{stage="{stage}"}}'))
-            for part, stage in (("snapshot", "snapshot"), ("write", "write"), ("until durable", "save"))),
-          ("drain", newest("drain_duration_seconds")), text="both", empty="no checkpoint", wide=8, high=8),
-    lines("Images per second, by phase", "short", "Finished training and evaluation images (stoker_samples_total).",
-          ("{{phase}}", rate("samples_total", "phase")), wide=8),
+          "(stoker_checkpoints_parts_duration_seconds).",
+          ("training blocked", newest(PARTS, '{part="blocked"}')),
+          *((part, newest(PARTS, f'{{part="{name}"}}'))
+            for part, name in (("snapshot", "snapshot"), ("write", "write"), ("until durable", "save"))),
+          ("drain", newest(PARTS, '{part="drain"}')), text="both", empty="no checkpoint", wide=8, high=8),
+    lines("Images per second, by phase", "short", "Finished training and evaluation images (stoker_images_total, "
+          "stoker_evaluation_images_total).",
+          ("train", rate(IMAGES)), ("eval", rate("evaluation_images_total")), wide=8),
 ]
 
 TRAINING = [
     lines("Loss", "short", "Of the newest step whose loss was read (stoker_loss); nothing on an emulated device.",
           ("loss", f"avg({of('loss')})")),
-    lines("Accuracy", "percentunit", "Of the newest evaluation (stoker_accuracy_ratio).",
-          ("top-{{top}}", f"avg by (top) ({of('accuracy_ratio')})"), max=1),
+    lines("Accuracy", "percentunit", "Of the newest evaluation (stoker_evaluation_accuracy_ratio).",
+          ("{{measure}}", f"avg by (measure) ({of('evaluation_accuracy_ratio')})"), max=1),
     lines("Learning rate", "short", "Of the newest step (stoker_learning_rate).",
           ("learning rate", f"avg({of('learning_rate')})")),
-    lines("Steps per second", "short", "Training steps and evaluation batches (stoker_steps_total).",
-          ("{{phase}}", rate("steps_total", "phase"))),
-    lines("Epochs", "short", "Finished epochs (stoker_epochs_total).", ("epochs", f"max({of('epochs_total')})")),
+    lines("Steps per second", "short", "Training steps and evaluation batches (stoker_step_duration_seconds, "
+          "stoker_evaluation_batches_total).", ("train", rate(STEPS_DONE)), ("eval", rate("evaluation_batches_total"))),
+    lines("Epochs", "short", "Finished epochs (stoker_epochs).", ("epochs", f"max({of('epochs')})")),
     lines("Losses that are not finite", "short", "Steps whose loss was NaN or infinite, so far "
           "(stoker_nonfinite_losses_total).", ("not finite", total(of("nonfinite_losses_total")))),
 ]
@@ -144,117 +146,123 @@ STEPS = [
           ("{{le}}", total(f"increase({of('data_wait_seconds_bucket')}{RATE})", "le"))),
     lines("Exposed and felt", "percentunit", "Trainer blocked for data, of its time; device idle for data, of its "
           "time; and what of the wait the device did not feel as it had queued work "
-          "(stoker_step_segment_seconds_total; stoker_device_idle_seconds_total / "
+          "(stoker_segments_seconds_total; stoker_device_idle_seconds_total / "
           "stoker_device_observed_seconds_total).",
           ("trainer waited (I/O share)", share(WAITED, SEGMENTS)), ("device idle for data", share(DATA_IDLE, OBSERVED)),
           ("wait not felt", f"clamp_min({share(WAITED, SEGMENTS)} - {share(DATA_IDLE, OBSERVED)}, 0)"), max=1),
     lines("Device busy", "percentunit", "Share of the device's time with work, by engine; copies run beside compute on "
-          "a GPU (stoker_device_busy_seconds_total / stoker_device_observed_seconds_total).",
-          ("{{engine}}", shares("device_busy_seconds_total", "engine", OBSERVED)), max=1),
-    lines("Goodput", "percentunit", "Share of the trainer's time in compute (stoker_step_segment_seconds_total).",
+          "a GPU (stoker_device_busy_seconds_total, stoker_device_copy_seconds_total / "
+          "stoker_device_observed_seconds_total).",
+          *((engine, share(f"device_{name}_seconds_total", OBSERVED))
+            for engine, name in (("compute", "busy"), ("copy", "copy"))), max=1),
+    lines("Goodput", "percentunit", "Share of the trainer's time in compute (stoker_segments_seconds_total).",
           ("compute", share(COMPUTED, SEGMENTS)), max=1),
     stat("Closure error", "percentunit", "How far the segments are from adding up to the loop's wall time, once it has "
-         "ended (stoker_ledger_closure_error_ratio). Above 0.1 % the shares are not to be trusted.",
-         last(f"max({of('ledger_closure_error_ratio')})"), steps=(0.0005, 0.001), decimals=4, empty="loop runs"),
-    stat("Loop time", "s", "Wall time of the training loop (stoker_loop_seconds_total).",
-         f"max({last('max by (job, instance) (' + of('loop_seconds_total') + ')')})"),
+         "ended (stoker_closure_error_ratio). Above 0.1 % the shares are not to be trusted.",
+         last(f"max({of('closure_error_ratio')})"), steps=(0.0005, 0.001), decimals=4, empty="loop runs"),
+    stat("Loop time", "s", "Wall time of the training loop (stoker_wall_seconds_total).",
+         f"max({last('max by (job, instance) (' + of('wall_seconds_total') + ')')})"),
     Panel("table", "How device time is measured", "none", "events: CUDA events; host: the host's clock around "
-          "the step; emulated: exact (stoker_device_timing_info).",
-          ("", last(total(of("device_timing_info"), "device, method"))),
-          columns={"device": "Device", "method": "Method"}),
+          "the step; emulated: exact (stoker_run_info).",
+          ("", last(total(of("run_info"), "device, timing_method"))),
+          columns={"device": "Device", "timing_method": "Method"}),
 ]
 
 TRAIN, BY_IMAGE = '{split="train"}', '{split="train",stage=~"read|decode"}'
 LOADER = [
     lines("Capacity of a stage", "short", "Images per second if all workers did only this stage "
-          "(stoker_loader_stage_items_total / stoker_loader_stage_seconds_total * stoker_loader_workers). The lower "
+          "(stoker_loaders_stages_duration_seconds * stoker_loaders_workers). The lower "
           "one limits the loader.",
-          ("{{stage}}", f"{rate('loader_stage_items_total' + BY_IMAGE, 'stage')} / "
-           f"({rate('loader_stage_seconds_total' + BY_IMAGE, 'stage')} > 0) * on () group_left () {WORKERS}")),
-    lines("Time of a stage (p99)", "s", "For one item (stoker_loader_stage_duration_seconds).",
-          ("{{stage}}", quantile(0.99, "loader_stage_duration_seconds", "stage", TRAIN))),
-    stack("Workers", "short", "Busy and waiting, at the time of the scrape (stoker_loader_workers_current).",
-          ("{{split}} {{state}}", total(of("loader_workers_current"), "split, state"))),
+          ("{{stage}}", f"{rate('loaders_stages_duration_seconds_count' + BY_IMAGE, 'stage')} / "
+           f"({rate('loaders_stages_duration_seconds_sum' + BY_IMAGE, 'stage')} > 0) * on () group_left () {WORKERS}")),
+    lines("Time of a stage (p99)", "s", "For one item (stoker_loaders_stages_duration_seconds).",
+          ("{{stage}}", quantile(0.99, "loaders_stages_duration_seconds", "stage", TRAIN))),
+    lines("Workers", "short", "Those that there are and those that work, at the time of the scrape "
+          "(stoker_loaders_workers, stoker_loaders_workers_busy).",
+          ("{{split}}", total(of("loaders_workers"), "split")),
+          ("{{split}} busy", total(of("loaders_workers_busy"), "split"))),
     lines("Loader time hidden", "percentunit", "Share of the loader's time per worker that training did not wait for "
-          "(stoker_step_segment_seconds_total, stoker_loader_stage_seconds_total, stoker_loader_workers). 0: nothing "
+          "(stoker_segments_seconds_total, stoker_loaders_stages_duration_seconds, stoker_loaders_workers). 0: nothing "
           "overlaps.", ("hidden", f"clamp_min(1 - {rate(WAITED)} / ({rate(STAGES)} / ({WORKERS} > 0)), 0)"), max=1),
     lines("Queue fill", "percentunit", "Batches in a queue, of its capacity, at the time of the scrape "
-          "(stoker_queue_items / stoker_queue_capacity_items).",
-          ("{{queue}} {{split}}", f"{total(of('queue_items'), 'queue, split')} / "
-           f"{total(of('queue_capacity_items'), 'queue, split')}"), max=1),
+          "(stoker_loaders_queues_items / stoker_loaders_queues_capacity).",
+          ("{{queue}} {{split}}", f"{total(of('loaders_queues_items'), 'queue, split')} / "
+           f"{total(of('loaders_queues_capacity'), 'queue, split')}"), max=1),
     lines("Data readiness", "percentunit", "Share of the time in which a queue was not empty "
-          "(1 - stoker_queue_empty_seconds_total / stoker_queue_observed_seconds_total), and in which it was full "
-          "(stoker_queue_full_seconds_total). Low readiness: the loader is the limit.",
-          *((f"{{{{queue}}}} {word}", f"{sign}{rate(f'queue_{state}_seconds_total' + TRAIN, 'queue')} / "
-             f"{rate('queue_observed_seconds_total' + TRAIN, 'queue')}")
+          "(1 - stoker_loaders_queues_empty_seconds_total / stoker_loaders_queues_observed_seconds_total), and in which it was full "
+          "(stoker_loaders_queues_full_seconds_total). Low readiness: the loader is the limit.",
+          *((f"{{{{queue}}}} {word}", f"{sign}{rate(f'loaders_queues_{state}_seconds_total' + TRAIN, 'queue')} / "
+             f"{rate('loaders_queues_observed_seconds_total' + TRAIN, 'queue')}")
             for word, state, sign in (("ready", "empty", "1 - "), ("full", "full", ""))), max=1),
-    lines("Blocked at a queue", "short", "Threads that wait to put or get a batch, on average "
-          "(stoker_queue_blocked_seconds_total).",
-          ("{{queue}} {{split}} {{side}}", rate("queue_blocked_seconds_total", "queue, split, side"))),
-    lines("Samples that failed", "short", "Errors and left-out samples so far, by reason (stoker_loader_errors_total, "
-          "stoker_loader_skipped_samples_total).",
-          ("{{split}} error {{reason}}", total(of('loader_errors_total'), 'split, reason')),
-          ("{{split}} skipped {{reason}}", total(of('loader_skipped_samples_total'), 'split, reason'))),
-    stat("First batch", "s", "From the start of the loop (stoker_loader_time_to_first_batch_seconds).",
-         last(f"max({of('loader_time_to_first_batch_seconds')})")),
+    lines("Blocked at a queue", "short", "Workers with nothing left to fill, and the trainer without a batch, on average "
+          "(stoker_loaders_stages_duration_seconds of wait, stoker_segments_seconds_total of data_wait).",
+          ("workers", rate('loaders_stages_duration_seconds_sum{split="train",stage="wait"}')), ("trainer", rate(WAITED))),
+    lines("Samples that failed", "short", "Errors and left-out samples so far, by reason (stoker_loaders_errors_total, "
+          "stoker_loaders_skipped_total).",
+          ("{{split}} error {{reason}}", total(of('loaders_errors_total'), 'split, reason')),
+          ("{{split}} skipped {{reason}}", total(of('loaders_skipped_total'), 'split, reason'))),
+    stat("First batch", "s", "From the start of the loop (stoker_first_batch_seconds).",
+         last(f"max({of('first_batch_seconds')})")),
 ]
 
 STORAGE = [
     lines("Asked for and delivered", "Bps", "Bytes the loader asked for and bytes that a block device delivered for "
-          "its threads; the difference is the page cache (stoker_loader_read_bytes_total, "
-          "stoker_loader_storage_bytes_total).",
-          ("asked {{split}}", rate("loader_read_bytes_total", "split")),
-          ("delivered {{split}}", rate("loader_storage_bytes_total", "split"))),
+          "its threads; the difference is the page cache (stoker_loaders_read_bytes_total, "
+          "stoker_loaders_storage_bytes_total).",
+          ("asked {{split}}", rate("loaders_read_bytes_total", "split")),
+          ("delivered {{split}}", rate("loaders_storage_bytes_total", "split"))),
     lines("Page cache of the data set", "percentunit", "Share of the files' bytes in memory, by a sample of the files, "
-          "before the first epoch and after the newest one (stoker_dataset_page_cache_ratio).",
-          ("{{when}}", f"avg by (when) ({of('dataset_page_cache_ratio')})"), max=1),
-    lines("Bytes by tier", "Bps", "As the program asked for them (stoker_io_bytes_total).",
-          ("{{tier}} {{op}}", rate("io_bytes_total", "tier, op"))),
-    lines("Operations by tier", "ops", "Finished operations (stoker_io_operations_total).",
-          ("{{tier}} {{op}}", rate("io_operations_total", "tier, op"))),
-    lines("Latency by tier (p99)", "s", "As the caller saw it (stoker_io_duration_seconds).",
+          "before the first epoch and after the newest one (stoker_page_cache_resident_before_ratio, "
+          "stoker_page_cache_resident_ratio).", ("before", f"avg({of('page_cache_resident_before_ratio')})"),
+          ("now", f"avg({of('page_cache_resident_ratio')})"), max=1),
+    lines("Bytes by tier", "Bps", "As the program asked for them (stoker_tiers_bytes_total).",
+          ("{{tier}} {{op}}", rate("tiers_bytes_total", "tier, op"))),
+    lines("Operations by tier", "ops", "Finished operations (stoker_tiers_duration_seconds).",
+          ("{{tier}} {{op}}", rate("tiers_duration_seconds_count", "tier, op"))),
+    lines("Latency by tier (p99)", "s", "As the caller saw it (stoker_tiers_duration_seconds).",
           ("{{tier}} {{op}}", quantile(0.99, LATENCY, "tier, op"))),
-    lines("Mean latency by tier", "s", "As the caller saw it (stoker_io_duration_seconds).",
+    lines("Mean latency by tier", "s", "As the caller saw it (stoker_tiers_duration_seconds).",
           ("{{tier}} {{op}}", mean(LATENCY, "tier, op"))),
-    lines("In flight", "short", "Operations that have not ended, at the time of the scrape (stoker_io_inflight).",
-          ("{{tier}}", total(of("io_inflight"), "tier"))),
-    lines("Errors of tiers", "short", "Operations that failed so far (stoker_io_errors_total).",
-          ("{{tier}} {{op}} {{errno}}", total(of('io_errors_total'), 'tier, op, errno'))),
+    lines("In flight", "short", "Operations that have not ended, at the time of the scrape (stoker_tiers_in_flight).",
+          ("{{tier}}", total(of("tiers_in_flight"), "tier"))),
+    lines("Errors of tiers", "short", "Operations that failed so far (stoker_tiers_errors_total).",
+          ("{{tier}} {{op}} {{errno}}", total(of('tiers_errors_total'), 'tier, op, errno'))),
     Panel("table", "Tiers", "none", "The tiers of this run. An emulated one keeps to rates and latencies that were "
           "given to it (stoker_tier_info).", ("", last(total(of("tier_info"), "tier, type, emulated"))),
           columns={"tier": "Tier", "type": "Type", "emulated": "Emulated"}),
 ]
 
 CHECKPOINTS = [
-    lines("Saves", "short", "So far, by result (stoker_checkpoint_saves_total). skipped, replaced: the one before was "
-          "not done.", ("{{result}}", total(of("checkpoint_saves_total"), "result"))),
+    lines("Saves", "short", "So far, by result (stoker_checkpoints_saved_total, stoker_checkpoints_failed_total, "
+          "stoker_checkpoints_skipped_total, stoker_checkpoints_replaced_total). skipped, replaced: the one before was "
+          "not done.", *((result, total(of(f"checkpoints_{result}_total")))
+                         for result in ("saved", "failed", "skipped", "replaced"))),
     lines("Time of a save by part (p95)", "s", "The trainer's and that of the threads behind it "
-          "(stoker_checkpoint_blocking_seconds, stoker_checkpoint_duration_seconds).",
-          ("training blocked", quantile(0.95, "checkpoint_blocking_seconds")),
-          ("{{stage}}", quantile(0.95, "checkpoint_duration_seconds", "stage"))),
+          "(stoker_checkpoints_parts_duration_seconds; blocked: the trainer's).",
+          ("{{part}}", quantile(0.95, PARTS, "part"))),
     lines("Trainer blocked for a save (mean)", "s", "Of the saves in the interval "
-          "(stoker_checkpoint_blocking_seconds).", ("blocked", mean("checkpoint_blocking_seconds"))),
+          "(stoker_checkpoints_parts_duration_seconds).", ("blocked", mean(PARTS, labels='{part="blocked"}'))),
     lines("Newest steps", "short", "Newest finished step, newest one saved, newest one on the tier where sets stay "
-          "(stoker_step, stoker_checkpoint_saved_step, stoker_checkpoint_durable_step).",
+          "(stoker_steps, stoker_checkpoints_saved_step, stoker_checkpoints_durable_step).",
           *((word, f"max({of(name)})") for word, name in
-            (("finished", "step"), ("saved", "checkpoint_saved_step"), ("durable", "checkpoint_durable_step")))),
+            (("finished", "steps"), ("saved", "checkpoints_saved_step"), ("durable", "checkpoints_durable_step")))),
     lines("Since the last save", "s", "Age of the newest successful save "
-          "(stoker_checkpoint_last_success_timestamp_seconds).",
-          ("age", f"time() - max({of('checkpoint_last_success_timestamp_seconds')})")),
-    lines("Sets waiting for the drain", "short", "On the fast tier only (stoker_drain_pending_sets).",
-          ("waiting", total(of("drain_pending_sets")))),
-    lines("Drain", "Bps", "Bytes moved to the slow tier (stoker_drain_bytes_total).",
-          ("drained", rate("drain_bytes_total"))),
-    lines("Time of a drain", "s", "For a set, of those that ended in the interval (stoker_drain_duration_seconds).",
-          ("mean", mean("drain_duration_seconds"))),
-    lines("Drains and retries", "short", "So far (stoker_drain_sets_total, stoker_drain_retries_total).",
-          ("drained", total(of("drain_sets_total"))), ("retries", total(of("drain_retries_total")))),
-    stat("Size of a set", "bytes", "Of the newest one (stoker_checkpoint_size_bytes).",
-         last(f"max({of('checkpoint_size_bytes')})"), empty="no checkpoint"),
-    stat("Degraded", "short", "1: training goes on without a tier that fails or hangs (stoker_checkpoint_degraded).",
-         last(f"max({of('checkpoint_degraded')})"), steps=(0.5, 1), empty="no checkpoint"),
-    stat("Restores", "short", "State read back at the start of this process (stoker_checkpoint_restores_total).",
-         whole("checkpoint_restores_total")),
+          "(stoker_checkpoints_last_save_timestamp_seconds).",
+          ("age", f"time() - max({of('checkpoints_last_save_timestamp_seconds')})")),
+    lines("Sets waiting for the drain", "short", "On the fast tier only (stoker_checkpoints_drains_left).",
+          ("waiting", total(of("checkpoints_drains_left")))),
+    lines("Drain", "Bps", "Bytes moved to the slow tier (stoker_checkpoints_parts_bytes_total).",
+          ("drained", rate('checkpoints_parts_bytes_total{part="drain"}'))),
+    lines("Time of a drain", "s", "For a set, of those that ended in the interval (stoker_checkpoints_parts_duration_seconds).",
+          ("mean", mean(PARTS, labels='{part="drain"}'))),
+    lines("Drains and retries", "short", "So far (stoker_checkpoints_drained_total, stoker_checkpoints_drain_retries_total).",
+          ("drained", total(of("checkpoints_drained_total"))), ("retries", total(of("checkpoints_drain_retries_total")))),
+    stat("Size of a set", "bytes", "Of the newest one (stoker_checkpoints_set_bytes).",
+         last(f"max({of('checkpoints_set_bytes')})"), empty="no checkpoint"),
+    stat("Degraded", "short", "1: training goes on without a tier that fails or hangs (stoker_checkpoints_degraded).",
+         last(f"max({of('checkpoints_degraded')})"), steps=(0.5, 1), empty="no checkpoint"),
+    stat("Restores", "short", "State read back at the start of this process (stoker_checkpoints_parts_duration_seconds).",
+         whole(PARTS + '_count{part="restore"}')),
 ]
 
 BY_GPU = "avg by (gpu) ({0} or {1})".format
@@ -301,19 +309,18 @@ HOST = [
           "(stoker_system_pressure_seconds_total).",
           ("{{resource}}", f"clamp_max({rate(PRESSURE, 'resource')}, 1)"),
           max=1),
-    lines("Bytes of the program", "Bps", "By system calls (stoker_process_read_chars_bytes_total, "
-          "stoker_process_written_chars_bytes_total) and at block devices (stoker_process_read_storage_bytes_total, "
-          "stoker_process_written_storage_bytes_total).",
-          *((f"{way} {what}", rate(f"process_{way}_{what}_bytes_total"))
-            for way in ("read", "written") for what in ("chars", "storage"))),
+    lines("Bytes of the program", "Bps", "By system calls (process_read_call_bytes_total, process_write_call_bytes_total) and "
+          "at block devices (process_storage_read_bytes_total, process_storage_written_bytes_total).",
+          *((name.replace("_", " "), f"sum(rate(process_{name}_bytes_total{{@}}{RATE}))")
+            for name in ("read_call", "write_call", "storage_read", "storage_written"))),
     lines("Descriptors and threads", "short", "process_open_fds, process_threads.",
           ("descriptors", "sum(process_open_fds{@})"), ("threads", "sum(process_threads{@})")),
     lines("Cost of measuring", "percentunit", "Thread time spent on measuring, of one core "
-          "(stoker_observability_overhead_seconds_total).",
-          ("{{part}}", rate("observability_overhead_seconds_total", "part"))),
+          "(stoker_overhead_seconds_total).",
+          ("{{part}}", rate("overhead_seconds_total", "part"))),
     lines("Trace events", "short", "So far; dropped ones did not fit (stoker_trace_events_total, "
-          "stoker_trace_dropped_events_total).",
-          ("recorded", total(of("trace_events_total"))), ("dropped", total(of("trace_dropped_events_total")))),
+          "stoker_trace_dropped_total).",
+          ("recorded", total(of("trace_events_total"))), ("dropped", total(of("trace_dropped_total")))),
     lines("Scrape time", "s", "As Prometheus sees it (scrape_duration_seconds).",
           ("{{instance}}", "max by (instance) (scrape_duration_seconds{@})")),
 ]
@@ -329,7 +336,7 @@ ABOUT = [
                                 "torch": "LibTorch", "instance": "Address"}, wide=24),
 ]
 
-IMAGES_PER_LOOP = last_of_runs(f"{in_run(of_job(IMAGES))} / {in_run(of_job('loop_seconds_total'), 'avg')}")
+IMAGES_PER_LOOP = last_of_runs(f"{in_run(of_job(IMAGES))} / {in_run(of_job('wall_seconds_total'), 'avg')}")
 COMPARE = [
     Panel("table", "Runs", "none", "Whole runs, also those that are over: shares of the trainer's and of the device's "
           "time (as on the dashboard Stoker run), images and time of the training loop.",
@@ -339,22 +346,22 @@ COMPARE = [
           ("Idle for data", run_share(DATA_IDLE, OBSERVED)),
           ("Checkpoint stall", run_share(STALLED, SEGMENTS)),
           ("Images/s", IMAGES_PER_LOOP),
-          ("Loop", last_of_runs(in_run(of_job("loop_seconds_total"), "avg"))),
+          ("Loop", last_of_runs(in_run(of_job("wall_seconds_total"), "avg"))),
           ("Images", last_of_runs(in_run(of_job(IMAGES)))),
           columns=RUN_LABELS, units={"I/O share": "percentunit", "Device idle": "percentunit",
                                      "Idle for data": "percentunit", "Checkpoint stall": "percentunit",
                                      "Images/s": "short", "Loop": "s", "Images": "short"}, wide=24, high=10),
-    stat("I/O share", "percentunit", "Whole run (stoker_step_segment_seconds_total: data_wait / all).",
+    stat("I/O share", "percentunit", "Whole run (stoker_segments_seconds_total: data_wait / all).",
          run_share(WAITED, SEGMENTS), "{{run}}", text="both", wide=8, high=8, **SHARE),
     stat("Device idle", "percentunit", "Whole run (stoker_device_idle_seconds_total / "
          "stoker_device_observed_seconds_total).", run_share(IDLE, OBSERVED), "{{run}}", text="both", wide=8, high=8,
          **SHARE),
-    stat("Images per second of the loop", "short", "Whole run (stoker_samples_total / stoker_loop_seconds_total).",
+    stat("Images per second of the loop", "short", "Whole run (stoker_images_total / stoker_wall_seconds_total).",
          IMAGES_PER_LOOP, "{{run}}", text="both", wide=8, high=8),
-    lines("Images per second", "short", "Of training (stoker_samples_total).",
+    lines("Images per second", "short", "Of training (stoker_images_total).",
           ("{{run}}", run_rate(IMAGES)), wide=12),
     lines("Waiting for data", "percentunit", "Trainer blocked for its next batch, of its time "
-          "(stoker_step_segment_seconds_total).", ("{{run}}", f"{run_rate(WAITED)} / {run_rate(SEGMENTS)}"),
+          "(stoker_segments_seconds_total).", ("{{run}}", f"{run_rate(WAITED)} / {run_rate(SEGMENTS)}"),
           max=1, wide=12),
     lines("Device idle over time", "percentunit", "stoker_device_idle_seconds_total / "
           "stoker_device_observed_seconds_total.", ("{{run}}", f"{run_rate(IDLE)} / {run_rate(OBSERVED)}"),

@@ -5,21 +5,9 @@
 namespace stoker {
 
 const char* to_string(CheckpointPart part) {
-  switch (part) {
-    case CheckpointPart::blocked:
-      return "blocked";
-    case CheckpointPart::snapshot:
-      return "snapshot";
-    case CheckpointPart::write:
-      return "write";
-    case CheckpointPart::save:
-      return "save";
-    case CheckpointPart::drain:
-      return "drain";
-    case CheckpointPart::restore:
-      break;
-  }
-  return "restore";
+  constexpr std::array<const char*, kCheckpointParts> kNames{"blocked", "snapshot", "write",
+                                                             "save",    "drain",    "restore"};
+  return kNames[static_cast<size_t>(part)];
 }
 
 void CheckpointMeter::finished(CheckpointPart part, TimePoint begin, TimePoint end, int64_t step,
@@ -48,7 +36,10 @@ void CheckpointMeter::set_status(const CheckpointReport& report) {
 CheckpointMeter::State CheckpointMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
-  for (size_t i = 0; i < kCheckpointParts; ++i) result.parts[i] = tallies_[i].totals();
+  for (size_t i = 0; i < kCheckpointParts; ++i) {
+    result.parts[i] = tallies_[i].totals();
+    result.under_way[i] = under_way_[i];
+  }
   return result;
 }
 

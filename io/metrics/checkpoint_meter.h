@@ -38,6 +38,7 @@ class CheckpointMeter {
     std::array<std::optional<double>, kCheckpointParts> last_s;  // of the newest
     std::optional<CheckpointReport> report;                      // absent: no checkpoints
     std::optional<double> last_save_unix_s;
+    std::array<int, kCheckpointParts> under_way{};  // snapshot, write and drain only
   };
   State state() const;
 
@@ -67,8 +68,6 @@ class CheckpointMeter {
     CheckpointMeter* const meter_;
     const CheckpointPart part_;
   };
-  // How many scopes there are of snapshot, write or drain now; other parts have none.
-  int under_way(CheckpointPart part) const { return under_way_[static_cast<size_t>(part)]; }
 
  private:
   Tracer& tracer_;

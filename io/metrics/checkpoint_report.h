@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "io/metrics/spread.h"
+
 namespace stoker {
 
 // How a run's checkpoints stand; counts are of this process. What is absent was not measured. A
@@ -21,6 +23,9 @@ struct CheckpointReport {
   uint64_t set_bytes = 0;
   bool degraded = false;  // the last attempt on some tier failed
   std::string last_error;
+  std::optional<Spread> save_times;   // seconds from offer to commit on the first tier
+  std::optional<Spread> drain_times;  // seconds from the copy's begin to commit on the last tier
+  std::optional<double> flush_s;      // after the loop, until all were where they belong
 };
 
 }  // namespace stoker

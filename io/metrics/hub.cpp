@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "io/metrics/run_record.h"
+#include "io/metrics/unix_time.h"
+
 namespace stoker {
 namespace {
 
@@ -22,17 +25,8 @@ double cost_of(F action) {
 }  // namespace
 
 const char* to_string(Overhead part) {
-  switch (part) {
-    case Overhead::spans:
-      return "spans";
-    case Overhead::step:
-      return "step";
-    case Overhead::sinks:
-      return "sinks";
-    case Overhead::scrape:
-      break;
-  }
-  return "scrape";
+  constexpr std::array<const char*, kOverheads> kNames{"spans", "step", "sinks", "scrape"};
+  return kNames[static_cast<size_t>(part)];
 }
 
 Hub::Hub() {
@@ -52,6 +46,36 @@ std::vector<TierMeter::State> Hub::tiers() const {
   std::vector<TierMeter::State> result;
   for (const TierMeter& tier : tiers_) result.push_back(tier.state());
   return result;
+}
+
+RunRecord Hub::step_record() const {
+  RunRecord record;
+  record.run = run_.state();
+  record.at = Clock::now();
+  record.unix_s = unix_now();
+  if (record.run.loop_begin) {
+    record.elapsed_s =
+        seconds(std::min(record.at, record.run.ended.value_or(record.at)) - *record.run.loop_begin);
+  }
+  record.checkpoints = checkpoints_.state();
+  record.queue_fill = train_.queue_fill();
+  return record;
+}
+
+RunRecord Hub::record() const {
+  RunRecord record = step_record();
+  record.loaders = {train_.state(), test_.state()};
+  record.tiers = tiers();
+  record.overhead_s = overhead_s();
+  record.trace_events = tracer_.recorded();
+  record.trace_dropped = tracer_.dropped();
+  record.machine = read_machine(record.run.info.paths);
+  if (record.run.loop_begin) {
+    const bool over = record.run.at_end.has_value();
+    record.use = {record.run.at_begin, over ? *record.run.at_end : record.machine,
+                  over ? record.run.totals.wall_s : record.elapsed_s};
+  }
+  return record;
 }
 
 void Hub::add_overhead(Overhead part, Clock::duration took) {

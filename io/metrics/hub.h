@@ -21,6 +21,8 @@ enum class Overhead { spans, step, sinks, scrape };
 inline constexpr size_t kOverheads = 4;
 const char* to_string(Overhead part);
 
+struct RunRecord;
+
 // Everything that is measured in one process: components write into its meters, sinks read them.
 // Made before all components and gone after them. Any thread.
 class Hub {
@@ -39,15 +41,19 @@ class Hub {
   TierMeter& add_tier(const std::string& name, const std::string& type, bool emulated);
 
   std::vector<TierMeter::State> tiers() const;
-  std::vector<LoaderMeter::State> loaders() const { return {train_.state(), test_.state()}; }
+  // All that is known now. Asks the kernel, too: tens of files of /proc.
+  RunRecord record() const;
+  // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
+  RunRecord step_record() const;
 
   // Time spent on measuring. Spans (operations of tiers and stages of loaders) are not timed one by
   // one: what a reading of the clock and a tally cost was measured when the hub was made, and they
   // are counted.
   void add_overhead(Overhead part, Clock::duration took);
-  std::array<double, kOverheads> overhead_s() const;
 
  private:
+  std::array<double, kOverheads> overhead_s() const;
+
   Tracer tracer_;
   RunMeter run_;
   CheckpointMeter checkpoints_{tracer_};

@@ -15,17 +15,8 @@ IdleCause cause_of(Segment segment) {
 }  // namespace
 
 const char* idle_cause_name(IdleCause cause) {
-  switch (cause) {
-    case IdleCause::data:
-      return "data";
-    case IdleCause::h2d:
-      return "h2d";
-    case IdleCause::checkpoint:
-      return "checkpoint";
-    case IdleCause::host:
-      return "host";
-  }
-  return "unknown";
+  constexpr std::array<const char*, kIdleCauses> kNames{"data", "h2d", "checkpoint", "host"};
+  return kNames[static_cast<size_t>(cause)];
 }
 
 void IdleAttribution::add_step(const BusyInterval& step) {

@@ -6,23 +6,9 @@
 namespace stoker {
 
 const char* segment_name(Segment segment) {
-  switch (segment) {
-    case Segment::data_wait:
-      return "data_wait";
-    case Segment::h2d:
-      return "h2d";
-    case Segment::compute:
-      return "compute";
-    case Segment::checkpoint_stall:
-      return "checkpoint_stall";
-    case Segment::eval:
-      return "eval";
-    case Segment::log:
-      return "log";
-    case Segment::other:
-      return "other";
-  }
-  return "unknown";
+  constexpr std::array<const char*, kSegments> kNames{
+      "data_wait", "h2d", "compute", "checkpoint_stall", "eval", "log", "other"};
+  return kNames[static_cast<size_t>(segment)];
 }
 
 void StepLedger::begin() {

@@ -7,19 +7,8 @@
 namespace stoker {
 
 const char* stage_name(Stage stage) {
-  switch (stage) {
-    case Stage::read:
-      return "read";
-    case Stage::decode:
-      return "decode";
-    case Stage::digest:
-      return "digest";
-    case Stage::copy:
-      return "copy";
-    case Stage::wait:
-      break;
-  }
-  return "wait";
+  constexpr std::array<const char*, kStages> kNames{"read", "decode", "digest", "copy", "wait"};
+  return kNames[static_cast<size_t>(stage)];
 }
 
 void LoaderMeter::finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes) {

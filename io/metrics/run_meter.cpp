@@ -14,63 +14,61 @@ Clock::duration from_seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
 }
 
-HistoryPoint difference(const RunTotals& now, const RunTotals& before) {
-  HistoryPoint piece;
-  piece.end_s = now.wall_s;
-  piece.wall_s = now.wall_s - before.wall_s;
-  for (size_t i = 0; i < kSegments; ++i) piece.segments[i] = now.segments[i] - before.segments[i];
-  piece.observed = now.device.observed - before.device.observed;
-  for (size_t i = 0; i < kIdleCauses; ++i)
-    piece.idle[i] = now.device.idle[i] - before.device.idle[i];
-  piece.images = now.images - before.images;
+}  // namespace
+
+RunTotals operator-(const RunTotals& now, const RunTotals& before) {
+  RunTotals piece = now;
+  piece.steps -= before.steps;
+  piece.images -= before.images;
+  piece.wall_s -= before.wall_s;
+  for (size_t i = 0; i < kSegments; ++i) piece.segments[i] -= before.segments[i];
+  piece.device.observed -= before.device.observed;
+  piece.device.busy -= before.device.busy;
+  piece.device.copy -= before.device.copy;
+  for (size_t i = 0; i < kIdleCauses; ++i) piece.device.idle[i] -= before.device.idle[i];
   return piece;
 }
 
-}  // namespace
-
 const char* to_string(PageCache state) {
-  switch (state) {
-    case PageCache::cold:
-      return "cold";
-    case PageCache::warm:
-      return "warm";
-    case PageCache::as_is:
-      break;
-  }
-  return "as_is";
+  constexpr std::array<const char*, 3> kNames{"as_is", "cold", "warm"};
+  return kNames[static_cast<size_t>(state)];
 }
 
 const char* to_string(RunPhase phase) {
-  switch (phase) {
-    case RunPhase::setup:
-      return "setup";
-    case RunPhase::train:
-      return "train";
-    case RunPhase::eval:
-      return "eval";
-    case RunPhase::flush:
-      return "flush";
-    case RunPhase::done:
-      return "done";
-    case RunPhase::stopped:
-      return "stopped";
-    case RunPhase::failed:
-      break;
-  }
-  return "failed";
+  constexpr std::array<const char*, kRunPhases> kNames{"setup",     "train",   "eval",  "flush",
+                                                       "completed", "stopped", "failed"};
+  return kNames[static_cast<size_t>(phase)];
 }
 
 void RunMeter::describe(const RunInfo& info) {
   const std::lock_guard lock(mutex_);
   state_.info = info;
-  state_.totals.step = info.first_step;
+  state_.totals.steps = info.first_step;
 }
 
 void RunMeter::set_phase(RunPhase phase) {
   const std::lock_guard lock(mutex_);
   state_.phase = phase;
+  if (phase == RunPhase::train && !state_.loop_begin) {
+    state_.at_begin = read_machine(state_.info.paths);
+    state_.loop_begin = Clock::now();
+  }
   beat_ = Clock::now();
-  if (phase == RunPhase::train && !state_.loop_begin) state_.loop_begin = beat_;
+}
+
+void RunMeter::end_loop(const std::optional<Spread>& rates) {
+  const std::lock_guard lock(mutex_);
+  state_.at_end = read_machine(state_.info.paths);
+  state_.window_rates = rates;
+}
+
+void RunMeter::end(RunPhase phase, int exit_code, const std::string& error) {
+  const std::lock_guard lock(mutex_);
+  state_.phase = phase;
+  state_.exit_code = exit_code;
+  state_.error = error;
+  beat_ = Clock::now();
+  if (!state_.ended) state_.ended = beat_;
 }
 
 void RunMeter::beat() {
@@ -80,17 +78,16 @@ void RunMeter::beat() {
 
 void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill) {
   const std::lock_guard lock(mutex_);
-  HistoryPoint piece = difference(totals, state_.totals);
-  piece.queue_fill = queue_fill;
-  piece.loss = state_.loss;
-  history_.add(piece);
+  const RunTotals piece = totals - state_.totals;
+  history_.add({totals.wall_s, piece.wall_s, piece.segments, piece.device.observed,
+                piece.device.idle, piece.images, queue_fill, state_.loss});
   if (totals.steps > state_.totals.steps) {
     step_times_.add(from_seconds(piece.wall_s));
     data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));
     state_.last_step_unix_s = unix_now();
     beat_ = Clock::now();
     if (epochs_.empty() || epochs_.back().second != totals.epoch) {
-      epochs_.emplace_back(state_.totals.step + 1, totals.epoch);
+      epochs_.emplace_back(state_.totals.steps + 1, totals.epoch);
     }
   }
   state_.totals = totals;
@@ -108,14 +105,14 @@ void RunMeter::set_loss(double loss, double learning_rate) {
   if (!std::isfinite(loss)) ++state_.nonfinite_losses;
 }
 
-void RunMeter::set_accuracy(const RunAccuracy& accuracy) {
+void RunMeter::add_evaluation(const Evaluation& evaluation) {
   const std::lock_guard lock(mutex_);
-  state_.accuracy = accuracy;
+  state_.evaluations.push_back(evaluation);
 }
 
-void RunMeter::set_evaluated(int64_t batches, int64_t images) {
+void RunMeter::add_evaluated(int64_t images) {
   const std::lock_guard lock(mutex_);
-  state_.eval_batches += batches;
+  ++state_.eval_batches;
   state_.eval_images += images;
   beat_ = Clock::now();
 }
@@ -128,11 +125,6 @@ void RunMeter::set_cache(const CacheEvidence& evidence) {
 void RunMeter::set_window_idle(double share) {
   const std::lock_guard lock(mutex_);
   state_.window_idle = share;
-}
-
-void RunMeter::set_error(const std::string& error) {
-  const std::lock_guard lock(mutex_);
-  state_.error = error;
 }
 
 RunMeter::State RunMeter::state() const {
@@ -152,7 +144,7 @@ std::vector<HistoryPoint> RunMeter::history() const {
 
 std::optional<int64_t> RunMeter::epoch_of(int64_t step) const {
   const std::lock_guard lock(mutex_);
-  if (epochs_.empty() || step < epochs_.front().first || step > state_.totals.step) return {};
+  if (epochs_.empty() || step < epochs_.front().first || step > state_.totals.steps) return {};
   return std::prev(std::upper_bound(epochs_.begin(), epochs_.end(),
                                     std::pair(step, std::numeric_limits<int64_t>::max())))
       ->second;

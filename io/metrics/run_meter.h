@@ -12,6 +12,8 @@
 #include "io/metrics/history.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
+#include "io/metrics/machine.h"
+#include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 
 namespace stoker {
@@ -29,29 +31,29 @@ struct RunInfo {
   std::string device;           // its name
   std::string timing_method;    // "host", "events" or "emulated"
   bool emulated = false;        // the device is
+  bool loads_ahead = false;     // the loader has batches ready before they are asked for
   std::optional<unsigned> gpu;  // NVML's index
 
   int64_t batch_size = 0;
-  int64_t workers = 0;
   int64_t rank = 0;
   int64_t world_size = 1;
   int64_t steps_planned = 0;
-  int64_t first_step = 0;  // finished before a resume
+  int64_t first_step = 0;    // finished before a resume
+  std::string resumed_from;  // path of the checkpoint; empty: from the beginning
   double started_unix_s = 0;
   std::vector<std::pair<std::string, std::string>> build;  // version, revision, compiler, ...
   std::vector<std::string> paths;                          // of the run directory and the tiers
 };
 
-enum class RunPhase { setup, train, eval, flush, done, stopped, failed };
+enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
 
 // Where the training loop stands; sums are of this process, times are seconds since the loop began.
 struct RunTotals {
-  int64_t step = 0;  // finished ones, those before a resume included
-  int64_t epoch = 0;
-  int64_t epochs = 0;  // finished ones
-  int64_t steps = 0;
+  int64_t steps = 0;   // finished ones, those before a resume included
+  int64_t epochs = 0;  // likewise
+  int64_t epoch = 0;   // of the last step
   int64_t images = 0;
   double wall_s = 0;
   std::array<double, kSegments> segments{};
@@ -59,12 +61,20 @@ struct RunTotals {
   std::optional<double> au;
   std::optional<double> closure_error;  // once the loop has ended
 };
+// What passed between the two: sums are subtracted, the rest is of `now`.
+RunTotals operator-(const RunTotals& now, const RunTotals& before);
 
-struct RunAccuracy {
+// What the model came to on the test split. Shares are of all samples, but mean_per_class.
+struct Evaluation {
+  int64_t epoch = 0;
   int64_t step = 0;
   int64_t samples = 0;
   double top1 = 0;
   double top5 = 0;
+  double mean_per_class = 0;  // mean over the classes of each class's top-1
+  double chance = 0;          // 1 / classes
+  double largest_class = 0;   // top-1 of always guessing the commonest class
+  double seconds = 0;
 };
 
 // What the page cache should hold of the data set when a run begins.
@@ -91,35 +101,44 @@ class RunMeter {
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
   void set_first_batch(double seconds);  // since the loop began
   void set_loss(double loss, double learning_rate);
-  void set_accuracy(const RunAccuracy& accuracy);
-  void set_evaluated(int64_t batches, int64_t images);
+  void add_evaluation(const Evaluation& evaluation);
+  // A batch of an evaluation is done.
+  void add_evaluated(int64_t images);
   void set_cache(const CacheEvidence& evidence);
   // Of the newest window of a profiler: share in which no kernel ran.
   void set_window_idle(double share);
-  void set_error(const std::string& error);
+  // The loop has ended. rates: images/s of its windows, where it has any.
+  void end_loop(const std::optional<Spread>& rates);
+  // The run has ended: completed, stopped or failed. Called again where what follows fails.
+  void end(RunPhase phase, int exit_code, const std::string& error);
   // Where the ledger says what the trainer is doing.
   std::atomic<Segment>& segment() { return segment_; }
 
   struct State {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
+    std::optional<int> exit_code;  // once the run has ended
+    std::string error;
     RunTotals totals;
     std::optional<double> first_batch_s;
     std::optional<double> loss;
     std::optional<double> learning_rate;
-    std::optional<RunAccuracy> accuracy;
+    int64_t nonfinite_losses = 0;
+    std::vector<Evaluation> evaluations;  // those before a resume included
     int64_t eval_batches = 0;
     int64_t eval_images = 0;
-    int64_t nonfinite_losses = 0;
     std::optional<double> last_step_unix_s;
     double since_beat_s = 0;
     std::optional<TimePoint> loop_begin;  // when the phase first was `train`
-    Segment segment = Segment::other;     // now
+    std::optional<TimePoint> ended;
+    Machine at_begin;  // of the loop
+    std::optional<Machine> at_end;
+    std::optional<Spread> window_rates;
+    Segment segment = Segment::other;  // now
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;
     std::optional<double> window_idle;
-    std::string error;
   };
   State state() const;
   std::vector<HistoryPoint> history() const;

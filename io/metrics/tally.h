@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "io/metrics/clock.h"
@@ -18,6 +19,23 @@ inline constexpr std::array kStepBounds{1e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.01
                                         0.05, 0.07, 0.1,  0.15, 0.2,  0.3,  0.5,   0.7,  1.0,
                                         1.5,  2.0,  3.0,  5.0,  7.0,  10.0, 30.0,  60.0};
 
+// Interpolated in its bucket, as Prometheus's histogram_quantile does. 0 where nothing was counted.
+inline double quantile(std::span<const double> bounds, std::span<const int64_t> counts, double q) {
+  int64_t count = 0;
+  for (const int64_t in_bucket : counts) count += in_bucket;
+  const double rank = q * static_cast<double>(count);
+  double below = 0;
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const auto in_bucket = static_cast<double>(counts[i]);
+    if (in_bucket > 0 && below + in_bucket >= rank) {
+      const double from = i == 0 ? 0 : bounds[i - 1];
+      return from + (bounds[i] - from) * (rank - below) / in_bucket;
+    }
+    below += in_bucket;
+  }
+  return count == 0 ? 0 : bounds.back();
+}
+
 // How often something was done, how long it took and how many bytes it moved. A value.
 template <const auto& kBounds>
 struct TallyTotals {
@@ -28,26 +46,20 @@ struct TallyTotals {
 
   double seconds() const { return 1e-9 * static_cast<double>(ns); }
 
-  // Interpolated in its bucket, as Prometheus's histogram_quantile does. 0 where nothing was done.
-  double quantile(double q) const {
-    const double rank = q * static_cast<double>(count);
-    double below = 0;
-    for (size_t i = 0; i < kBounds.size(); ++i) {
-      const auto in_bucket = static_cast<double>(buckets[i]);
-      if (in_bucket > 0 && below + in_bucket >= rank) {
-        const double from = i == 0 ? 0 : kBounds[i - 1];
-        return from + (kBounds[i] - from) * (rank - below) / in_bucket;
-      }
-      below += in_bucket;
-    }
-    return count == 0 ? 0 : kBounds.back();
-  }
+  double quantile(double q) const { return stoker::quantile(kBounds, buckets, q); }
 
   TallyTotals& operator+=(const TallyTotals& other) {
     count += other.count;
     ns += other.ns;
     bytes += other.bytes;
     for (size_t i = 0; i < buckets.size(); ++i) buckets[i] += other.buckets[i];
+    return *this;
+  }
+  TallyTotals& operator-=(const TallyTotals& other) {
+    count -= other.count;
+    ns -= other.ns;
+    bytes -= other.bytes;
+    for (size_t i = 0; i < buckets.size(); ++i) buckets[i] -= other.buckets[i];
     return *this;
   }
 };

@@ -5,29 +5,9 @@
 namespace stoker {
 
 const char* to_string(TierOp op) {
-  switch (op) {
-    case TierOp::list:
-      return "list";
-    case TierOp::open:
-      return "open";
-    case TierOp::create:
-      return "create";
-    case TierOp::read:
-      return "read";
-    case TierOp::write:
-      return "write";
-    case TierOp::sync:
-      return "sync";
-    case TierOp::rename:
-      return "rename";
-    case TierOp::remove:
-      return "remove";
-    case TierOp::stat:
-      return "stat";
-    case TierOp::other:
-      break;
-  }
-  return "other";
+  constexpr std::array<const char*, kTierOps> kNames{"list", "open",   "create", "read", "write",
+                                                     "sync", "rename", "remove", "stat", "other"};
+  return kNames[static_cast<size_t>(op)];
 }
 
 TimePoint TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace stoker {
 namespace {
@@ -28,7 +29,7 @@ std::string blame(const RunMeter::State& run, const LoaderMeter::State& loader) 
   std::string text = fmt::format("{:.0f} % of the loader's work is {}",
                                  100 * std::max(read, decode) / (read + decode), stage);
   const double busy = share(read + decode, read + decode + waiting);
-  if (run.info.loader == "sync" || run.info.loader == "threaded") {
+  if (!run.info.loads_ahead) {
     return text + ", and loader " + run.info.loader +
            " does none of it ahead: choose loader.type=prefetched";
   }
@@ -79,39 +80,15 @@ constexpr Loss kLosses[] = {
 }  // namespace
 
 const char* to_string(Verdict::Level level) {
-  switch (level) {
-    case Verdict::Level::fine:
-      return "fine";
-    case Verdict::Level::moderate:
-      return "moderate";
-    case Verdict::Level::input_bound:
-      return "input_bound";
-    case Verdict::Level::host_bound:
-      return "host_bound";
-    case Verdict::Level::checkpoint_bound:
-      return "checkpoint_bound";
-    case Verdict::Level::stalled:
-      return "stalled";
-    case Verdict::Level::failed:
-      return "failed";
-    case Verdict::Level::unknown:
-      break;
-  }
-  return "unknown";
+  constexpr std::array<const char*, 8> kNames{"unknown",     "fine",       "moderate",
+                                              "input_bound", "host_bound", "checkpoint_bound",
+                                              "stalled",     "failed"};
+  return kNames[static_cast<size_t>(level)];
 }
 
 const char* to_string(CacheVerdict::Level level) {
-  switch (level) {
-    case CacheVerdict::Level::cold:
-      return "cold";
-    case CacheVerdict::Level::mixed:
-      return "mixed";
-    case CacheVerdict::Level::warm:
-      return "warm";
-    case CacheVerdict::Level::unknown:
-      break;
-  }
-  return "unknown";
+  constexpr std::array<const char*, 4> kNames{"unknown", "cold", "mixed", "warm"};
+  return kNames[static_cast<size_t>(level)];
 }
 
 bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
@@ -119,8 +96,9 @@ bool makes_progress(const RunMeter::State& run, double stalled_after_s) {
   return !working || run.since_beat_s <= stalled_after_s;
 }
 
-Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
-              const std::vector<TierMeter::State>& tiers, double stalled_after_s) {
+Verdict judge(const RunRecord& record, double stalled_after_s) {
+  const RunMeter::State& run = record.run;
+  const LoaderMeter::State& loader = record.loaders.front();
   Verdict verdict;
   if (run.phase == RunPhase::failed) {
     return {Verdict::Level::failed, "The run failed: " + run.error, {}};
@@ -130,7 +108,7 @@ Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
                fmt::format("Nothing has moved for {:.0f} s; the trainer is in {}.",
                            run.since_beat_s, segment_name(run.segment)),
                {}};
-    for (const TierMeter::State& tier : tiers) {
+    for (const TierMeter::State& tier : record.tiers) {
       if (tier.in_flight == 0) continue;
       verdict.evidence.push_back(
           fmt::format("{} operations under way on tier '{}'", tier.in_flight, tier.name));
@@ -178,7 +156,9 @@ std::string missed_page_cache(const CacheEvidence& cache) {
                       100 * resident, cache.files_looked_at);
 }
 
-CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader) {
+CacheVerdict judge_cache(const RunRecord& record) {
+  const CacheEvidence& cache = record.run.cache;
+  const LoaderMeter::State& loader = record.loaders.front();
   const double asked = static_cast<double>(of(loader, Stage::read).bytes);
   std::string resident;
   if (cache.resident_before) {

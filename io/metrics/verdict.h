@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics/hub.h"
+#include "io/metrics/run_record.h"
 
 namespace stoker {
 
@@ -21,7 +21,8 @@ inline constexpr double kColdShare = 0.03;
 inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
 inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
 
-// What holds the run up, in words, with what it was seen by.
+// What the device waits for, in words, with what it was seen by. Of the four causes of idle time
+// the worst decides, so that no other text of a run may judge by one of them alone.
 struct Verdict {
   enum class Level {
     unknown,
@@ -39,9 +40,8 @@ struct Verdict {
 };
 const char* to_string(Verdict::Level level);
 
-// `loader`: of the training split. stalled_after_s: so long without progress is no training.
-Verdict judge(const RunMeter::State& run, const LoaderMeter::State& loader,
-              const std::vector<TierMeter::State>& tiers, double stalled_after_s);
+// A whole record (Hub::record). stalled_after_s: so long without progress is no training.
+Verdict judge(const RunRecord& record, double stalled_after_s);
 
 // Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.
 bool makes_progress(const RunMeter::State& run, double stalled_after_s);
@@ -57,6 +57,6 @@ const char* to_string(CacheVerdict::Level level);
 // The page cache was not as the run was told to make it: why, in words. Such a run says nothing of
 // the storage below. Empty: it was, or nothing was asked.
 std::string missed_page_cache(const CacheEvidence& cache);
-CacheVerdict judge_cache(const CacheEvidence& cache, const LoaderMeter::State& loader);
+CacheVerdict judge_cache(const RunRecord& record);
 
 }  // namespace stoker

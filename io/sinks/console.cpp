@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "io/metrics/clock.h"
+#include "io/metrics/figures.h"
 #include "io/metrics/sink.h"
 
 namespace stoker {
@@ -25,17 +27,18 @@ class Console final : public MetricsSink {
   };
   Console(Options, const Inputs& inputs) : inputs_(inputs) {}
 
-  void write(const StepReport& report) override {
+  void write(const RunRecord& run, const RunRecord& window) override {
     if (!inputs_.live) {
-      inputs_.log(line(report));
+      inputs_.log(line(run, window));
       return;
     }
     // More than ten lines a second are unreadable and cost a write each.
     const TimePoint now = Clock::now();
-    if (shown_ && seconds(now - last_) < 0.1 && report.step != report.steps_planned) return;
+    const bool last = run.run.totals.steps == run.run.info.steps_planned;
+    if (shown_ && seconds(now - last_) < 0.1 && !last) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r\x1b[K{}", line(report));
+    fmt::print(stderr, "\r\x1b[K{}", line(run, window));
     std::fflush(stderr);
   }
 
@@ -45,13 +48,23 @@ class Console final : public MetricsSink {
   }
 
  private:
-  std::string line(const StepReport& r) const {
-    std::string text = fmt::format("step {}/{}  epoch {}", r.step, r.steps_planned, r.epoch);
-    if (r.loss) text += fmt::format("  loss {:.4f}", *r.loss);
-    text += fmt::format("  {:.0f} images/s  I/O share {:.1f} %", r.images_per_s, 100 * r.io_share);
-    if (r.device_idle) text += fmt::format("  device idle {:.1f} %", 100 * *r.device_idle);
-    if (r.checkpoints && r.checkpoints->degraded) text += "  CHECKPOINTS DEGRADED";
-    text += fmt::format("  ETA {}", duration(r.eta_s));
+  std::string line(const RunRecord& now, const RunRecord& window) const {
+    static const auto figures = select_figures({"images_per_s", "io_share", "device.idle_share"});
+    const std::vector<RowField> row = figure_row(figures, now, window);
+    const RunMeter::State& run = now.run;
+    std::string text = fmt::format("step {}/{}  epoch {}", run.totals.steps, run.info.steps_planned,
+                                   run.totals.epoch);
+    if (run.loss) text += fmt::format("  loss {:.4f}", *run.loss);
+    text += fmt::format("  {:.0f} images/s  I/O share {:.1f} %", row[0].value.value_or(0),
+                        100 * row[1].value.value_or(0));
+    if (row[2].value) text += fmt::format("  device idle {:.1f} %", 100 * *row[2].value);
+    if (now.checkpoints.report && now.checkpoints.report->degraded)
+      text += "  CHECKPOINTS DEGRADED";
+    const RunTotals& passed = window.run.totals;
+    text += fmt::format(
+        "  ETA {}",
+        duration(passed.wall_s / static_cast<double>(std::max<int64_t>(1, passed.steps)) *
+                 static_cast<double>(run.info.steps_planned - run.totals.steps)));
     return inputs_.emulated ? text + "  (emulated device)" : text;
   }
 

@@ -2,52 +2,146 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <limits>
 #include <sstream>
+#include <utility>
 
+#include "io/metrics/figures.h"
 #include "io/metrics/unix_time.h"
-#include "io/sinks/families.h"
 
 namespace stoker {
 namespace {
 
-std::string serialize(Families& families) {
+using Labels = std::vector<std::pair<std::string, std::string>>;
+using Families = std::vector<prometheus::MetricFamily>;
+
+prometheus::ClientMetric with_labels(const Labels& labels) {
+  prometheus::ClientMetric metric;
+  for (const auto& [name, value] : labels) metric.label.push_back({name, value});
+  return metric;
+}
+
+prometheus::ClientMetric number(double value, const Labels& labels) {
+  prometheus::ClientMetric metric = with_labels(labels);
+  metric.counter.value = metric.gauge.value = value;  // the family's type says which is printed
+  return metric;
+}
+
+prometheus::ClientMetric distribution(const Histogram& histogram, const Labels& labels) {
+  prometheus::ClientMetric metric = with_labels(labels);
+  uint64_t below = 0;
+  for (size_t i = 0; i < histogram.counts.size(); ++i) {
+    below += static_cast<uint64_t>(histogram.counts[i]);
+    const bool last = i == histogram.bounds.size();
+    metric.histogram.bucket.push_back(
+        {below, last ? std::numeric_limits<double>::infinity() : histogram.bounds[i]});
+  }
+  metric.histogram.sample_count = below;
+  metric.histogram.sample_sum = histogram.sum;
+  return metric;
+}
+
+prometheus::MetricType type_of(FigureKind kind) {
+  if (kind == FigureKind::counter) return prometheus::MetricType::Counter;
+  return kind == FigureKind::histogram ? prometheus::MetricType::Histogram
+                                       : prometheus::MetricType::Gauge;
+}
+
+// What was not measured is absent.
+void add(Families& families, const Figure& figure, const RunRecord& record) {
+  const std::string name = prometheus_name(figure);
+  if (name.empty()) return;
+  const std::vector<std::string> names = label_names(figure);
+  prometheus::MetricFamily family{
+      name, std::string(figure.definition) + " " + figure.measured, type_of(figure.kind), {}};
+  for (const FigureValue& value : figure.read(record)) {
+    Labels labels;
+    for (size_t i = 0; i < names.size(); ++i) labels.emplace_back(names[i], value.labels[i]);
+    if (value.value) family.metric.push_back(number(*value.value, labels));
+    if (value.histogram) family.metric.push_back(distribution(*value.histogram, labels));
+  }
+  if (!family.metric.empty()) families.push_back(std::move(family));
+}
+
+void add_info(Families& families, const char* name, const char* help,
+              const std::vector<Labels>& all) {
+  prometheus::MetricFamily family{name, help, prometheus::MetricType::Gauge, {}};
+  for (const Labels& labels : all) family.metric.push_back(number(1, labels));
+  families.push_back(std::move(family));
+}
+
+// What a record says in words, as labels; and its status as one series for each.
+void add_words(Families& families, const RunRecord& record) {
+  const RunInfo& info = record.run.info;
+  add_info(families, "stoker_build_info", "Build of this binary; always 1.", {info.build});
+  add_info(families, "stoker_run_info",
+           "What this run is; config is the hash of the resolved YAML; always 1.",
+           {{{"run", run_label(info)},
+             {"config", info.config_hash},
+             {"loader", info.loader},
+             {"dataset", info.dataset},
+             {"model", info.model},
+             {"checkpoint", info.checkpoint},
+             {"device", info.device},
+             {"timing_method", info.timing_method},
+             {"precision", info.precision},
+             {"rank", std::to_string(info.rank)}}});
+  std::vector<Labels> tiers;
+  for (const TierMeter::State& tier : record.tiers) {
+    tiers.push_back(
+        {{"tier", tier.name}, {"type", tier.type}, {"emulated", tier.emulated ? "true" : "false"}});
+  }
+  if (!tiers.empty()) add_info(families, "stoker_tier_info", "The tiers; always 1.", tiers);
+  prometheus::MetricFamily status{"stoker_run_status",
+                                  "1 for what the run is doing or how it ended, 0 for all others.",
+                                  prometheus::MetricType::Gauge,
+                                  {}};
+  for (size_t i = 0; i < kRunPhases; ++i) {
+    const auto phase = static_cast<RunPhase>(i);
+    status.metric.push_back(number(phase == record.run.phase, {{"status", to_string(phase)}}));
+  }
+  families.push_back(std::move(status));
+}
+
+Families families_of(const RunRecord& record) {
+  Families families;
+  add_words(families, record);
+  for (const Figure& figure : figures()) add(families, figure, record);
+  return families;
+}
+
+std::string serialize(const Families& families) {
   std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text, families.take());
+  prometheus::TextSerializer().Serialize(text, families);
   return std::move(text).str();
 }
 
 }  // namespace
 
+std::string run_label(const RunInfo& info) {
+  return info.directory.substr(info.directory.rfind('/') + 1);
+}
+
 std::string Exposition::text() {
   const std::lock_guard lock(mutex_);
   const MeasuringScope scope(hub_, Overhead::scrape);
-  const RunMeter::State run = hub_.run().state();
-  if (run.info.gpu && !nvml_) {
+  RunRecord record = hub_.record();
+  if (record.run.info.gpu && !nvml_) {
     nvml_.emplace();
-    gpu_ = nvml_->device_by_index(*run.info.gpu);
+    gpu_ = nvml_->device_by_index(*record.run.info.gpu);
   }
-  Families families;
-  add_run(families, run);
-  add_training(families, run);
-  add_device(families, run);
-  if (gpu_) add_gpu(families, run.info.device, gpu_->read());
-  add_loaders(families, hub_.loaders(), run);
-  add_tiers(families, hub_.tiers());
-  add_checkpoints(families, hub_.checkpoints().state());
-  add_process(families, read_process_stats());
-  add_system(families, read_system_stats(run.info.paths));
-  add_overhead(families, hub_);
-  return serialize(families);
+  if (gpu_) record.gpu = gpu_->read();
+  return serialize(families_of(record));
 }
 
-std::string outcome_text(const RunMeter::State& run) {
-  Families families;
-  add_run(families, run);
-  add_training(families, run);
-  add_device(families, run);
-  families.gauge("run_last_success_timestamp_seconds", "Unix time the last run completed.");
-  if (run.phase == RunPhase::done) {
-    families.add(unix_now());
+std::string outcome_text(const Hub& hub) {
+  RunRecord record = hub.step_record();
+  Families families = families_of(record);
+  if (record.run.phase == RunPhase::completed) {
+    families.push_back({"stoker_run_last_success_timestamp_seconds",
+                        "Unix time the last run completed.",
+                        prometheus::MetricType::Gauge,
+                        {number(unix_now(), {})}});
   }
   return serialize(families);
 }

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "io/metrics/hub.h"
 #include "io/metrics/nvml.h"
+#include "io/metrics/run_record.h"
 
 namespace stoker {
 
-// Everything that is measured, in Prometheus's text format. Any thread; one reading at a time.
+// The table of figures in Prometheus's text format. Any thread; one reading at a time.
 class Exposition {
  public:
   explicit Exposition(Hub& hub) : hub_(hub) {}
@@ -22,7 +22,10 @@ class Exposition {
   std::optional<NvmlDevice> gpu_;
 };
 
-// What a Pushgateway keeps of a run: how it ended, not how it went.
-std::string outcome_text(const RunMeter::State& run);
+// What a Pushgateway keeps of a run: how it ended, and the trainer's and the checkpoints' figures.
+std::string outcome_text(const Hub& hub);
+
+// What tells runs apart: the name of the directory.
+std::string run_label(const RunInfo& info);
 
 }  // namespace stoker

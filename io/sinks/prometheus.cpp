@@ -15,7 +15,6 @@
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
 #include "io/sinks/exposition.h"
-#include "io/sinks/families.h"
 #include "io/sinks/http_client.h"
 #include "io/sinks/http_server.h"
 #include "io/sinks/status.h"
@@ -89,7 +88,7 @@ class Prometheus final : public MetricsSink {
     write_targets();
   }
 
-  void write(const StepReport&) override {}
+  void write(const RunRecord&, const RunRecord&) override {}
 
   void flush() override {
     linger();
@@ -113,7 +112,7 @@ class Prometheus final : public MetricsSink {
         run.phase != RunPhase::failed && makes_progress(run, options_.stalled_seconds);
     return {healthy ? 200 : 503, kText,
             fmt::format("{}: {}, step {}, {:.1f} s since the last progress\n",
-                        healthy ? "ok" : "unhealthy", to_string(run.phase), run.totals.step,
+                        healthy ? "ok" : "unhealthy", to_string(run.phase), run.totals.steps,
                         run.since_beat_s)};
   }
 
@@ -161,11 +160,11 @@ class Prometheus final : public MetricsSink {
 
   void push() {
     if (options_.pushgateway.empty()) return;
-    const RunMeter::State run = inputs_.hub.run().state();
+    const int64_t rank = inputs_.hub.run().state().info.rank;
     try {
-      const HttpReply reply =
-          http_put(options_.pushgateway, fmt::format("/metrics/job/stoker/rank/{}", run.info.rank),
-                   "text/plain; version=0.0.4", outcome_text(run), std::chrono::seconds(10));
+      const HttpReply reply = http_put(
+          options_.pushgateway, fmt::format("/metrics/job/stoker/rank/{}", rank),
+          "text/plain; version=0.0.4", outcome_text(inputs_.hub), std::chrono::seconds(10));
       if (reply.status / 100 == 2) return;
       inputs_.log(fmt::format("warning: the Pushgateway refused the outcome: {} {}", reply.status,
                               reply.body));

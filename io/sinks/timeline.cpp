@@ -1,18 +1,12 @@
-#include "io/sinks/timeline.h"
-
-#include <fmt/format.h>
 #include <pthread.h>
 
-#include <cerrno>
 #include <condition_variable>
-#include <cstdio>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <thread>
 
-#include "io/core/error.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/csv_file.h"
 
 namespace stoker {
 namespace {
@@ -28,33 +22,40 @@ struct TimelineOptions {
   }
 };
 
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
+// Of which the names depend on the tiers alone.
+const std::vector<const Figure*>& chosen() {
+  static const std::vector<const Figure*> figures = select_figures(
+      {"elapsed_s", "now_unix_s", "images_per_s", "device.observed_s", "device.busy_share",
+       "device.idle_share_by_cause.{cause}", "queue_fill", "checkpoints.saving",
+       "checkpoints.draining", "process.cores", "system.busy_share",
+       "process.storage_read_mb_per_s", "process.storage_written_mb_per_s",
+       "system.disk_read_mb_per_s", "system.disk_written_mb_per_s", "segments_share.{segment}",
+       "tiers.{tier}.{op}.mb_per_s", "tiers.{tier}.{op}.operations_per_s"});
+  return figures;
+}
 
 // timeline.csv in the run directory: a row per second, from the begin of the training loop until
 // checkpoints and drains have ended too, written by a thread that only reads counters.
+//
+// Bytes count when their operation ends. Checkpoints are read and written in pieces of 8 MiB and a
+// sample is one read, so an operation seldom lasts longer than a row. The trainer's shares are
+// those of its ledger, and of what it is doing now where a step is under way; the device's are of
+// the time that was observed since the row before, which ends with a step.
 class Timeline final : public MetricsSink {
  public:
   using Options = TimelineOptions;
   Timeline(Options options, const Inputs& inputs)
-      : options_(options),
-        hub_(inputs.hub),
-        path_(inputs.run_dir + "/timeline.csv"),
-        file_(std::fopen(path_.c_str(), "wx")) {
-    if (file_ == nullptr) throw_errno("create", path_, errno);
-    // A process that is killed leaves whole rows.
-    std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
+      : options_(options), hub_(inputs.hub), file_(inputs.run_dir + "/timeline.csv") {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
-  void write(const StepReport&) override {}
+  void write(const RunRecord&, const RunRecord&) override {}
 
   void flush() override {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
     if (error_) std::rethrow_exception(error_);
-    if (std::fflush(file_.get()) != 0) throw_errno("write", path_, errno);
+    file_.flush();
   }
 
  private:
@@ -63,7 +64,7 @@ class Timeline final : public MetricsSink {
     try {
       // What is read before the loop, such as a checkpoint, is in no row.
       do {
-        last_ = look_at(hub_);
+        last_ = hub_.record();
         if (sleep_until(Clock::now() + kSetupPoll, stop)) return;
       } while (!hub_.run().state().loop_begin);
       rows(stop);
@@ -93,35 +94,18 @@ class Timeline final : public MetricsSink {
 
   void row() {
     const MeasuringScope scope(hub_, Overhead::sinks);
-    TimelineMoment now = look_at(hub_);
+    RunRecord now = with_step_under_way(hub_.record());
     if (seconds(now.at - last_.at) < kShortestRow) return;
-    const std::vector<TimelineField> fields = timeline_row(last_, now);
-    std::string names;
-    std::string values;
-    for (const TimelineField& field : fields) {
-      names += (names.empty() ? "" : ",") + field.name;
-      if (&field != fields.data()) values += ',';
-      if (field.value)
-        values += fmt::format("{:.{}g}", *field.value, field.name == "unix_s" ? 13 : 7);
-    }
-    if (!header_) put(names);
-    header_ = true;
-    put(values);
+    file_.add(figure_row(chosen(), now, between(last_, now)));
     last_ = std::move(now);
-  }
-
-  void put(const std::string& text) {
-    if (std::fprintf(file_.get(), "%s\n", text.c_str()) < 0) throw_errno("write", path_, errno);
   }
 
   const Options options_;
   Hub& hub_;
-  const std::string path_;
-  const std::unique_ptr<std::FILE, Close> file_;
+  CsvFile file_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  TimelineMoment last_;
-  bool header_ = false;
+  RunRecord last_;
   std::exception_ptr error_;
   std::jthread thread_;  // the last member: it uses all others
 };

@@ -73,7 +73,7 @@ class TimeLogger final : public MetricsSink {
     events_ = inputs_.hub.tracer().subscribe({}, [this](const TraceRow& row) { take(row); });
   }
 
-  void write(const StepReport&) override {}
+  void write(const RunRecord&, const RunRecord&) override {}
 
   void flush() override {
     events_->deliver();

@@ -96,7 +96,7 @@ class Trace final : public MetricsSink {
         inputs.hub.tracer().subscribe(window_, [this](const TraceRow& row) { add(row); });
   }
 
-  void write(const StepReport&) override {}
+  void write(const RunRecord&, const RunRecord&) override {}
 
   void flush() override {
     subscription_->deliver();

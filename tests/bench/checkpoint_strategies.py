@@ -32,7 +32,7 @@ def run(options, variant, directory):
     checkpoints = summary.get("checkpoints", {})
     return {"wall_s": summary["wall_s"], "stall_s": summary["segments_s"]["checkpoint_stall"],
             "flush_s": checkpoints.get("flush_s", 0), "saved": checkpoints.get("saved", 0),
-            "drained": checkpoints.get("drained", 0), "idle": summary["device"]["idle_ratio"],
+            "drained": checkpoints.get("drained", 0), "idle": summary["device"]["idle_share"],
             "set_mb": checkpoints.get("set_bytes", 0) / 1e6}
 
 

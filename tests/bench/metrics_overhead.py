@@ -56,8 +56,8 @@ def run(options, folder, watched):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     summary = json.loads(done.stdout)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"rate": summary["images_per_s"], "cpu": 1000 * cpu / summary["images"], "idle": summary["device"]["idle_ratio"],
-            "measuring": summary["measuring_s"] / summary["wall_s"]}
+    return {"rate": summary["images_per_s"], "cpu": 1000 * cpu / summary["images"], "idle": summary["device"]["idle_share"],
+            "measuring": summary["overhead_share"]}
 
 
 def main():

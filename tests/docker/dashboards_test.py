@@ -238,7 +238,7 @@ class Run:
         try:
             def first_checkpoint():
                 page = fetch(f"http://{listen}/metrics")
-                return "stoker_checkpoint_saved_step" in page and page
+                return "stoker_checkpoints_saved_step" in page and page
             self.page = process.until(first_checkpoint)
             if process.wait() != 0:
                 raise AssertionError(f"stoker train\n{process.log}")
@@ -332,10 +332,10 @@ class LiveRun(unittest.TestCase):
         device = summary["device"]
         stall = summary["segments_s"]["checkpoint_stall"] / summary["wall_s"]
         for dashboard, title, expected in (
-                ("overview", "I/O share", summary["io_share"]), ("overview", "Device idle", device["idle_ratio"]),
+                ("overview", "I/O share", summary["io_share"]), ("overview", "Device idle", device["idle_share"]),
                 ("overview", "Checkpoint stall", stall), ("overview", "AU", device["au"]),
                 ("overview", "Loop time", summary["wall_s"]), ("compare", "I/O share", summary["io_share"]),
-                ("compare", "Device idle", device["idle_ratio"]),
+                ("compare", "Device idle", device["idle_share"]),
                 ("compare", "Images per second of the loop", summary["images_per_s"])):
             with self.subTest(dashboard=dashboard, panel=title):
                 self.assertGreater(expected, 0)

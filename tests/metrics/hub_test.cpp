@@ -1,14 +1,16 @@
-#include "io/metrics/hub.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <thread>
 
+#include "io/metrics/run_record.h"
+
 namespace stoker {
 namespace {
 
-double of(const Hub& hub, Overhead part) { return hub.overhead_s()[static_cast<size_t>(part)]; }
+double of(const Hub& hub, Overhead part) {
+  return hub.record().overhead_s[static_cast<size_t>(part)];
+}
 
 TEST(Hub, every_overhead_has_a_name_of_its_own) {
   std::set<std::string> names;
@@ -28,7 +30,7 @@ TEST(Hub, has_the_loaders_of_both_splits_and_the_tiers_in_order) {
   EXPECT_EQ(tiers[0].ops[static_cast<size_t>(TierOp::read)].bytes, 5);
   EXPECT_EQ(tiers[1].name, "archive");
   EXPECT_TRUE(tiers[1].emulated);
-  const std::vector<LoaderMeter::State> loaders = hub.loaders();
+  const std::vector<LoaderMeter::State> loaders = hub.record().loaders;
   ASSERT_EQ(loaders.size(), 2);
   EXPECT_EQ(loaders[0].split, "train");
   EXPECT_EQ(loaders[1].split, "test");

@@ -14,7 +14,7 @@ namespace {
 RunTotals after(int64_t steps) {
   const auto n = static_cast<double>(steps);
   RunTotals totals;
-  totals.step = totals.steps = steps;
+  totals.steps = steps;
   totals.images = 32 * steps;
   totals.wall_s = 0.03 * n;
   totals.segments[static_cast<size_t>(Segment::data_wait)] = 0.01 * n;
@@ -34,7 +34,7 @@ TEST(RunMeter, every_phase_has_a_name_of_its_own) {
 TEST(RunMeter, what_was_not_measured_is_absent) {
   const RunMeter::State state = RunMeter().state();
   EXPECT_EQ(state.phase, RunPhase::setup);
-  EXPECT_FALSE(state.first_batch_s || state.loss || state.learning_rate || state.accuracy);
+  EXPECT_FALSE(state.first_batch_s || state.loss || state.learning_rate || state.exit_code);
   EXPECT_FALSE(state.last_step_unix_s || state.window_idle || state.totals.au);
   EXPECT_FALSE(state.totals.closure_error || state.cache.resident);
   EXPECT_EQ(state.step_times.count, 0);
@@ -46,7 +46,7 @@ TEST(RunMeter, a_resumed_run_begins_at_its_step) {
   info.first_step = 500;
   info.steps_planned = 900;
   meter.describe(info);
-  EXPECT_EQ(meter.state().totals.step, 500);
+  EXPECT_EQ(meter.state().totals.steps, 500);
   EXPECT_EQ(meter.state().info.steps_planned, 900);
 }
 
@@ -58,7 +58,7 @@ TEST(RunMeter, steps_and_their_waits_are_tallied_once_each) {
   end.closure_error = 0.0001;
   meter.publish(end, std::nullopt);
   const RunMeter::State state = meter.state();
-  EXPECT_EQ(state.totals.step, 100);
+  EXPECT_EQ(state.totals.steps, 100);
   EXPECT_EQ(state.totals.closure_error, 0.0001);
   EXPECT_EQ(state.step_times.count, 100);
   EXPECT_NEAR(state.step_times.seconds(), 3, 1e-6);
@@ -100,7 +100,7 @@ TEST(RunMeter, progress_of_any_kind_is_a_heartbeat) {
   RunMeter meter;
   const std::vector<std::function<void()>> kinds{
       [&] { meter.beat(); }, [&] { meter.set_phase(RunPhase::train); },
-      [&] { meter.set_evaluated(1, 32); }, [&] { meter.publish(after(1), std::nullopt); }};
+      [&] { meter.add_evaluated(32); }, [&] { meter.publish(after(1), std::nullopt); }};
   for (const auto& moves_on : kinds) {
     while (meter.state().since_beat_s < 0.002) std::this_thread::yield();
     const double before = meter.state().since_beat_s;

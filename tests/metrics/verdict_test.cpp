@@ -32,7 +32,10 @@ LoaderMeter::State loader_with(int64_t read_ms, int64_t decode_ms, int64_t wait_
 }
 
 Verdict judge_of(const RunMeter::State& run, const LoaderMeter::State& loader = {}) {
-  return judge(run, loader, {}, kStalledAfter);
+  RunRecord record;
+  record.run = run;
+  record.loaders = {loader};
+  return judge(record, kStalledAfter);
 }
 
 TEST(Verdict, TheThresholdsAreFiveAndTwentyPercent) {
@@ -46,7 +49,8 @@ TEST(Verdict, TheThresholdsAreFiveAndTwentyPercent) {
 }
 
 TEST(Verdict, NamesTheStageThatBinds) {
-  const RunMeter::State run = run_with(IdleCause::data, 0.6);
+  RunMeter::State run = run_with(IdleCause::data, 0.6);
+  run.info.loads_ahead = true;
   EXPECT_THAT(judge_of(run, loader_with(900, 100, 0)).text,
               HasSubstr("90 % of the loader's work is reading"));
   EXPECT_THAT(judge_of(run, loader_with(100, 900, 10)).text,
@@ -56,11 +60,8 @@ TEST(Verdict, NamesTheStageThatBinds) {
 
 TEST(Verdict, ALoaderThatDoesNothingAheadIsToldOfOneThatDoes) {
   RunMeter::State run = run_with(IdleCause::data, 0.6);
-  for (const char* loader : {"sync", "threaded"}) {
-    run.info.loader = loader;
-    EXPECT_THAT(judge_of(run, loader_with(100, 900, 300)).text,
-                HasSubstr("loader.type=prefetched"));
-  }
+  run.info.loader = "threaded";
+  EXPECT_THAT(judge_of(run, loader_with(100, 900, 300)).text, HasSubstr("loader.type=prefetched"));
 }
 
 TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
@@ -70,7 +71,11 @@ TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
   TierMeter::State tier;
   tier.name = "data";
   tier.in_flight = 3;
-  const Verdict verdict = judge(run, {}, {tier}, kStalledAfter);
+  RunRecord record;
+  record.run = run;
+  record.loaders.resize(1);
+  record.tiers = {tier};
+  const Verdict verdict = judge(record, kStalledAfter);
   EXPECT_EQ(verdict.level, Verdict::Level::stalled);
   EXPECT_THAT(verdict.text, HasSubstr("data_wait"));
   EXPECT_THAT(verdict.evidence, testing::Contains("3 operations under way on tier 'data'"));
@@ -86,19 +91,26 @@ TEST(Verdict, NothingObservedIsUnknownAndAFailureIsNamed) {
   EXPECT_THAT(judge_of(run).text, HasSubstr("no space left"));
 }
 
+CacheVerdict cache_of(const CacheEvidence& cache, const LoaderMeter::State& loader) {
+  RunRecord record;
+  record.run.cache = cache;
+  record.loaders = {loader};
+  return judge_cache(record);
+}
+
 TEST(CacheVerdict, ComparesWhatWasAskedForWithWhatBlockDevicesDelivered) {
   LoaderMeter::State loader;
-  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::unknown);
+  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::unknown);
   loader.stages[static_cast<size_t>(Stage::read)].bytes = 1000;
-  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::unknown);  // not measured
+  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::unknown);  // not measured
   loader.storage_bytes = 49;
-  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::warm);
-  EXPECT_THAT(judge_cache({}, loader).text, HasSubstr("does not measure the storage"));
+  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::warm);
+  EXPECT_THAT(cache_of({}, loader).text, HasSubstr("does not measure the storage"));
   loader.storage_bytes = 500;
-  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::mixed);
+  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::mixed);
   loader.storage_bytes = 1100;  // with read-ahead
-  EXPECT_EQ(judge_cache({}, loader).level, CacheVerdict::Level::cold);
-  EXPECT_THAT(judge_cache({200, 0.25, {}}, loader).text,
+  EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::cold);
+  EXPECT_THAT(cache_of({200, 0.25, {}}, loader).text,
               HasSubstr("held 25 % of the data (200 files"));
 }
 

@@ -20,54 +20,38 @@ std::vector<json> objects(const SinkRig& rig) {
   return result;
 }
 
-TEST(Jsonl, holds_every_field_of_a_report) {
+TEST(Jsonl, holds_the_figures_of_a_step_at_their_places) {
   SinkRig rig;
-  rig.make("{type: jsonl}")->write(full_report(10));
-  const json expected = {{"step", 10},
-                         {"steps_planned", 100},
-                         {"epoch", 2},
-                         {"images", 160},
-                         {"wall_s", 12.5},
-                         {"window_s", 2.0},
-                         {"eta_s", 18.0},
-                         {"images_per_s", 80.0},
-                         {"loss", 4.5},
-                         {"learning_rate", 0.0625},
-                         {"top1", 0.5},
-                         {"top5", 0.75},
-                         {"io_share", 0.25},
-                         {"segments_s", {{"data_wait", 0.5}, {"compute", 1.5}}},
-                         {"device_idle", 0.375},
-                         {"idle_by_cause", {{"data", 0.25}, {"host", 0.125}}},
-                         {"checkpoints",
-                          {{"saved", 3},
-                           {"failed", 1},
-                           {"skipped", 2},
-                           {"replaced", 4},
-                           {"drained", 2},
-                           {"drain_retries", 5},
-                           {"drains_left", 1},
-                           {"saved_step", 9},
-                           {"durable_step", 7},
-                           {"set_bytes", 4096},
-                           {"degraded", true},
-                           {"last_error", "write slow: No space left on device"}}}};
-  EXPECT_EQ(objects(rig), std::vector{expected});
+  write(*rig.make("{type: jsonl}"), full_record(10));
+  const json found = objects(rig).at(0);
+  const json expected = json::parse(R"({
+      "steps": 10, "epoch": 2, "images": 160, "wall_s": 2.0, "images_per_s": 80.0, "loss": 4.5,
+      "learning_rate": 0.0625, "io_share": 0.25,
+      "device": {"idle_share": 0.375, "idle_share_by_cause":
+                 {"data": 0.25, "h2d": 0.0, "checkpoint": 0.0, "host": 0.125}},
+      "evaluation": {"accuracy": {"top1": 0.5, "top5": 0.75, "mean_per_class": 0.0, "chance": 0.0,
+                                  "largest_class": 0.0}},
+      "checkpoints": {"saved": 3, "failed": 1, "skipped": 2, "drained": 2, "drains_left": 1,
+                      "saved_step": 9, "durable_step": 7, "steps_at_risk": 3}})");
+  for (const auto& [name, value] : expected.items()) EXPECT_EQ(found.at(name), value) << name;
+  EXPECT_EQ(found["segments_s"]["compute"], 1.5);
+  EXPECT_EQ(found["segments_share"]["compute"], 0.75);
+  EXPECT_EQ(found.size(), expected.size() + 2);
 }
 
 TEST(Jsonl, leaves_out_what_was_not_measured) {
   SinkRig rig;
   const auto sink = rig.make("{type: jsonl}");
-  StepReport report = bare_report(1);
-  report.checkpoints = CheckpointReport{};
-  sink->write(bare_report(0));
-  sink->write(report);
+  RunRecord record = bare_record(1);
+  record.checkpoints.report = CheckpointReport{};
+  write(*sink, bare_record(0));
+  write(*sink, record);
   const std::vector<json> found = objects(rig);
   ASSERT_EQ(found.size(), 2u);
-  for (const char* key : {"loss", "top1", "top5", "device_idle", "idle_by_cause", "checkpoints"}) {
+  for (const char* key : {"loss", "evaluation", "device", "io_share", "checkpoints"}) {
     EXPECT_FALSE(found[0].contains(key)) << key;
   }
-  for (const char* key : {"saved_step", "durable_step", "last_error"}) {
+  for (const char* key : {"saved_step", "durable_step", "steps_at_risk"}) {
     EXPECT_FALSE(found[1]["checkpoints"].contains(key)) << key;
   }
   EXPECT_EQ(found[1]["checkpoints"]["saved"], 0);
@@ -75,26 +59,18 @@ TEST(Jsonl, leaves_out_what_was_not_measured) {
 
 TEST(Jsonl, a_loss_that_is_no_number_is_null) {
   SinkRig rig;
-  StepReport report = bare_report(1);
-  report.loss = std::numeric_limits<double>::quiet_NaN();
-  rig.make("{type: jsonl}")->write(report);
+  RunRecord record = bare_record(1);
+  record.run.loss = std::numeric_limits<double>::quiet_NaN();
+  write(*rig.make("{type: jsonl}"), record);
   EXPECT_TRUE(objects(rig).at(0).at("loss").is_null());
-}
-
-TEST(Jsonl, a_message_that_is_not_utf8_is_one_line_of_json) {
-  SinkRig rig;
-  StepReport report = full_report(1);
-  report.checkpoints->last_error = "write \xff\xfe\n: \"no\"";
-  rig.make("{type: jsonl}")->write(report);
-  EXPECT_EQ(objects(rig).at(0)["checkpoints"]["last_error"], "write \ufffd\ufffd\n: \"no\"");
 }
 
 TEST(Jsonl, lines_are_in_the_file_before_the_next_report) {
   SinkRig rig;
   const auto sink = rig.make("{type: jsonl}");
   for (int64_t step = 1; step <= 3; ++step) {
-    sink->write(full_report(step));
-    EXPECT_EQ(objects(rig).back()["step"], step);
+    write(*sink, full_record(step));
+    EXPECT_EQ(objects(rig).back()["steps"], step);
     EXPECT_EQ(rig.run.read("steps.jsonl").back(), '\n');
   }
 }

@@ -83,43 +83,54 @@ class PrometheusTest(StokerTest):
 
     def test_serves_the_end_of_the_run_until_it_is_scraped(self):
         process = self.serving(sink=", linger: 60")
-        status = process.until(lambda: (s := json.loads(self.get("/api/status")[1]))["phase"] == "done" and s)
+        status = process.until(lambda: (s := json.loads(self.get("/api/status")[1]))["status"] == "completed" and s)
         code, text = self.get("/metrics")
         self.assertEqual(code, 200)
         self.assertEqual(process.wait(timeout=30), 0)
         summary = read_summary(self.latest)
-        wait = value(text, 'stoker_step_segment_seconds_total{segment="data_wait"}')
-        segments, wall = total(text, "stoker_step_segment_seconds_total"), value(text, "stoker_loop_seconds_total")
+        wait = value(text, 'stoker_segments_seconds_total{segment="data_wait"}')
+        segments, wall = total(text, "stoker_segments_seconds_total"), value(text, "stoker_wall_seconds_total")
         self.assertAlmostEqual(wait, summary["segments_s"]["data_wait"], places=6)
         self.assertAlmostEqual(wall, summary["wall_s"], places=6)
         self.assertLessEqual(abs(segments - wall), 0.001 * wall)
-        self.assertAlmostEqual(value(text, "stoker_ledger_closure_error_ratio"), summary["closure_error"], places=9)
+        self.assertAlmostEqual(value(text, "stoker_closure_error_ratio"), summary["closure_error"], places=9)
         self.assertLessEqual(summary["closure_error"], 0.001)
         idle, observed = total(text, "stoker_device_idle_seconds_total"), total(text, "stoker_device_observed_seconds_total")
-        self.assertAlmostEqual(idle / observed, summary["device"]["idle_ratio"], places=6)
-        self.assertEqual(value(text, 'stoker_steps_total{phase="train"}'), 40)
-        self.assertEqual(value(text, 'stoker_samples_total{phase="train"}'), summary["images"])
-        self.assertEqual(value(text, 'stoker_samples_total{phase="eval"}'), 50 * len(summary["evaluations"]))
-        self.assertEqual(value(text, 'stoker_loader_read_bytes_total{split="train"}') > 0, True)
-        self.assertGreaterEqual(value(text, 'stoker_loader_stage_items_total{split="train",stage="decode"}'), 40 * 16)
-        self.assertEqual(value(text, 'stoker_io_operations_total{tier="data",type="posix",op="read"}'),
-                         value(text, 'stoker_loader_stage_items_total{split="train",stage="read"}') +
-                         value(text, 'stoker_loader_stage_items_total{split="test",stage="read"}'))
-        self.assertEqual(value(text, 'stoker_checkpoint_saves_total{result="success"}'), 3)  # 15, 30, 40
-        self.assertEqual(value(text, "stoker_checkpoint_durable_step"), 40)
-        self.assertGreater(value(text, 'stoker_io_bytes_total{tier="slow",type="posix",op="write"}'),
-                           3 * value(text, "stoker_checkpoint_size_bytes") - 1)
-        self.assertGreater(value(text, 'stoker_observability_overhead_seconds_total{part="spans"}'), 0)
-        self.assertEqual(status["progress"]["step"], 40)
-        self.assertEqual(status["progress"]["accuracy"]["top1"], summary["evaluations"][-1]["top1"])
-        self.assertIn(status["cache"]["verdict"], ("cold", "mixed", "warm", "unknown"))
-        self.assertEqual(sum(p is not None for p in status["history"]["images_per_s"]), len(status["history"]["t"]))
+        self.assertAlmostEqual(idle / observed, summary["device"]["idle_share"], places=6)
+        self.assertEqual(value(text, "stoker_steps"), 40)
+        self.assertEqual(value(text, "stoker_images_total"), summary["images"])
+        self.assertEqual(value(text, "stoker_evaluation_images_total"), 50 * len(summary["evaluations"]))
+        self.assertEqual(value(text, 'stoker_loaders_read_bytes_total{split="train"}') > 0, True)
+        self.assertGreaterEqual(value(text, 'stoker_loaders_stages_duration_seconds_count{split="train",stage="decode"}'), 40 * 16)
+        self.assertEqual(value(text, 'stoker_tiers_duration_seconds_count{tier="data",op="read"}'),
+                         value(text, 'stoker_loaders_stages_duration_seconds_count{split="train",stage="read"}') +
+                         value(text, 'stoker_loaders_stages_duration_seconds_count{split="test",stage="read"}'))
+        self.assertEqual(value(text, "stoker_checkpoints_saved_total"), 3)  # 15, 30, 40
+        self.assertEqual(value(text, "stoker_checkpoints_durable_step"), 40)
+        self.assertGreater(value(text, 'stoker_tiers_bytes_total{tier="slow",op="write"}'),
+                           3 * value(text, "stoker_checkpoints_set_bytes") - 1)
+        self.assertGreater(value(text, 'stoker_overhead_seconds_total{part="spans"}'), 0)
+        self.assertEqual(status["steps"], 40)
+        self.assertEqual(status["evaluation"]["accuracy"]["top1"], summary["evaluations"][-1]["top1"])
+        self.assertIn(status["page_cache"]["state"], ("cold", "mixed", "warm", "unknown"))
+        self.assertEqual(sum(p is not None for p in status["history"]["images_per_s"]), len(status["history"]["elapsed_s"]))
         saved = (self.latest / "metrics.prom").read_text()
-        self.assertEqual(value(saved, "stoker_step"), 40)
+        self.assertEqual(value(saved, "stoker_steps"), 40)
         targets = json.loads((self.latest / "targets.json").read_text())
         self.assertEqual(targets, [{"targets": [f"127.0.0.1:{self.port}"],
                                     "labels": {"run": self.latest.name, "rank": "0",
                                                "loader": "prefetched"}}])
+
+    def test_a_sink_that_fails_at_the_end_is_in_the_summary(self):
+        process = self.serving(*EMULATED[:1], "training.max_steps=20", "checkpoint={type: none}", sink=", linger: 60")
+        process.until(lambda: json.loads(self.get("/api/status")[1])["status"] == "completed")
+        (self.latest / "metrics.prom").mkdir()  # where the sink wants to leave a file
+        self.get("/metrics")
+        code = process.wait(timeout=30)
+        self.assertNotEqual(code, 0)
+        summary = read_summary(self.latest)
+        self.assertEqual((summary["exit_code"], summary["status"], summary["verdict"]["level"]), (code, "failed", "failed"))
+        self.assertIn("metrics.prom", summary["error"])
 
     def test_health_is_progress(self):
         # A tier that takes 30 s for a read: alive, and no training.
@@ -147,7 +158,7 @@ class PrometheusTest(StokerTest):
             targets = process.until(lambda: json.loads((self.latest / "targets.json").read_text()))
             other = int(targets[0]["targets"][0].rsplit(":", 1)[1])
             self.assertNotEqual(other, self.port)
-            self.assertIn("stoker_step ", process.until(lambda: get(other, "/metrics")[1]))
+            self.assertIn("stoker_steps ", process.until(lambda: get(other, "/metrics")[1]))
 
     def test_a_public_address_is_warned_of(self):
         process = self.serving(*EMULATED)
@@ -169,15 +180,15 @@ class PrometheusTest(StokerTest):
             server.server_close()
         (path, body), = Pushgateway.pushed
         self.assertEqual(path, "/metrics/job/stoker/rank/0")
-        self.assertEqual(value(body, 'stoker_run_phase{phase="done"}'), 1)
+        self.assertEqual(value(body, 'stoker_run_status{status="completed"}'), 1)
         self.assertGreater(value(body, "stoker_run_last_success_timestamp_seconds"), time.time() - 600)
 
     def test_a_killed_run_leaves_its_last_state(self):
         process = self.serving(*EMULATED, sink=", save_seconds: 1")
-        process.until(lambda: (value((self.latest / "metrics.prom").read_text(), "stoker_step") or 0) > 0)
+        process.until(lambda: (value((self.latest / "metrics.prom").read_text(), "stoker_steps") or 0) > 0)
         process.kill()
         saved = (self.latest / "metrics.prom").read_text()
-        self.assertGreater(value(saved, 'stoker_device_observed_seconds_total{device="emulated"}'), 0)
+        self.assertGreater(value(saved, "stoker_device_observed_seconds_total"), 0)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics/hub.h"
+#include "io/metrics/run_record.h"
 #include "io/metrics/sink.h"
 #include "tests/support/temporary_directory.h"
 
@@ -28,45 +28,43 @@ struct SinkRig {
   }
 };
 
-// With everything that a report can hold; its numbers are exact in binary.
-inline StepReport full_report(int64_t step) {
-  StepReport r;
-  r.step = step;
-  r.steps_planned = 100;
-  r.epoch = 2;
-  r.images = 16 * step;
-  r.wall_s = 12.5;
-  r.window_s = 2;
-  r.images_per_s = 80;
-  r.segments = {{"data_wait", 0.5}, {"compute", 1.5}};
-  r.io_share = 0.25;
-  r.device_idle = 0.375;
-  r.idle_by_cause = {{"data", 0.25}, {"host", 0.125}};
-  r.loss = 4.5;
-  r.learning_rate = 0.0625;
-  r.eta_s = 18;
-  r.top1 = 0.5;
-  r.top5 = 0.75;
-  r.checkpoints = CheckpointReport{.saved = 3,
-                                   .failed = 1,
-                                   .skipped = 2,
-                                   .replaced = 4,
-                                   .drained = 2,
-                                   .drain_retries = 5,
-                                   .drains_left = 1,
-                                   .saved_step = step - 1,
-                                   .durable_step = step - 3,
-                                   .set_bytes = 4096,
-                                   .degraded = true,
-                                   .last_error = "write slow: No space left on device"};
+// With everything that a step's record can hold; its numbers are exact in binary. The window of it
+// is the whole time.
+inline RunRecord full_record(int64_t step) {
+  RunRecord r;
+  r.run.info.steps_planned = 100;
+  r.run.totals.steps = step;
+  r.run.totals.epoch = 2;
+  r.run.totals.images = 160;
+  r.run.totals.wall_s = 2;
+  r.run.totals.segments[static_cast<size_t>(Segment::data_wait)] = 0.5;
+  r.run.totals.segments[static_cast<size_t>(Segment::compute)] = 1.5;
+  r.run.totals.device = {8, 5, 0, {2, 0, 0, 1}};
+  r.run.loss = 4.5;
+  r.run.learning_rate = 0.0625;
+  r.run.evaluations.emplace_back();
+  r.run.evaluations.back().top1 = 0.5;
+  r.run.evaluations.back().top5 = 0.75;
+  r.checkpoints.report = CheckpointReport{.saved = 3,
+                                          .failed = 1,
+                                          .skipped = 2,
+                                          .replaced = 4,
+                                          .drained = 2,
+                                          .drain_retries = 5,
+                                          .drains_left = 1,
+                                          .saved_step = step - 1,
+                                          .durable_step = step - 3,
+                                          .set_bytes = 4096};
   return r;
 }
 
 // Where nothing was measured.
-inline StepReport bare_report(int64_t step) {
-  StepReport r;
-  r.step = step;
+inline RunRecord bare_record(int64_t step) {
+  RunRecord r;
+  r.run.totals.steps = step;
   return r;
 }
+
+inline void write(MetricsSink& sink, const RunRecord& record) { sink.write(record, record); }
 
 }  // namespace stoker

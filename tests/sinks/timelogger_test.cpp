@@ -43,7 +43,7 @@ class TimeLoggerTest : public testing::Test {
     segment("h2d", 20, number);
     segment("compute", 600, number);
     RunTotals totals;
-    totals.step = totals.steps = number;
+    totals.steps = number;
     totals.epoch = epoch;
     rig.hub.run().publish(totals, {});
     segment("checkpoint_stall", 50, number + 1);

@@ -122,10 +122,10 @@ def complaints(events):
 
 
 SCALES = {"": 1, "%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9,
-          "TB": 1e12, "PB": 1e15, "/s": 1, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1,
+          "TB": 1e12, "PB": 1e15, "/s": 1, "MB/s": 1, "GB/s": 1e3, "TB/s": 1e6, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1,
           "min": 60, "h": 3600, "d": 86400}
 NUMERIC = ("count", "tally", "amount", "rate", "per_second", "number", "plain", "share", "fine_share", "seconds",
-           "span", "bytes", "bytes_per_second")
+           "span", "bytes", "megabytes_per_second")
 TERM = re.compile(r"(-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?) ?([^\d\s-]*)")
 
 

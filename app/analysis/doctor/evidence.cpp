@@ -40,7 +40,7 @@ void add_device(const Json& summary, Evidence& e) {
   e.log_s = number(segments, "log");
   e.total_s = number(device, "observed_s");
   e.device_observed = e.total_s > 0;
-  const Json& idle = object(device, "idle_s_by_cause");
+  const Json& idle = object(device, "idle_s");
   e.busy_s = number(device, "busy_s");
   e.copy_s = number(device, "copy_s");
   e.data_s = number(idle, "data");
@@ -78,8 +78,8 @@ void add_source(const Json& summary, Evidence& e) {
     if (tier.options<CachedOptions>() != nullptr) e.source += ".inner";
     tier = tier.inner();
   }
-  const Json& record = object(object(summary, "storage"), e.source);
-  const Json& reads = object(record, "reads");
+  const Json& record = object(object(summary, "tiers"), e.source);
+  const Json& reads = object(record, "read");
   e.source_type = tier ? tier.type() : setting(e.config, "storage." + e.tier + ".type");
   e.source_bytes = number(reads, "bytes");
   e.source_busy_s = number(reads, "busy_s");
@@ -88,9 +88,8 @@ void add_source(const Json& summary, Evidence& e) {
     e.source_busy_s = std::min(e.read_s, e.wall_s);
   }
   if (tier) e.source_mb_per_s = tier.info().read_mb_per_s;
-  e.fell_behind =
-      e.source_mb_per_s && number(object(record, "overruns"), "seconds") >
-                               kFellBehind * number(reads, "count") * number(reads, "mean_s");
+  e.fell_behind = e.source_mb_per_s && number(record, "overrun_s") >
+                                           kFellBehind * number(object(reads, "duration_s"), "sum");
 }
 
 void add_loader(const Json& summary, Evidence& e) {
@@ -106,13 +105,14 @@ void add_loader(const Json& summary, Evidence& e) {
   e.batch_size =
       static_cast<int64_t>(to_number(setting(e.config, "loader.batch_size")).value_or(1));
   const Json& stages = object(object(object(summary, "loaders"), "train"), "stages");
-  const Json& cost = object(summary, "loader_cost");
-  const bool known = !stages.empty();
-  e.read_s = known ? number(object(stages, "read"), "seconds") : number(cost, "read_s");
-  e.decode_s = known ? number(object(stages, "decode"), "seconds") : number(cost, "decode_s");
-  e.wait_s = number(object(stages, "wait"), "seconds");
-  e.reads = known ? number(object(stages, "read"), "count") : static_cast<double>(e.images);
-  e.read_bytes = known ? number(object(stages, "read"), "bytes") : number(cost, "bytes_read");
+  const auto times = [&](const char* stage) -> const Json& {
+    return object(object(stages, stage), "duration_s");
+  };
+  e.read_s = number(times("read"), "sum");
+  e.decode_s = number(times("decode"), "sum");
+  e.wait_s = number(times("wait"), "sum");
+  e.reads = number(times("read"), "count");
+  e.read_bytes = number(object(object(summary, "loaders"), "train"), "read_bytes");
   add_source(summary, e);
   // The first batch of a loader that works ahead finds an empty pipeline, once a run.
   if (e.works_ahead) {
@@ -123,14 +123,15 @@ void add_loader(const Json& summary, Evidence& e) {
 
 void add_epochs(const Table& steps, Evidence& e) {
   const Table::Column& epoch = steps.column("epoch");
-  const Table::Column& wait = steps.column("data_wait_s");
-  const Table::Column& step = steps.column("step");
+  const Table::Column& wait = steps.column("segments_s.data_wait");
+  const Table::Column& step = steps.column("steps");
   std::array<double, 2> waited{}, count{};
-  double before = 0;
+  double before = 0, waited_before = 0;
   for (size_t i = 0; i < std::min({epoch.size(), wait.size(), step.size()}); ++i) {
     if (!epoch[i] || !wait[i] || !step[i]) continue;
     const size_t later = *epoch[i] > *epoch.front() ? 1 : 0;
-    waited[later] += *wait[i];
+    waited[later] += *wait[i] - waited_before;
+    waited_before = *wait[i];
     count[later] += *step[i] - before;
     before = *step[i];
   }
@@ -141,11 +142,9 @@ void add_epochs(const Table& steps, Evidence& e) {
 }
 
 void add_cpu(const Json& summary, Evidence& e) {
-  const Json& cpu = object(summary, "cpu");
-  if (cpu.empty() || e.wall_s <= 0) return;
-  const double own = number(cpu, "process_s") / e.wall_s;
-  e.own_cores = own;
-  e.others_cores = std::max(0.0, number(cpu, "machine_busy_s") / e.wall_s - own);
+  e.own_cores = number_if_there(object(summary, "process"), "cores");
+  const auto all = number_if_there(object(summary, "system"), "busy_cores");
+  if (e.own_cores && all) e.others_cores = std::max(0.0, *all - *e.own_cores);
 }
 
 }  // namespace
@@ -181,7 +180,7 @@ Evidence gather(const RunFiles& run) {
   add_loader(summary, e);
   add_epochs(run.steps, e);
   add_cpu(summary, e);
-  e.measuring_s = number(summary, "measuring_s");
+  e.measuring_s = number(summary, "overhead_share") * e.wall_s;
   for (const auto& [reason, count] : object(summary, "skipped").items()) {
     e.skipped += count.get<double>();
   }

@@ -1,13 +1,13 @@
 // Charts over the time of a run, or of several: they share time and cursor.
 
-// The device's time becomes known when a step has ended: in row k, values of the next lengths[k] seconds. They are
-// put where they belong, in rows that end at t; null: not known.
-function spread(values, lengths, t) {
+// The device's time becomes known when a step has ended: in row k, values of what was observed since the row before.
+// They are put where they belong, in rows that end at t; null: not known.
+function spread(values, observed, t) {
   const pieces = [];
   let end = 0;
   values.forEach((value, row) => {
     const begin = end;
-    end += lengths[row] ?? 0;
+    end = observed[row] ?? end;
     if (value != null) pieces.push({ begin, end, value });
   });
   let first = 0;
@@ -31,10 +31,10 @@ class Course {
     this.table = table ?? {};
     this.t = this.table[end] ?? [];
     this.begins = this.t.map((_, row) => (row === 0 ? 0 : this.t[row - 1]));
-    if (table?.device_observed_s) {
+    if (table?.["device.observed_s"]) {
       this.table = { ...table };
-      for (const name of Object.keys(table).filter((column) => column === "device_busy" || column.startsWith("idle_"))) {
-        this.table[name] = spread(table[name], table.device_observed_s, this.t);
+      for (const name of Object.keys(table).filter((column) => /^device\..*_share/.test(column))) {
+        this.table[name] = spread(table[name], table["device.observed_s"], this.t);
       }
     }
   }
@@ -48,7 +48,7 @@ class Course {
   }
 }
 
-// One chart; lines: [{name, colour, course, column, scale}]. Those of one course are drawn over its pieces.
+// One chart; lines: [{name, colour, course, column}]. Those of one course are drawn over its pieces.
 class CourseChart {
   constructor(group, title, lines, look = {}) {
     this.lines = lines.filter((line) => line.course.has(line.column));
@@ -75,7 +75,7 @@ class CourseChart {
     t.forEach((end, row) => {
       const value = line.course.at(line.column, row);
       if (value === null) return;
-      sum += value * (line.scale?.(row) ?? 1) * (end - begins[row]);
+      sum += value * (end - begins[row]);
       time += end - begins[row];
       last = value;
     });
@@ -84,8 +84,7 @@ class CourseChart {
   }
 
   value(line, row) {
-    const value = line.course.at(line.column, row);
-    return value === null ? null : value * (line.scale?.(row) ?? 1);
+    return line.course.at(line.column, row);
   }
 
   values(row) {

@@ -1,7 +1,6 @@
 // Shows what the program put into the page.
 
 const report = JSON.parse(document.getElementById("data").textContent);
-FORMATS.megabytes_per_second = (value) => FORMATS.bytes_per_second(1e6 * value);
 FORMATS.yes_no = (value) => (value ? "yes" : "no");
 
 const PAGES = { run: runPage, runs: runsPage, sweep: sweepPage, sweeps: sweepsPage };

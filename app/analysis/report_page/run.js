@@ -7,49 +7,50 @@ function runFigures(run, base) {
       [item(make("i", {}, "windows "), show(key("summary.images_per_s_windows.min"), "rate"), " to ",
         show(key("summary.images_per_s_windows.max"), "rate"))]),
     figure("I/O share", "Time the trainer blocked for its next batch / wall time", key("summary.io_share"), "share", [], true),
-    figure("device idle", "Share of the device's time without work, whatever the cause", key("summary.device.idle_ratio"), "share",
+    figure("device idle", "Share of the device's time without work, whatever the cause", key("summary.device.idle_share"), "share",
       [], true),
     figure("AU", "Accelerator utilisation as MLPerf Storage defines it: busy / total, first step excluded", key("summary.device.au"),
       "share"),
-    figure("checkpoint stall", "Time the trainer stood still for checkpoints / wall time", key("segment_shares.checkpoint_stall"), "share",
+    figure("checkpoint stall", "Time the trainer stood still for checkpoints / wall time", key("summary.segments_share.checkpoint_stall"), "share",
       [item(make("i", {}, "saved "), show(key("summary.checkpoints.saved"), "count"))]),
-    figure("loss", "The last one", key("summary.final_loss"), "number"),
-    figure("top-1", "On held-out images, at the end", key("evaluation.top1"), "share",
-      [item(make("i", {}, "top-5 "), show(key("evaluation.top5"), "share")),
-        item(show(key("evaluation.samples"), "count"), make("i", {}, " images"))]));
+    figure("loss", "The last one", key("summary.loss"), "number"),
+    figure("top-1", "On held-out images, at the end", key("summary.evaluation.accuracy.top1"), "share",
+      [item(make("i", {}, "top-5 "), show(key("summary.evaluation.accuracy.top5"), "share")),
+        item(show(key("summary.evaluation.samples"), "count"), make("i", {}, " images"))]));
 }
 
 // What a reader has to know before any figure.
 function conditions(run, base) {
   const key = (name) => `${base}.${name}`;
   const texts = run.tiers.flatMap((tier) => (tier.conditions ?? []).map((text) => `${tier.tier}: ${text}`));
-  const slow = run.tiers.filter((tier) => tier.overruns?.count > 0).map((tier) => `${tier.tier}: ${grouped(tier.overruns.count)} `
-    + `operations took longer than the emulated tier's model says, by ${FORMATS.seconds(tier.overruns.seconds)} in all: `
+  const slow = run.tiers.filter((tier) => tier.overruns > 0).map((tier) => `${tier.tier}: ${grouped(tier.overruns)} `
+    + `operations took longer than the emulated tier's model says, by ${FORMATS.seconds(tier.overrun_s)} in all: `
     + "its figures are too low");
   return card("Conditions", {}, facts([
     ["device", key("summary.device.name")], ["device timing", key("summary.device.timing_method")],
-    ["page cache", key("summary.conditions.page_cache")], ["in the page cache before", key("summary.cache.resident_before"), "share"],
-    ["and after", key("summary.cache.resident_after"), "share"],
-    ["asked for by the loader", key("summary.cache.asked_bytes"), "bytes"],
-    ["of that from the block device", key("summary.cache.storage_bytes"), "bytes"],
+    ["page cache", key("summary.conditions.page_cache")], ["in the page cache before", key("summary.page_cache.resident_before"), "share"],
+    ["and after", key("summary.page_cache.resident"), "share"],
+    ["asked for by the loader", key("summary.loaders.train.read_bytes"), "bytes"],
+    ["of that from the block device", key("summary.loaders.train.storage_bytes"), "bytes"],
     ["first batch after", key("summary.first_batch_s"), "seconds"],
     ["ledger closure error", key("summary.closure_error"), "fine_share"],
-    ["spent on measuring, all threads", key("summary.measuring_s"), "seconds"],
+    ["spent on measuring, all threads", key("summary.overhead_share"), "fine_share"],
     ["checkpoint", key("summary.conditions.checkpoint.type")], ["durability", key("summary.conditions.checkpoint.durability")],
     ["configuration", key("summary.config_hash")], ["run directory", key("directory"), "text", "whole"]]),
-  make("p", { class: "item lead" }, show(key("summary.cache.text"))),
+  make("p", { class: "item lead" }, show(key("summary.page_cache.text"))),
   texts.length + slow.length ? make("ul", { class: "notes" }, ...[...texts, ...slow].map((text) => make("li", {}, text))) : null);
 }
 
-const TRAFFIC = [["reads", "read"], ["writes", "write"]];
+const TRAFFIC = ["read", "write"];
+const moves = (tier, op) => tier?.[op]?.duration_s?.count > 0;
 
 function tierTable(run, base) {
-  const rows = run.tiers.flatMap((tier, at) => TRAFFIC.filter(([field]) => tier[field]).map(([field]) => {
+  const rows = run.tiers.flatMap((tier, at) => TRAFFIC.filter((field) => moves(tier, field)).map((field) => {
     const key = (name) => `${base}.tiers.${at}.${field}.${name}`;
     const cell = (name, format) => show(key(name), format);
     return [make("span", {}, show(`${base}.tiers.${at}.tier`), " ", make("i", {}, field)), show(`${base}.tiers.${at}.type`),
-      cell("count", "tally"), cell("bytes", "bytes"), cell("mb_per_s", "megabytes_per_second"), cell("busy_s", "seconds"),
-      cell("mean_s", "seconds"), cell("p50_s", "seconds"), cell("p99_s", "seconds")];
+      cell("duration_s.count", "tally"), cell("bytes", "bytes"), cell("busy_mb_per_s", "megabytes_per_second"), cell("busy_s", "seconds"),
+      cell("duration_s.mean", "seconds"), cell("duration_s.p50", "seconds"), cell("duration_s.p99", "seconds")];
   }));
   if (rows.length === 0) return null;
   return card("Storage tiers", { class: "full" },
@@ -60,13 +61,12 @@ function tierTable(run, base) {
 
 function tierHistograms(runs, tierName) {
   const tiers = runs.map((run) => run.tiers.find((tier) => tier.tier === tierName));
-  return TRAFFIC.flatMap(([field, verb]) => [["latency", "upper_bounds_s", FORMATS.seconds], ["size", "upper_bounds_bytes", FORMATS.bytes]]
-    .map(([what, bounds, format]) => {
-      const columns = tiers.flatMap((tier, at) => (tier?.[field]?.[what] ? [{ name: runs.length > 1 ? runs[at].label : "operations",
-        colour: runs.length > 1 ? colourOf(at) : field === "reads" ? "c0" : "c1",
-        bounds: tier[field][what][bounds], counts: tier[field][what].counts }] : []));
+  return TRAFFIC.flatMap((field) => [["latency", "duration_s", FORMATS.seconds], ["size", "request_bytes", FORMATS.bytes]]
+    .map(([what, figure, format]) => {
+      const columns = tiers.flatMap((tier, at) => (moves(tier, field) ? [{ name: runs.length > 1 ? runs[at].label : "operations",
+        colour: runs.length > 1 ? colourOf(at) : field === "read" ? "c0" : "c1", ...tier[field][figure] }] : []));
       if (columns.length === 0) return null;
-      return card(`${tierName}: ${what} of a ${verb}`, {}, histogram(what, columns, format));
+      return card(`${tierName}: ${what} of a ${field}`, {}, histogram(what, columns, format));
     }));
 }
 
@@ -97,58 +97,58 @@ function checkpoints(run, base) {
 }
 
 function ledgerCharts(run, group, base) {
-  const timeline = new Course(run.timeline, "t_s");
+  const timeline = new Course(run.timeline, "elapsed_s");
   const steps = new Course(run.steps, "wall_s");
-  const fine = timeline.has("compute") || timeline.has("data_wait");
-  const window = (row) => 1 / (steps.at("window_s", row) || 1);
-  const segments = SEGMENTS.map((name) => ({ name: name.replaceAll("_", " "), colour: name, exact: `${base}.segment_shares.${name}`,
-    ...(fine ? { course: timeline, column: name } : { course: steps, column: `${name}_s`, scale: window }) }));
+  const fine = timeline.has("segments_share.compute") || timeline.has("segments_share.data_wait");
+  const segments = SEGMENTS.map((name) => ({ name: name.replaceAll("_", " "), colour: name, course: fine ? timeline : steps,
+    column: `segments_share.${name}`, exact: `${base}.summary.segments_share.${name}` }));
   const stack = { stacked: true, thresholds: true, wide: true };
-  const causes = CAUSES.map((name) => ({ name, colour: CAUSE_COLOURS[name], course: timeline, column: `idle_${name}`,
-    exact: `${base}.device_shares.${name}` }));
-  const idle = timeline.has("idle_data") ? causes
-    : [{ name: "device idle", colour: "line", course: steps, column: "device_idle" }];
+  const causes = CAUSES.map((name) => ({ name, colour: CAUSE_COLOURS[name], exact: `${base}.summary.device.idle_share_by_cause.${name}`,
+    course: timeline.has("device.idle_share_by_cause.data") ? timeline : steps, column: `device.idle_share_by_cause.${name}` }));
   return [new CourseChart(group, "Where the step goes", segments, { ...stack, share: "whole" }),
-    new CourseChart(group, "Device idle by cause", idle, { ...stack, share: "part" })];
+    new CourseChart(group, "Device idle by cause", causes, { ...stack, share: "part" })];
 }
+
+const isRate = (column, verb) => column.startsWith("tiers.") && column.endsWith(`.${verb}.mb_per_s`);
+const tierOfRate = (column, verb) => column.slice("tiers.".length, -`.${verb}.mb_per_s`.length);
 
 const MB = { format: (value) => FORMATS.megabytes_per_second(value), wide: true, legend: true };
 
 function trafficCharts(run, group, base) {
-  const timeline = new Course(run.timeline, "t_s");
+  const timeline = new Course(run.timeline, "elapsed_s");
   const names = Object.keys(run.timeline ?? {}).filter((name) => run.timeline[name].some((value) => value > 0));
-  const of = (verb) => names.filter((name) => name.endsWith(`.${verb}_mb_per_s`)).map((column, at) => ({
-    name: column.slice(0, -`.${verb}_mb_per_s`.length), colour: colourOf(at), course: timeline, column }));
-  const block = [["this process read", "block_read_mb_per_s"], ["this process wrote", "block_write_mb_per_s"],
-    ["disks read, all processes", "disk_read_mb_per_s"], ["disks wrote, all processes", "disk_write_mb_per_s"]]
+  const of = (verb) => names.filter((name) => isRate(name, verb)).map((column, at) => ({
+    name: tierOfRate(column, verb), colour: colourOf(at), course: timeline, column }));
+  const block = [["this process read", "process.storage_read_mb_per_s"], ["this process wrote", "process.storage_written_mb_per_s"],
+    ["disks read, all processes", "system.disk_read_mb_per_s"], ["disks wrote, all processes", "system.disk_written_mb_per_s"]]
     .map(([name, column], at) => ({ name, colour: colourOf(at), course: timeline, column }));
   return [new CourseChart(group, "Reads by tier, MB/s", of("read"), MB), new CourseChart(group, "Writes by tier, MB/s", of("write"), MB),
     new CourseChart(group, "Block layer, MB/s", block, MB),
-    new CourseChart(group, "CPU and device busy", [{ name: "CPUs of the machine", colour: "c0", course: timeline, column: "system_cpu_busy" },
-      { name: "device", colour: "c1", course: timeline, column: "device_busy",
-      exact: `${base}.device_shares.busy` }], { share: "whole", wide: true })];
+    new CourseChart(group, "CPU and device busy", [{ name: "CPUs of the machine", colour: "c0", course: timeline, column: "system.busy_share" },
+      { name: "device", colour: "c1", course: timeline, column: "device.busy_share",
+      exact: `${base}.summary.device.busy_share` }], { share: "whole", wide: true })];
 }
 
 function progressCharts(run, group) {
-  const timeline = new Course(run.timeline, "t_s");
+  const timeline = new Course(run.timeline, "elapsed_s");
   const steps = new Course(run.steps, "wall_s");
   const rate = timeline.has("images_per_s") ? timeline : steps;
   const line = (course, column) => [{ name: column, colour: "line", course, column }];
   return [new CourseChart(group, "Images/s", line(rate, "images_per_s"), { format: FORMATS.rate }),
     new CourseChart(group, "Fill of the queue before the trainer", line(timeline, "queue_fill"), { share: "whole" }),
-    new CourseChart(group, "CPU cores this process used", line(timeline, "cpu_cores"), { format: FORMATS.amount }),
+    new CourseChart(group, "CPU cores this process used", line(timeline, "process.cores"), { format: FORMATS.amount }),
     new CourseChart(group, "Loss", line(steps, "loss"), { line: true, format: FORMATS.number })];
 }
 
 function headline(run, base) {
-  const held = `${base}.summary.held_up`;
-  return make("section", { class: "verdict", id: "verdict", "data-level": run.summary ? run.summary.held_up?.level ?? "unknown" : "failed" },
+  const verdict = `${base}.summary.verdict`;
+  return make("section", { class: "verdict", id: "verdict", "data-level": run.summary ? run.summary.verdict?.level ?? "unknown" : "failed" },
     make("div", { class: "mark", "aria-hidden": "true" }),
-    make("div", {}, make("h2", {}, item(show(`${held}.level`, "level"))), make("p", { class: "item say" }, show(`${held}.text`)),
+    make("div", {}, make("h2", {}, item(show(`${verdict}.level`, "level"))), make("p", { class: "item say" }, show(`${verdict}.text`)),
       make("p", { class: "item failure" }, show(`${base}.summary.error`)),
       run.summary ? "" : make("p", { class: "failure" },
         "There is no summary.json: the process was killed, or still runs. Charts show what it left."),
-      make("ul", {}, ...(run.summary?.held_up?.evidence ?? []).map((_, at) => make("li", {}, show(`${held}.evidence.${at}`)))),
+      make("ul", {}, ...(run.summary?.verdict?.evidence ?? []).map((_, at) => make("li", {}, show(`${verdict}.evidence.${at}`)))),
       make("p", { class: "item" }, show(`${base}.summary.steps`, "count"), " of ", show(`${base}.summary.steps_planned`, "count"),
         " steps, ", show(`${base}.summary.images`, "count"), " images in ", show(`${base}.summary.wall_s`, "span")),
       run.summary?.device?.emulated ? make("p", { class: "warn" }, "On an emulated device: it keeps time and does no arithmetic.") : ""));

@@ -1,12 +1,12 @@
 // Several runs side by side: the same charts with a line for each, and what differs between them.
 
 const FIGURES = [
-  ["status", "summary.status", "text"], ["held up", "summary.held_up.level", "level"],
+  ["status", "summary.status", "text"], ["verdict", "summary.verdict.level", "level"],
   ["images/s", "summary.images_per_s", "rate"], ["images/s, median window", "summary.images_per_s_windows.median", "rate"],
-  ["I/O share", "summary.io_share", "share", "threshold"], ["device idle", "summary.device.idle_ratio", "share", "threshold"],
-  ["AU", "summary.device.au", "share"], ["checkpoint stall", "segment_shares.checkpoint_stall", "share"],
+  ["I/O share", "summary.io_share", "share", "threshold"], ["device idle", "summary.device.idle_share", "share", "threshold"],
+  ["AU", "summary.device.au", "share"], ["checkpoint stall", "summary.segments_share.checkpoint_stall", "share"],
   ["steps", "summary.steps", "count"], ["wall time", "summary.wall_s", "span"], ["first batch after", "summary.first_batch_s", "seconds"],
-  ["loss", "summary.final_loss", "number"], ["top-1", "evaluation.top1", "share"],
+  ["loss", "summary.loss", "number"], ["top-1", "summary.evaluation.accuracy.top1", "share"],
   ["checkpoints saved", "summary.checkpoints.saved", "count"], ["page cache", "summary.conditions.page_cache", "text"],
   ["device", "summary.device.name", "text"], ["closure error", "summary.closure_error", "fine_share"],
 ];
@@ -22,10 +22,10 @@ function heads(runs) {
 function figuresTable(report) {
   const used = FIGURES.filter(([, key]) => report.runs.some((run) => look(run, key) !== undefined));
   const tiers = tierNames(report.runs).flatMap((tier) => TRAFFIC
-    .filter(([field]) => report.runs.some((run) => run.tiers.some((one) => one.tier === tier && one[field])))
-    .map(([field]) => [`${tier}: ${field}`, ...report.runs.map((run, at) => {
-      const place = run.tiers.findIndex((one) => one.tier === tier && one[field]);
-      return place < 0 ? null : show(`runs.${at}.tiers.${place}.${field}.mb_per_s`, "megabytes_per_second");
+    .filter((field) => report.runs.some((run) => run.tiers.some((one) => one.tier === tier && moves(one, field))))
+    .map((field) => [`${tier}: ${field}s`, ...report.runs.map((run, at) => {
+      const place = run.tiers.findIndex((one) => one.tier === tier && moves(one, field));
+      return place < 0 ? null : show(`runs.${at}.tiers.${place}.${field}.busy_mb_per_s`, "megabytes_per_second");
     })]));
   return card("Figures", { class: "full" }, grid(["", ...heads(report.runs)], [...used.map(([label, key, format, kind]) => [label,
     ...report.runs.map((_, at) => show(`runs.${at}.${key}`, format, kind ? { "data-threshold": "" } : {}))]), ...tiers]));
@@ -43,9 +43,9 @@ const hasValue = (run, key) => look(run, key) !== undefined;
 // columns: by preference; the first that a run has is taken. exact: where a run has the share of the whole.
 function sideBySide(report, group, title, columns, settings, exact) {
   const lines = report.runs.flatMap((run, at) => {
-    for (const [table, end, column, scale] of columns) {
+    for (const [table, end, column] of columns) {
       const course = new Course(run[table], end);
-      if (course.has(column)) return [{ name: run.label, colour: colourOf(at), course, column, scale: scale?.(course),
+      if (course.has(column)) return [{ name: run.label, colour: colourOf(at), course, column,
         exact: exact && hasValue(run, exact) ? `runs.${at}.${exact}` : undefined }];
     }
     return [];
@@ -56,17 +56,17 @@ function sideBySide(report, group, title, columns, settings, exact) {
 function comparedCharts(report, group) {
   const chart = (title, columns, settings, exact) => sideBySide(report, group, title, columns, settings, exact);
   const verbs = ["read", "write"].flatMap((verb) => [...new Set(report.runs.flatMap((run) => Object.keys(run.timeline ?? {})
-    .filter((name) => name.endsWith(`.${verb}_mb_per_s`) && run.timeline[name].some((value) => value > 0))))].map((column) => chart(
-    `${column.slice(0, -`.${verb}_mb_per_s`.length)}: ${verb}s, MB/s`, [["timeline", "t_s", column]], MB)));
-  const share = (column) => [["timeline", "t_s", column], ["steps", "wall_s", `${column}_s`,
-    (course) => (row) => 1 / (course.at("window_s", row) || 1)]];
+    .filter((name) => isRate(name, verb) && run.timeline[name].some((value) => value > 0))))].map((column) => chart(
+    `${tierOfRate(column, verb)}: ${verb}s, MB/s`, [["timeline", "elapsed_s", column]], MB)));
+  const both = (column) => [["timeline", "elapsed_s", column], ["steps", "wall_s", column]];
   return [
-    chart("Images/s", [["timeline", "t_s", "images_per_s"], ["steps", "wall_s", "images_per_s"]], { format: FORMATS.rate }),
-    chart("Waiting for data", share("data_wait"), { share: "whole" }, "segment_shares.data_wait"),
-    chart("Device busy", [["timeline", "t_s", "device_busy"]], { share: "whole" }, "device_shares.busy"),
-    chart("Standing still for checkpoints", share("checkpoint_stall"), { share: "whole" }, "segment_shares.checkpoint_stall"), ...verbs,
-    chart("Fill of the queue before the trainer", [["timeline", "t_s", "queue_fill"]], { share: "whole" }),
-    chart("CPU cores used", [["timeline", "t_s", "cpu_cores"]], { format: FORMATS.amount }),
+    chart("Images/s", both("images_per_s"), { format: FORMATS.rate }),
+    chart("Waiting for data", both("segments_share.data_wait"), { share: "whole" }, "summary.io_share"),
+    chart("Device busy", [["timeline", "elapsed_s", "device.busy_share"]], { share: "whole" }, "summary.device.busy_share"),
+    chart("Standing still for checkpoints", both("segments_share.checkpoint_stall"), { share: "whole" },
+      "summary.segments_share.checkpoint_stall"), ...verbs,
+    chart("Fill of the queue before the trainer", [["timeline", "elapsed_s", "queue_fill"]], { share: "whole" }),
+    chart("CPU cores used", [["timeline", "elapsed_s", "process.cores"]], { format: FORMATS.amount }),
     chart("Loss", [["steps", "wall_s", "loss"]], { line: true, format: FORMATS.number }),
   ].filter(Boolean);
 }

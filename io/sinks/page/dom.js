@@ -1,4 +1,4 @@
-// Elements and the values in them. An element with data-key="progress.step" shows that value of the
+// Elements and the values in them. An element with data-key="device.busy_s" shows that value of the
 // status in the way data-format says, and has it unformatted in data-value. Text goes in as text only.
 
 function make(tag, attributes = {}, ...children) {
@@ -12,11 +12,15 @@ function show(key, format = "text", attributes = {}) {
   return make("span", { "data-key": key, "data-format": format, ...attributes });
 }
 
-// Absent, null and "" are all "not measured".
-function look(status, key) {
-  let value = status;
-  for (const name of key.split(".")) value = value?.[name];
-  return value === "" ? undefined : value ?? undefined;
+// Absent, null and "" are all "not measured". A name may hold dots (a tier inside another: "data.inner").
+function look(value, key) {
+  if (value === null || value === undefined) return undefined;
+  if (value[key] !== undefined) return value[key] === "" ? undefined : value[key] ?? undefined;
+  for (let dot = key.indexOf("."); dot >= 0; dot = key.indexOf(".", dot + 1)) {
+    const below = look(value[key.slice(0, dot)], key.slice(dot + 1));
+    if (below !== undefined) return below;
+  }
+  return undefined;
 }
 
 function setText(element, text) {

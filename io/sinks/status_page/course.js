@@ -20,16 +20,16 @@ const charts = {
   history: null,
   row: -1,
   all: {
-    segments: chart("segments", stackSpec("segments", SEGMENTS, (name) => name, "whole")),
-    idle: chart("idle", stackSpec("idle", CAUSES, (name) => CAUSE_COLOURS[name], "part")),
+    segments: chart("segments_share", stackSpec("segments_share", SEGMENTS, (name) => name, "whole")),
+    idle: chart("idle_share_by_cause", stackSpec("idle_share_by_cause", CAUSES, (name) => CAUSE_COLOURS[name], "part")),
     images_per_s: chart("images_per_s", singleSpec("images_per_s", { format: FORMATS.rate })),
     queue_fill: chart("queue_fill", singleSpec("queue_fill", { share: "whole", format: FORMATS.share })),
     loss: chart("loss", singleSpec("loss", { line: true, format: FORMATS.number })),
   },
 
   update(status) {
-    const history = status.history ?? { t: [] };
-    const state = JSON.stringify([history.t?.length, history.t?.at(-1), history.wall_s?.[0]]);
+    const history = { ...status.history, t: status.history?.elapsed_s ?? [] };
+    const state = JSON.stringify([history.t.length, history.t.at(-1), history.wall_s?.[0]]);
     if (state === this.state) return;
     this.state = state;
     this.history = history;
@@ -81,15 +81,9 @@ const charts = {
 };
 
 function showLegends(status) {
-  const segments = status.ledger?.seconds ?? {};
-  const ofSegments = SEGMENTS.filter((name) => segments[name] != null);
-  rebuild(charts.all.segments.root.querySelector(".legend"), ofSegments, () => ofSegments.map((name) =>
-    legendItem(name, name, make("b", { "data-derived": `ledger.seconds.${name}` }),
-      show(`ledger.seconds.${name}`, "seconds"))));
-  const whole = ofSegments.reduce((sum, name) => sum + segments[name], 0);
-  for (const element of document.querySelectorAll("[data-derived]")) {
-    setText(element, whole > 0 ? percent(look(status, element.dataset.derived) / whole, 1) : "");
-  }
+  const segments = SEGMENTS.filter((name) => status.segments_s?.[name] != null);
+  rebuild(charts.all.segments.root.querySelector(".legend"), segments, () => segments.map((name) =>
+    legendItem(name, name, make("b", {}, show(`segments_share.${name}`, "share")), show(`segments_s.${name}`, "seconds"))));
   const device = status.device ?? {};
   const causes = CAUSES.filter((name) => device.idle_s?.[name] != null || device.idle_share_by_cause?.[name] != null);
   rebuild(charts.all.idle.root.querySelector(".legend"), causes, () => causes.map((name) =>

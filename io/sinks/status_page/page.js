@@ -1,23 +1,23 @@
 // Polls api/status and shows what it says; keeps the last values when there is no reply.
 
-const SCHEMA = 1;
+const SCHEMA = 2;
 const EVERY_MS = 1000;
 const HIDDEN_MS = 15000;
 const SLOWEST_MS = 10000;
 const TIMEOUT_MS = 5000;
-const ENDED = ["done", "stopped", "failed"];
+const ENDED = ["completed", "stopped", "failed"];
 
 const page = document.documentElement;
 const connection = document.getElementById("connection");
 const poll = { timer: 0, asking: false, failures: 0, seen: null, status: null, problem: "" };
 
 function showFigures(status) {
-  const ended = ENDED.includes(status.phase);
-  const recent = !ended && look(status, "progress.images_per_s_recent") !== undefined;
+  const ended = ENDED.includes(status.status);
+  const recent = !ended && look(status, "history.images_per_s_recent") !== undefined;
   const value = document.querySelector("#rate .big span");
   const other = document.querySelector("#rate .small span[data-key]");
-  setData(value, "key", `progress.images_per_s${recent ? "_recent" : ""}`);
-  setData(other, "key", `progress.images_per_s${recent ? "" : "_recent"}`);
+  setData(value, "key", recent ? "history.images_per_s_recent" : "images_per_s");
+  setData(other, "key", recent ? "images_per_s" : "history.images_per_s_recent");
   setText(document.querySelector("#rate .small i"), recent ? "whole run" : "at the end");
 }
 
@@ -36,19 +36,19 @@ function judgeFigures() {
 }
 
 function showProgress(status) {
-  const step = look(status, "progress.step");
-  const planned = look(status, "progress.steps_planned");
+  const step = look(status, "steps");
+  const planned = look(status, "steps_planned");
   const bar = document.getElementById("bar");
   bar.hidden = !(planned > 0) || step === undefined;
   if (!bar.hidden) bar.firstElementChild.style.width = `${Math.min(100, (100 * step) / planned)}%`;
-  const name = look(status, "run.name") ?? "stoker";
+  const name = look(status, "name") ?? "stoker";
   document.title = bar.hidden ? name : `${Math.floor((100 * step) / planned)} % ${name}`;
 }
 
 function showCards(status) {
   for (const card of document.querySelectorAll("[data-part]")) {
     const empty = card.querySelector("[data-value]") === null;
-    const none = card.dataset.part === "checkpoint" && look(status, "run.checkpoint") === "none";
+    const none = card.dataset.part === "checkpoint" && look(status, "checkpoint") === "none";
     setData(card, "says", empty ? (none ? "no checkpoints in this run" : "not measured") : undefined);
   }
 }
@@ -67,7 +67,7 @@ function render(status) {
   showCards(status);
   setData(document.getElementById("verdict"), "level", look(status, "verdict.level") ?? "unknown");
   setData(page, "healthy", look(status, "health.healthy"));
-  setData(page, "phase", look(status, "phase"));
+  setData(page, "status", look(status, "status"));
   charts.update(status);
   setData(page, "shown", status.now_unix_s);
 }
@@ -79,7 +79,7 @@ function showConnection() {
   if (!lost) setText(connection, poll.seen === null ? "connecting" : "live");
   else if (poll.seen === null) setText(connection, `no connection: ${poll.problem}`);
   else setText(connection, `connection lost, ${seen} (${span((Date.now() - poll.seen) / 1000)} ago)`
-    + (ENDED.includes(poll.status.phase) ? "; the run had ended" : "; these are the last values"));
+    + (ENDED.includes(poll.status.status) ? "; the run had ended" : "; these are the last values"));
   connection.title = poll.problem;
 }
 

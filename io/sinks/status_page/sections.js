@@ -10,102 +10,101 @@ function pairs(label, base, names) {
     make("span", {}, `${name.replaceAll("_", " ")} `, show(`${base}.${name}`, "count", { "data-bad": "" }))));
 }
 
-const used = (list, base, count) =>
-  (list ?? []).map((entry, at) => [entry, `${base}.${at}`]).filter(([entry]) => entry[count] !== 0);
+// The parts of an object by name in which something was counted.
+const ORDER = ["read", "decode", "digest", "copy", "wait", "list", "open", "create", "write", "sync", "rename", "remove", "stat",
+  "other"];
+const used = (parts) => ORDER.filter((name) => parts?.[name]?.duration_s?.count > 0);
+const named = (base, names) => names.map((name) => [`${base}.${name}`, make("b", {}, name.replaceAll("_", " "))]);
+
+const DURATION_COLUMNS = [
+  { head: "mean", key: "duration_s.mean", format: "seconds" },
+  { head: "p99", key: "duration_s.p99", format: "seconds" },
+  { head: "time", key: "duration_s.sum", format: "seconds" },
+];
 
 const STAGE_COLUMNS = (base) => [
-  { head: "stage", key: "stage", format: "name" },
+  { head: "stage", key: "name" },
   { head: "busy workers", key: "busy_workers", format: "amount", bar: (row) => `${row}.busy_workers/${base}.workers` },
-  { head: "mean", key: "mean_s", format: "seconds" },
-  { head: "p99", key: "p99_s", format: "seconds" },
+  ...DURATION_COLUMNS,
   { head: "capacity", key: "capacity_per_s", format: "per_second" },
-  { head: "items", key: "items", format: "tally" },
-  { head: "time", key: "seconds", format: "seconds" },
-  { head: "data", key: "bytes", format: "bytes" },
+  { head: "items", key: "duration_s.count", format: "tally" },
 ];
 
 const QUEUE_COLUMNS = [
-  { head: "queue", key: "queue", format: "name" },
-  { head: "fill", key: "fill", format: "share", bar: (row) => `${row}.fill` },
+  { head: "queue", key: "name" },
+  { head: "fill", key: "fill_share", format: "share", bar: (row) => `${row}.fill_share` },
   { head: "items", key: "items", format: "count",
     cell: (row) => [show(`${row}.items`, "count"), make("span", { class: "item" }, " / ", show(`${row}.capacity`, "count"))] },
   { head: "empty", key: "empty_share", format: "share" },
   { head: "full", key: "full_share", format: "share" },
 ];
 
-function loaderBlock(loader, base) {
-  const stages = used(loader.stages, `${base}.stages`, "items").map(([, row]) => [row]);
-  const queues = (loader.queues ?? []).map((_, at) => [`${base}.queues.${at}`]);
+function loaderBlock(split, loader, base) {
+  const stages = used(loader.stages);
+  const queues = Object.keys(loader.queues ?? {});
   return make("div", { class: "block" },
-    make("h3", {}, show(`${base}.split`, "name")),
+    make("h3", {}, split),
     make("p", { class: "line" },
-      make("span", { class: "item" }, show(`${base}.busy`, "amount"), make("span", { class: "item" }, make("i", {}, " of "),
+      make("span", { class: "item" }, show(`${base}.workers_busy`, "amount"), make("span", { class: "item" }, make("i", {}, " of "),
         show(`${base}.workers`, "count")), make("i", {}, " workers busy")),
       fact("hidden", show(`${base}.hidden_share`, "share")),
       fact("read", show(`${base}.read_bytes`, "bytes")),
       fact("from the block device", show(`${base}.storage_bytes`, "bytes"))),
-    stages.length ? table(STAGE_COLUMNS(base), stages) : null,
-    queues.length ? table(QUEUE_COLUMNS, queues) : null,
+    stages.length ? table(STAGE_COLUMNS(base), named(`${base}.stages`, stages)) : null,
+    queues.length ? table(QUEUE_COLUMNS, named(`${base}.queues`, queues)) : null,
     pairs("errors", `${base}.errors`, Object.keys(loader.errors ?? {})),
     pairs("skipped", `${base}.skipped`, Object.keys(loader.skipped ?? {})));
 }
 
 function showLoaders(status) {
-  const loaders = status.loaders ?? [];
-  const shape = loaders.map((loader) => [loader.stages?.map((stage) => stage.items !== 0), loader.queues?.length,
+  const loaders = Object.entries(status.loaders ?? {});
+  const shape = loaders.map(([split, loader]) => [split, used(loader.stages), Object.keys(loader.queues ?? {}),
     Object.keys(loader.errors ?? {}), Object.keys(loader.skipped ?? {})]);
   rebuild(document.getElementById("loaders"), shape,
-    () => loaders.map((loader, at) => loaderBlock(loader, `loaders.${at}`)));
+    () => loaders.map(([split, loader]) => loaderBlock(split, loader, `loaders.${split}`)));
 }
 
-const OPERATION_COLUMNS = (tier, base) => [
-  { head: "operation", key: "op", format: "name" },
-  { head: "count", key: "count", format: "tally" },
+const OPERATION_COLUMNS = (tier) => [
+  { head: "operation", key: "name" },
+  { head: "count", key: "duration_s.count", format: "tally" },
   { head: "data", key: "bytes", format: "bytes" },
-  { head: "rate", key: "bytes_per_s", format: "bytes_per_second" },
-  { head: "mean", key: "mean_s", format: "seconds" },
-  { head: "p99", key: "p99_s", format: "seconds" },
-  { head: "time", key: "seconds", format: "seconds" },
-  { head: "errors", key: "errors", cell: (row) => errorCell(tier, base, look(tier, row.slice(base.length + 1)).op) },
+  { head: "rate", key: "busy_mb_per_s", format: "megabytes_per_second" },
+  ...DURATION_COLUMNS,
+  { head: "errors", key: "errors", cell: (row) => errorTexts(tier, row.split(".").at(-1), row) },
 ];
 
-// named: with the operation, where it has no row of its own.
-function errorText(row, named) {
-  return make("span", { class: "bad error" }, make("span", named ? {} : { hidden: "" }, show(`${row}.op`, "name"), " "),
-    show(`${row}.count`, "count"), " × ", show(`${row}.errno`, "errno"));
+const failed = (tier, op) => Object.entries(tier[op]?.errors ?? {}).filter(([, count]) => count > 0).map(([errno]) => errno);
+
+function errorTexts(tier, op, base) {
+  return failed(tier, op).map((errno) => make("span", { class: "bad error" },
+    show(`${base}.errors.${errno}`, "count"), ` × ${errno}`));
 }
 
-function errorCell(tier, base, op) {
-  return (tier.errors ?? []).flatMap((error, at) =>
-    (error.op === op ? [errorText(`${base}.errors.${at}`, false)] : []));
+function neverSucceeded(tier, base) {
+  const ops = ORDER.filter((op) => failed(tier, op).length > 0 && !used(tier).includes(op));
+  return ops.length === 0 ? null
+    : make("p", { class: "pairs" }, make("i", {}, "never succeeded"),
+      ...ops.flatMap((op) => [make("span", {}, `${op} `), ...errorTexts(tier, op, `${base}.${op}`)]));
 }
 
-function otherErrors(tier, base, operations) {
-  const shown = operations.map(([operation]) => operation.op);
-  const rows = (tier.errors ?? []).flatMap((error, at) => (shown.includes(error.op) ? [] : [`${base}.errors.${at}`]));
-  return rows.length === 0 ? null
-    : make("p", { class: "pairs" }, make("i", {}, "never succeeded"), ...rows.map((row) => errorText(row, true)));
-}
-
-function tierBlock(tier, base) {
-  const operations = used(tier.operations, `${base}.operations`, "count");
+function tierBlock(name, tier, base) {
+  const operations = used(tier);
   return make("div", { class: "block" },
-    make("h3", {}, show(`${base}.tier`), " ", make("i", {}, show(`${base}.type`)), " ",
+    make("h3", {}, name, " ", make("i", {}, show(`${base}.type`)), " ",
       make("span", { class: "chip emulated item" }, show(`${base}.emulated`, "emulated_tier"))),
     make("p", { class: "line" }, fact("under way", show(`${base}.in_flight`, "count")),
       ...(tier.emulated ? [fact("slower than the model", show(`${base}.overruns`, "count"), " times, ",
         show(`${base}.overrun_s`, "seconds"))] : [])),
     ...(tier.conditions ?? []).map((_, at) => make("p", { class: "none" }, show(`${base}.conditions.${at}`))),
-    operations.length ? table(OPERATION_COLUMNS(tier, base), operations.map(([, row]) => [row]))
+    operations.length ? table(OPERATION_COLUMNS(tier), named(base, operations))
       : make("p", { class: "none" }, "not used"),
-    otherErrors(tier, base, operations));
+    neverSucceeded(tier, base));
 }
 
 function showTiers(status) {
-  const tiers = status.tiers ?? [];
-  const shape = tiers.map((tier) => [tier.operations?.map((operation) => [operation.op, operation.count !== 0]),
-    tier.errors?.map((error) => error.op), tier.conditions?.length]);
-  rebuild(document.getElementById("tiers"), shape, () => tiers.map((tier, at) => tierBlock(tier, `tiers.${at}`)));
+  const tiers = Object.entries(status.tiers ?? {});
+  const shape = tiers.map(([name, tier]) => [name, used(tier), ORDER.map((op) => failed(tier, op)), tier.conditions?.length]);
+  rebuild(document.getElementById("tiers"), shape, () => tiers.map(([name, tier]) => tierBlock(name, tier, `tiers.${name}`)));
 }
 
 const PARTS = [["blocked", "training stands still"], ["snapshot", "copy into snapshot memory"],
@@ -115,18 +114,16 @@ const PARTS = [["blocked", "training stands still"], ["snapshot", "copy into sna
 const PART_COLUMNS = [
   { head: "part", key: "name" },
   { head: "last", key: "last_s", format: "seconds" },
-  { head: "mean", key: "mean_s", format: "seconds" },
-  { head: "p99", key: "p99_s", format: "seconds" },
-  { head: "count", key: "count", format: "count" },
-  { head: "time", key: "seconds", format: "seconds" },
+  ...DURATION_COLUMNS,
+  { head: "count", key: "duration_s.count", format: "count" },
 ];
 
 function showParts(status) {
-  const parts = status.checkpoint?.parts ?? {};
-  const names = PARTS.filter(([name]) => parts[name] && parts[name].count !== 0);
+  const parts = status.checkpoints?.parts ?? {};
+  const names = PARTS.filter(([name]) => parts[name]?.duration_s?.count > 0);
   rebuild(document.getElementById("parts"), names, () => {
     if (names.length === 0) return [];
-    const rows = names.map(([name, words]) => [`checkpoint.parts.${name}`,
+    const rows = names.map(([name, words]) => [`checkpoints.parts.${name}`,
       make("b", {}, name), make("small", {}, words)]);
     return [table(PART_COLUMNS, rows)];
   });

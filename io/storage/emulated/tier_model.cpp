@@ -27,7 +27,7 @@ constexpr Clock::duration kMaxLate = std::chrono::milliseconds(20);
 constexpr Clock::duration kEnoughToJudge = std::chrono::seconds(1);
 constexpr double kTooSlow = 0.03;
 constexpr const char* kCondition =
-    "the tier below is slower than the emulated device (stoker_tier_overrun_seconds_total): "
+    "the tier below is slower than the emulated device (stoker_tiers_overrun_seconds_total): "
     "figures of this tier are too low";
 
 }  // namespace

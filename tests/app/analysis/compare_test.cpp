@@ -22,7 +22,7 @@ struct Compare : testing::Test {
   json summary = {{"status", "completed"},
                   {"device", {{"name", "GPU X"}, {"emulated", false}}},
                   {"conditions", {{"page_cache", "warm"}}},
-                  {"storage", {{"data", {{"type", "posix"}, {"emulated", false}}}}}};
+                  {"tiers", {{"data", {{"type", "posix"}, {"emulated", false}}}}}};
   std::string config =
       "run: {name: n}\ndataset: {type: image_folder, storage: data}\nmodel: {type: alexnet}\n"
       "loader: {type: sync}\n";
@@ -32,9 +32,9 @@ struct Compare : testing::Test {
     const std::string name = fmt::format("run{}", made++);
     std::mt19937_64 random(seed + static_cast<uint64_t>(made));
     std::normal_distribution<double> noise(1, 0.02);
-    std::string steps = "step,window_s,images_per_s,io_share,data_wait_s\n10,9,1,0.9,8\n";
+    std::string steps = "steps,wall_s,images_per_s,io_share\n10,9,1,0.9\n";
     for (int i = 0; i < windows; ++i) {
-      steps += fmt::format("{},2,{},0.1,0.5\n", 20 + 10 * i, rate * noise(random));
+      steps += fmt::format("{},{},{},0.25\n", 20 + 10 * i, 11 + 2 * i, rate * noise(random));
     }
     root.write(name + "/summary.json", summary.dump());
     root.write(name + "/environment.json", R"({"kernel": "6.1", "command": ["x"]})");
@@ -59,16 +59,16 @@ TEST_F(Compare, equal_rates_are_the_same_and_others_are_different) {
   EXPECT_EQ(rate.values_a, 30u);  // without the first
 }
 
-TEST_F(Compare, shares_are_subtracted_and_seconds_divided_by_their_window) {
-  const Comparison found = compare({run(100)}, {run(100)}, compare_metric("data_wait"));
-  EXPECT_STREQ(found.metrics.front().metric.name, "data_wait");
+TEST_F(Compare, shares_are_subtracted) {
+  const Comparison found = compare({run(100)}, {run(100)}, compare_metric("io_share"));
+  EXPECT_STREQ(found.metrics.front().metric.name, "io_share");
   EXPECT_DOUBLE_EQ(found.metrics.front().a, 0.25);
   EXPECT_DOUBLE_EQ(found.metrics.front().difference.value, 0);
 }
 
 // A median of windows would not see one stall in ten.
 TEST_F(Compare, a_figure_is_that_of_the_windows_together) {
-  const std::string steps = "window_s,images_per_s\n1,1\n1,100\n1,100\n1,100\n1,100\n6,0\n";
+  const std::string steps = "wall_s,images_per_s\n1,1\n2,100\n3,100\n4,100\n5,100\n11,0\n";
   root.write("s/summary.json", summary.dump());
   root.write("s/environment.json", "{}");
   root.write("s/config.yaml", config);
@@ -100,7 +100,7 @@ TEST_F(Compare, conditions_that_differ_are_named) {
   EXPECT_EQ(reason("/device/name", "GPU Y"), "another device: GPU X against GPU Y");
   EXPECT_EQ(reason("/device/emulated", true),
             "an emulated and a real device: real against emulated");
-  EXPECT_EQ(reason("/storage/data/emulated", true),
+  EXPECT_EQ(reason("/tiers/data/emulated", true),
             "emulated and real storage: real against emulated");
   EXPECT_EQ(reason("/conditions/page_cache", "cold"),
             "another state of the page cache: warm against cold");
@@ -158,10 +158,9 @@ TEST_F(Compare, says_what_differs_in_configuration_and_environment) {
 }
 
 TEST_F(Compare, an_unknown_metric_is_an_error_that_lists_them) {
-  EXPECT_EQ(
-      error_of([] { compare_metric("speed"); }),
-      "--metric: 'speed': expected one of images_per_s, io_share, device_idle, data_wait, h2d, "
-      "compute, checkpoint_stall");
+  EXPECT_EQ(error_of([] { compare_metric("speed"); }),
+            "--metric: 'speed': expected one of images_per_s, io_share, device.idle_share, "
+            "segments_share.h2d, segments_share.compute, segments_share.checkpoint_stall");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ class EvidenceTest(StokerTest):
         shutil.copytree(MINI, self.dir / "data")
 
     def cache(self, *overrides):
-        return self.train(*overrides)[0]["cache"]
+        summary, _ = self.train(*overrides)
+        return summary["page_cache"] | summary["loaders"]["train"]
 
     def evict(self):
         for path in (self.dir / "data").rglob("*.jpg"):
@@ -37,15 +38,15 @@ class EvidenceTest(StokerTest):
         cold = self.cache()
         if cold.get("resident_before", 1) > COLD or "storage_bytes" not in cold:
             # A file system that keeps its pages, or a kernel that does not count: then nothing is called cold.
-            self.assertNotEqual(cold["verdict"], "cold", cold)
+            self.assertNotEqual(cold["state"], "cold", cold)
             return
-        self.assertEqual(cold["verdict"], "cold", cold)
-        self.assertGreaterEqual(cold["storage_bytes"], 0.9 * cold["asked_bytes"])
-        self.assertGreater(cold["resident_after"], 0.95)
+        self.assertEqual(cold["state"], "cold", cold)
+        self.assertGreaterEqual(cold["storage_bytes"], 0.9 * cold["read_bytes"])
+        self.assertGreater(cold["resident"], 0.95)
         warm = self.cache()
         self.assertEqual(warm["verdict"], "warm", warm)
         self.assertGreater(warm["resident_before"], 1 - COLD)
-        self.assertLess(warm["storage_bytes"], 0.05 * warm["asked_bytes"])
+        self.assertLess(warm["storage_bytes"], 0.05 * warm["read_bytes"])
         self.assertIn("does not measure the storage", warm["text"])
 
     def test_a_run_is_cold_or_warm_as_told(self):
@@ -53,20 +54,20 @@ class EvidenceTest(StokerTest):
         self.assertEqual(warm["wanted"], "warm")
         self.assertGreater(warm["resident_before"], 1 - COLD)
         self.assertNotIn("missed", warm)
-        self.assertGreater(self.train("run.page_cache=warm")[0]["storage"]["data"]["reads"]["mb_per_s"], 0)
+        self.assertGreater(self.train("run.page_cache=warm")[0]["tiers"]["data"]["read"]["busy_mb_per_s"], 0)
         cold = self.cache("run.page_cache=cold")
         if "missed" in cold:  # this file system does not let go of its pages: the run says so
             self.assertGreater(cold["resident_before"], COLD)
         else:
             self.assertLessEqual(cold["resident_before"], COLD)
-            self.assertNotEqual(cold["verdict"], "warm")
+            self.assertNotEqual(cold["state"], "warm")
 
     def test_a_run_that_cannot_be_cold_is_marked(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:  # a tmpfs has nowhere to evict to
             shutil.copytree(self.dir / "data", pathlib.Path(memory, "data"))
             summary, _ = self.train("run.page_cache=cold", f"storage.data.root={memory}/data")
-        cache, tier = summary["cache"], summary["storage"]["data"]
-        self.assertNotIn("mb_per_s", tier["reads"])
+        cache, tier = summary["page_cache"], summary["tiers"]["data"]
+        self.assertNotIn("busy_mb_per_s", tier["read"])
         self.assertIn(cache["missed"], tier["conditions"])
         self.assertGreater(cache["resident_before"], 1 - COLD)
         self.assertIn("run.page_cache is cold, but when the run began the page cache held ", cache["missed"])
@@ -77,7 +78,7 @@ class EvidenceTest(StokerTest):
             f"storage.fast={posix('fast')}", f"storage.slow={posix('slow')}",
             "checkpoint={type: burst_buffer, fast: fast, slow: slow, every_steps: 10}")
         self.assertEqual(summary["checkpoints"]["drains_left"], 0)
-        self.assertEqual(summary["cache"]["verdict"], "warm", summary["cache"])
+        self.assertEqual(summary["page_cache"]["state"], "warm", summary["page_cache"])
 
     def test_a_profiler_window_leaves_its_trace(self):
         _, run = self.train("metrics.profile={every_steps: 10, steps: 3}")
@@ -91,8 +92,8 @@ class EvidenceTest(StokerTest):
 
     def test_measuring_is_cheap_and_says_so(self):
         summary, _ = self.train("training.epochs=5")
-        self.assertGreater(summary["measuring_s"], 0)
-        self.assertLess(summary["measuring_s"], 0.05 * summary["wall_s"])
+        self.assertGreater(summary["overhead_share"], 0)
+        self.assertLess(summary["overhead_share"], 0.05)
         self.assertLessEqual(summary["closure_error"], 0.001)
 
 

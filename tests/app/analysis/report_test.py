@@ -101,7 +101,7 @@ def check_values(shown, data, required=()):
         assert key in found, f"{key} is not shown"
 
 
-RUN_VALUES = ("images_per_s", "io_share", "device.idle_ratio", "device.au", "held_up.text", "steps", "images", "wall_s", "first_batch_s",
+RUN_VALUES = ("images_per_s", "io_share", "device.idle_share", "device.au", "verdict.text", "steps", "images", "wall_s", "first_batch_s",
               "conditions.page_cache", "device.name", "closure_error", "checkpoints.saved", "checkpoints.save_s.median",
               "slowest_samples.read.0.key", "slowest_samples.read.9.seconds", "slowest_samples.decode.0.seconds")
 
@@ -130,25 +130,26 @@ def check_timeline(run):
     summary = read_summary(run)
     with open(run / "timeline.csv", newline="", encoding="utf-8") as file:
         rows = [{name: float(value) if value else None for name, value in row.items()} for row in csv.DictReader(file)]
-    ends = [0.0] + [row["t_s"] for row in rows]
+    ends = [0.0] + [row["elapsed_s"] for row in rows]
     spans = [end - begin for begin, end in zip(ends, ends[1:])]
     assert ends == sorted(ends)
 
     def whole(name):
         return sum(span * (row[name] or 0) for span, row in zip(spans, rows))
 
-    for tier, field, verb in (("data", "reads", "read"), ("slow", "writes", "write")):
-        counted = summary["storage"][tier][field]
-        assert math.isclose(whole(f"{tier}.{verb}_mb_per_s"), 1e-6 * counted["bytes"], rel_tol=0.01), (tier, whole(
-            f"{tier}.{verb}_mb_per_s"), counted["bytes"])
-        assert math.isclose(whole(f"{tier}.{field}_per_s"), counted["count"], rel_tol=0.01)
-        assert math.isclose(counted["mb_per_s"], 1e-6 * counted["bytes"] / counted["busy_s"])
-        assert sum(counted["latency"]["counts"]) == sum(counted["size"]["counts"]) == counted["count"]
+    for tier, op in (("data", "read"), ("slow", "write")):
+        counted, name = summary["tiers"][tier][op], f"tiers.{tier}.{op}"
+        assert math.isclose(whole(f"{name}.mb_per_s"), 1e-6 * counted["bytes"], rel_tol=0.01), (name, counted["bytes"])
+        assert math.isclose(whole(f"{name}.operations_per_s"), counted["duration_s"]["count"], rel_tol=0.01)
+        assert math.isclose(counted["busy_mb_per_s"], 1e-6 * counted["bytes"] / counted["busy_s"])
+        assert (sum(counted["duration_s"]["counts"]) == sum(counted["request_bytes"]["counts"])
+                == counted["duration_s"]["count"])
     assert math.isclose(whole("images_per_s"), summary["images"], rel_tol=0.01)
-    busy = sum((row["device_busy"] or 0) * row["device_observed_s"] for row in rows)
+    observed = [0.0] + [row["device.observed_s"] or 0 for row in rows]
+    busy = sum((row["device.busy_share"] or 0) * (to - since) for row, since, to in zip(rows, observed, observed[1:]))
     assert math.isclose(busy, summary["device"]["busy_s"], rel_tol=0.01), (busy, summary["device"])
     for segment, seconds in summary["segments_s"].items():
-        assert abs(whole(segment) - seconds) <= 0.05 * summary["wall_s"], (segment, whole(segment), seconds)
+        assert abs(whole(f"segments_share.{segment}") - seconds) <= 0.05 * summary["wall_s"], (segment, seconds)
     read = summary["slowest_samples"]["read"]
     assert [sample["seconds"] for sample in read] == sorted((sample["seconds"] for sample in read), reverse=True)
     assert all((MINI / sample["key"]).stat().st_size == sample["bytes"] for sample in read)
@@ -174,8 +175,8 @@ def check_hostile(browser, run):
     shutil.copytree(run, copy)
     summary = read_summary(copy)
     summary.update(error=HOSTILE, model=HOSTILE, status="failed")
-    summary["storage"][HOSTILE] = summary["storage"].pop("data")
-    summary["storage"]["slow"]["conditions"] = [HOSTILE]
+    summary["tiers"][HOSTILE] = summary["tiers"].pop("data")
+    summary["tiers"]["slow"]["conditions"] = [HOSTILE]
     summary["slowest_samples"]["read"][0]["key"] = HOSTILE
     (copy / "summary.json").write_text(json.dumps(summary))
     config = (copy / "config.yaml").read_text()
@@ -277,7 +278,7 @@ def check_compare(run, other):
     assert same["verdict"] == "same" and same["metrics"][0]["difference"] == 0 and not same["config"], same
     both = json.loads(stoker(run.parent, "compare", run, other, "--json"))
     assert {row["key"] for row in both["config"]} == {"loader.type"}, both["config"]
-    assert [row["name"] for row in both["metrics"]][:3] == ["images_per_s", "io_share", "device_idle"]
+    assert [row["name"] for row in both["metrics"]][:3] == ["images_per_s", "io_share", "device.idle_share"]
     assert "windows of a run are not independent" in stoker(run.parent, "compare", run, other)
     stoker(run.parent, "compare", run, run.parent, code=3)
     stoker(run.parent, "compare", run, other, "--metric", "speed", code=2)

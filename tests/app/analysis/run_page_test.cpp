@@ -21,29 +21,23 @@ struct RunPage : testing::Test {
     if (!summary.is_null()) root.write(name + "/summary.json", summary.dump());
     root.write(name + "/environment.json", "{}");
     root.write(name + "/config.yaml", config);
-    root.write(name + "/steps.csv", "step,wall_s\n5,1.5\n");
+    root.write(name + "/steps.csv", "steps,wall_s\n5,1.5\n");
     return read_run_so_far(root / name);
   }
 };
 
 TEST_F(RunPage, holds_what_the_run_left) {
-  const json summary = {
-      {"wall_s", 8.0},
-      {"segments_s", {{"checkpoint_stall", 2.0}}},
-      {"storage", {{"a.b", {{"type", "posix"}}}}},
-      {"device", {{"observed_s", 4.0}, {"busy_s", 3.0}, {"idle_s_by_cause", {{"data", 1.0}}}}},
-      {"evaluations", {{{"top1", 0.25}}, {{"top1", 0.5}}}}};
+  const json summary = {{"wall_s", 8.0},
+                        {"segments_s", {{"checkpoint_stall", 2.0}}},
+                        {"tiers", {{"a.b", {{"type", "posix"}}}}}};
   const json data = run_page_data({run("x", "run: {name: n}\n", summary)});
   EXPECT_EQ(data["kind"], "run");
   const json& one = data["runs"][0];
   EXPECT_EQ(one["name"], "n");
   EXPECT_EQ(one["label"], "n");
   EXPECT_EQ(one["summary"], summary);
-  EXPECT_EQ(one["segment_shares"], json::parse(R"({"checkpoint_stall": 0.25})"));
-  EXPECT_EQ(one["device_shares"], json::parse(R"({"busy": 0.75, "data": 0.25})"));
-  EXPECT_EQ(one["evaluation"]["top1"], 0.5);
   EXPECT_EQ(one["tiers"], json::parse(R"([{"tier": "a.b", "type": "posix"}])"));
-  EXPECT_EQ(one["steps"], json::parse(R"({"step": [5.0], "wall_s": [1.5]})"));
+  EXPECT_EQ(one["steps"], json::parse(R"({"steps": [5.0], "wall_s": [1.5]})"));
 }
 
 TEST_F(RunPage, a_run_without_a_summary_has_a_page_too) {
@@ -86,10 +80,10 @@ TEST(SweepPage, of_another_schema_is_an_error) {
 TEST_F(RunPage, rows_are_merged_by_what_they_are) {
   root.write(
       "t.csv",
-      "t_s,read_mb_per_s,data_wait_s,loss\n1,10,0.25,5\n2,20,0.5,\n3,30,,\n4,40,1,3\n5,,,\n");
+      "elapsed_s,io_share,segments_s.eval,loss\n1,10,0.25,5\n2,20,0.5,\n3,30,,\n4,40,1,3\n5,,,\n");
   const Table table = Table::read(root / "t.csv");
-  EXPECT_EQ(thinned(table, 3), json::parse(R"({"t_s": [2.0, 4.0, 5.0],
-      "read_mb_per_s": [15.0, 35.0, null], "data_wait_s": [0.75, 1.0, null], "loss": [5.0, 3.0, null]})"));
+  EXPECT_EQ(thinned(table, 3), json::parse(R"({"elapsed_s": [2.0, 4.0, 5.0],
+      "io_share": [15.0, 35.0, null], "segments_s.eval": [0.5, 1.0, null], "loss": [5.0, 3.0, null]})"));
   EXPECT_EQ(thinned(table, 5)["loss"], json::parse("[5.0, null, null, 3.0, null]"));
   EXPECT_EQ(thinned(Table(), 5), json::object());
 }

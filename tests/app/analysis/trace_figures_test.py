@@ -6,7 +6,7 @@ from stoker import StokerTest, configuration, emulated, posix, read_summary
 
 TOLERANCE = 1  # percent
 SHARED = {"steps", "wall_s", "io_share", "segments_s.compute", "segments_s.data_wait", "segments_s.checkpoint_stall",
-          "device.observed_s", "device.busy_s", "device.idle_ratio", "loader.samples_read", "loader.bytes_read",
+          "device.observed_s", "device.busy_s", "device.idle_share", "loaders.samples_read", "loaders.read_bytes",
           "checkpoints.drained"}
 
 
@@ -78,7 +78,7 @@ class TraceFiguresTest(StokerTest):
         self.assertEqual(waits["count"], summary["steps"])
         self.assertAlmostEqual(waits["sum_s"], summary["segments_s"]["data_wait"], delta=0.01)
         reads = [c for c in found["components"] if c["description"] == "Time to Read Single Image"][0]
-        self.assertEqual(reads["count"], summary["loaders"]["train"]["stages"]["read"]["count"])
+        self.assertEqual(reads["count"], summary["loaders"]["train"]["stages"]["read"]["duration_s"]["count"])
         self.assertAlmostEqual(found["read_mb_per_s"], 1e-6 * found["read_bytes"] / found["read_union_s"])
         self.assertAlmostEqual(found["cdb"]["read_s"], found["read_union_s"], delta=0.01)
         self.assertFalse(found["hepcnnb"]["nested"])

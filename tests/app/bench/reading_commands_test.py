@@ -142,13 +142,13 @@ class Caches(Reading):
         _, run = self.train(self.cached("limit: 1GiB"), "metrics.sinks=[{type: prometheus, port: auto}]")
         text = (run / "metrics.prom").read_text()
         cache = {line.split("{")[0]: float(line.split()[-1]) for line in text.splitlines()
-                 if line.startswith("stoker_cache_")}
-        self.assertEqual(sorted(cache), ["stoker_cache_bytes", "stoker_cache_hits_total",
-                                         "stoker_cache_limit_bytes", "stoker_cache_misses_total"])
-        misses = cache["stoker_cache_misses_total"]
+                 if line.startswith("stoker_tiers_cache_")}
+        self.assertEqual(sorted(cache), ["stoker_tiers_cache_held_bytes", "stoker_tiers_cache_hits_total",
+                                         "stoker_tiers_cache_limit_bytes", "stoker_tiers_cache_misses_total"])
+        misses = cache["stoker_tiers_cache_misses_total"]
         self.assertTrue(18 * 16 <= misses <= 300, misses)  # a batch more is left out in each epoch
-        self.assertGreaterEqual(cache["stoker_cache_hits_total"] + misses, 2 * 18 * 16)
-        self.assertEqual(cache["stoker_cache_limit_bytes"], 1 << 30)
+        self.assertGreaterEqual(cache["stoker_tiers_cache_hits_total"] + misses, 2 * 18 * 16)
+        self.assertEqual(cache["stoker_tiers_cache_limit_bytes"], 1 << 30)
         for tier in ("data", "data.inner", "data.in"):
             self.assertIn(f'tier="{tier}"', text)
 

@@ -41,7 +41,7 @@ class Training(Program):
         for loader in ["sync", "device_resident"]:
             summary, run = self.train(f"loader.type={loader}", "device={type: cpu}",
                                       "decoder.augment={}", "training.max_steps=40")
-            runs[loader] = (run / "digests.csv").read_text(), summary["final_loss"]
+            runs[loader] = (run / "digests.csv").read_text(), summary["loss"]
         self.assertEqual(runs["sync"], runs["device_resident"])
 
     def test_samples_that_stay_on_the_device_cannot_be_augmented(self):
@@ -59,7 +59,7 @@ class Training(Program):
             self.assertTrue((run / name).exists(), name)
         self.assertEqual((run / "overrides").read_text(), "run.name=first\n")
         written = read_summary(run)
-        self.assertEqual(written["schema_version"], 1)
+        self.assertEqual(written["schema_version"], 2)
         self.assertEqual(written["steps"], summary["steps"])
         environment = json.loads((run / "environment.json").read_text())
         for key in ["libtorch", "compiler", "revision", "kernel", "file_system", "cpu", "device"]:
@@ -165,6 +165,7 @@ class BadData(Program):
         summary = read_summary(self.latest)
         self.assertEqual(summary["status"], "failed")
         self.assertEqual(summary["exit_code"], 4)
+        self.assertEqual(summary["verdict"]["level"], "failed")
 
     def test_the_default_is_to_stop_at_the_first(self):
         root = self.corrupt_copy({"airplanes/a_empty.jpg": b""})

@@ -169,8 +169,6 @@ TEST(Figures, numbers_by_their_place) {
   EXPECT_EQ(figures, (Figures{{"wall_s", 10},
                               {"segments_s.compute", 4},
                               {"segments_s.data_wait", 6},
-                              {"segments_share.compute", 0.4},
-                              {"segments_share.data_wait", 0.6},
                               {"save_s", 2},
                               {"save_s.min", 1},
                               {"save_s.median", 2},
@@ -334,7 +332,7 @@ TEST_F(Judged, a_plot_over_time_shows_the_first_run_of_each_cell) {
   results_.rows[1].directory = "runs/b";
   const std::string directory = ::testing::TempDir() + "sweep";
   std::filesystem::create_directories(directory + "/runs/a");
-  std::ofstream(directory + "/runs/a/timeline.csv") << "t_s,data.read\n1,5\n2,\n3,7\n";
+  std::ofstream(directory + "/runs/a/timeline.csv") << "elapsed_s,data.read\n1,5\n2,\n3,7\n";
   const json plot = plot_json(options_, options_.plots[0], plan_, results_, directory);
   ASSERT_EQ(plot["data"].size(), 1u);
   EXPECT_EQ(plot["data"][0]["series"], "hdd, 1");

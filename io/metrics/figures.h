@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/metrics/run_record.h"
+
+namespace stoker {
+
+// `none` and `per_s` are numbers and rates of whatever the name says. Most names end with their
+// unit: _s, _unix_s, _bytes, _share, _joules, _mb_per_s.
+enum class Unit { none, seconds, unix_time, bytes, share, joules, mb_per_s, per_s };
+const char* to_string(Unit unit);
+
+// A counter only grows. A quotient is of sums, and so of any piece of time: of the run, or in
+// steps.csv and timeline.csv of the time since the row before.
+enum class FigureKind { counter, gauge, quotient, histogram };
+const char* to_string(FigureKind kind);
+
+struct Histogram {
+  std::vector<double> bounds;   // inclusive upper ones
+  std::vector<int64_t> counts;  // not cumulative; the last has no bound
+  double sum = 0;
+
+  int64_t count() const;
+};
+
+struct FigureValue {
+  std::vector<std::string> labels;  // in the order of the name's braces
+  std::optional<double> value;      // absent: not measured
+  std::optional<Histogram> histogram;
+};
+using FigureValues = std::vector<FigureValue>;
+
+// A number that is known of a run, and all that there is to say about it. One name everywhere: its
+// place in summary.json and /api/status ("device.idle_s.{cause}", in braces its labels), the column
+// of steps.csv and timeline.csv, the tag in TensorBoard, and by prometheus_name() in /metrics.
+struct Figure {
+  const char* name;
+  FigureKind kind;
+  Unit unit;
+  const char* definition;
+  const char* measured;  // how
+  std::function<FigureValues(const RunRecord&)> read;
+  bool in_summary = true;  // false: since boot or the process's start, for those who scrape
+};
+
+// The table of all figures, in the order in which they are shown. Any thread.
+const std::vector<Figure>& figures();
+// The table for people: docs/figures.md.
+std::string figures_page();
+// Those of these names, in that order. A name that is none is a bug: std::logic_error.
+std::vector<const Figure*> select_figures(std::initializer_list<std::string_view> names);
+
+// Of a column, such as "segments_s.data_wait"; null: it is none of ours.
+const Figure* find_figure(std::string_view column);
+
+// {"device", "idle_s", "data"}: the name with labels in the place of braces.
+std::vector<std::string> figure_place(const Figure& figure, const std::vector<std::string>& labels);
+// {"cause"}: what stands in the name's braces.
+std::vector<std::string> label_names(const Figure& figure);
+
+// "stoker_device_idle_seconds_total": without braces, with the unit written out, and `_total` for
+// counters. Figures of `process.` have no prefix: they are those of every client library. Empty:
+// quotients, which Prometheus divides itself.
+std::string prometheus_name(const Figure& figure);
+
+// A row of steps.csv or timeline.csv: quotients are read from `window`, all others from `now`.
+// Names are places joined by dots.
+struct RowField {
+  std::string name;
+  Unit unit;
+  std::optional<double> value;
+};
+std::vector<RowField> figure_row(std::span<const Figure* const> chosen, const RunRecord& now,
+                                 const RunRecord& window);
+
+}  // namespace stoker

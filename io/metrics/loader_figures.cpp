@@ -1,0 +1,185 @@
+#include <algorithm>
+
+#include "io/core/error.h"
+#include "io/metrics/figure_table.h"
+
+namespace stoker {
+namespace {
+
+using enum FigureKind;
+using R = const RunRecord&;
+using Loader = LoaderMeter::State;
+
+constexpr const char* kQueue = "Counted by the queue, with the clock at each batch.";
+constexpr const char* kThreads =
+    "Two readings of the monotonic clock for each item, summed over the loader's threads.";
+constexpr size_t kBadReasons = static_cast<size_t>(BadReason::unsupported) + 1;
+constexpr const char* kLooked = "mincore() of a sample of the files.";
+
+const Tally::Totals& of(const Loader& loader, Stage stage) {
+  return loader.stages[static_cast<size_t>(stage)];
+}
+
+bool used(const Loader& loader) { return loader.workers > 0 || of(loader, Stage::read).count > 0; }
+
+// Labelled by split. value: of a loader and the record.
+template <class F>
+Read by_split(F value) {
+  return [value](R record) {
+    FigureValues values;
+    for (const Loader& loader : record.loaders) {
+      if (used(loader)) values.push_back({{loader.split}, value(loader, record), {}});
+    }
+    return values;
+  };
+}
+
+template <class F>
+Read by_stage(F fill) {
+  return [fill](R record) {
+    FigureValues values;
+    for (const Loader& loader : record.loaders) {
+      for (size_t i = 0; i < kStages && used(loader); ++i) {
+        const auto stage = static_cast<Stage>(i);
+        FigureValue value{{loader.split, stage_name(stage)}, {}, {}};
+        fill(value, loader, stage, record);
+        values.push_back(std::move(value));
+      }
+    }
+    return values;
+  };
+}
+
+Read by_reason(std::map<std::string, int64_t> Loader::*counts) {
+  return [counts](R record) {
+    FigureValues values;
+    for (const Loader& loader : record.loaders) {
+      for (size_t i = 0; i < kBadReasons && used(loader); ++i) {
+        const char* reason = to_string(static_cast<BadReason>(i));
+        const auto found = (loader.*counts).find(reason);
+        const int64_t count = found == (loader.*counts).end() ? 0 : found->second;
+        values.push_back({{loader.split, reason}, count, {}});
+      }
+    }
+    return values;
+  };
+}
+
+template <class F>
+Read by_queue(F value) {
+  return [value](R record) {
+    FigureValues values;
+    for (const Loader& loader : record.loaders) {
+      for (const QueueMeter::State& queue : loader.queues) {
+        values.push_back({{loader.split, queue.name}, value(queue), {}});
+      }
+    }
+    return values;
+  };
+}
+
+std::optional<double> hidden_share(const Loader& loader, R record) {
+  const double work = of(loader, Stage::read).seconds() + of(loader, Stage::decode).seconds();
+  if (loader.split != "train" || work <= 0 || loader.workers <= 0) return std::nullopt;
+  const double felt = record.run.totals.segments[static_cast<size_t>(Segment::data_wait)];
+  return std::max(0.0, 1 - felt * static_cast<double>(loader.workers) / work);
+}
+
+std::vector<Figure> stages() {
+  return {
+      {"loaders.{split}.stages.{stage}.duration_s", histogram, Unit::seconds,
+       "Time of an item in a stage: read and decode (with augmentation) of a sample; digest and "
+       "copy (to the device, ahead) of a batch; wait: a worker has nothing left to fill.",
+       kThreads, by_stage([](FigureValue& value, const Loader& loader, Stage stage, R) {
+         value.histogram = histogram_of(of(loader, stage));
+       })},
+      {"loaders.{split}.stages.{stage}.busy_workers", quotient, Unit::none,
+       "Workers that the stage kept busy, on average: sum of duration_s / wall_s.", "As both are.",
+       by_stage([](FigureValue& value, const Loader& loader, Stage stage, R record) {
+         value.value = ratio(of(loader, stage).seconds(), record.run.totals.wall_s);
+       })},
+      {"loaders.{split}.stages.{stage}.capacity_per_s", quotient, Unit::per_s,
+       "Items per second if all workers did nothing but this stage.",
+       "workers / mean of duration_s.",
+       by_stage([](FigureValue& value, const Loader& loader, Stage stage, R) {
+         const Tally::Totals& totals = of(loader, stage);
+         if (stage != Stage::read && stage != Stage::decode) return;
+         value.value = ratio(static_cast<double>(totals.count * loader.workers), totals.seconds());
+       })},
+  };
+}
+
+std::vector<Figure> queues() {
+  using Queue = QueueMeter::State;
+  return {
+      {"loaders.{split}.queues.{queue}.items", gauge, Unit::none, "Batches in the queue, now.",
+       kQueue, by_queue([](const Queue& queue) { return queue.items; })},
+      {"loaders.{split}.queues.{queue}.capacity", gauge, Unit::none, "Batches that it can hold.",
+       "Configuration.", by_queue([](const Queue& queue) { return queue.capacity; })},
+      {"loaders.{split}.queues.{queue}.observed_s", counter, Unit::seconds,
+       "Time since the queue was made.", kQueue,
+       by_queue([](const Queue& queue) { return queue.observed_s; })},
+      {"loaders.{split}.queues.{queue}.empty_s", counter, Unit::seconds, "Time it was empty.",
+       kQueue, by_queue([](const Queue& queue) { return queue.empty_s; })},
+      {"loaders.{split}.queues.{queue}.full_s", counter, Unit::seconds, "Time it was full.", kQueue,
+       by_queue([](const Queue& queue) { return queue.full_s; })},
+      {"loaders.{split}.queues.{queue}.fill_share", quotient, Unit::share,
+       "Mean of items / capacity over observed_s.", kQueue, by_queue([](const Queue& queue) {
+         return ratio(queue.item_seconds, queue.observed_s * static_cast<double>(queue.capacity));
+       })},
+      {"loaders.{split}.queues.{queue}.empty_share", quotient, Unit::share, "empty_s / observed_s.",
+       "As both are.",
+       by_queue([](const Queue& queue) { return ratio(queue.empty_s, queue.observed_s); })},
+      {"loaders.{split}.queues.{queue}.full_share", quotient, Unit::share, "full_s / observed_s.",
+       "As both are.",
+       by_queue([](const Queue& queue) { return ratio(queue.full_s, queue.observed_s); })},
+  };
+}
+
+std::vector<Figure> loaders() {
+  using Value = std::optional<double>;
+  return {
+      {"loaders.{split}.workers", gauge, Unit::none,
+       "Threads that read and decode now; sync: the trainer's own.", "Counted by the loader.",
+       by_split([](const Loader& loader, R) -> Value { return loader.workers; })},
+      {"loaders.{split}.workers_busy", gauge, Unit::none, "Those that do so now.",
+       "Counted by the loader.",
+       by_split([](const Loader& loader, R) -> Value { return loader.busy; })},
+      {"loaders.{split}.read_bytes", counter, Unit::bytes,
+       "Encoded bytes that the loader asked its tier for.", "Counted by the loader.",
+       by_split([](const Loader& loader, R) -> Value { return of(loader, Stage::read).bytes; })},
+      {"loaders.{split}.storage_bytes", counter, Unit::bytes,
+       "Bytes that block devices delivered to the reading threads, read-ahead included; the rest "
+       "came from the page cache.",
+       "/proc/self/task/*/io.",
+       by_split([](const Loader& loader, R) -> Value { return loader.storage_bytes; })},
+      {"loaders.{split}.hidden_share", quotient, Unit::share,
+       "Share of the loader's work that the trainer did not wait for.",
+       "1 - segments_s.data_wait / ((read + decode) / workers).", by_split(hidden_share)},
+      {"loaders.{split}.errors.{reason}", counter, Unit::none,
+       "Samples that could not be used, at every attempt.", "Counted by the loader.",
+       by_reason(&Loader::errors)},
+      {"loaders.{split}.skipped.{reason}", counter, Unit::none,
+       "Places in batches that another sample had to fill.", "Counted by the loader.",
+       by_reason(&Loader::skipped)},
+      {"page_cache.resident_before", gauge, Unit::share,
+       "Share of the data set's bytes in the page cache before the first epoch.", kLooked,
+       one([](R r) { return r.run.cache.resident_before; })},
+      {"page_cache.resident", gauge, Unit::share, "The same after the last epoch that ended.",
+       kLooked, one([](R r) { return r.run.cache.resident; })},
+      {"page_cache.files_looked_at", gauge, Unit::none, "Size of the sample.", kLooked,
+       one([](R r) { return r.run.cache.files_looked_at; })},
+  };
+}
+
+}  // namespace
+
+std::vector<Figure> loader_figures() {
+  std::vector<Figure> table = loaders();
+  for (auto part : {stages, queues}) {
+    for (Figure& figure : part()) table.push_back(std::move(figure));
+  }
+  return table;
+}
+
+}  // namespace stoker

@@ -1,0 +1,224 @@
+#include <numeric>
+#include <string_view>
+
+#include "io/metrics/figure_table.h"
+
+namespace stoker {
+namespace {
+
+using enum FigureKind;
+using R = const RunRecord&;
+using Value = std::optional<double>;
+
+constexpr const char* kStat = "/proc/stat, of all processes.";
+constexpr const char* kIo = "/proc/self/io.";
+constexpr const char* kDisks =
+    "/proc/diskstats, of the block devices below the run directory and the tiers; all processes.";
+
+Value cpu_s(const Machine& machine, bool busy) {
+  if (!machine.system.cpu) return std::nullopt;
+  double sum = 0;
+  for (size_t i = 0; i < kCpuModes.size(); ++i) {
+    const std::string_view mode = kCpuModes[i];
+    if (busy && (mode == "idle" || mode == "iowait" || mode == "steal")) continue;
+    sum += (*machine.system.cpu)[i];
+  }
+  return sum;
+}
+
+Value io_bytes(const Machine& machine, uint64_t ProcessIo::*field) {
+  if (!machine.process.io) return std::nullopt;
+  return (*machine.process.io).*field;
+}
+
+Value disk_bytes(const Machine& machine, uint64_t DiskStats::*field) {
+  if (machine.system.disks.empty()) return std::nullopt;
+  double sum = 0;
+  for (const DiskStats& disk : machine.system.disks) sum += static_cast<double>(disk.*field);
+  return sum;
+}
+
+// What grew during the loop or window / its time, in the unit of `scale`.
+template <class F>
+Read rate(double scale, F counted) {
+  return one([scale, counted](R record) -> Value {
+    const Value from = counted(record.use.from), to = counted(record.use.to);
+    if (!from || !to) return std::nullopt;
+    return ratio(scale * std::max(0.0, *to - *from), record.use.seconds);
+  });
+}
+
+Read rate(uint64_t ProcessIo::*field) {
+  return rate(1e-6, [field](const Machine& machine) { return io_bytes(machine, field); });
+}
+
+Read rate(uint64_t DiskStats::*field) {
+  return rate(1e-6, [field](const Machine& machine) { return disk_bytes(machine, field); });
+}
+
+Value busy_share(R record) {
+  const auto grew = [&](bool busy) {
+    return cpu_s(record.use.to, busy).value_or(0) - cpu_s(record.use.from, busy).value_or(0);
+  };
+  return ratio(grew(true), grew(false));
+}
+
+std::vector<Figure> rates() {
+  return {
+      {"process.cores", quotient, Unit::none, "Cores that this process kept busy, on average.",
+       "CPU time of all its threads, /proc/self.",
+       rate(1, [](const Machine& machine) { return machine.process.cpu_seconds; })},
+      {"system.busy_cores", quotient, Unit::none,
+       "Cores that all processes of the machine kept busy, on average.", kStat,
+       rate(1, [](const Machine& machine) { return cpu_s(machine, true); })},
+      {"system.busy_share", quotient, Unit::share,
+       "The same of all cores: all modes but idle, iowait and steal.", kStat, one(busy_share)},
+      {"process.storage_read_mb_per_s", quotient, Unit::mb_per_s,
+       "What block devices delivered to this process.", kIo, rate(&ProcessIo::read_bytes)},
+      {"process.storage_written_mb_per_s", quotient, Unit::mb_per_s,
+       "What this process sent towards block devices.", kIo, rate(&ProcessIo::write_bytes)},
+      {"system.disk_read_mb_per_s", quotient, Unit::mb_per_s, "Reads from block devices.", kDisks,
+       rate(&DiskStats::read_bytes)},
+      {"system.disk_written_mb_per_s", quotient, Unit::mb_per_s, "Writes to block devices.", kDisks,
+       rate(&DiskStats::written_bytes)},
+      {"overhead_s.{part}", counter, Unit::seconds,
+       "Thread time that this process spent on measuring itself.",
+       "spans (reads, decodes, ...) are counted and multiplied by what one cost at the start; "
+       "step, "
+       "sinks and scrape are timed.",
+       each<Overhead>(to_string, [](R r) { return r.overhead_s; })},
+      {"overhead_share", quotient, Unit::share, "Sum of overhead_s / wall_s.", "As both are.",
+       one([](R r) {
+         return ratio(std::accumulate(r.overhead_s.begin(), r.overhead_s.end(), 0.0),
+                      r.run.totals.wall_s);
+       })},
+      {"trace.events", counter, Unit::none, "Events kept for trace sinks.", "Counted.",
+       one([](R r) { return r.trace_events; })},
+      {"trace.dropped", counter, Unit::none, "Events dropped as they came faster than they left.",
+       "Counted.", one([](R r) { return r.trace_dropped; })},
+  };
+}
+
+Read of_process(auto member) {
+  return one([member](R record) { return Value(record.machine.process.*member); });
+}
+
+Read of_io(uint64_t ProcessIo::*field) {
+  return one([field](R record) { return io_bytes(record.machine, field); });
+}
+
+std::vector<Figure> process() {
+  using Stats = ProcessStats;
+  return {
+      {"process.cpu_s", counter, Unit::seconds, "User and system CPU time.", "/proc/self.",
+       of_process(&Stats::cpu_seconds)},
+      {"process.resident_memory_bytes", gauge, Unit::bytes, "Resident memory.", "/proc/self/stat.",
+       of_process(&Stats::resident_bytes)},
+      {"process.virtual_memory_bytes", gauge, Unit::bytes, "Virtual memory.", "/proc/self/stat.",
+       of_process(&Stats::virtual_bytes)},
+      {"process.open_fds", gauge, Unit::none, "Open file descriptors.", "/proc/self/fd.",
+       of_process(&Stats::open_fds)},
+      {"process.max_fds", gauge, Unit::none, "The most there may be.", "getrlimit().",
+       of_process(&Stats::max_fds)},
+      {"process.threads", gauge, Unit::none, "Threads.", "/proc/self/stat.",
+       of_process(&Stats::threads)},
+      {"process.start_time_s", gauge, Unit::seconds, "Unix time at which the process began.",
+       "/proc/self/stat.", of_process(&Stats::start_time_s)},
+      {"process.read_call_bytes", counter, Unit::bytes,
+       "What read calls returned, from the page cache or not; mmap has no part.", kIo,
+       of_io(&ProcessIo::rchar)},
+      {"process.write_call_bytes", counter, Unit::bytes, "What write calls were given.", kIo,
+       of_io(&ProcessIo::wchar)},
+      {"process.storage_read_bytes", counter, Unit::bytes,
+       "What block devices delivered to this process.", kIo, of_io(&ProcessIo::read_bytes)},
+      {"process.storage_written_bytes", counter, Unit::bytes,
+       "What this process sent towards block devices.", kIo, of_io(&ProcessIo::write_bytes)},
+  };
+}
+
+FigureValues cpu_modes(R record) {
+  FigureValues values;
+  if (!record.machine.system.cpu) return values;
+  for (size_t i = 0; i < kCpuModes.size(); ++i) {
+    values.push_back({{kCpuModes[i]}, (*record.machine.system.cpu)[i], {}});
+  }
+  return values;
+}
+
+FigureValues memory(R record) {
+  const MemoryBytes& memory = record.machine.system.memory;
+  return {{{"available"}, memory.available, {}},
+          {{"cached"}, memory.cached, {}},
+          {{"dirty"}, memory.dirty, {}},
+          {{"writeback"}, memory.writeback, {}}};
+}
+
+FigureValues pressure(R record) {
+  const SystemStats& system = record.machine.system;
+  FigureValues values;
+  for (const auto& [resource, waited] : {std::pair("cpu", &system.cpu_pressure),
+                                         {"io", &system.io_pressure},
+                                         {"memory", &system.memory_pressure}}) {
+    values.push_back({{resource, "some"}, waited->some, {}});
+    values.push_back({{resource, "full"}, waited->full, {}});
+  }
+  return values;
+}
+
+FigureValues disks(R record) {
+  FigureValues values;
+  for (const DiskStats& disk : record.machine.system.disks) {
+    values.push_back({{disk.device, "read"}, disk.read_bytes, {}});
+    values.push_back({{disk.device, "written"}, disk.written_bytes, {}});
+  }
+  return values;
+}
+
+FigureValues disk_times(R record) {
+  FigureValues values;
+  for (const DiskStats& disk : record.machine.system.disks) {
+    values.push_back({{disk.device}, disk.io_seconds, {}});
+  }
+  return values;
+}
+
+FigureValues networks(R record) {
+  FigureValues values;
+  for (const NetworkBytes& network : record.machine.system.networks) {
+    values.push_back({{network.device, "received"}, network.received, {}});
+    values.push_back({{network.device, "sent"}, network.sent, {}});
+  }
+  return values;
+}
+
+std::vector<Figure> machine() {
+  return {
+      {"system.cpu_s.{mode}", counter, Unit::seconds, "CPU time of the machine by mode.", kStat,
+       cpu_modes},
+      {"system.disk_bytes.{device}.{direction}", counter, Unit::bytes, "Traffic of block devices.",
+       kDisks, disks},
+      {"system.disk_io_time_s.{device}", counter, Unit::seconds,
+       "Time with a request under way on them.", kDisks, disk_times},
+      {"system.network_bytes.{device}.{direction}", counter, Unit::bytes,
+       "Traffic by interface, without the loopback.", "/proc/net/dev, of all processes.", networks},
+      {"system.memory_bytes.{kind}", gauge, Unit::bytes, "Memory of the machine.", "/proc/meminfo.",
+       memory},
+      {"system.pressure_s.{resource}.{kind}", counter, Unit::seconds,
+       "Time in which some or all tasks waited for a resource.", "/proc/pressure.", pressure},
+  };
+}
+
+}  // namespace
+
+std::vector<Figure> machine_figures() {
+  std::vector<Figure> table = rates();
+  for (auto part : {process, machine}) {
+    for (Figure& figure : part()) {
+      figure.in_summary = false;
+      table.push_back(std::move(figure));
+    }
+  }
+  return table;
+}
+
+}  // namespace stoker

@@ -1,0 +1,134 @@
+#include "io/metrics/record_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "io/metrics/verdict.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+// Counts stay whole numbers, whose digits a double's text may lack.
+json number(double value, Unit unit) {
+  const bool counted = unit == Unit::none || unit == Unit::bytes;
+  if (counted && value == std::floor(value) && std::abs(value) < 1e15) {
+    return static_cast<int64_t>(value);
+  }
+  return value;
+}
+
+json histogram_json(const Histogram& histogram, Unit unit) {
+  json result = {{"count", histogram.count()}, {"sum", number(histogram.sum, unit)}};
+  if (histogram.count() == 0) return result;
+  result["mean"] = histogram.sum / static_cast<double>(histogram.count());
+  result["p50"] = quantile(histogram.bounds, histogram.counts, 0.5);
+  result["p99"] = quantile(histogram.bounds, histogram.counts, 0.99);
+  result["bounds"] = histogram.bounds;
+  result["counts"] = histogram.counts;
+  return result;
+}
+
+void put(json& out, const Figure& figure, const RunRecord& record) {
+  for (const FigureValue& value : figure.read(record)) {
+    if (!value.value && !value.histogram) continue;
+    json* place = &out;
+    for (const std::string& part : figure_place(figure, value.labels)) place = &(*place)[part];
+    *place = value.histogram ? histogram_json(*value.histogram, figure.unit)
+                             : number(*value.value, figure.unit);
+  }
+}
+
+json run_json(const RunMeter::State& run) {
+  const RunInfo& info = run.info;
+  json out = {{"status", to_string(run.phase)},
+              {"name", info.name},
+              {"run_directory", info.directory},
+              {"config_hash", info.config_hash},
+              {"model", info.model},
+              {"dataset", info.dataset},
+              {"loader", info.loader},
+              {"checkpoint", info.checkpoint},
+              {"precision", info.precision},
+              {"batch_size", info.batch_size},
+              {"rank", info.rank},
+              {"world_size", info.world_size},
+              {"evaluations", run.evaluations},
+              {"device",
+               {{"name", info.device},
+                {"timing_method", info.timing_method},
+                {"emulated", info.emulated}}}};
+  if (run.exit_code) out["exit_code"] = *run.exit_code;
+  if (!run.error.empty()) out["error"] = run.error;
+  if (!info.resumed_from.empty()) {
+    out["resumed"] = {{"from", info.resumed_from}, {"step", info.first_step}};
+  }
+  for (const auto& [name, value] : info.build) out["build"][name] = value;
+  return out;
+}
+
+json page_cache_json(const RunRecord& record) {
+  const CacheEvidence& cache = record.run.cache;
+  const CacheVerdict verdict = judge_cache(record);
+  json out = {{"state", to_string(verdict.level)}, {"text", verdict.text}};
+  if (cache.wanted != PageCache::as_is) out["wanted"] = to_string(cache.wanted);
+  if (const std::string missed = missed_page_cache(cache); !missed.empty()) out["missed"] = missed;
+  return out;
+}
+
+json tier_json(const TierMeter::State& tier, const CacheEvidence& cache) {
+  json out = {{"type", tier.type}, {"emulated", tier.emulated}, {"conditions", tier.conditions}};
+  const std::string missed = missed_page_cache(cache);
+  if (!missed.empty() && tier.ops[static_cast<size_t>(TierOp::read)].count > 0) {
+    out["conditions"].push_back(missed);
+  }
+  return out;
+}
+
+}  // namespace
+
+json to_json(const RunRecord& record, double stalled_after_s) {
+  json out = run_json(record.run);
+  out["schema_version"] = kRecordSchema;
+  const Verdict verdict = judge(record, stalled_after_s);
+  out["verdict"] = {
+      {"level", to_string(verdict.level)}, {"text", verdict.text}, {"evidence", verdict.evidence}};
+  out["page_cache"] = page_cache_json(record);
+  out["tiers"] = json::object();
+  for (const TierMeter::State& tier : record.tiers) {
+    out["tiers"][tier.name] = tier_json(tier, record.run.cache);
+  }
+  const auto& checkpoints = record.checkpoints.report;
+  if (checkpoints && !checkpoints->last_error.empty()) {
+    out["checkpoints"]["last_error"] = checkpoints->last_error;
+  }
+  for (const Figure& figure : figures()) {
+    if (figure.in_summary) put(out, figure, record);
+  }
+  return out;
+}
+
+json to_json(std::span<const Figure* const> chosen, const RunRecord& now, const RunRecord& window) {
+  json out = json::object();
+  for (const Figure* figure : chosen) {
+    put(out, *figure, figure->kind == FigureKind::quotient ? window : now);
+  }
+  return out;
+}
+
+void to_json(json& out, const Evaluation& evaluation) {
+  out = {{"epoch", evaluation.epoch},     {"step", evaluation.step},
+         {"samples", evaluation.samples}, {"top1", evaluation.top1},
+         {"top5", evaluation.top5},       {"mean_per_class", evaluation.mean_per_class},
+         {"chance", evaluation.chance},   {"largest_class", evaluation.largest_class},
+         {"seconds", evaluation.seconds}};
+}
+
+void from_json(const json& in, Evaluation& evaluation) {
+  evaluation = {in.at("epoch"),  in.at("step"),          in.at("samples"),
+                in.at("top1"),   in.at("top5"),          in.at("mean_per_class"),
+                in.at("chance"), in.at("largest_class"), in.at("seconds")};
+}
+
+}  // namespace stoker

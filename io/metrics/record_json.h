@@ -1,0 +1,27 @@
+#pragma once
+
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+
+#include "io/metrics/figures.h"
+
+namespace stoker {
+
+inline constexpr int kRecordSchema = 2;
+
+// The record as one JSON object, each figure at its place (figures.h); beside them in words: what
+// the run is, its status, the verdict, and what the tiers and the page cache say of themselves. It
+// is all of /api/status but the run's course, and all of summary.json but its conditions. Times are
+// seconds, shares 0 to 1; what was not measured is left out. stalled_after_s: as for judge().
+nlohmann::json to_json(const RunRecord& record,
+                       double stalled_after_s = std::numeric_limits<double>::infinity());
+
+// Chosen figures only, as figure_row() reads them: quotients from `window`.
+nlohmann::json to_json(std::span<const Figure* const> chosen, const RunRecord& now,
+                       const RunRecord& window);
+
+// An element of "evaluations".
+void to_json(nlohmann::json& json, const Evaluation& evaluation);
+void from_json(const nlohmann::json& json, Evaluation& evaluation);
+
+}  // namespace stoker

@@ -1,0 +1,31 @@
+#include "io/metrics/run_record.h"
+
+#include <algorithm>
+
+namespace stoker {
+
+RunRecord between(const RunRecord& before, const RunRecord& now) {
+  RunRecord piece = now;
+  piece.run.totals = now.run.totals - before.run.totals;
+  piece.elapsed_s = now.elapsed_s - before.elapsed_s;
+  piece.use = {before.machine, now.machine, piece.elapsed_s};
+  for (size_t i = 0; i < std::min(now.tiers.size(), before.tiers.size()); ++i) {
+    TierMeter::State& tier = piece.tiers[i];
+    for (size_t op = 0; op < kTierOps; ++op) tier.ops[op] -= before.tiers[i].ops[op];
+    tier.read_busy_s -= before.tiers[i].read_busy_s;
+    tier.write_busy_s -= before.tiers[i].write_busy_s;
+  }
+  return piece;
+}
+
+RunRecord with_step_under_way(RunRecord record) {
+  const RunPhase phase = record.run.phase;
+  if (phase != RunPhase::train && phase != RunPhase::eval) return record;
+  RunTotals& totals = record.run.totals;
+  const double since = std::max(0.0, record.elapsed_s - totals.wall_s);
+  totals.segments[static_cast<size_t>(record.run.segment)] += since;
+  totals.wall_s += since;
+  return record;
+}
+
+}  // namespace stoker

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "io/metrics/hub.h"
+#include "io/metrics/nvml.h"
+
+namespace stoker {
+
+// What the kernel counted between two moments.
+struct MachineUse {
+  Machine from;
+  Machine to;
+  double seconds = 0;
+};
+
+// All that is known of a run at one moment: what steps.csv, timeline.csv, /metrics, /api/status and
+// summary.json say is read from it, by the table of figures (figures.h). Made by the Hub. A value.
+struct RunRecord {
+  TimePoint at;
+  double unix_s = 0;
+  double elapsed_s = 0;  // since the loop began, until the run's end; 0 before
+  RunMeter::State run;
+  CheckpointMeter::State checkpoints;
+  std::optional<double> queue_fill;         // of the queue before the trainer; absent: none
+  std::vector<LoaderMeter::State> loaders;  // train, test
+  std::vector<TierMeter::State> tiers;
+  std::array<double, kOverheads> overhead_s{};
+  int64_t trace_events = 0;
+  int64_t trace_dropped = 0;
+  Machine machine;
+  MachineUse use;   // during the loop, so far
+  GpuReadings gpu;  // of those who read it
+};
+
+// What passed between two moments of one run, so that shares and rates are those of the time
+// between: the sums of trainer, device, tiers and machine are subtracted. The rest is of `now`.
+RunRecord between(const RunRecord& before, const RunRecord& now);
+
+// The same moment, with the step under way counted as what the trainer is doing now. For charts, in
+// which a stall shows while it lasts; sums of it may shrink when the step ends.
+RunRecord with_step_under_way(RunRecord record);
+
+}  // namespace stoker

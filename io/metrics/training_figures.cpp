@@ -1,0 +1,147 @@
+#include "io/metrics/figure_table.h"
+
+namespace stoker {
+namespace {
+
+using enum FigureKind;
+using R = const RunRecord&;
+
+constexpr const char* kTrainer = "Counted by the trainer's thread.";
+constexpr const char* kLedger =
+    "Two readings of the monotonic clock for each interval of the trainer's thread.";
+constexpr const char* kEvaluation = "Ranks of the labels among the logits; ties count against.";
+
+const RunTotals& of(R record) { return record.run.totals; }
+
+std::optional<double> seconds_left(R record) {
+  const double done = static_cast<double>(of(record).steps - record.run.info.first_step);
+  if (done <= 0) return std::nullopt;
+  return of(record).wall_s / done *
+         static_cast<double>(record.run.info.steps_planned - of(record).steps);
+}
+
+FigureValues accuracy(R record) {
+  if (record.run.evaluations.empty()) return {};
+  const Evaluation& last = record.run.evaluations.back();
+  return {{{"top1"}, last.top1, {}},
+          {{"top5"}, last.top5, {}},
+          {{"mean_per_class"}, last.mean_per_class, {}},
+          {{"chance"}, last.chance, {}},
+          {{"largest_class"}, last.largest_class, {}}};
+}
+
+template <class F>
+Read newest_evaluation(F member) {
+  return one([member](R record) -> std::optional<double> {
+    if (record.run.evaluations.empty()) return std::nullopt;
+    return record.run.evaluations.back().*member;
+  });
+}
+
+std::vector<Figure> progress() {
+  return {
+      {"steps", gauge, Unit::none, "Finished training steps, those before a resume included.",
+       kTrainer, one([](R r) { return of(r).steps; })},
+      {"steps_planned", gauge, Unit::none,
+       "Steps that this run intends to do, those before a resume included.", "Configuration.",
+       one([](R r) { return r.run.info.steps_planned; })},
+      {"epoch", gauge, Unit::none, "Epoch of the last step; the first is 0.", kTrainer,
+       one([](R r) { return of(r).epoch; })},
+      {"epochs", gauge, Unit::none, "Finished epochs, those before a resume included.", kTrainer,
+       one([](R r) { return of(r).epochs; })},
+      {"images", counter, Unit::none, "Images that this process trained on.", kTrainer,
+       one([](R r) { return of(r).images; })},
+      {"wall_s", counter, Unit::seconds, "Wall time of the training loop, evaluations included.",
+       "Monotonic clock, by two readings of its own.", one([](R r) { return of(r).wall_s; })},
+      {"images_per_s", quotient, Unit::per_s, "images / wall_s.", "As both are.",
+       one([](R r) { return ratio(static_cast<double>(of(r).images), of(r).wall_s); })},
+      {"images_per_s_windows.{stat}", quotient, Unit::per_s,
+       "Images per second in windows of a second, once the loop has ended.",
+       "A window ends with the first step that ends a second or more after its begin.",
+       [](R r) { return spread_values(r.run.window_rates); }},
+      {"elapsed_s", counter, Unit::seconds,
+       "Time since the loop began, until checkpoints and drains have ended.", "Monotonic clock.",
+       one([](R r) { return r.elapsed_s; })},
+      {"now_unix_s", gauge, Unit::unix_time, "When this was read.", "System clock.",
+       one([](R r) { return r.unix_s; })},
+      {"eta_s", gauge, Unit::seconds, "Steps left, at the pace so far.", "wall_s / steps.",
+       one(seconds_left)},
+      {"started_unix_s", gauge, Unit::unix_time, "When the run began.", "System clock.",
+       one([](R r) { return r.run.info.started_unix_s; })},
+      {"last_step_unix_s", gauge, Unit::unix_time, "When the last step finished: heartbeat.",
+       "System clock.", one([](R r) { return r.run.last_step_unix_s; })},
+      {"since_progress_s", gauge, Unit::seconds,
+       "Time since a step, a batch of the evaluation or a phase of the run ended.",
+       "Monotonic clock.", one([](R r) { return r.run.since_beat_s; })},
+      {"first_batch_s", gauge, Unit::seconds,
+       "From the begin of the loop to the first batch in the trainer's hands.", kLedger,
+       one([](R r) { return r.run.first_batch_s; })},
+  };
+}
+
+std::vector<Figure> ledger() {
+  return {
+      {"io_share", quotient, Unit::share, "segments_s.data_wait / wall_s.",
+       "From before the call that may block to the batch in the trainer's hands. A wait behind "
+       "work that is queued on the device costs nothing: see device.idle_share_by_cause.",
+       one([](R r) { return ratio(of(r).segments[0], of(r).wall_s); })},
+      {"segments_s.{segment}", counter, Unit::seconds,
+       "Time of the trainer's thread by what it did: exclusive segments that add up to wall_s. "
+       "compute is submitting work and waiting for the loss, not device time.",
+       kLedger, each(segment_name, [](R r) { return of(r).segments; })},
+      {"segments_share.{segment}", quotient, Unit::share, "segments_s / wall_s.", "As both are.",
+       each(segment_name, [](R r) { return shares(of(r).segments, of(r).wall_s); })},
+      {"closure_error", gauge, Unit::share,
+       "Sum of segments_s against wall_s: their difference / wall_s, once the loop has ended.",
+       "As both are.", one([](R r) { return of(r).closure_error; })},
+      {"step_duration_s", histogram, Unit::seconds,
+       "Wall time from the end of a step to the end of the next.", kLedger,
+       [](R r) {
+         return FigureValues{{{}, {}, histogram_of(r.run.step_times)}};
+       }},
+      {"data_wait_s", histogram, Unit::seconds, "Time the trainer blocked for the batch of a step.",
+       kLedger,
+       [](R r) {
+         return FigureValues{{{}, {}, histogram_of(r.run.data_waits)}};
+       }},
+      {"queue_fill", gauge, Unit::share,
+       "Batches in the queue before the trainer / its capacity, now.", "Counted by the queue.",
+       one([](R r) { return r.queue_fill; })},
+  };
+}
+
+std::vector<Figure> learning() {
+  return {
+      {"loss", gauge, Unit::none, "Training loss of the last step whose loss was read.",
+       "Read every metrics.every_steps steps, which waits for the device.",
+       one([](R r) { return r.run.loss; })},
+      {"learning_rate", gauge, Unit::none, "Learning rate of that step.", "The schedule's.",
+       one([](R r) { return r.run.learning_rate; })},
+      {"nonfinite_losses", counter, Unit::none, "Losses that were NaN or infinite.",
+       "Of those that were read.", one([](R r) { return r.run.nonfinite_losses; })},
+      {"evaluation.accuracy.{measure}", gauge, Unit::share,
+       "The newest evaluation of the test split: top-1, top-5, mean over the classes of top-1; "
+       "beside them 1 / classes and always guessing the largest class.",
+       kEvaluation, accuracy},
+      {"evaluation.step", gauge, Unit::none, "Step after which it was made.", kTrainer,
+       newest_evaluation(&Evaluation::step)},
+      {"evaluation.samples", gauge, Unit::none, "Samples that it ranked.", kEvaluation,
+       newest_evaluation(&Evaluation::samples)},
+      {"evaluation.batches", counter, Unit::none, "Batches of all evaluations of this process.",
+       kTrainer, one([](R r) { return r.run.eval_batches; })},
+      {"evaluation.images", counter, Unit::none, "Images of all evaluations of this process.",
+       kTrainer, one([](R r) { return r.run.eval_images; })},
+  };
+}
+
+}  // namespace
+
+std::vector<Figure> training_figures() {
+  std::vector<Figure> table = progress();
+  for (auto part : {ledger, learning}) {
+    for (Figure& figure : part()) table.push_back(std::move(figure));
+  }
+  return table;
+}
+
+}  // namespace stoker

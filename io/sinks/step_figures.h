@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "io/metrics/figures.h"
+
+namespace stoker {
+
+// What steps.csv, steps.jsonl and TensorBoard get every metrics.every_steps steps: figures of a
+// step's record. Counters are those of the run so far, quotients those of the window. Any thread.
+inline const std::vector<const Figure*>& step_figures() {
+  static const std::vector<const Figure*> chosen =
+      select_figures({"steps",
+                      "epoch",
+                      "images",
+                      "wall_s",
+                      "images_per_s",
+                      "loss",
+                      "learning_rate",
+                      "io_share",
+                      "device.idle_share",
+                      "device.idle_share_by_cause.{cause}",
+                      "segments_s.{segment}",
+                      "segments_share.{segment}",
+                      "evaluation.accuracy.{measure}",
+                      "checkpoints.saved",
+                      "checkpoints.failed",
+                      "checkpoints.skipped",
+                      "checkpoints.drained",
+                      "checkpoints.drains_left",
+                      "checkpoints.saved_step",
+                      "checkpoints.durable_step",
+                      "checkpoints.steps_at_risk"});
+  return chosen;
+}
+
+}  // namespace stoker

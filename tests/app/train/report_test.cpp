@@ -1,0 +1,34 @@
+#include "app/train/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "io/metrics/record_json.h"
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A run whose device waited for copies, and never for late data.
+TEST(Report, what_binds_a_run_is_said_once) {
+  RunRecord record;
+  record.run.phase = RunPhase::completed;
+  record.run.totals.device = {10, 5, 0, {0, 5, 0, 0}};
+  record.loaders.resize(2);
+  nlohmann::json summary = to_json(record);
+  summary["conditions"] = nlohmann::json::object();
+  summary["skipped"] = nlohmann::json::object();
+  EXPECT_EQ(summary["verdict"]["level"], "input_bound");
+  const std::string text = summary_text(summary);
+  EXPECT_THAT(text, HasSubstr("input_bound: The device lost 50 % of its time to copies to it."));
+  EXPECT_THAT(text, Not(HasSubstr("not input-bound")));
+}
+
+TEST(Report, no_bad_samples_are_no_file) { EXPECT_EQ(skipped_csv({}), ""); }
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,97 @@
+#include "io/metrics/run_record.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "io/metrics/figures.h"
+
+namespace stoker {
+namespace {
+
+using std::chrono::seconds;
+
+// Two moments of one run, two seconds apart, and what a figure is between them.
+struct Window : testing::Test {
+  RunRecord from;
+  RunRecord to;
+
+  Window() {
+    from.elapsed_s = 10;
+    to.elapsed_s = 12;
+    from.run.phase = to.run.phase = RunPhase::train;
+    from.run.totals.wall_s = from.run.totals.segments[0] = 10;  // data_wait
+    to.run.totals = from.run.totals;
+    from.run.segment = to.run.segment = Segment::checkpoint_stall;
+  }
+  std::optional<double> value(const std::string& column) const {
+    const Figure* figure = find_figure(column);
+    if (figure == nullptr) throw std::logic_error("no figure of the name " + column);
+    const RunRecord now = with_step_under_way(to);
+    const RunRecord window = between(with_step_under_way(from), now);
+    const auto row = figure_row(std::vector{figure}, now, window);
+    const auto found = std::ranges::find(row, column, &RowField::name);
+    EXPECT_NE(found, row.end()) << column;
+    return found == row.end() ? std::nullopt : found->value;
+  }
+};
+
+TEST_F(Window, traffic_is_per_second_of_it) {
+  TierMeter::State tier;
+  tier.name = "a,b";
+  from.tiers = {tier};
+  auto& reads = tier.ops[static_cast<size_t>(TierOp::read)];
+  reads.bytes = 6'000'000;
+  reads.count = 4;
+  tier.read_busy_s = 0.5;
+  to.tiers = {tier};
+  EXPECT_EQ(value("elapsed_s"), 12.0);
+  EXPECT_EQ(value("tiers.a,b.read.mb_per_s"), 3.0);
+  EXPECT_EQ(value("tiers.a,b.read.busy_mb_per_s"), 12.0);
+  EXPECT_EQ(value("tiers.a,b.read.operations_per_s"), 2.0);
+  EXPECT_EQ(value("tiers.a,b.write.mb_per_s"), 0.0);
+}
+
+// A stall of minutes is seen while it lasts, and is counted once.
+TEST_F(Window, a_step_under_way_counts_as_what_the_trainer_does) {
+  EXPECT_EQ(value("segments_share.checkpoint_stall"), 1.0);
+  EXPECT_EQ(value("io_share"), 0.0);
+  from = to;
+  to.elapsed_s = 13;
+  to.run.totals.wall_s = 13;
+  to.run.totals.segments[static_cast<size_t>(Segment::checkpoint_stall)] = 2.5;
+  to.run.totals.segments[static_cast<size_t>(Segment::compute)] = 0.5;
+  EXPECT_DOUBLE_EQ(*value("segments_share.checkpoint_stall"), 0.5);
+  EXPECT_DOUBLE_EQ(*value("segments_share.compute"), 0.5);
+}
+
+TEST_F(Window, shares_are_absent_outside_the_loop) {
+  from.run.phase = to.run.phase = RunPhase::flush;
+  EXPECT_EQ(value("segments_share.checkpoint_stall"), std::nullopt);
+  EXPECT_EQ(value("images_per_s"), std::nullopt);
+}
+
+TEST_F(Window, the_device_is_what_was_observed) {
+  EXPECT_EQ(value("device.busy_share"), std::nullopt);
+  to.run.totals.device = {4, 3, 0, {1, 0, 0, 0}};
+  EXPECT_EQ(value("device.busy_share"), 0.75);
+  EXPECT_EQ(value("device.observed_s"), 4.0);
+  EXPECT_EQ(value("device.idle_share_by_cause.data"), 0.25);
+}
+
+TEST_F(Window, what_the_kernel_does_not_say_is_absent) {
+  EXPECT_EQ(value("process.cores"), std::nullopt);
+  EXPECT_EQ(value("system.busy_share"), std::nullopt);
+  EXPECT_EQ(value("process.storage_read_mb_per_s"), std::nullopt);
+  EXPECT_EQ(value("system.disk_written_mb_per_s"), std::nullopt);
+  from.machine.process.cpu_seconds = 1;
+  to.machine.process.cpu_seconds = 4;
+  from.machine.system.cpu = CpuSeconds{1, 0, 0, 1, 0, 0, 0, 0};
+  to.machine.system.cpu = CpuSeconds{2, 0, 0, 3, 1, 0, 0, 0};
+  EXPECT_EQ(value("process.cores"), 1.5);
+  EXPECT_EQ(value("system.busy_cores"), 0.5);
+  EXPECT_EQ(value("system.busy_share"), 0.25);
+}
+
+}  // namespace
+}  // namespace stoker
