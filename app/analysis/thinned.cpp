@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <string>
 
-#include "io/metrics/process_stats.h"
+#include "io/metrics/machine/process_stats.h"
 
 namespace stoker {
 namespace {

@@ -18,7 +18,7 @@
 #include "app/bench/tier_conditions.h"
 #include "app/train/step.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/system_stats.h"
+#include "io/metrics/machine/system_stats.h"
 #include "io/metrics/verdict.h"
 #include "io/storage/page_cache.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
@@ -24,11 +25,14 @@ std::vector<ResultTable::Column> steps_columns(std::vector<ResultTable::Column> 
 }
 
 std::vector<Cell> steps_row(std::vector<Cell> first, const TrainSteps& steps) {
-  const bool by_trainer = !steps.outside_s.empty();
-  first.insert(first.end(), {spread(steps.rate), spread(steps.step_s),
-                             by_trainer ? Cell(steps.wait_s / steps.wall_s()) : Cell(),
-                             by_trainer ? Cell(1e6 * spread(steps.outside_s).median) : Cell(),
-                             static_cast<int64_t>(steps.step_s.size())});
+  std::optional<double> wait_share, outside_us;
+  if (!steps.outside_s.empty()) {  // else not measured by the trainer
+    wait_share = steps.wait_s / steps.wall_s();
+    outside_us = 1e6 * spread(steps.outside_s).median;
+  }
+  first.insert(first.end(),
+               {spread(steps.rate), spread(steps.step_s), ResultTable::optional(wait_share),
+                ResultTable::optional(outside_us), static_cast<int64_t>(steps.step_s.size())});
   return first;
 }
 

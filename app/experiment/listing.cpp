@@ -7,7 +7,7 @@
 
 #include "app/experiment/kinds.h"
 #include "io/core/plugin.h"
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 

@@ -7,7 +7,7 @@
 namespace stoker {
 
 CapturedPass::CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<torch::Tensor> parameters,
-                         Pass pass)
+                           Pass pass)
     : graph_(std::move(graph)), parameters_(std::move(parameters)), pass_(std::move(pass)) {}
 
 torch::Tensor CapturedPass::operator()(const torch::Tensor& images, const torch::Tensor& labels) {

@@ -8,7 +8,7 @@
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
 #include "io/metrics/rate.h"
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 #include "io/metrics/sink.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "io/metrics/record_json.h"
+#include "io/metrics/record/record_json.h"
 
 namespace stoker {
 namespace {

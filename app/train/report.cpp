@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/json.h"
-#include "io/metrics/record_json.h"
+#include "io/metrics/record/record_json.h"
 
 namespace stoker {
 namespace {

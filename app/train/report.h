@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// The contents of summary.json: the record of the run (io/metrics/record_json.h) with
+// The contents of summary.json: the record of the run (io/metrics/record/record_json.h) with
 //
 //   conditions       the tiers' types, the checkpoints' options, the state of the page cache
 //   skipped          samples replaced, by reason, in all processes of the run

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "app/train/malloc_tuning.h"
 #include "app/experiment/precision.h"
+#include "app/train/malloc_tuning.h"
 
 namespace stoker {
 

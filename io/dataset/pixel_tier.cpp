@@ -8,8 +8,8 @@
 #include "io/core/error.h"
 #include "io/dataset/pixel_store.h"
 #include "io/storage/cached/cache_index.h"
-#include "io/storage/mapped_file.h"
 #include "io/storage/cached/staging.h"
+#include "io/storage/mapped_file.h"
 #include "io/storage/write_object.h"
 
 namespace stoker {

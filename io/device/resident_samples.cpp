@@ -18,7 +18,7 @@
 #include "io/core/error.h"
 #include "io/core/huge_memory.h"
 #include "io/device/batch_layout.h"
-#include "io/metrics/system_stats.h"
+#include "io/metrics/machine/system_stats.h"
 
 namespace stoker {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 #include "io/metrics/unix_time.h"
 
 namespace stoker {

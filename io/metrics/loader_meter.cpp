@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "io/metrics/process_stats.h"
+#include "io/metrics/machine/process_stats.h"
 
 namespace stoker {
 

@@ -12,7 +12,7 @@
 #include "io/metrics/history.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
-#include "io/metrics/machine.h"
+#include "io/metrics/machine/machine.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "io/metrics/clock.h"
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 #include "io/metrics/sink.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 

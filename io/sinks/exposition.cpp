@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 #include "io/metrics/unix_time.h"
 
 namespace stoker {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "io/metrics/nvml.h"
-#include "io/metrics/run_record.h"
+#include "io/metrics/machine/nvml.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 

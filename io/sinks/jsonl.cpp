@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/core/file.h"
-#include "io/metrics/record_json.h"
+#include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/step_figures.h"
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "io/metrics/record_json.h"
+#include "io/metrics/record/record_json.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 

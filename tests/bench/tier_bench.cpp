@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "io/metrics/tier_meter.h"
+#include "io/storage/emulated/tier_figures.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
-#include "io/storage/emulated/tier_figures.h"
 
 // Operations on one tier by several threads; prints what they got as one line of JSON. For
 // emulated_tier.py and emulator_against_disk.py.

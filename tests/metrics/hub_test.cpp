@@ -3,7 +3,7 @@
 #include <set>
 #include <thread>
 
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 namespace {

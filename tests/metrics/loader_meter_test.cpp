@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "io/metrics/process_stats.h"
+#include "io/metrics/machine/process_stats.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 #include "io/metrics/sink.h"
 #include "tests/support/temporary_directory.h"
 

@@ -6,8 +6,8 @@
 #include "io/decoder/jpeg/bit_reader.h"
 #include "io/decoder/jpeg/block_decoder.h"
 #include "io/decoder/jpeg/block_tables.h"
-#include "io/decoder/jpeg/jpeg_frame.h"
 #include "io/decoder/jpeg/inverse_dct.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 #include "io/decoder/jpeg/planes.h"
 #include "io/decoder/jpeg/scan_bytes.h"
 

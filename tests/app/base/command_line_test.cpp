@@ -51,8 +51,12 @@ TEST_F(Tool, reads_every_kind_of_argument_and_gives_what_the_command_gives) {
 }
 
 TEST_F(Tool, runs_nothing_after_a_usage_error) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {}, {"x", "--threads", "5"}, {"x", "--steps", "0"}, {"x", "--fast", "--slow"}, {"--no"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{},
+                                             {"x", "--threads", "5"},
+                                             {"x", "--steps", "0"},
+                                             {"x", "--fast", "--slow"},
+                                             {"--no"}}) {
     EXPECT_EQ(run(words), ExitCode::config);
   }
   EXPECT_EQ(ran, 0);

@@ -28,9 +28,8 @@ TEST(ResultTable, aligns_words_to_the_left_and_figures_to_the_right) {
 }
 
 TEST(ResultTable, gives_the_same_rows_as_json_in_the_units_of_their_names) {
-  EXPECT_EQ(example().json(),
-            nlohmann::json::parse(
-                R"([{"name": "one", "share": 0.5, "bytes": 7,
+  EXPECT_EQ(example().json(), nlohmann::json::parse(
+                                  R"([{"name": "one", "share": 0.5, "bytes": 7,
                      "rate": {"min": 9.0, "median": 10.0, "p99": 12.0, "max": 11.0}},
                     {"name": "another"}])"));
 }

@@ -179,10 +179,10 @@ TEST(CapturedPass, every_replay_reads_the_batch_at_one_place) {
   Recorded recorded;
   std::vector<const void*> places;
   CapturedPass pass(std::make_unique<FakeGraph>(recorded), {},
-                   [&](const torch::Tensor& images, const torch::Tensor& labels) {
-                     places.push_back(images.const_data_ptr());
-                     return (images * labels).sum();
-                   });
+                    [&](const torch::Tensor& images, const torch::Tensor& labels) {
+                      places.push_back(images.const_data_ptr());
+                      return (images * labels).sum();
+                    });
   torch::Tensor loss;
   for (int i = 0; i < 8; ++i) {
     loss = pass(constant(4, i), constant(4, 10));
@@ -196,7 +196,7 @@ TEST(CapturedPass, every_replay_reads_the_batch_at_one_place) {
 TEST(CapturedPass, the_shape_that_is_captured_came_before) {
   Recorded recorded;
   CapturedPass pass(std::make_unique<FakeGraph>(recorded), {},
-                   [](const torch::Tensor& images, const torch::Tensor&) { return images.sum(); });
+                    [](const torch::Tensor& images, const torch::Tensor&) { return images.sum(); });
   for (int i = 0; i < 3; ++i) pass(constant(4, 1), constant(4, 0));
   pass(constant(2, 1), constant(2, 0));
   EXPECT_EQ(recorded.captures, 0);

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/storage/file_tree.h"
 #include "io/storage/emulated/tier_figures.h"
 #include "io/storage/emulated/tier_model.h"
+#include "io/storage/file_tree.h"
 #include "tests/support/errors.h"
 #include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"

@@ -1,10 +1,10 @@
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
-#include "io/metrics/figure_table.h"
+#include "io/metrics/record/figure_table.h"
 
 namespace stoker {
 namespace {

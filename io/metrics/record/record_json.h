@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 

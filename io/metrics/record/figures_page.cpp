@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 
@@ -21,10 +21,10 @@ std::string figures_page() {
     std::string exported = prometheus_name(figure);
     if (!exported.empty()) exported = "`" + exported + "`";
     const std::string unit = to_string(figure.unit);
-    page += fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", figure.name,
-                        figure.in_summary ? "" : " (`/metrics` only)", to_string(figure.kind),
-                        unit.empty() ? "" : ", " + unit, figure.definition, figure.measured,
-                        exported);
+    page +=
+        fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", figure.name,
+                    figure.in_summary ? "" : " (`/metrics` only)", to_string(figure.kind),
+                    unit.empty() ? "" : ", " + unit, figure.definition, figure.measured, exported);
   }
   return page;
 }

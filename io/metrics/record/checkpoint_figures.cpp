@@ -1,4 +1,4 @@
-#include "io/metrics/figure_table.h"
+#include "io/metrics/record/figure_table.h"
 
 namespace stoker {
 namespace {
@@ -85,7 +85,8 @@ std::vector<Figure> times() {
   return {
       {"checkpoints.parts.{part}.duration_s", histogram, Unit::seconds,
        "Time of a part of a checkpoint's way. blocked: the trainer waited; snapshot: copy into "
-       "snapshot memory; write: from there to the commit on the first tier; save: from the offer to "
+       "snapshot memory; write: from there to the commit on the first tier; save: from the offer "
+       "to "
        "that commit; drain: from the begin of the copy to the commit on the last tier; restore: a "
        "state was verified and loaded.",
        kClock, by_part([](FigureValue& value, const CheckpointMeter::State& state, size_t part) {

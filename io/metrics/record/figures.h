@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 
 namespace stoker {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "io/metrics/hub.h"
-#include "io/metrics/nvml.h"
+#include "io/metrics/machine/nvml.h"
 
 namespace stoker {
 

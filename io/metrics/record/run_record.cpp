@@ -1,4 +1,4 @@
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "io/metrics/nvml.h"
+#include "io/metrics/machine/nvml.h"
 
 #include <dlfcn.h>
 

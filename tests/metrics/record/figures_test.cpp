@@ -1,4 +1,4 @@
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "io/metrics/figure_table.h"
+#include "io/metrics/record/figure_table.h"
 
 namespace stoker {
 namespace {

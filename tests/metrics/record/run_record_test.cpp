@@ -1,10 +1,10 @@
-#include "io/metrics/run_record.h"
+#include "io/metrics/record/run_record.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 namespace {

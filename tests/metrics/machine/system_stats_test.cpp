@@ -1,4 +1,4 @@
-#include "io/metrics/system_stats.h"
+#include "io/metrics/machine/system_stats.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "io/metrics/process_stats.h"
+#include "io/metrics/machine/process_stats.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -1,6 +1,6 @@
 // This file is built three times: as the test, and (FAKE_NVML) as two libraries that stand in for
 // libnvidia-ml.so.1, a current one and (FAKE_NVML=1) one from before GPM.
-#include "io/metrics/nvml.h"
+#include "io/metrics/machine/nvml.h"
 
 #include <cstring>
 #include <limits>

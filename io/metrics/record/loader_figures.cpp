@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "io/core/error.h"
-#include "io/metrics/figure_table.h"
+#include "io/metrics/record/figure_table.h"
 
 namespace stoker {
 namespace {

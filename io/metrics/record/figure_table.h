@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "io/metrics/figures.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 

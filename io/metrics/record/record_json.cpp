@@ -1,4 +1,4 @@
-#include "io/metrics/record_json.h"
+#include "io/metrics/record/record_json.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include "io/metrics/process_stats.h"
-#include "io/metrics/system_stats.h"
+#include "io/metrics/machine/process_stats.h"
+#include "io/metrics/machine/system_stats.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "io/metrics/process_stats.h"
+#include "io/metrics/machine/process_stats.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "io/metrics/figure_table.h"
+#include "io/metrics/record/figure_table.h"
 
 namespace stoker {
 namespace {

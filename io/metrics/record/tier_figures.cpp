@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "io/metrics/figure_table.h"
+#include "io/metrics/record/figure_table.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "io/metrics/system_stats.h"
+#include "io/metrics/machine/system_stats.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "io/metrics/process_stats.h"
+#include "io/metrics/machine/process_stats.h"
 
 namespace stoker {
 namespace {
