@@ -135,7 +135,7 @@ TEST_P(Slots, are_all_the_memory_that_is_taken) {
   std::atomic<size_t> calls = 0, bytes = 0;
   const auto checkpointer = Registry<Checkpointer>::global()
                                 .parse(Section(node, "", Checkpointer::kKind, &context))
-                                .create({.tiers = run.rig().tiers,
+                                .create({.tiers = run.checkpoints().tiers,
                                          .directory = "run",
                                          .tensors = small_tensors(),
                                          .allocate =

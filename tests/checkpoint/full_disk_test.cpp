@@ -81,7 +81,7 @@ void save_200(CheckpointRun& run, const std::string& options) {
   run.start(options);
   for (int64_t step = 1; step <= 200; ++step) {
     const CheckpointStatus before = run->status();
-    run.rig().warn.clear();
+    run.checkpoints().warn.clear();
     run.save(step);
     const CheckpointStatus after = run->status();
     const std::string at = " at step " + std::to_string(step);

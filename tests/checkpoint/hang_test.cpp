@@ -138,7 +138,7 @@ struct Stop : Hang {};
 TEST_F(Stop, ends_flush_with_the_time_that_is_left) {
   begin("type: burst_buffer, fast: fast, slow: slow, every_steps: 1, grace_seconds: 0.05");
   run.save(1);
-  run.rig().stop = Clock::now();
+  run.checkpoints().stop = Clock::now();
   EXPECT_FALSE(run->flush());
   EXPECT_FALSE(run->status().hung);
   EXPECT_EQ(run->status().drains_left, 1);
@@ -148,7 +148,7 @@ TEST_F(Stop, ends_flush_with_the_time_that_is_left) {
 TEST_F(Stop, begins_no_save_that_would_come_too_late) {
   run.start("type: direct, slow: slow, every_steps: 1, grace_seconds: 0");
   EXPECT_TRUE(run.save(1));
-  run.rig().stop = Clock::now();
+  run.checkpoints().stop = Clock::now();
   EXPECT_FALSE(run.offer({.step = 2, .last = true}));
   EXPECT_EQ(run.steps("slow"), Steps{1});
   run->status();
@@ -158,7 +158,7 @@ TEST_F(Stop, begins_no_save_that_would_come_too_late) {
 
 TEST_F(Stop, saves_where_there_is_time) {
   run.start("type: direct, slow: slow, grace_seconds: 1000");
-  run.rig().stop = Clock::now();
+  run.checkpoints().stop = Clock::now();
   EXPECT_TRUE(run.offer({.step = 1, .last = true}));
   EXPECT_TRUE(run.intact("slow", 1));
 }

@@ -47,7 +47,7 @@ TEST_P(Soak, leaves_nothing_behind) {
     ASSERT_TRUE(run->flush());
     ASSERT_EQ(descriptors(), files_before) << step;
     ASSERT_EQ(threads(), threads_before) << step;
-    run.rig().info.clear();
+    run.checkpoints().info.clear();
     if (step == warm) memory = resident_mb();
   }
   EXPECT_EQ(run->status().saved, count);

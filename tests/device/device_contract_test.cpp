@@ -10,7 +10,7 @@
 #include "io/core/bounded_queue.h"
 #include "io/device/cuda_library.h"
 #include "io/device/device.h"
-#include "tests/device/rig.h"
+#include "tests/device/device_fixture.h"
 #include "tests/support/errors.h"
 
 // What every registered device must do. A new device needs a line in kSmall.
@@ -33,8 +33,8 @@ std::vector<std::string> usable() {
 
 class DeviceContract : public ::testing::TestWithParam<std::string> {
  protected:
-  DeviceRig rig_{kSmall.at(GetParam())};
-  Device& device_ = *rig_.device;
+  DeviceFixture fixture_{kSmall.at(GetParam())};
+  Device& device_ = *fixture_.device;
 };
 
 TEST(Devices, each_registered_one_is_tested_here) {
@@ -46,20 +46,20 @@ TEST(Devices, each_registered_one_is_tested_here) {
 TEST(Devices, cuda_without_a_driver_says_what_to_do) {
   const std::optional<std::string> problem = load_cuda();
   if (problem) {
-    EXPECT_EQ(error_of([] { DeviceRig rig("{type: cuda}"); }),
+    EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: cuda}"); }),
               "device: cuda: " + *problem + "; use device.type=cpu or emulated");
   } else {
-    EXPECT_EQ(DeviceRig("{type: cuda}").device->info().timing_method, "events");
+    EXPECT_EQ(DeviceFixture("{type: cuda}").device->info().timing_method, "events");
   }
 }
 
 TEST(Devices, auto_takes_cuda_where_it_works_else_the_cpu_and_says_which) {
   const std::optional<std::string> problem = load_cuda();
-  DeviceRig rig("{type: auto}");
-  const DeviceInfo& info = rig.device->info();
+  DeviceFixture fixture("{type: auto}");
+  const DeviceInfo& info = fixture.device->info();
   EXPECT_EQ(info.timing_method, problem ? "host" : "events");
-  ASSERT_EQ(rig.notes.size(), 1u);
-  EXPECT_EQ(rig.notes[0], "device: auto: " + info.name + (problem ? "; " + *problem : ""));
+  ASSERT_EQ(fixture.notes.size(), 1u);
+  EXPECT_EQ(fixture.notes[0], "device: auto: " + info.name + (problem ? "; " + *problem : ""));
 }
 
 TEST_P(DeviceContract, says_what_it_is) {
@@ -87,7 +87,7 @@ TEST_P(DeviceContract, gives_aligned_host_memory_of_any_size) {
 }
 
 TEST_P(DeviceContract, a_copied_batch_has_the_shape_and_where_it_is_computed_with_the_values) {
-  const DeviceBatch batch = rig_.copy(4);
+  const DeviceBatch batch = fixture_.copy(4);
   EXPECT_EQ(batch.images.sizes(), (std::vector<int64_t>{4, 2, 3, 3}));
   EXPECT_EQ(batch.images.scalar_type(), torch::kUInt8);
   EXPECT_EQ(batch.labels.sizes(), (std::vector<int64_t>{4}));
@@ -103,7 +103,7 @@ TEST_P(DeviceContract, a_copied_batch_has_the_shape_and_where_it_is_computed_wit
 TEST_P(DeviceContract, a_batch_of_normalised_samples_is_planes_of_floats) {
   SampleSpec spec = kSpec;
   spec.type = PixelType::float32;
-  Batch host = rig_.batch();
+  Batch host = fixture_.batch();
   host.pixels = device_.allocate(4 * spec.bytes()).data;
   auto* values = reinterpret_cast<float*>(host.pixels.get());
   for (int i = 0; i < 72; ++i) values[i] = static_cast<float>(i) / 8;
@@ -118,7 +118,7 @@ TEST_P(DeviceContract, a_batch_of_normalised_samples_is_planes_of_floats) {
 }
 
 TEST_P(DeviceContract, calls_the_work_of_each_step_once_and_in_order_unless_it_is_emulated) {
-  const DeviceBatch batch = rig_.copy();
+  const DeviceBatch batch = fixture_.copy();
   std::vector<int> order;
   for (int step = 0; step < 5; ++step) {
     device_.run(&batch, [&order, step] { order.push_back(step); });
@@ -135,7 +135,7 @@ TEST_P(DeviceContract, intervals_are_in_order_complete_and_do_not_overlap) {
     for (const BusyInterval& step : device_.collect(wait)) steps.push_back(step);
   };
   for (int step = 0; step < 20; ++step) {
-    const DeviceBatch batch = rig_.copy();
+    const DeviceBatch batch = fixture_.copy();
     device_.run(step % 3 == 0 ? nullptr : &batch, no_work);
     if (step % 4 == 0) take(false);
   }
@@ -159,7 +159,7 @@ TEST_P(DeviceContract, has_nothing_to_report_before_the_first_step) {
 }
 
 TEST_P(DeviceContract, keeps_the_host_slot_as_long_as_it_reads_it_and_no_longer) {
-  Batch batch = rig_.batch();
+  Batch batch = fixture_.batch();
   const std::weak_ptr<uint8_t> slot = batch.pixels;
   std::optional<DeviceBatch> on_device = device_.copy(batch, kSpec);
   batch = {};
@@ -173,12 +173,12 @@ TEST_P(DeviceContract, keeps_the_host_slot_as_long_as_it_reads_it_and_no_longer)
 
 TEST_P(DeviceContract, may_be_destroyed_in_the_middle) {
   for (int step = 0; step < 3; ++step) {
-    const DeviceBatch batch = rig_.copy();
+    const DeviceBatch batch = fixture_.copy();
     device_.run(&batch, no_work);
   }
-  const DeviceBatch kept = rig_.copy();
+  const DeviceBatch kept = fixture_.copy();
   const int64_t size = kept.host.size;
-  rig_.device.reset();
+  fixture_.device.reset();
   EXPECT_EQ(kept.images.size(0), size);
 }
 
@@ -186,7 +186,7 @@ TEST_P(DeviceContract, copies_in_one_thread_while_another_runs) {
   constexpr int kSteps = 100;
   BoundedQueue<DeviceBatch> queue(2);
   std::jthread copier([&] {
-    for (int step = 0; step < kSteps; ++step) queue.push(rig_.copy());
+    for (int step = 0; step < kSteps; ++step) queue.push(fixture_.copy());
   });
   size_t finished = 0;
   for (int step = 0; step < kSteps; ++step) {
@@ -202,26 +202,26 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceContract, ::testing::ValuesIn(usable()),
                          [](const auto& param) { return param.param; });
 
 TEST(Cpu, a_step_that_fails_is_no_busy_time_and_the_next_one_is) {
-  DeviceRig rig("{type: cpu}");
-  EXPECT_EQ(error_of([&] { rig.device->run(nullptr, [] { throw std::runtime_error("no"); }); }),
+  DeviceFixture fixture("{type: cpu}");
+  EXPECT_EQ(error_of([&] { fixture.device->run(nullptr, [] { throw std::runtime_error("no"); }); }),
             "no");
-  rig.device->run(nullptr, no_work);
-  EXPECT_EQ(rig.device->collect(true).size(), 1u);
+  fixture.device->run(nullptr, no_work);
+  EXPECT_EQ(fixture.device->collect(true).size(), 1u);
 }
 
 TEST(Cpu, uses_batches_where_they_lie) {
-  DeviceRig rig("{type: cpu}");
-  const Batch batch = rig.batch();
-  const DeviceBatch on_device = rig.device->copy(batch, kSpec);
+  DeviceFixture fixture("{type: cpu}");
+  const Batch batch = fixture.batch();
+  const DeviceBatch on_device = fixture.device->copy(batch, kSpec);
   EXPECT_EQ(on_device.images.const_data_ptr<uint8_t>(), batch.pixels.get());
   EXPECT_EQ(on_device.labels.const_data_ptr<int64_t>(), batch.labels->data());
 }
 
 TEST(Cpu, the_tensors_keep_the_slot) {
-  DeviceRig rig("{type: cpu}");
-  Batch batch = rig.batch();
+  DeviceFixture fixture("{type: cpu}");
+  Batch batch = fixture.batch();
   const std::weak_ptr<uint8_t> slot = batch.pixels;
-  torch::Tensor images = rig.device->copy(batch, kSpec).images;
+  torch::Tensor images = fixture.device->copy(batch, kSpec).images;
   batch = {};
   EXPECT_FALSE(slot.expired());
   images.reset();

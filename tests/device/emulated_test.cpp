@@ -6,7 +6,7 @@
 
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
-#include "tests/device/rig.h"
+#include "tests/device/device_fixture.h"
 #include "tests/support/errors.h"
 
 namespace stoker {
@@ -15,98 +15,98 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-std::vector<BusyInterval> run_steps(DeviceRig& rig, int steps, int64_t size = 4) {
+std::vector<BusyInterval> run_steps(DeviceFixture& fixture, int steps, int64_t size = 4) {
   for (int step = 0; step < steps; ++step) {
-    const DeviceBatch batch = rig.copy(size);
-    rig.device->run(&batch, no_work);
+    const DeviceBatch batch = fixture.copy(size);
+    fixture.device->run(&batch, no_work);
   }
-  return rig.device->collect(true);
+  return fixture.device->collect(true);
 }
 
 TEST(Emulated, every_step_takes_the_given_time_exactly) {
-  DeviceRig rig("{type: emulated, step_ms: 1.5}");
-  for (const BusyInterval& step : run_steps(rig, 5)) {
+  DeviceFixture fixture("{type: emulated, step_ms: 1.5}");
+  for (const BusyInterval& step : run_steps(fixture, 5)) {
     EXPECT_EQ(step.end - step.start, microseconds(1500));
   }
 }
 
 TEST(Emulated, at_a_rate_a_step_takes_its_batch_by_the_rate) {
-  DeviceRig rig("{type: emulated, images_per_s: 10000}");
-  for (const BusyInterval& step : run_steps(rig, 3, 20)) {
+  DeviceFixture fixture("{type: emulated, images_per_s: 10000}");
+  for (const BusyInterval& step : run_steps(fixture, 3, 20)) {
     EXPECT_EQ(step.end - step.start, milliseconds(2));
   }
 }
 
 TEST(Emulated, a_copy_takes_its_latency_and_its_bytes_by_the_bandwidth) {
-  DeviceRig rig("{type: emulated, step_ms: 0, h2d_gb_per_s: 0.001, h2d_latency_us: 20}");
+  DeviceFixture fixture("{type: emulated, step_ms: 0, h2d_gb_per_s: 0.001, h2d_latency_us: 20}");
   // 4 samples of 18 bytes and a label of 8: 104 bytes at 1 byte/us.
-  for (const BusyInterval& step : run_steps(rig, 3)) EXPECT_EQ(step.copy, microseconds(124));
+  for (const BusyInterval& step : run_steps(fixture, 3)) EXPECT_EQ(step.copy, microseconds(124));
 }
 
 TEST(Emulated, copies_are_made_one_after_another) {
-  DeviceRig rig("{type: emulated, step_ms: 0, h2d_latency_us: 2000, h2d_gb_per_s: 1000}");
+  DeviceFixture fixture("{type: emulated, step_ms: 0, h2d_latency_us: 2000, h2d_gb_per_s: 1000}");
   const TimePoint begin = Clock::now();
-  const std::vector<DeviceBatch> batches{rig.copy(), rig.copy(), rig.copy()};
-  for (const DeviceBatch& batch : batches) rig.device->run(&batch, no_work);
-  const std::vector<BusyInterval> steps = rig.device->collect(true);
+  const std::vector<DeviceBatch> batches{fixture.copy(), fixture.copy(), fixture.copy()};
+  for (const DeviceBatch& batch : batches) fixture.device->run(&batch, no_work);
+  const std::vector<BusyInterval> steps = fixture.device->collect(true);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_GE(steps[i].start - begin, static_cast<int64_t>(i + 1) * milliseconds(2));
   }
 }
 
 TEST(Emulated, the_host_runs_ahead_by_the_depth_of_the_queue) {
-  DeviceRig rig("{type: emulated, step_ms: 2, queue_depth: 3}");
-  const std::vector<BusyInterval> steps = run_steps(rig, 8);
+  DeviceFixture fixture("{type: emulated, step_ms: 2, queue_depth: 3}");
+  const std::vector<BusyInterval> steps = run_steps(fixture, 8);
   for (size_t i = 3; i < steps.size(); ++i) EXPECT_GE(steps[i].submitted, steps[i - 3].end);
 }
 
 TEST(Emulated, with_a_depth_of_0_the_host_waits_for_each_step) {
-  DeviceRig rig("{type: emulated, step_ms: 2, queue_depth: 0}");
+  DeviceFixture fixture("{type: emulated, step_ms: 2, queue_depth: 0}");
   for (int step = 0; step < 3; ++step) {
-    rig.device->run(nullptr, no_work);
-    EXPECT_EQ(rig.device->collect(false).size(), 1u);
+    fixture.device->run(nullptr, no_work);
+    EXPECT_EQ(fixture.device->collect(false).size(), 1u);
   }
 }
 
 TEST(Emulated, a_step_starts_when_it_was_submitted_or_when_the_one_before_it_ends) {
-  DeviceRig rig("{type: emulated, step_ms: 5, queue_depth: 4}");
-  for (int step = 0; step < 4; ++step) rig.device->run(nullptr, no_work);
+  DeviceFixture fixture("{type: emulated, step_ms: 5, queue_depth: 4}");
+  for (int step = 0; step < 4; ++step) fixture.device->run(nullptr, no_work);
   TimePoint last;
-  for (const BusyInterval& step : rig.device->collect(true)) {
+  for (const BusyInterval& step : fixture.device->collect(true)) {
     EXPECT_EQ(step.start, std::max(step.submitted, last));
     last = step.end;
   }
 }
 
 TEST(Emulated, does_not_wait_for_what_the_queue_holds) {
-  DeviceRig rig("{type: emulated, step_ms: 1e9, queue_depth: 3}");
-  for (int step = 0; step < 3; ++step) rig.device->run(nullptr, no_work);
-  EXPECT_TRUE(rig.device->collect(false).empty());
+  DeviceFixture fixture("{type: emulated, step_ms: 1e9, queue_depth: 3}");
+  for (int step = 0; step < 3; ++step) fixture.device->run(nullptr, no_work);
+  EXPECT_TRUE(fixture.device->collect(false).empty());
 }
 
 TEST(Emulated, the_slot_is_not_handed_back_before_the_copy_has_ended) {
-  DeviceRig rig("{type: emulated, step_ms: 0, h2d_latency_us: 1000000000}");
+  DeviceFixture fixture("{type: emulated, step_ms: 0, h2d_latency_us: 1000000000}");
   std::weak_ptr<uint8_t> slot;
   {
-    const Batch batch = rig.batch();
+    const Batch batch = fixture.batch();
     slot = batch.pixels;
-    rig.device->copy(batch, kSpec);  // dropped without a step
+    fixture.device->copy(batch, kSpec);  // dropped without a step
   }
-  rig.copy();
-  rig.device->collect(false);
+  fixture.copy();
+  fixture.device->collect(false);
   EXPECT_FALSE(slot.expired());
-  rig.device.reset();
+  fixture.device.reset();
   EXPECT_TRUE(slot.expired());
 }
 
 TEST(Emulated, a_batch_on_the_device_holds_no_slot_once_its_copy_has_ended) {
-  DeviceRig rig("{type: emulated, step_ms: 0, h2d_latency_us: 0, h2d_gb_per_s: 1000}");
-  Batch batch = rig.batch();
+  DeviceFixture fixture("{type: emulated, step_ms: 0, h2d_latency_us: 0, h2d_gb_per_s: 1000}");
+  Batch batch = fixture.batch();
   const std::weak_ptr<uint8_t> slot = batch.pixels;
-  const DeviceBatch kept = rig.device->copy(batch, kSpec);
+  const DeviceBatch kept = fixture.device->copy(batch, kSpec);
   batch = {};
-  rig.device->run(&kept, no_work);
-  rig.device->collect(true);
+  fixture.device->run(&kept, no_work);
+  fixture.device->collect(true);
   EXPECT_TRUE(slot.expired());
   EXPECT_EQ(kept.images.size(0), 4);
 }
@@ -115,9 +115,9 @@ TEST(Emulated, the_same_seed_gives_the_same_step_times) {
   const std::string yaml =
       "{type: emulated, step_ms: 0.5, distribution: {type: gamma, relative_stdev: 0.3}}";
   const auto durations = [&](uint64_t seed) {
-    DeviceRig rig(yaml, seed);
+    DeviceFixture fixture(yaml, seed);
     std::vector<Clock::duration> result;
-    for (const BusyInterval& step : run_steps(rig, 6)) result.push_back(step.end - step.start);
+    for (const BusyInterval& step : run_steps(fixture, 6)) result.push_back(step.end - step.start);
     return result;
   };
   const std::vector<Clock::duration> first = durations(1);
@@ -127,9 +127,9 @@ TEST(Emulated, the_same_seed_gives_the_same_step_times) {
 }
 
 TEST(Emulated, a_preset_says_what_it_was_calculated_from) {
-  DeviceRig rig("{type: emulated, preset: k80}");
-  EXPECT_EQ(rig.device->info().name, "emulated k80");
-  EXPECT_EQ(rig.notes,
+  DeviceFixture fixture("{type: emulated, preset: k80}");
+  EXPECT_EQ(fixture.device->info().name, "emulated k80");
+  EXPECT_EQ(fixture.notes,
             (std::vector<std::string>{
                 "device: emulated k80: calculated, not measured: one GPU of a Tesla K80 (the 2018 "
                 "study's cluster): 2496 cores x 0.56 GHz x 2 = 2.80 TFLOP/s fp32; 12 of PCIe 3 "
@@ -139,34 +139,36 @@ TEST(Emulated, a_preset_says_what_it_was_calculated_from) {
 TEST(Emulated, wants_exactly_one_source_of_its_step_time) {
   const std::string expected =
       "t.yaml:1:1: device: give exactly one of step_ms, images_per_s and preset";
-  EXPECT_EQ(error_of([] { DeviceRig rig("{type: emulated}"); }), expected);
-  EXPECT_EQ(error_of([] { DeviceRig rig("{type: emulated, step_ms: 1, preset: k80}"); }), expected);
+  EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated}"); }), expected);
+  EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated, step_ms: 1, preset: k80}"); }),
+            expected);
 }
 
 TEST(Emulated, rejects_what_it_cannot_use) {
-  EXPECT_EQ(error_of([] { DeviceRig rig("{type: emulated, preset: k90}"); }),
+  EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated, preset: k90}"); }),
             "t.yaml:1:26: device: 'preset' must be one of k4000, k80, h200, got 'k90'");
-  EXPECT_EQ(error_of([] {
-              DeviceRig rig("{type: emulated, step_ms: 1, distribution: {relative_stdev: 1}}");
-            }),
-            "t.yaml:1:44: device.distribution: 'relative_stdev' needs a type: normal, lognormal or "
-            "gamma");
+  EXPECT_EQ(
+      error_of([] {
+        DeviceFixture fixture("{type: emulated, step_ms: 1, distribution: {relative_stdev: 1}}");
+      }),
+      "t.yaml:1:44: device.distribution: 'relative_stdev' needs a type: normal, lognormal or "
+      "gamma");
 }
 
 // A trainer's loop around the device, and what it should come to. The expectation is made from the
 // recorded host segments, so it holds however late the host was woken.
 struct Loop {
-  explicit Loop(const std::string& yaml, milliseconds data, milliseconds log) : rig(yaml) {
+  explicit Loop(const std::string& yaml, milliseconds data, milliseconds log) : fixture(yaml) {
     ledger.begin();
     IdleAttribution attribution(ledger.begun());
     for (int step = 0; step < 8; ++step) {
       ledger.switch_to(Segment::data_wait);
-      const Batch batch = rig.batch();
+      const Batch batch = fixture.batch();
       std::this_thread::sleep_for(data);
       ledger.switch_to(Segment::h2d);
-      const DeviceBatch on_device = rig.device->copy(batch, kSpec);
+      const DeviceBatch on_device = fixture.device->copy(batch, kSpec);
       ledger.switch_to(Segment::compute);
-      rig.device->run(&on_device, no_work);
+      fixture.device->run(&on_device, no_work);
       ledger.switch_to(Segment::log);
       std::this_thread::sleep_for(log);
       ledger.switch_to(Segment::other);
@@ -179,7 +181,7 @@ struct Loop {
   }
 
   void take(IdleAttribution& attribution, bool wait) {
-    const std::vector<BusyInterval> finished = rig.device->collect(wait);
+    const std::vector<BusyInterval> finished = fixture.device->collect(wait);
     for (const SegmentInterval& segment : ledger.take_intervals()) {
       segments.push_back(segment);
       attribution.add_segment(segment);
@@ -232,7 +234,7 @@ struct Loop {
     }
   }
 
-  DeviceRig rig;
+  DeviceFixture fixture;
   std::atomic<Segment> now{};
   StepLedger ledger{now};
   std::vector<SegmentInterval> segments;

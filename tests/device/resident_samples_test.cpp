@@ -8,7 +8,7 @@
 
 #include "io/device/cuda_library.h"
 #include "io/device/stream_device.h"
-#include "tests/device/rig.h"
+#include "tests/device/device_fixture.h"
 
 namespace stoker {
 namespace {
@@ -34,8 +34,8 @@ std::vector<std::string> devices() {
 
 TEST(ResidentSamples, a_gather_gives_what_was_put_on_every_device_there_is) {
   for (const std::string& yaml : devices()) {
-    DeviceRig rig(yaml);
-    const auto samples = make_resident_samples(*rig.device, kSpec, 9, true);
+    DeviceFixture fixture(yaml);
+    const auto samples = make_resident_samples(*fixture.device, kSpec, 9, true);
     samples->put(numbered(3, 10), std::array<int64_t, 3>{8, 0, 4});
     samples->put(numbered(2, 20), std::array<int64_t, 2>{3, 0});  // 0 anew
     Batch batch = numbered(4, 99);

@@ -30,8 +30,8 @@ class CheckpointRun {
   // A new process, as far as the files know. `options`: "type: direct, slow: slow".
   Checkpointer& make(const std::string& options) {
     stop();
-    rig_ = std::make_unique<Checkpoints>(root_, fast, slow);
-    checkpointer_ = rig_->make("{" + options + "}");
+    checkpoints_ = std::make_unique<Checkpoints>(root_, fast, slow);
+    checkpointer_ = checkpoints_->make("{" + options + "}");
     return *checkpointer_;
   }
   void start(const std::string& options) { make(options).load(); }
@@ -54,11 +54,11 @@ class CheckpointRun {
     return begun;
   }
   Checkpointer* operator->() { return checkpointer_.get(); }
-  Checkpoints& rig() { return *rig_; }
-  std::string warnings() const { return rig_->warnings(); }
+  Checkpoints& checkpoints() { return *checkpoints_; }
+  std::string warnings() const { return checkpoints_->warnings(); }
   std::string infos() const {
     std::string text;
-    for (const std::string& line : rig_->info) text += line + "\n";
+    for (const std::string& line : checkpoints_->info) text += line + "\n";
     return text;
   }
 
@@ -96,7 +96,7 @@ class CheckpointRun {
   }
   const TemporaryDirectory own_;
   const std::string root_;
-  std::unique_ptr<Checkpoints> rig_;
+  std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 

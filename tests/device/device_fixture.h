@@ -13,8 +13,8 @@ namespace stoker {
 inline const SampleSpec kSpec{2, 3, 3};
 
 // A device from one line of YAML, and batches in its memory.
-struct DeviceRig {
-  explicit DeviceRig(const std::string& yaml, uint64_t seed = 1) {
+struct DeviceFixture {
+  explicit DeviceFixture(const std::string& yaml, uint64_t seed = 1) {
     const Node node = parse_yaml(yaml, "t.yaml");
     device = Registry<Device>::global()
                  .parse(Section(node, "", "device", nullptr))
