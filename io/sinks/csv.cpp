@@ -6,13 +6,10 @@
 
 #include "io/core/error.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/stdio_file.h"
 
 namespace stoker {
 namespace {
-
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 // steps.csv in the run directory: one row per report; an empty field was not measured.
 class Csv final : public MetricsSink {
@@ -64,7 +61,7 @@ class Csv final : public MetricsSink {
   }
 
   const std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  StdioFile file_;
   int64_t rows_ = 0;
 };
 

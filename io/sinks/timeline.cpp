@@ -13,6 +13,7 @@
 
 #include "io/core/error.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/stdio_file.h"
 
 namespace stoker {
 namespace {
@@ -26,10 +27,6 @@ struct TimelineOptions {
   void visit(V& v) {
     v("seconds", seconds, "between two rows", Limits{0.01, 3600});
   }
-};
-
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
 // timeline.csv in the run directory: a row per second, from the begin of the training loop until
@@ -117,7 +114,7 @@ class Timeline final : public MetricsSink {
   const Options options_;
   Hub& hub_;
   const std::string path_;
-  const std::unique_ptr<std::FILE, Close> file_;
+  const StdioFile file_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   TimelineMoment last_;
