@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests.
-# SANITIZE=address|thread ./test.sh: in a build folder of its own, those tests that do not run
-# LibTorch's kernels (LibTorch is not instrumented).
+# ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests; the last
+# lines name what was skipped. SANITIZE=address|thread ./test.sh: in a build folder of its own, those
+# tests that do not run LibTorch's kernels (LibTorch is not instrumented).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
 
@@ -19,8 +19,12 @@ case ${SANITIZE:-} in
     exit 2
     ;;
 esac
-options=(-DSTOKER_SANITIZE="${SANITIZE:-}")
+options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
 [ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug)
 
+install_for_tests
 build "$folder" all "${options[@]}"
-exec "${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j "$(nproc)" "$@"
+status=0
+"${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j "$(nproc)" "$@" || status=$?
+python3 "$root/tests/skipped.py" "$root/$folder/Testing/Temporary/LastTest.log" >&2
+exit $status

@@ -1,6 +1,5 @@
 # stoker_page(name): the page that page.json of this folder describes, as one HTML text in a source of
 # the library, made at build time of the sources here, of io/sinks/page and of dygraphs.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(STOKER_DYGRAPHS_DIR dygraph.min.js PATHS /usr/share/javascript/dygraphs NO_DEFAULT_PATH
   DOC "Folder of dygraph.min.js and dygraph.min.css (Debian: libjs-dygraphs)")
 if(NOT STOKER_DYGRAPHS_DIR)

@@ -16,7 +16,9 @@ namespace {
 
 constexpr double kNanoseconds = 1e-9;
 
-double length(const TimeSpans& spans) { return kNanoseconds * static_cast<double>(total(spans)); }
+double seconds_in(const TimeSpans& spans) {
+  return kNanoseconds * static_cast<double>(total(spans));
+}
 
 // Collects events, and says in the end what they come to.
 class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
@@ -36,7 +38,7 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
 
   TraceFigures figures() {
     judge();
-    if (loop_) figures_.wall_s = length({*loop_});
+    if (loop_) figures_.wall_s = seconds_in({*loop_});
     for (const auto& [name, ns] : segments_) {
       figures_.segments_s[name] = kNanoseconds * static_cast<double>(ns);
     }
@@ -45,8 +47,8 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     }
     add_device();
     for (auto& [name, spans] : tiers_) {
-      figures_.tiers[name].reads.busy_s = length(unite(std::move(spans.reads)));
-      figures_.tiers[name].writes.busy_s = length(unite(std::move(spans.writes)));
+      figures_.tiers[name].reads.busy_s = seconds_in(unite(std::move(spans.reads)));
+      figures_.tiers[name].writes.busy_s = seconds_in(unite(std::move(spans.writes)));
     }
     return figures_;
   }
@@ -103,8 +105,8 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     figures_.steps = static_cast<int64_t>(steps_.size());
     const TimeSpans busy = unite(std::move(steps_));
     if (busy.empty() || !loop_) return;
-    figures_.device_busy_s = length(intersect(busy, {{loop_->begin, busy.back().end}}));
-    figures_.device_observed_s = length({{loop_->begin, busy.back().end}});
+    figures_.device_busy_s = seconds_in(intersect(busy, {{loop_->begin, busy.back().end}}));
+    figures_.device_observed_s = seconds_in({{loop_->begin, busy.back().end}});
   }
 
   void judge() {

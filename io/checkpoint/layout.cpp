@@ -12,29 +12,29 @@
 namespace stoker {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kHeaderAlignment = 4096;
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void refuse(const std::string& what) {
   throw Error(ExitCode::bug, "checkpoint layout: " + what);
 }
 
 void check(const std::vector<TensorInfo>& tensors) {
   if (tensors.size() > kMaxTensors) {
-    fail(std::to_string(tensors.size()) + " tensors; at most " + std::to_string(kMaxTensors));
+    refuse(std::to_string(tensors.size()) + " tensors; at most " + std::to_string(kMaxTensors));
   }
   std::set<std::string> names;
   uint64_t total = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
-      fail("tensor " + tensor.name + ": the name is taken");
+      refuse("tensor " + tensor.name + ": the name is taken");
     const std::optional<uint64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
     if (bytes != tensor.bytes) {
-      fail("tensor " + tensor.name + ": " + std::to_string(tensor.bytes) +
-           " bytes do not agree with dtype " + tensor.dtype + " and the shape");
+      refuse("tensor " + tensor.name + ": " + std::to_string(tensor.bytes) +
+             " bytes do not agree with dtype " + tensor.dtype + " and the shape");
     }
-    if (__builtin_add_overflow(total, tensor.bytes, &total)) fail("too many bytes");
+    if (__builtin_add_overflow(total, tensor.bytes, &total)) refuse("too many bytes");
   }
 }
 
@@ -73,8 +73,8 @@ void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) 
 
 // What opens the file for every reader of safetensors: the length, JSON, spaces up to the data.
 std::string safetensors_header(const std::vector<TensorInfo>& tensors, const DataFile& file) {
-  Json metadata = {{"format", "pt"}, {"writer", "stoker"}};
-  Json entries = Json::object();
+  OrderedJson metadata = {{"format", "pt"}, {"writer", "stoker"}};
+  OrderedJson entries = OrderedJson::object();
   uint64_t end = 0;
   for (const TensorPiece& piece : file.pieces) {
     const TensorInfo& tensor = tensors[piece.tensor];
@@ -90,7 +90,7 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
         {"dtype", tensor.dtype}, {"shape", shape}, {"data_offsets", {end, end + piece.bytes}}};
     end += piece.bytes;
   }
-  Json header = {{"__metadata__", metadata}};
+  OrderedJson header = {{"__metadata__", metadata}};
   header.update(entries);
   std::string text = header.dump();
   const uint64_t unaligned = (sizeof(uint64_t) + text.size()) % kHeaderAlignment;
@@ -148,7 +148,7 @@ uint64_t SetLayout::bytes() const {
 
 SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
   check(tensors);
-  if (shards < 1 || shards > kMaxShards) fail(std::to_string(shards) + " shards");
+  if (shards < 1 || shards > kMaxShards) refuse(std::to_string(shards) + " shards");
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -163,9 +163,9 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
     try {
       if (format == FileLayout::safetensors) file.header = safetensors_header(layout.tensors, file);
     } catch (const nlohmann::json::exception&) {
-      fail("a tensor's name is not UTF-8");
+      refuse("a tensor's name is not UTF-8");
     }
-    if (file.header.size() > kMaxHeaderBytes) fail("the header of " + file.name + " is too long");
+    if (file.header.size() > kMaxHeaderBytes) refuse("the header of " + file.name + " is too long");
     file.bytes = file.header.size();
     for (TensorPiece& piece : file.pieces) {
       piece.offset = file.bytes;

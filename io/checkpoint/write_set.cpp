@@ -19,7 +19,7 @@ struct Image {
   FileAccess access;
 };
 
-struct Chunk {
+struct ImagePart {
   size_t image;
   uint64_t offset;
 };
@@ -30,7 +30,7 @@ Bytes bytes_of(const std::string& text) {
 
 void write_images(const std::vector<Image>& images, SetWriter& writer,
                   const CheckpointOptions& options, const WriteControl& control) {
-  std::vector<Chunk> chunks;
+  std::vector<ImagePart> chunks;
   for (size_t i = 0; i < images.size(); ++i) {
     writer.add_file(images[i].name, images[i].bytes.size(), images[i].access);
     for (uint64_t at = 0; at < images[i].bytes.size(); at += kChunkBytes) chunks.push_back({i, at});

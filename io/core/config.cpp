@@ -177,7 +177,7 @@ void FieldReader::finish() const {
 
 namespace config_detail {
 
-const std::string& scalar_text(const Section& at, const std::string& expected) {
+const std::string& scalar_text(const Section& at, std::string_view expected) {
   const Node& node = at.node();
   if (node.kind == Node::Kind::scalar) return node.scalar;
   const char* got = node.kind == Node::Kind::null       ? "nothing"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -154,7 +155,7 @@ Node dump(double value);
 Node dump(const std::string& value);
 Node dump(const TierName& value);
 
-const std::string& scalar_text(const Section& at, const std::string& expected);
+const std::string& scalar_text(const Section& at, std::string_view expected);
 std::string enum_expected(const std::vector<std::string>& names);
 
 // Has T a member template visit()?

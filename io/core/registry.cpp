@@ -19,7 +19,8 @@ std::string read_type(const Section& section, const char* kind,
   if (type == nullptr) {
     section.fail_at(section.node().at, "missing key 'type'" + suggestion("", known));
   }
-  const std::string& name = config_detail::scalar_text(section.child("type", *type), "text");
+  const Section named = section.child("type", *type);
+  const std::string& name = config_detail::scalar_text(named, "text");
   for (const std::string& candidate : known) {
     if (candidate == name) return name;
   }

@@ -14,7 +14,7 @@ namespace {
 // Shorter blocks stay in the caches, where whoever copies them may still find a use for them.
 constexpr size_t kMinStreamed = size_t{32} << 10;
 constexpr size_t kVector = 32;
-constexpr size_t kPage = 4096;
+constexpr size_t kPageBytes = 4096;
 // The hardware prefetchers follow a stream within its page only: four pages at once are four
 // streams, and 128 bytes are the pair of lines that they fetch together.
 constexpr size_t kPages = 4;
@@ -28,10 +28,10 @@ __attribute__((target("avx2"))) size_t copy_avx2(uint8_t* to, const uint8_t* fro
                         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
   };
   size_t done = 0;
-  for (; done + kPages * kPage <= bytes; done += kPages * kPage) {
-    for (size_t line = 0; line < kPage; line += kStep) {
+  for (; done + kPages * kPageBytes <= bytes; done += kPages * kPageBytes) {
+    for (size_t line = 0; line < kPageBytes; line += kStep) {
       for (size_t page = 0; page < kPages; ++page) {
-        const size_t at = done + page * kPage + line;
+        const size_t at = done + page * kPageBytes + line;
         for (size_t i = 0; i < kStep; i += kVector) move(at + i);
       }
     }

@@ -51,9 +51,20 @@ int find_orientation(Bytes file, size_t at, bool png) {
   return 1;
 }
 
+// Of a PNG that is cut short, OpenCV refuses what there is or decodes it, according to its version.
+void need_all_chunks(Bytes png) {
+  for (size_t at = 8; !has(png, at + 4, "IEND"); at += 12 + big32(png, at)) {
+    if (png.size() < at + 12) {
+      throw BadSample(BadReason::truncated, "the file ends inside its PNG data, after " +
+                                                std::to_string(png.size()) + " bytes");
+    }
+  }
+}
+
 ImageHeader read_png(Bytes file) {
   need(file, 24, "PNG");
   if (!has(file, 12, "IHDR")) throw BadSample(BadReason::corrupt, "PNG header: no IHDR chunk");
+  need_all_chunks(file);
   return {ImageFormat::png, big32(file, 16), big32(file, 20), find_orientation(file, 8, true)};
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "io/metrics/record/figures.h"
+#include "io/sinks/stdio_file.h"
 
 namespace stoker {
 
@@ -21,11 +20,8 @@ class CsvFile {
  private:
   void put(const std::string& line);
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   const std::string path_;
-  const std::unique_ptr<std::FILE, Close> file_;
+  const StdioFile file_;
   bool header_ = false;
 };
 

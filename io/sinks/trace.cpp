@@ -16,16 +16,13 @@
 #include "io/core/error.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/stdio_file.h"
 
 namespace stoker {
 namespace {
 
 constexpr uint64_t kEndBytes = 512;        // kept free for the last line
 constexpr int64_t kMaxThreadId = 1 << 22;  // Linux's PID_MAX_LIMIT
-
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -192,7 +189,7 @@ class Trace final : public MetricsSink {
   const Inputs inputs_;
   const uint64_t max_bytes_;
   const std::string path_;
-  const std::unique_ptr<std::FILE, Close> file_;
+  const StdioFile file_;
   const TimePoint start_;
   const Tracer::Window window_;
   const int64_t dropped_before_;

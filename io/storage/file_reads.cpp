@@ -23,8 +23,6 @@ namespace {
 
 constexpr uint64_t kPiece = 1ull << 20;
 
-uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
-
 // Fills `data` unless the file ends before; how much there was.
 uint64_t fill(const FileDescriptor& file, const std::string& path, uint64_t offset, uint8_t* data,
               uint64_t bytes) {
@@ -54,6 +52,8 @@ uint64_t copy_mapped(uint8_t* to, const uint8_t* from, uint64_t bytes) {
 }
 
 }  // namespace
+
+uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 void read_to_the_end(const FileDescriptor& file, const std::string& path, Buffer& out,
                      Range range) {

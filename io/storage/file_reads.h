@@ -24,4 +24,6 @@ bool can_copy_mapped();
 // posix_fadvise on the whole pages around the range; what it answers changes nothing.
 void advise(const FileDescriptor& file, uint64_t offset, uint64_t bytes, int advice);
 
+uint64_t page_size();  // of the page cache, in bytes
+
 }  // namespace stoker

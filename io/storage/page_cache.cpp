@@ -15,6 +15,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/storage/file_reads.h"
 
 namespace stoker {
 namespace {
@@ -28,8 +29,6 @@ struct CachestatRange {
 struct Cachestat {
   uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
-
-uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 bool on_overlay(int file) {
   struct statfs status {};

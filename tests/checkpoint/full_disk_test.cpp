@@ -96,7 +96,11 @@ void save_200(CheckpointRun& run, const std::string& options) {
   }
 }
 
-TEST(FullDisk, sets_that_fit_go_through_200_checkpoints) {
+struct FullDisk : testing::Test {
+  void SetUp() override { STOKER_NEEDS_MOUNTS(); }
+};
+
+TEST_F(FullDisk, sets_that_fit_go_through_200_checkpoints) {
   const auto said = with_small_tiers(3, 5, [](CheckpointRun& run) {
     save_200(run, kBurst + "1");
     run->flush();
@@ -107,7 +111,7 @@ TEST(FullDisk, sets_that_fit_go_through_200_checkpoints) {
   EXPECT_EQ(said, "");
 }
 
-TEST(FullDisk, a_run_that_keeps_more_than_fits_goes_through_200_checkpoints) {
+TEST_F(FullDisk, a_run_that_keeps_more_than_fits_goes_through_200_checkpoints) {
   const auto said = with_small_tiers(3, 5, [](CheckpointRun& run) {
     save_200(run, kBurst + "5");
     require(!run->flush(), "everything was drained");
@@ -119,7 +123,7 @@ TEST(FullDisk, a_run_that_keeps_more_than_fits_goes_through_200_checkpoints) {
   EXPECT_EQ(said, "");
 }
 
-TEST(FullDisk, of_the_only_tier_keeps_the_sets_that_are_there) {
+TEST_F(FullDisk, of_the_only_tier_keeps_the_sets_that_are_there) {
   const auto said = with_small_tiers(3, 5, [](CheckpointRun& run) {
     run.start("type: direct, slow: slow, every_steps: 1, keep_last: 5");
     for (int64_t step = 1; step <= 10; ++step) run.save(step);
@@ -130,7 +134,7 @@ TEST(FullDisk, of_the_only_tier_keeps_the_sets_that_are_there) {
   EXPECT_EQ(said, "");
 }
 
-TEST(FullDisk, of_the_fast_tier_heals_when_there_is_space) {
+TEST_F(FullDisk, of_the_fast_tier_heals_when_there_is_space) {
   const auto said = with_small_tiers(6, 20, [](CheckpointRun& run) {
     run.start(kBurst + "2");
     fill(run.path("fast"));
@@ -145,7 +149,7 @@ TEST(FullDisk, of_the_fast_tier_heals_when_there_is_space) {
   EXPECT_EQ(said, "");
 }
 
-TEST(FullDisk, of_the_fast_tier_is_made_room_on_by_removing_what_is_drained) {
+TEST_F(FullDisk, of_the_fast_tier_is_made_room_on_by_removing_what_is_drained) {
   const auto said = with_small_tiers(6, 20, [](CheckpointRun& run) {
     run.start(kBurst + "5");
     run.save(1);
@@ -159,7 +163,7 @@ TEST(FullDisk, of_the_fast_tier_is_made_room_on_by_removing_what_is_drained) {
   EXPECT_EQ(said, "");
 }
 
-TEST(FullDisk, of_the_slow_tier_heals_when_there_is_space) {
+TEST_F(FullDisk, of_the_slow_tier_heals_when_there_is_space) {
   const auto said = with_small_tiers(20, 10, [](CheckpointRun& run) {
     run.start(kBurst + "2");
     run.save(1);

@@ -1,7 +1,9 @@
 #include "io/dataset/download.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "io/core/digest.h"
@@ -181,8 +183,8 @@ TEST_F(Download, a_busy_server_is_asked_again_and_the_attempts_end) {
 TEST_F(Download, only_the_web_is_asked) {
   directory.write("secret", "x");
   const std::string url = "file://" + directory / "secret";
-  EXPECT_EQ(refused(url),
-            "download " + url + ": Protocol \"file\" not supported or disabled in libcurl");
+  EXPECT_THAT(refused(url), testing::StartsWith("download " + url + ": Protocol \"file\" "));
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST_F(Download, a_second_process_waits_its_turn) {

@@ -43,6 +43,10 @@ TEST(Devices, each_registered_one_is_tested_here) {
   EXPECT_EQ(Registry<Device>::global().names(), tested);
 }
 
+TEST(Devices, cuda_is_tested_here_where_it_works) {
+  if (const auto problem = load_cuda()) GTEST_SKIP() << "the contract, of cuda: " << *problem;
+}
+
 TEST(Devices, cuda_without_a_driver_says_what_to_do) {
   const std::optional<std::string> problem = load_cuda();
   if (problem) {

@@ -33,6 +33,7 @@ decoders=$("$stoker" list decoder --plugin "$work"/tree/lib*/stoker/stoker_openc
 [[ $decoders == *opencv* ]] || fail "no decoder 'opencv' in: $decoders"
 
 # Shell completion, as bash finds it.
+# shellcheck source=/dev/null
 source "$work/tree/share/bash-completion/completions/stoker"
 COMP_WORDS=("$stoker" describe sto) COMP_CWORD=2
 _stoker

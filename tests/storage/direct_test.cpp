@@ -84,6 +84,7 @@ TEST_P(Direct, its_files_say_how_they_are_read) {
 
 // ramfs takes no O_DIRECT.
 TEST_P(Direct, where_it_is_refused_the_page_cache_serves_and_that_is_said_once) {
+  STOKER_NEEDS_MOUNTS();
   root.write("mounted/x", "");
   const auto result = run_mounted(root / "mounted", "ramfs", "", [this] {
     const auto storage = tier("/mounted");
@@ -98,6 +99,7 @@ TEST_P(Direct, where_it_is_refused_the_page_cache_serves_and_that_is_said_once) 
 
 // The root is not there when the tier is made: it finds out when it reads.
 TEST_P(Direct, what_shows_only_at_the_first_read_is_a_condition) {
+  STOKER_NEEDS_MOUNTS();
   root.write("mounted/x", "");
   const auto result = run_mounted(root / "mounted", "ramfs", "", [this] {
     const auto storage = tier("/mounted/later");

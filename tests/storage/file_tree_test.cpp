@@ -125,6 +125,7 @@ TEST_F(Files, open_falls_back_where_the_file_system_has_no_direct_io) {
 }
 
 TEST_F(Files, create_falls_back_where_the_file_system_has_no_direct_io) {
+  STOKER_NEEDS_MOUNTS();
   const auto result = run_mounted(root.path(), "ramfs", "", [&] {
     const TreeFile file = tree.create("a", FileAccess::direct);
     file.write_at(0, bytes_of("odd"));
@@ -311,6 +312,7 @@ TEST_F(Files, a_file_system_that_cannot_reserve_is_none_the_worse) {
 }
 
 TEST_F(Files, a_full_disk_shows_when_space_is_reserved) {
+  STOKER_NEEDS_MOUNTS();
   const auto result = run_mounted(root.path(), "tmpfs", "size=64k", [&] {
     const TreeFile file = tree.create("a", FileAccess::buffered);
     file.reserve(32768);
@@ -323,6 +325,7 @@ TEST_F(Files, a_full_disk_shows_when_space_is_reserved) {
 }
 
 TEST_F(Files, a_full_disk_fails_a_write) {
+  STOKER_NEEDS_MOUNTS();
   const auto result = run_mounted(root.path(), "tmpfs", "size=64k", [&] {
     const TreeFile file = tree.create("a", FileAccess::buffered);
     return error_of([&] { file.write_at(0, bytes_of(std::string(100000, 'x'))); });

@@ -123,6 +123,7 @@ TEST_F(PageCache, evict_leaves_nothing_cached_of_what_it_was_given_and_the_rest_
 }
 
 TEST_F(PageCache, a_file_of_tmpfs_stays_and_evict_says_so) {
+  STOKER_NEEDS_MOUNTS();
   root.write("mounted/x", "");
   const auto result = run_mounted(path("mounted"), "tmpfs", "size=8m", [&] {
     root.write("mounted/x", std::string(kBytes, 'x'));
@@ -203,6 +204,7 @@ TEST_F(PageCache, mincore_is_not_asked_about_a_file_of_somebody_else) {
 
 // cachestat looks at overlayfs' own pages, and the cached ones belong to the file below.
 TEST_F(PageCache, a_file_of_an_overlay_is_seen) {
+  STOKER_NEEDS_MOUNTS();
   for (const char* name : {"lower/a", "upper/b", "work/c", "merged/d"}) root.write(name, "x");
   root.write("lower/a", std::string(kBytes, 'x'));
   std::filesystem::remove(path("work/c"));

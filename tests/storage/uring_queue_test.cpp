@@ -31,7 +31,7 @@ class UringWrites : public ::testing::Test {
     for (uint64_t i = 0; i < kBytes; ++i) memory_.data.get()[i] = static_cast<uint8_t>(i * i >> 7);
   }
   void SetUp() override {
-    ASSERT_TRUE(queue_) << "this kernel, or a seccomp profile, refuses io_uring: " << why_;
+    if (!queue_) GTEST_SKIP() << why_;
   }
   Bytes bytes() const { return {memory_.data.get(), kBytes}; }
   std::string text() const { return {bytes().begin(), bytes().end()}; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 
@@ -64,11 +67,26 @@ inline std::string run_mounted(const std::string& directory, const std::string& 
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) {
-    throw std::runtime_error("this test mounts a " + type +
-                             ": run it as root, or where user namespaces are allowed");
+    throw std::runtime_error("mounting a " + type + " is not permitted");
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return "died: " + std::to_string(status);
   return text;
 }
+
+inline bool may_mount() {
+  const TemporaryDirectory directory;
+  try {
+    run_mounted(directory.path(), "tmpfs", "size=64k", [] { return std::string(); });
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+// First in a test, or in SetUp(), of what calls run_mounted().
+#define STOKER_NEEDS_MOUNTS()                                                                     \
+  if (!may_mount())                                                                               \
+  GTEST_SKIP() << "may not mount file systems: run it as root with CAP_SYS_ADMIN, or where user " \
+                  "namespaces are allowed"
 
 }  // namespace stoker

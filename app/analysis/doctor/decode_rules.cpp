@@ -8,9 +8,9 @@ namespace stoker {
 namespace {
 
 constexpr double kBusyCores = 0.75;
-constexpr double kManyOthers = 0.25;  // of all cores
+constexpr double kOthersInTheWay = 0.25;  // of all cores
 constexpr double kHungry = 0.25;      // likewise; whoever wants them gets so much beside others
-constexpr int64_t kMoreWorkers = 4;
+constexpr int64_t kMoreDecoders = 4;
 
 // Another worker would find a core, or does not want one: decoders may wait for something else.
 bool has_room(const Evidence& e) {
@@ -37,13 +37,13 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
 Findings decode_findings(const Evidence& e, double cost) {
   Finding finding{"decode", "", cost, decode_evidence(e), {}, "", gain_of(cost)};
   if (has_room(e)) {
-    const auto workers = std::max(kMoreWorkers * e.workers, static_cast<int64_t>(e.cores));
+    const auto workers = std::max(kMoreDecoders * e.workers, static_cast<int64_t>(e.cores));
     finding.text = "Decoding holds the device up, and there is room for more workers.";
     finding.overrides = {fmt::format("loader.workers={}", workers)};
     if (!e.has_workers) finding.overrides.emplace_back("loader.type=prefetched");
     return {finding};
   }
-  if (e.others_cores.value_or(0) > kManyOthers * e.cores) {
+  if (e.others_cores.value_or(0) > kOthersInTheWay * e.cores) {
     finding.resource = "cpu_contention";
     finding.text = "Other processes use the cores that decoding needs.";
     finding.advice = "let this run have the machine, or fewer jobs on it";

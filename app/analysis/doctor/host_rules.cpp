@@ -8,7 +8,7 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kRarer = 10;
-constexpr int64_t kLargerBatch = 8;
+constexpr int64_t kEightfoldBatch = 8;
 constexpr double kAllCores = 0.9;
 constexpr double kManyOthers = 0.25;  // of all cores
 constexpr double kOwn = 0.4;          // likewise
@@ -54,7 +54,7 @@ Finding overhead(const Evidence& e, double rest) {
           {fmt::format("{:.2f} ms of the host's own work in a step of {:.2f} ms",
                        1e3 * rest / static_cast<double>(std::max<int64_t>(1, e.steps)),
                        1e3 * e.total_s / static_cast<double>(std::max<int64_t>(1, e.steps)))},
-          {fmt::format("loader.batch_size={}", kLargerBatch * e.batch_size)},
+          {fmt::format("loader.batch_size={}", kEightfoldBatch * e.batch_size)},
           "",
           gain_of(cost)};
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr double kAtItsRate = 0.7;   // of what the tier can do
 constexpr double kManyReads = 8;     // in flight: more of them rarely bring more
 constexpr double kSlowRead = 20e-3;  // of one, under kManyReads: they queue
-constexpr int64_t kMoreWorkers = 4;
+constexpr int64_t kMoreReaders = 4;
 constexpr int64_t kMaxWorkers = 64;
 
 struct Reading {
@@ -77,7 +77,7 @@ Findings storage_findings(const Evidence& e, double cost) {
   finding.text = fmt::format(
       "Single reads from tier '{}' take long and few are under way at a time: more workers.",
       e.tier);
-  const int64_t workers = std::min(kMaxWorkers, kMoreWorkers * e.workers);
+  const int64_t workers = std::min(kMaxWorkers, kMoreReaders * e.workers);
   if (workers > e.workers) finding.overrides.push_back(fmt::format("loader.workers={}", workers));
   if (!e.has_workers) finding.overrides.emplace_back("loader.type=prefetched");
   return {finding};

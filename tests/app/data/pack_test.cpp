@@ -243,6 +243,7 @@ TEST_F(PackDataset, bad_samples_stop_it_or_are_left_out_within_the_budget) {
 }
 
 TEST_F(PackDataset, a_full_disk_leaves_nothing_behind) {
+  STOKER_NEEDS_MOUNTS();
   const Dataset& files = source.build(kFolder);
   const std::string result = run_mounted(packed.path(), "tmpfs", "size=200k", [&] {
     const auto to = posix_storage(packed.path());

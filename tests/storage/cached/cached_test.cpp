@@ -237,6 +237,7 @@ TEST_F(Cached, a_full_tier_for_copies_is_a_condition_and_no_error) {
 }
 
 TEST_F(Cached, a_full_disk_is_a_condition_and_no_error) {
+  STOKER_NEEDS_MOUNTS();
   open("limit: 1MiB");
   tier_.reset();
   const auto files = posix_storage(slow());

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# bare_root.sh bookworm|trixie [FOLDER]: the README's two commands, as a newcomer has them. Makes a minimal
+# Debian root (apt and git) in FOLDER, else in a temporary folder that is removed at the end; clones what is
+# committed here into it; runs ./run.sh and ./test.sh there. Prints the time of each and what the tests
+# skipped; 0 where both passed. As root; needs debootstrap, 10 GB and some 20 minutes.
+#
+# The mirror, proxies, certificates and settings of pip are those of this machine.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+release=${1:-}
+case $release in
+  bookworm | trixie) ;;
+  *)
+    sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac
+
+if [ $# -gt 1 ]; then folder=$2; else
+  folder=$(mktemp -d)
+  trap 'rm -rf --one-file-system "$folder"' EXIT
+fi
+root=$folder/root
+mkdir -p "$root"
+
+# shellcheck disable=SC2317  # both are called through step
+make_root() {
+  local mirror
+  # shellcheck disable=SC2016  # apt's own placeholders
+  mirror=$(apt-get indextargets --format '$(LABEL) $(SITE)' 'Created-By: Packages' |
+    sed -n 's/^Debian //p' | head -n 1)
+  debootstrap --variant=minbase --include=git,ca-certificates "$release" "$root" "$mirror"
+  apt-config dump | grep -i '^Acquire::https\?::proxy' >"$root/etc/apt/apt.conf.d/90proxy" || true
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  if [ -e /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/"; fi
+  cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
+  chroot "$root" update-ca-certificates
+  git clone --no-hardlinks "$here" "$root/stoker"
+}
+
+# Mounts and processes live in namespaces of their own and end with the command.
+# shellcheck disable=SC2317
+inside() {
+  local settings
+  mapfile -t settings < <(env | grep -iE '^(PIP_[A-Z_]*|(https?|no)_proxy)=')
+  # shellcheck disable=SC2016  # $0 and $@ are those of the inner shell
+  unshare --mount --pid --fork --kill-child bash -ec '
+    mount -t proc proc "$0/proc"
+    mount --rbind /sys "$0/sys"
+    mount --rbind /dev "$0/dev"
+    exec chroot "$0" "$@"' "$root" env -i --chdir=/stoker HOME=/root LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@"
+}
+
+result=0
+# step NAME COMMAND...: its time; of its output, the last lines.
+step() {
+  local log=$folder/$1.log started=$SECONDS outcome=passed
+  "${@:2}" >"$log" 2>&1 </dev/null &  # in a condition, set -e would not hold
+  if ! wait $!; then
+    outcome=FAILED
+    result=1
+  fi
+  if [ $outcome = passed ]; then tail -n 12 "$log"; else tail -n 100 "$log"; fi
+  echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s"
+  [ $outcome = passed ]
+}
+
+step root make_root && { step run.sh inside ./run.sh || true; } && { step test.sh inside ./test.sh || true; }
+exit $result
