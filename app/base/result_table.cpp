@@ -21,54 +21,73 @@ std::string range(const Column& column, const Spread& spread) {
                      most.size(), most);
 }
 
-struct Word {
-  const Column& column;
-  std::string operator()(std::monostate) const { return "-"; }
-  std::string operator()(bool value) const { return value ? "yes" : "no"; }
-  std::string operator()(int64_t value) const { return fmt::format("{}", value); }
-  std::string operator()(double value) const { return figure(column, value); }
-  std::string operator()(const std::string& value) const { return value; }
-  std::string operator()(const Spread& value) const { return range(column, value); }
-};
-
-struct Put {
-  nlohmann::json& json;
-  void operator()(std::monostate) const {}
-  template <class T>
-  void operator()(const T& value) const {
-    json = value;
-  }
-};
-
 }  // namespace
 
-ResultTable::Cell ResultTable::optional(const std::optional<double>& value) {
-  return value ? Cell(*value) : Cell();
+using Cell = ResultTable::Cell;
+
+Cell::Cell(bool value) : kind_(Kind::yes_or_no), integer_(value ? 1 : 0) {}
+Cell::Cell(int64_t value) : kind_(Kind::integer), integer_(value) {}
+Cell::Cell(double value) : kind_(Kind::number), number_(value) {}
+Cell::Cell(std::string value) : kind_(Kind::word), word_(std::move(value)) {}
+Cell::Cell(const char* value) : kind_(Kind::word), word_(value) {}
+Cell::Cell(const Spread& value) : kind_(Kind::spread), spread_(value) {}
+Cell::Cell(const std::optional<double>& value)
+    : kind_(value ? Kind::number : Kind::absent), number_(value.value_or(0)) {}
+
+std::string Cell::text(const Column& column) const {
+  switch (kind_) {
+    case Kind::absent:
+      return "-";
+    case Kind::yes_or_no:
+      return integer_ != 0 ? "yes" : "no";
+    case Kind::integer:
+      return fmt::format("{}", integer_);
+    case Kind::number:
+      return figure(column, number_);
+    case Kind::word:
+      return word_;
+    case Kind::spread:
+      return range(column, spread_);
+  }
+  return {};
 }
 
-bool ResultTable::is_text(size_t column) const {
-  return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-    return std::holds_alternative<std::string>(row.cells[column]);
-  });
+nlohmann::json Cell::json() const {
+  switch (kind_) {
+    case Kind::absent:
+      return nullptr;
+    case Kind::yes_or_no:
+      return integer_ != 0;
+    case Kind::integer:
+      return integer_;
+    case Kind::number:
+      return number_;
+    case Kind::word:
+      return word_;
+    case Kind::spread:
+      return spread_;
+  }
+  return {};
 }
 
-std::vector<std::string> ResultTable::titles() const {
-  std::vector<std::string> result;
-  for (const Column& column : columns_) result.push_back(column.title);
-  return result;
+bool ResultTable::holds_words(size_t column) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [&](const Row& row) { return row.cells[column].kind_ == Cell::Kind::word; });
 }
 
-std::vector<std::string> ResultTable::words(const Row& row) const {
-  std::vector<std::string> result;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    result.push_back(std::visit(Word{columns_[i]}, row.cells[i]));
+// Titles, then rows.
+std::vector<std::vector<std::string>> ResultTable::lines() const {
+  std::vector<std::vector<std::string>> result(1);
+  for (const Column& column : columns_) result.front().push_back(column.title);
+  for (const Row& row : rows_) {
+    std::vector<std::string>& line = result.emplace_back();
+    for (size_t i = 0; i < columns_.size(); ++i) line.push_back(row.cells[i].text(columns_[i]));
   }
   return result;
 }
 
 std::string ResultTable::text(size_t indent) const {
-  std::vector<std::vector<std::string>> lines{titles()};
-  for (const Row& row : rows_) lines.push_back(words(row));
+  const std::vector<std::vector<std::string>> lines = this->lines();
   std::string text;
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string line(indent, ' ');
@@ -76,8 +95,8 @@ std::string ResultTable::text(size_t indent) const {
       if (columns_[column].title.empty()) continue;
       size_t width = 0;
       for (const auto& other : lines) width = std::max(width, other[column].size());
-      line += is_text(column) ? fmt::format("{:<{}}  ", lines[i][column], width)
-                              : fmt::format("{:>{}}  ", lines[i][column], width);
+      line += holds_words(column) ? fmt::format("{:<{}}  ", lines[i][column], width)
+                                  : fmt::format("{:>{}}  ", lines[i][column], width);
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     if (i == 0) continue;
@@ -93,8 +112,10 @@ nlohmann::json ResultTable::json() const {
   for (const Row& row : rows_) {
     nlohmann::json object = nlohmann::json::object();
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const bool there = !std::holds_alternative<std::monostate>(row.cells[i]);
-      if (there && !columns_[i].key.empty()) std::visit(Put{object[columns_[i].key]}, row.cells[i]);
+      const std::string& key = columns_[i].key;
+      if (row.cells[i].kind_ != Cell::Kind::absent && !key.empty()) {
+        object[key] = row.cells[i].json();
+      }
     }
     result.push_back(std::move(object));
   }

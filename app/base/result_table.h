@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "app/base/statistics.h"
@@ -22,9 +22,32 @@ class ResultTable {
     double scale = 1;   // text = scale * JSON, where they have different units
     bool range = true;  // in text a Spread is "median (min  max)"; false: the median alone
   };
-  // The first one: absent, "-" in text and left out of JSON.
-  using Cell = std::variant<std::monostate, bool, int64_t, double, std::string, Spread>;
-  static Cell optional(const std::optional<double>& value);
+  // What stands in a row. Converts from what it can hold, so that a row reads as a list of values.
+  class Cell {
+   public:
+    Cell() = default;  // absent: "-" in text and left out of JSON
+    // NOLINTBEGIN(google-explicit-constructor)
+    Cell(bool value);
+    Cell(int64_t value);
+    Cell(double value);
+    Cell(std::string value);
+    Cell(const char* value);
+    Cell(const Spread& value);
+    Cell(const std::optional<double>& value);
+    // NOLINTEND(google-explicit-constructor)
+
+   private:
+    friend class ResultTable;
+    enum class Kind { absent, yes_or_no, integer, number, word, spread };
+    std::string text(const Column& column) const;
+    nlohmann::json json() const;
+
+    Kind kind_ = Kind::absent;
+    int64_t integer_ = 0;  // or 0 and 1
+    double number_ = 0;
+    std::string word_;
+    Spread spread_;
+  };
 
   explicit ResultTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -44,9 +67,8 @@ class ResultTable {
     std::vector<Cell> cells;
     std::vector<std::string> notes;
   };
-  std::vector<std::string> titles() const;
-  std::vector<std::string> words(const Row& row) const;
-  bool is_text(size_t column) const;
+  std::vector<std::vector<std::string>> lines() const;
+  bool holds_words(size_t column) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

@@ -45,7 +45,7 @@ std::vector<ResultTable::Cell> row(const SetEntry& entry,
           1e-6 * static_cast<double>(entry.bytes),
           entry.path,
           entry.created.empty() ? Cell() : Cell(entry.created),
-          ResultTable::optional(entry.age_s),
+          entry.age_s,
           damage ? Cell(damage->empty()) : Cell(),
           damage && !damage->empty() ? Cell(*damage) : Cell()};
 }

@@ -15,7 +15,7 @@ ResultTable example() {
                      {"", "only here"}});
   table.add({"one", Spread{9, 10, 12, 11}, 0.5, int64_t{7}, int64_t{1}});
   table.note("look here");
-  table.add({"another", {}, ResultTable::optional(std::nullopt), {}, true});
+  table.add({"another", {}, std::optional<double>(), {}, true});
   return table;
 }
 
