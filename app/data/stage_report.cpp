@@ -91,7 +91,7 @@ ExitCode stage_experiment(const StageArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
   const std::string name = options.dataset.info().tier;
   const CachedOptions cached = cached_options(options, name);
-  if (!arguments.dry_run && cached.in.type() == "memory") {
+  if (!arguments.dry_run && cached.in.info().in_memory) {
     throw Error(ExitCode::config,
                 "dataset stage: what is staged in memory dies with this process: use storage." +
                     name + ".in={type: posix, root: ...}, fill: ahead, or --dry-run");
