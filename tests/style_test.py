@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ABI_FILE = ROOT / "tests/abi.txt"
 
 MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
-MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 42, 150, 150
+MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 
 # Each folder includes itself and what stands before it.
 LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
