@@ -30,9 +30,8 @@ std::vector<Cell> steps_row(std::vector<Cell> first, const TrainSteps& steps) {
     wait_share = steps.wait_s / steps.wall_s();
     outside_us = 1e6 * spread(steps.outside_s).median;
   }
-  first.insert(first.end(),
-               {spread(steps.rate), spread(steps.step_s), ResultTable::optional(wait_share),
-                ResultTable::optional(outside_us), static_cast<int64_t>(steps.step_s.size())});
+  first.insert(first.end(), {spread(steps.rate), spread(steps.step_s), wait_share, outside_us,
+                             static_cast<int64_t>(steps.step_s.size())});
   return first;
 }
 
