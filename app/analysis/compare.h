@@ -11,19 +11,22 @@
 
 namespace stoker {
 
-// A figure of steps.csv that is one of a window of time (a quotient).
+// A figure of steps.csv that runs are compared by: one of a window of time (a quotient). A value.
 struct CompareMetric {
   const char* name;
   bool relative;  // differences are ratios - 1; else shares are subtracted
   bool more_is_better;
 };
+// All of them, in the order in which they are printed.
 const std::vector<CompareMetric>& compare_metrics();
 // Error(ExitCode::config) that lists them where there is none of that name.
 const CompareMetric& compare_metric(const std::string& name);
 
+// `same`: no difference was shown at the 5 % level, which does not prove that there is none.
 enum class CompareVerdict { same, different, not_comparable };
 const char* to_string(CompareVerdict verdict);
 
+// One figure of both sides. A value.
 struct MetricComparison {
   CompareMetric metric;
   double a = 0;  // of the windows together, or the median of runs
@@ -35,12 +38,13 @@ struct MetricComparison {
   CompareVerdict verdict = CompareVerdict::same;
 };
 
+// The whole result. A value.
 struct Comparison {
   std::vector<std::string> a;  // directories
   std::vector<std::string> b;
   CompareVerdict verdict = CompareVerdict::same;  // of the metric that was asked for
   std::vector<std::string> reasons;               // why it is not comparable
-  std::vector<std::string> notes;                 // what one has to know to judge it
+  std::vector<std::string> notes;                 // a note for the reader of the finding
   bool by_runs = false;                           // a run is one value; else each of its windows is
   std::vector<MetricComparison> metrics;  // those that both sides have; the one asked for is first
   std::vector<Difference> config;         // one value per side: all of its runs', joined

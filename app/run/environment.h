@@ -10,8 +10,8 @@
 
 namespace stoker {
 
-// What a run's figures depend on besides its configuration: versions, revision, CPU, device,
-// kernel, file system of `run_dir`, host, command line. For environment.json.
+// The contents of environment.json: what a run's figures depend on besides its configuration.
+// Versions, revision, CPU, device, kernel, file system of `run_dir`, host, command line.
 nlohmann::json describe_environment(const DeviceInfo& device, const std::string& run_dir);
 
 // What version_line() says, as names and values.

@@ -6,7 +6,7 @@
 
 namespace stoker {
 
-// Name -> number; what was not measured is absent.
+// Figures of a run, by name. What was not measured is absent.
 using Figures = std::map<std::string, double>;
 
 // Every number in what a run printed, by its place: "segments_s.compute". Beside these

@@ -83,7 +83,7 @@ bool RunCheckpoints::flush() {
   if (complete) return true;
   const CheckpointStatus status = checkpointer_->status();
   log_.warn(fmt::format(
-      "checkpoints: not everything is where it belongs; newest set: step {}, on the "
+      "checkpoints: not every set is on its last tier; newest set: step {}, on the "
       "last tier: step {}, left to drain: {}",
       status.saved_step.value_or(-1), status.durable_step.value_or(-1), status.drains_left));
   return false;
@@ -116,7 +116,7 @@ std::string RunCheckpoints::lost(ExitCode code) {
   // After a signal there is another process to go on, from any good set.
   if (!(code == ExitCode::ok && lost) && !(code == ExitCode::sigterm && none)) return "";
   return "checkpoints: " + (status.last_error.empty()
-                                ? std::string("not all are where they belong (see the log)")
+                                ? std::string("not every set is on its last tier (see the log)")
                                 : status.last_error);
 }
 

@@ -24,16 +24,16 @@ class RunCheckpoints {
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
                  const StopSignal& stop);
 
-  // Restores tensors and generators, and returns the record, where checkpoint.resume says so;
-  // `info` then says from what.
+  // As checkpoint.resume says: restores tensors and random generators and returns the record, and
+  // `info` then says from what. Empty: the run begins at step 0.
   std::optional<TrainingRecord> load(RunInfo& info);
-  // A checkpoint where one is due; `record` is asked for only then.
+  // Saves a checkpoint where one is due; `record` is asked for only then.
   void offer(const CheckpointOffer& offer, const std::function<TrainingRecord()>& record,
              std::optional<double> score);
-  // Until the tensors may change.
+  // Waits until the tensors may change; call it before every update.
   void before_update();
-  // Waits until all are where they belong (Checkpointer::flush), and says what is left. False:
-  // something is.
+  // Waits until all checkpoints are on their last tier (Checkpointer::flush), and logs what is
+  // left. False: something is.
   bool flush();
   // How they stand, into the hub.
   void publish();

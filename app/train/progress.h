@@ -24,7 +24,8 @@ class Progress {
   // One more step of `images` samples was submitted.
   void add_step(int64_t images, int64_t epoch);
   void add_epoch() { ++totals_.epochs; }
-  // Takes over what the device has finished. wait: until it has finished everything.
+  // Takes over the intervals of steps that the device has finished. wait: until it has finished
+  // all.
   void collect(bool wait);
   // Hands what passed since the last call to the sinks. `loss` is empty where none is computed.
   void report(std::optional<double> loss, double learning_rate);

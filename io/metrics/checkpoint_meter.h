@@ -29,8 +29,10 @@ class CheckpointMeter {
  public:
   explicit CheckpointMeter(Tracer& tracer) : tracer_(tracer) {}
 
+  // A part of the checkpoint of `step` has ended. bytes: what it moved; 0: not known.
   void finished(CheckpointPart part, TimePoint begin, TimePoint end, int64_t step,
                 uint64_t bytes = 0);
+  // How the run's checkpoints stand now.
   void set_status(const CheckpointReport& report);
 
   struct State {
@@ -42,6 +44,7 @@ class CheckpointMeter {
   };
   State state() const;
 
+  // One part of one checkpoint. A value.
   struct Operation {
     CheckpointPart part;
     TimePoint begin;

@@ -16,7 +16,8 @@
 
 namespace stoker {
 
-// What measuring itself costs, by where.
+// Which part of measuring costs time: spans of loaders and tiers, the trainer's bookkeeping of a
+// step, the sinks, answering scrapes.
 enum class Overhead { spans, step, sinks, scrape };
 inline constexpr size_t kOverheads = 4;
 const char* to_string(Overhead part);
@@ -37,7 +38,7 @@ class Hub {
   LoaderMeter& test_loader() { return test_; }
   Tracer& tracer() { return tracer_; }
   const Tracer& tracer() const { return tracer_; }
-  // Valid as long as the hub.
+  // A meter for a tier; valid as long as the hub.
   TierMeter& add_tier(const std::string& name, const std::string& type, bool emulated);
 
   std::vector<TierMeter::State> tiers() const;
@@ -46,9 +47,8 @@ class Hub {
   // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
   RunRecord step_record() const;
 
-  // Time spent on measuring. Spans (operations of tiers and stages of loaders) are not timed one by
-  // one: what a reading of the clock and a tally cost was measured when the hub was made, and they
-  // are counted.
+  // Adds time that was spent on measuring. Spans (operations of tiers, stages of loaders) are not
+  // timed one by one: the cost of one was measured when the hub was made, and spans are counted.
   void add_overhead(Overhead part, Clock::duration took);
 
  private:

@@ -18,7 +18,7 @@
 
 namespace stoker {
 
-// What a run is; does not change.
+// What a run is; known before the loop and constant. A value.
 struct RunInfo {
   std::string name;
   std::string directory;
@@ -49,7 +49,8 @@ enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
 
-// Where the training loop stands; sums are of this process, times are seconds since the loop began.
+// Where the training loop stands. A value. Sums are of this process, times are seconds since the
+// loop began.
 struct RunTotals {
   int64_t steps = 0;   // finished ones, those before a resume included
   int64_t epochs = 0;  // likewise
@@ -81,7 +82,7 @@ struct Evaluation {
 enum class PageCache { as_is, cold, warm };
 const char* to_string(PageCache state);
 
-// What it held, by a sample of the files.
+// What the page cache held of the training data, by a sample of the files. A value.
 struct CacheEvidence {
   int64_t files_looked_at = 0;
   std::optional<double> resident_before;  // share of bytes, before the first epoch
@@ -89,13 +90,14 @@ struct CacheEvidence {
   PageCache wanted = PageCache::as_is;
 };
 
-// What the training loop publishes, step by step, for those who watch. The trainer's thread writes,
-// any reads.
+// What the training loop publishes, step by step. The trainer's thread writes, any thread reads.
+// Takes a lock for every publication, none per sample.
 class RunMeter {
  public:
   void describe(const RunInfo& info);
   void set_phase(RunPhase phase);
-  // Something moved on: a step, a batch of the evaluation.
+  // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
+  // since.
   void beat();
   // After every step. queue_fill: of the queue before the trainer.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);

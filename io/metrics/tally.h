@@ -19,7 +19,8 @@ inline constexpr std::array kStepBounds{1e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.01
                                         0.05, 0.07, 0.1,  0.15, 0.2,  0.3,  0.5,   0.7,  1.0,
                                         1.5,  2.0,  3.0,  5.0,  7.0,  10.0, 30.0,  60.0};
 
-// Interpolated in its bucket, as Prometheus's histogram_quantile does. 0 where nothing was counted.
+// The q-quantile (0 to 1) of a histogram, interpolated in its bucket as Prometheus's
+// histogram_quantile does. 0 where nothing was counted.
 inline double quantile(std::span<const double> bounds, std::span<const int64_t> counts, double q) {
   int64_t count = 0;
   for (const int64_t in_bucket : counts) count += in_bucket;

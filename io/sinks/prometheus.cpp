@@ -40,7 +40,7 @@ struct PrometheusOptions {
     v("port", port, "auto: another free port where that of `listen` is taken");
     v("linger", linger, "seconds to wait at the end until the last state was scraped",
       Limits{0, 3600});
-    v("stalled_seconds", stalled_seconds, "so long without a step, /healthz says 503",
+    v("stalled_seconds", stalled_seconds, "seconds without a step after which /healthz answers 503",
       Limits{1, 1e6});
     v("save_seconds", save_seconds, "seconds between writes of metrics.prom", Limits{1, 1e6});
     v("pushgateway", pushgateway,

@@ -18,7 +18,7 @@ struct TimelineOptions {
   double seconds = 1;
   template <class V>
   void visit(V& v) {
-    v("seconds", seconds, "between two rows", Limits{0.01, 3600});
+    v("seconds", seconds, "seconds between two rows", Limits{0.01, 3600});
   }
 };
 
