@@ -11,24 +11,24 @@ constexpr const char* kDevice =
     "read late) or emulated (exact).";
 constexpr const char* kGpm = "NVML GPM, since the scrape before.";
 
-const DeviceTime& of(R record) { return record.run.totals.device; }
+const DeviceTime& device_of(R record) { return record.run.totals.device; }
 
 // Of a device that was observed.
 Read observed(double DeviceTime::*member) {
   return one([member](R record) -> std::optional<double> {
-    if (of(record).observed <= 0) return std::nullopt;
-    return of(record).*member;
+    if (device_of(record).observed <= 0) return std::nullopt;
+    return device_of(record).*member;
   });
 }
 
 std::array<std::optional<double>, kIdleCauses> idle(R record) {
   std::array<std::optional<double>, kIdleCauses> result;
-  if (of(record).observed <= 0) return result;
-  std::copy(of(record).idle.begin(), of(record).idle.end(), result.begin());
+  if (device_of(record).observed <= 0) return result;
+  std::copy(device_of(record).idle.begin(), device_of(record).idle.end(), result.begin());
   return result;
 }
 
-FigureValues memory(R record) {
+FigureValues gpu_memory(R record) {
   return {{{"used"}, record.gpu.memory_used_bytes, {}},
           {{"total"}, record.gpu.memory_total_bytes, {}}};
 }
@@ -51,12 +51,14 @@ std::vector<Figure> device_figures() {
        "are not seen: a lower bound on a GPU.",
        kDevice, each(idle_cause_name, idle)},
       {"device.busy_share", quotient, Unit::share, "busy_s / observed_s.", "As both are.",
-       one([](R r) { return ratio(of(r).busy, of(r).observed); })},
+       one([](R r) { return ratio(device_of(r).busy, device_of(r).observed); })},
       {"device.idle_share", quotient, Unit::share, "1 - busy_s / observed_s.", "As both are.",
-       one([](R r) { return ratio(of(r).observed - of(r).busy, of(r).observed); })},
+       one([](R r) {
+         return ratio(device_of(r).observed - device_of(r).busy, device_of(r).observed);
+       })},
       {"device.idle_share_by_cause.{cause}", quotient, Unit::share, "idle_s / observed_s.",
        "As both are.",
-       each(idle_cause_name, [](R r) { return shares(of(r).idle, of(r).observed); })},
+       each(idle_cause_name, [](R r) { return shares(device_of(r).idle, device_of(r).observed); })},
       {"device.au", gauge, Unit::share,
        "Accelerator utilisation as MLPerf Storage defines it: busy_s / observed_s without the "
        "first step and what came before it.",
@@ -77,7 +79,7 @@ std::vector<Figure> device_figures() {
        "Memory bandwidth / the most there could be.", kGpm,
        one([](R r) { return r.gpu.gpm.dram_active; })},
       {"device.memory_bytes.{kind}", gauge, Unit::bytes, "Device memory, of all processes.",
-       "NVML, at a scrape.", memory},
+       "NVML, at a scrape.", gpu_memory},
       {"device.energy_joules", counter, Unit::joules, "Energy since the driver was loaded.",
        "NVML, at a scrape.", one([](R r) { return r.gpu.energy_joules; })},
   };
