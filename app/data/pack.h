@@ -6,6 +6,7 @@
 
 #include "app/base/config_arguments.h"
 #include "io/core/config.h"
+#include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/storage/storage.h"
