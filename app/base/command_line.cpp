@@ -16,8 +16,9 @@ struct IsList : std::false_type {};
 template <class T>
 struct IsList<std::vector<T>> : std::true_type {};
 
-CLI::Option* add_option(CLI::App& app, const std::string& name, ByteSize& value,
-                        const std::string& help) {
+// T: ByteSize, or optional.
+template <class T>
+CLI::Option* add_size(CLI::App& app, const std::string& name, T& value, const std::string& help) {
   const auto parse = [name, &value](const std::string& text) {
     ByteSize size;
     if (!Scalar<ByteSize>::parse(text, size) || size.bytes == 0) {
@@ -26,8 +27,18 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, ByteSize& value,
     }
     value = size;
   };
-  return app.add_option_function<std::string>(name, parse, help)
-      ->default_str(Scalar<ByteSize>::format(value));
+  return app.add_option_function<std::string>(name, parse, help);
+}
+
+CLI::Option* add_option(CLI::App& app, const std::string& name, ByteSize& value,
+                        const std::string& help) {
+  return add_size(app, name, value, help)->default_str(Scalar<ByteSize>::format(value));
+}
+
+CLI::Option* add_option(CLI::App& app, const std::string& name, std::optional<ByteSize>& value,
+                        const std::string& help) {
+  return add_size(app, name, value, help)
+      ->default_str(value ? Scalar<ByteSize>::format(*value) : "");
 }
 
 template <class T>
@@ -133,6 +144,8 @@ template Argument Command::argument(const std::string&, int64_t&, const std::str
 template Argument Command::argument(const std::string&, uint64_t&, const std::string&) const;
 template Argument Command::argument(const std::string&, double&, const std::string&) const;
 template Argument Command::argument(const std::string&, ByteSize&, const std::string&) const;
+template Argument Command::argument(const std::string&, std::optional<ByteSize>&,
+                                    const std::string&) const;
 template Argument Command::argument(const std::string&, std::optional<int64_t>&,
                                     const std::string&) const;
 template Argument Command::argument(const std::string&, std::optional<double>&,

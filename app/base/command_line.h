@@ -59,7 +59,7 @@ class Command {
 
   // An option ("--rounds", "-q,--quiet") or, without dashes, a positional argument. The help shows
   // the variable's value as the default, unless it is empty. T: std::string, int64_t, uint64_t,
-  // double, ByteSize (512KiB, 1m; not 0), optional<int64_t>, optional<double>, and lists:
+  // double, ByteSize (512KiB, 1m; not 0), optional<int64_t, double or ByteSize>, and lists:
   // vector<std::string> takes the words that follow, vector<int64_t> one word (1,2,4).
   template <class T>
   Argument argument(const std::string& name, T& value, const std::string& help) const;
