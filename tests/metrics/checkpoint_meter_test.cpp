@@ -40,13 +40,16 @@ TEST(CheckpointMeter, remembers_single_operations_and_what_is_under_way) {
   Tracer tracer;
   CheckpointMeter meter(tracer);
   const TimePoint begin = Clock::now();
+  const auto under_way = [&](CheckpointPart part) {
+    return meter.state().under_way[static_cast<size_t>(part)];
+  };
   {
     const CheckpointMeter::UnderWay drain(&meter, CheckpointPart::drain);
     const CheckpointMeter::UnderWay nobody_watches(nullptr, CheckpointPart::drain);
-    EXPECT_EQ(meter.under_way(CheckpointPart::drain), 1);
-    EXPECT_EQ(meter.under_way(CheckpointPart::write), 0);
+    EXPECT_EQ(under_way(CheckpointPart::drain), 1);
+    EXPECT_EQ(under_way(CheckpointPart::write), 0);
   }
-  EXPECT_EQ(meter.under_way(CheckpointPart::drain), 0);
+  EXPECT_EQ(under_way(CheckpointPart::drain), 0);
   for (size_t i = 0; i < CheckpointMeter::kMaxOperations + 5; ++i) {
     meter.finished(CheckpointPart::drain, begin, begin + milliseconds(1), static_cast<int64_t>(i),
                    9);

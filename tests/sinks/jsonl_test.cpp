@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "io/core/error.h"
-#include "tests/sinks/rig.h"
+#include "tests/sinks/records.h"
 #include "tests/support/errors.h"
 
 namespace stoker {

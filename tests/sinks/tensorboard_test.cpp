@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "io/core/crc32c.h"
-#include "tests/sinks/rig.h"
+#include "tests/sinks/records.h"
 
 namespace stoker {
 namespace {

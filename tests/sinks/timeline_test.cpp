@@ -4,7 +4,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/sinks/rig.h"
+#include "tests/sinks/records.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "io/core/error.h"
-#include "tests/sinks/rig.h"
+#include "tests/sinks/records.h"
 #include "tests/support/errors.h"
 
 namespace stoker {

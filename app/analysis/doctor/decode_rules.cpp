@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kBusyCores = 0.75;
 constexpr double kOthersInTheWay = 0.25;  // of all cores
-constexpr double kHungry = 0.25;      // likewise; whoever wants them gets so much beside others
+constexpr double kHungry = 0.25;          // likewise; whoever wants them gets so much beside others
 constexpr int64_t kMoreDecoders = 4;
 
 // Another worker would find a core, or does not want one: decoders may wait for something else.

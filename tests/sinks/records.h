@@ -45,16 +45,17 @@ inline RunRecord full_record(int64_t step) {
   r.run.evaluations.emplace_back();
   r.run.evaluations.back().top1 = 0.5;
   r.run.evaluations.back().top5 = 0.75;
-  r.checkpoints.report = CheckpointReport{.saved = 3,
-                                          .failed = 1,
-                                          .skipped = 2,
-                                          .replaced = 4,
-                                          .drained = 2,
-                                          .drain_retries = 5,
-                                          .drains_left = 1,
-                                          .saved_step = step - 1,
-                                          .durable_step = step - 3,
-                                          .set_bytes = 4096};
+  CheckpointReport& checkpoints = r.checkpoints.report.emplace();
+  checkpoints.saved = 3;
+  checkpoints.failed = 1;
+  checkpoints.skipped = 2;
+  checkpoints.replaced = 4;
+  checkpoints.drained = 2;
+  checkpoints.drain_retries = 5;
+  checkpoints.drains_left = 1;
+  checkpoints.saved_step = step - 1;
+  checkpoints.durable_step = step - 3;
+  checkpoints.set_bytes = 4096;
   return r;
 }
 
