@@ -22,7 +22,7 @@ ResultTable example() {
 TEST(ResultTable, aligns_words_to_the_left_and_figures_to_the_right) {
   EXPECT_EQ(example().text(2),
             "  name     images/s (min max)  of all %  only here\n"
-            "  one         10.0 ( 9.0 11.0)      50.0          1\n"
+            "  one        10.0 ( 9.0 11.0)      50.0          1\n"
             "      look here\n"
             "  another                   -         -        yes\n");
 }
