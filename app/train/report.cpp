@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/base/json.h"
@@ -137,10 +138,11 @@ std::string summary_text(const json& summary) {
                   summary["device"]["emulated"].get<bool>()
                       ? ", on an EMULATED device: no arithmetic, no accuracy"
                       : "");
+  std::string verdict = text_of("/verdict/level");  // "input_bound"
+  std::ranges::replace(verdict, '_', '-');
   text += fmt::format(
-      "  {}: {} The trainer waited {:.1f} % of its time for data (I/O share); loader {}\n",
-      text_of("/verdict/level"), text_of("/verdict/text"), 100 * at(summary, "/io_share"),
-      text_of("/loader"));
+      "  {}: {} The trainer waited {:.1f} % of its time for data (I/O share); loader {}\n", verdict,
+      text_of("/verdict/text"), 100 * at(summary, "/io_share"), text_of("/loader"));
   text += device_text(summary["device"]);
   if (summary.contains("segments_share")) {
     text +=

@@ -24,7 +24,7 @@ TEST(Report, what_binds_a_run_is_said_once) {
   summary["skipped"] = nlohmann::json::object();
   EXPECT_EQ(summary["verdict"]["level"], "input_bound");
   const std::string text = summary_text(summary);
-  EXPECT_THAT(text, HasSubstr("input_bound: The device lost 50 % of its time to copies to it."));
+  EXPECT_THAT(text, HasSubstr("input-bound: The device lost 50 % of its time to copies to it."));
   EXPECT_THAT(text, Not(HasSubstr("not input-bound")));
 }
 
