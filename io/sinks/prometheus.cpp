@@ -100,9 +100,12 @@ class Prometheus final : public MetricsSink {
 
  private:
   HttpReply metrics() {
+    const RunPhase phase = inputs_.hub.run().state().phase;  // at least that is in the text
     HttpReply reply{200, "text/plain; version=0.0.4; charset=utf-8", exposition_.text()};
-    ++scrapes_;
-    scraped_.notify_all();
+    if (phase == RunPhase::completed || phase == RunPhase::stopped || phase == RunPhase::failed) {
+      end_seen_ = true;
+      scraped_.notify_all();
+    }
     return reply;
   }
 
@@ -151,8 +154,7 @@ class Prometheus final : public MetricsSink {
   void linger() {
     const TimePoint end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                              std::chrono::duration<double>(options_.linger));
-    const int64_t before = scrapes_;
-    while (scrapes_ == before && Clock::now() < end && !inputs_.stopping()) {
+    while (!end_seen_ && Clock::now() < end && !inputs_.stopping()) {
       std::unique_lock lock(mutex_);
       scraped_.wait_for(lock, std::chrono::milliseconds(50));
     }
@@ -176,7 +178,7 @@ class Prometheus final : public MetricsSink {
   const Options options_;
   const Inputs inputs_;
   Exposition exposition_;
-  std::atomic<int64_t> scrapes_{0};
+  std::atomic<bool> end_seen_{false};
   std::mutex mutex_;
   std::condition_variable scraped_;
   std::condition_variable_any wake_;
