@@ -19,17 +19,18 @@ std::string age_text(const SetEntry& entry) {
   return fmt::format("{}d", s / 86400);
 }
 
-ResultTable new_table(bool verified) {
+ResultTable new_table() {
   return ResultTable({{"tier", "tier"},
                       {"step", "step"},
-                      {"state", "state"},
+                      {"", "state"},
                       {"", "age"},
-                      {"bytes", ""},
-                      {"", "size (MB)", 1},
+                      {"", "size"},
                       {"path", "path"},
+                      {"state", ""},
+                      {"bytes", ""},
                       {"created", ""},
                       {"age_s", ""},
-                      {"intact", verified ? "intact" : ""},
+                      {"intact", ""},
                       {"damage", ""}});
 }
 
@@ -37,13 +38,15 @@ ResultTable new_table(bool verified) {
 std::vector<ResultTable::Cell> row(const SetEntry& entry,
                                    const std::optional<std::string>& damage = {}) {
   using Cell = ResultTable::Cell;
+  const std::string verified = damage && damage->empty() ? "intact" : "DAMAGED";
   return {entry.tier,
           entry.step ? Cell(*entry.step) : Cell(),
-          entry.state,
+          damage ? verified : entry.state,
           age_text(entry),
-          static_cast<int64_t>(entry.bytes),
-          1e-6 * static_cast<double>(entry.bytes),
+          fmt::format("{:.1f} MB", 1e-6 * static_cast<double>(entry.bytes)),
           entry.path,
+          entry.state,
+          static_cast<int64_t>(entry.bytes),
           entry.created.empty() ? Cell() : Cell(entry.created),
           entry.age_s,
           damage ? Cell(damage->empty()) : Cell(),
@@ -57,7 +60,7 @@ void print(const ResultTable& table, bool json) {
 }  // namespace
 
 ExitCode list_checkpoints(const CheckpointArguments& arguments) {
-  ResultTable table = new_table(false);
+  ResultTable table = new_table();
   for (const SetEntry& entry : CheckpointSets(arguments.config, arguments.overrides).list()) {
     table.add(row(entry));
   }
@@ -76,7 +79,7 @@ ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
   }
   if (chosen.empty()) throw Error(ExitCode::environment, "no checkpoint in " + arguments.config);
   ExitCode result = ExitCode::ok;
-  ResultTable table = new_table(true);
+  ResultTable table = new_table();
   for (const SetEntry& entry : chosen) {
     const std::string damage = sets.verify(entry);
     table.add(row(entry, damage));
