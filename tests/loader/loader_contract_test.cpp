@@ -205,7 +205,10 @@ TEST_P(LoaderContract, says_before_it_is_made_how_it_works) {
   const std::string given = options("prefetch_batches: 3, drop_last: false");
   const LoaderInfo info = Rig::component(type(), given).info();
   const auto loader = rig.make(type(), given);
-  EXPECT_EQ(rig.meter.state().workers, std::max<int64_t>(info.workers, 1));
+  // Threads announce themselves; sync counts the trainer's own.
+  const int64_t workers = std::max<int64_t>(info.workers, 1);
+  while (rig.meter.state().workers < workers) std::this_thread::yield();
+  EXPECT_EQ(rig.meter.state().workers, workers);
   loader->start(0, 0);
   const std::optional<Batch> first = loader->next();
   EXPECT_EQ(first->size, info.batch_size);
