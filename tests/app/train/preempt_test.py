@@ -142,7 +142,7 @@ class Grace(CheckpointTest):
 
     def told_what_is_left(self, process):
         process.send(signal.SIGTERM)
-        self.assertTrue(process.wait_for("not everything is where it belongs"), process.log)
+        self.assertTrue(process.wait_for("not every set is on its last tier"), process.log)
 
     def test_a_save_that_is_not_done_in_time_leaves_the_set_before_it(self):
         self.trial.train("training.max_steps=5")
