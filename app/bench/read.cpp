@@ -138,7 +138,7 @@ ReadRepetition pass(std::vector<std::unique_ptr<SampleReader>>& readers, int64_t
 void check_budget(const Dataset& dataset, const ReadRepetition& measured) {
   if (measured.bad <= dataset.on_error().budget.of(dataset.size(Split::train))) return;
   throw Error(ExitCode::data,
-              fmt::format("dataset: {} bad samples, more than dataset.on_error.budget bears: look "
+              fmt::format("dataset: {} bad samples, more than dataset.on_error.budget allows: look "
                           "at them with `stoker dataset inspect`",
                           measured.bad));
 }
