@@ -44,7 +44,7 @@ class EvidenceTest(StokerTest):
         self.assertGreaterEqual(cold["storage_bytes"], 0.9 * cold["read_bytes"])
         self.assertGreater(cold["resident"], 0.95)
         warm = self.cache()
-        self.assertEqual(warm["verdict"], "warm", warm)
+        self.assertEqual(warm["state"], "warm", warm)
         self.assertGreater(warm["resident_before"], 1 - COLD)
         self.assertLess(warm["storage_bytes"], 0.05 * warm["read_bytes"])
         self.assertIn("does not measure the storage", warm["text"])

@@ -36,7 +36,7 @@ class TraceFiguresTest(StokerTest):
     def test_the_trace_alone_says_what_the_summary_says(self):
         _, run = self.train()
         found = self.assert_agree(run)
-        self.assertGreater(found["trace"]["storage.data.reads.mb_per_s"], 0)
+        self.assertGreater(found["trace"]["tiers.data.read.busy_mb_per_s"], 0)
         self.assertGreater(found["trace"]["segments_s.checkpoint_stall"], 0)
         self.assertEqual(found["trace"]["checkpoints.drained"], 4 + 1)
 
