@@ -1,6 +1,7 @@
 // A sink: the newest report in a file of one line.
 #include <fstream>
 
+#include "io/metrics/record/run_record.h"
 #include "io/metrics/sink.h"
 
 namespace {
@@ -18,8 +19,9 @@ class LastReport final : public MetricsSink {
   };
   LastReport(const Options& options, const Inputs& inputs)
       : path_(inputs.run_dir + "/" + options.file) {}
-  void write(const StepReport& report) override {
-    std::ofstream(path_) << "step " << report.step << " loss " << report.loss.value_or(0) << "\n";
+  void write(const RunRecord& run, const RunRecord&) override {
+    std::ofstream(path_) << "step " << run.run.totals.steps << " loss " << run.run.loss.value_or(0)
+                         << "\n";
   }
 
  private:
