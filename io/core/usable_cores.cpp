@@ -80,7 +80,9 @@ std::optional<double> cpu_quota(const std::string& root) {
       below = below.starts_with(hierarchy.root) ? below.substr(hierarchy.root.size()) : "";
     }
     while (true) {
-      const auto quota = quota_at(root + hierarchy.mount + below, hierarchy.v2);
+      std::string group = root;
+      group.append(hierarchy.mount).append(below);
+      const auto quota = quota_at(group, hierarchy.v2);
       if (quota) least = std::min(*quota, least.value_or(*quota));
       const size_t parent = below.rfind('/');
       if (parent == std::string::npos) break;

@@ -19,7 +19,7 @@ std::string figures_page() {
       "|---|---|---|---|---|\n";
   for (const Figure& figure : figures()) {
     std::string exported = prometheus_name(figure);
-    if (!exported.empty()) exported = "`" + exported + "`";
+    if (!exported.empty()) exported = fmt::format("`{}`", exported);
     const std::string unit = to_string(figure.unit);
     page +=
         fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", figure.name,
