@@ -271,7 +271,7 @@ def check_abi(problem):
     recorded_number, recorded_hash = ABI_FILE.read_text().split()
     if (abi_number(), abi_hash()) == (int(recorded_number), recorded_hash):
         return
-    step = "" if abi_number() > int(recorded_number) else "raise STOKER_ABI in io/core/plugin.h and "
+    step = "" if abi_number() > int(recorded_number) else "raise STOKER_ABI in io/core/plugin.h if a release had it, and "
     problem(ABI_FILE, 1, f"the interfaces are not those of ABI {recorded_number}: {step}run "
                          "tests/style_test.py --update-abi")
 

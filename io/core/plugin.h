@@ -4,8 +4,8 @@
 
 namespace stoker {
 
-// The number of the plug-in interfaces. Raise it when one of the interface headers changes
-// (tests/style_test.py keeps their hash); a release raises it at most once.
+// The number of the plug-in interfaces. The first change of an interface header
+// after a release raises it (tests/style_test.py keeps their hash).
 #define STOKER_ABI 8
 
 // Loads a plug-in, whose registrars then add its components. `path` must be absolute. The stamp

@@ -12,8 +12,9 @@ std::string figures_page() {
       "The name is the place in `summary.json` and `/api/status`, the column of `steps.csv` and "
       "`timeline.csv`, and with slashes the tag in TensorBoard; labels stand in braces. In "
       "`/metrics` it is written out by a rule: prefix, unit, `_total` for counters.\n\n"
-      "A counter only grows; a gauge is what holds now. A quotient is of sums: of the run, or in "
-      "`steps.csv` and `timeline.csv` of the time since the row before; Prometheus divides itself. "
+      "A counter only grows; a gauge is what holds now. A quotient divides two sums: of the "
+      "whole run, or, in a row of `steps.csv` and `timeline.csv`, of the time since the row before. "
+      "`/metrics` has only the sums; a query divides them. "
       "What was not measured is absent, never 0.\n\n"
       "| figure | kind, unit | what it is | how it is measured | `/metrics` |\n"
       "|---|---|---|---|---|\n";
