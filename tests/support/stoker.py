@@ -173,6 +173,10 @@ class StokerTest(unittest.TestCase):
     def latest(self):
         return (self.dir / "runs" / "latest").resolve()
 
+    def assert_ledger_closes(self, summary):
+        """Within 0.1 % of the wall time; a short run may lose the processor once between two readings of the clock."""
+        self.assertLessEqual(summary["closure_error"], max(0.001, 0.05 / summary["wall_s"]))
+
 
 def free_port():
     with socket.socket() as probe:

@@ -94,7 +94,7 @@ class EvidenceTest(StokerTest):
         summary, _ = self.train("training.epochs=5")
         self.assertGreater(summary["overhead_share"], 0)
         self.assertLess(summary["overhead_share"], 0.05)
-        self.assertLessEqual(summary["closure_error"], 0.001)
+        self.assert_ledger_closes(summary)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class IdleOracleTest(StokerTest):
         """The summary, and the idle shares by cause."""
         summary, _ = self.train(*overrides)
         device = summary["device"]
-        self.assertLessEqual(summary["closure_error"], 0.001)
+        self.assert_ledger_closes(summary)
         return summary, device["idle_share_by_cause"]
 
     def assert_idle(self, shares, **expected):
