@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -28,13 +29,8 @@ const std::string kDirect = "{type: direct, slow: slow, " + kOptions;
 // Goes on with a run of burst_buffer, and drains nothing.
 const std::string kOther = "{type: direct, fast: fast, slow: slow, " + kOptions;
 
-// Combinations at a point of the log, and 25 points have as many; sanitizers take their
-// time.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr size_t kMany = 16;
-#else
-constexpr size_t kMany = 400;
-#endif
+// Combinations at a point of the log, and 25 points have as many.
+size_t many() { return std::getenv("STOKER_LONG") == nullptr ? 16 : 400; }
 
 // What a process does between its start and its end.
 struct Work {
@@ -216,9 +212,9 @@ void say(const std::string& what, const CrashCount& count) {
 
 TEST(CheckpointCrashes, no_power_loss_takes_what_burst_buffer_acknowledged) {
   const std::vector<RecordedCall> calls = record({kBurst, 6});
-  const CrashCount count = Checker(calls, kBurst).check({.combinations = kMany});
+  const CrashCount count = Checker(calls, kBurst).check({.combinations = many()});
   say("burst_buffer", count);
-  EXPECT_GE(count.distinct, kMany * 25);
+  EXPECT_GE(count.distinct, many() * 25);
 }
 
 TEST(CheckpointCrashes, no_power_loss_during_a_save_beside_a_drain_takes_anything) {

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The doctor against runs whose bottleneck is known, because it was put there: emulated devices and tiers with
-stated figures, decoders that sleep. At least 18 of the first 20 right, and no proposal that `check` refuses.
+stated figures, decoders that sleep. At least nine of ten right, and no proposal that `check` refuses. One case for
+each answer; all of them where STOKER_LONG is set.
 """
 import json
 import shutil
 import unittest
 
-from stoker import StokerTest, configuration, emulated, posix, slow_decoder
+from stoker import LONG, StokerTest, configuration, emulated, posix, slow_decoder
 
-REQUIRED, OF = 18, 20
+REQUIRED = 0.9
 
 
 def tier(**figures):
@@ -88,7 +89,8 @@ class DoctorTest(StokerTest):
 
     def test_known_bottlenecks(self):
         right = 0
-        for name, (answers, overrides) in CASES.items():
+        cases = CASES if LONG else dict({min(case[1][0]): case for case in CASES.items()}.values())
+        for name, (answers, overrides) in cases.items():
             for sets in ("slow", "fast"):
                 shutil.rmtree(self.dir / sets, ignore_errors=True)
             _, run = self.train(*overrides)
@@ -101,8 +103,7 @@ class DoctorTest(StokerTest):
             if not correct:
                 print(json.dumps(diagnosis, indent=2), flush=True)
             self.assert_accepted(run, diagnosis)
-        self.assertGreaterEqual(len(CASES), OF)
-        self.assertGreaterEqual(right, len(CASES) * REQUIRED / OF, f"{right} of {len(CASES)}")
+        self.assertGreaterEqual(right, len(cases) * REQUIRED, f"{right} of {len(cases)}")
 
     def test_what_is_proposed_is_tried(self):
         _, run = self.train("loader.workers=1", *decoder(30))
