@@ -45,8 +45,8 @@ std::vector<int64_t> random_order(int64_t samples) {
   return order;
 }
 
-struct Rig {
-  explicit Rig(int64_t samples)
+struct Setup {
+  explicit Setup(int64_t samples)
       : order(random_order(samples)), slots(allocate_huge(kSlots * kSample, true)) {}
   uint8_t* slot(size_t i) const { return slots.data.get() + i % kSlots * kSample; }
   std::vector<int64_t> order;
@@ -54,12 +54,12 @@ struct Rig {
 };
 
 // One call of `once` per sample and iteration.
-void run(benchmark::State& state, const Rig& rig,
+void run(benchmark::State& state, const Setup& setup,
          const std::function<void(int64_t index, uint8_t* slot)>& once) {
   for (auto _ : state) {
-    for (size_t i = 0; i < rig.order.size(); ++i) once(rig.order[i], rig.slot(i));
+    for (size_t i = 0; i < setup.order.size(); ++i) once(setup.order[i], setup.slot(i));
   }
-  const auto images = static_cast<double>(rig.order.size());
+  const auto images = static_cast<double>(setup.order.size());
   using benchmark::Counter;
   state.counters["per_image"] =
       Counter(images, Counter::kIsIterationInvariantRate | Counter::kInvert);
@@ -68,13 +68,13 @@ void run(benchmark::State& state, const Rig& rig,
 }
 
 // What a loader's worker does to a sample whose pixels are kept.
-void bench_dataset(benchmark::State& state, const Rig& rig, const Dataset& dataset,
+void bench_dataset(benchmark::State& state, const Setup& setup, const Dataset& dataset,
                    const std::string& options) {
   const auto decoder = parse<Decoder>("{type: raw, size: 224" + options + "}").create({});
   const auto session = decoder->open();
   Buffer scratch;
   uint64_t seed = 0;
-  run(state, rig, [&](int64_t index, uint8_t* slot) {
+  run(state, setup, [&](int64_t index, uint8_t* slot) {
     session->decode(dataset.read(Split::train, index, scratch).bytes, {true, ++seed}, slot);
   });
 }
@@ -117,22 +117,23 @@ struct Kept {
   std::unique_ptr<Dataset> memory, packed, copied;
 };
 
-void add_all(const Rig& rig, const Kept& kept, const HostMemory& source, int rounds) {
+void add_all(const Setup& setup, const Kept& kept, const HostMemory& source, int rounds) {
   using State = benchmark::State;
   const auto at = [&](int64_t index) {
     return source.data.get() + static_cast<size_t>(index) * kSample;
   };
   add("memcpy", rounds, [&, at](State& state) {
-    run(state, rig, [&](int64_t i, uint8_t* slot) { std::memcpy(slot, at(i), kSample); });
+    run(state, setup, [&](int64_t i, uint8_t* slot) { std::memcpy(slot, at(i), kSample); });
   });
   add("stream_copy", rounds, [&, at](State& state) {
-    run(state, rig, [&](int64_t i, uint8_t* slot) { stream_copy(slot, at(i), kSample); });
+    run(state, setup, [&](int64_t i, uint8_t* slot) { stream_copy(slot, at(i), kSample); });
   });
-  add("decoded", rounds, [&](State& state) { bench_dataset(state, rig, *kept.memory, ""); });
-  add("packed/mapped", rounds, [&](State& state) { bench_dataset(state, rig, *kept.packed, ""); });
-  add("packed/copy", rounds, [&](State& state) { bench_dataset(state, rig, *kept.copied, ""); });
+  add("decoded", rounds, [&](State& state) { bench_dataset(state, setup, *kept.memory, ""); });
+  add("packed/mapped", rounds,
+      [&](State& state) { bench_dataset(state, setup, *kept.packed, ""); });
+  add("packed/copy", rounds, [&](State& state) { bench_dataset(state, setup, *kept.copied, ""); });
   add("decoded+flip", rounds,
-      [&](State& state) { bench_dataset(state, rig, *kept.memory, ", augment: {flip: true}"); });
+      [&](State& state) { bench_dataset(state, setup, *kept.memory, ", augment: {flip: true}"); });
 }
 
 }  // namespace
@@ -142,11 +143,11 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   const int64_t samples = argc > 1 ? std::stoll(argv[1]) : 5000;
   const int rounds = argc > 2 ? std::stoi(argv[2]) : 10;
-  const stoker::Rig rig(samples);
+  const stoker::Setup setup(samples);
   const stoker::Kept kept(samples);
   const stoker::HostMemory source =
       stoker::allocate_huge(static_cast<size_t>(samples) * stoker::kSample, true);
-  stoker::add_all(rig, kept, source, rounds);
+  stoker::add_all(setup, kept, source, rounds);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -48,7 +48,7 @@ class Failure(Exception):
 @dataclasses.dataclass
 class Entry:
     name: str
-    klass: str                 # entries of one class do the same work and are compared
+    work_class: str                 # entries of one class do the same work and are compared
     command: str
     workers: List[int] = ()    # instead of the arena's
     needs: str = ""            # a path; where it is absent, so is the entry
@@ -96,7 +96,7 @@ def build(kind, where, given):
     """A dataclass from what the file says, or a Failure that names the place."""
     if not isinstance(given, dict):
         raise Failure(2, f"{where}: expected keys and values")
-    given = {"klass" if key == "class" else key: value for key, value in given.items()}
+    given = {"work_class" if key == "class" else key: value for key, value in given.items()}
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for key, value in given.items():
         if key not in fields:
@@ -107,7 +107,7 @@ def build(kind, where, given):
             raise Failure(2, f"{where}: '{key}' must not be {value!r}")
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
-            raise Failure(2, f"{where}: '{key.replace('klass', 'class')}' is missing")
+            raise Failure(2, f"{where}: '{key.replace('work_class', 'class')}' is missing")
     return kind(**given)
 
 
@@ -146,10 +146,10 @@ def check(arena, where):
         names.add(entry.name)
         if entry.reference and not entry.pixels:
             raise Failure(2, f"{at}: 'reference' needs 'pixels', which writes them")
-        if entry.reference and entry.klass in references:
-            raise Failure(2, f"{at}: 'reference' must be said once in a class, got two in '{entry.klass}'")
+        if entry.reference and entry.work_class in references:
+            raise Failure(2, f"{at}: 'reference' must be said once in a class, got two in '{entry.work_class}'")
         if entry.reference:
-            references.add(entry.klass)
+            references.add(entry.work_class)
     if not names:
         raise Failure(2, f"{where}: 'entries' must not be empty")
 
@@ -171,7 +171,7 @@ class Plan:
                            stoker=arguments.stoker)
 
     def selected(self, entry):
-        return not self.arguments.only or any(part in entry.name or part == entry.klass for part in self.arguments.only)
+        return not self.arguments.only or any(part in entry.name or part == entry.work_class for part in self.arguments.only)
 
     def is_there(self, entry):
         return not entry.needs or os.path.exists(replaced(entry.needs, self.values, str))
@@ -203,9 +203,9 @@ class Plan:
 
     def pixel_runs(self, file_of):
         """The selected entries with `pixels`, once each, and the references of their classes."""
-        classes = {entry.klass for entry in self.arena.entries if self.selected(entry)}
+        classes = {entry.work_class for entry in self.arena.entries if self.selected(entry)}
         for entry in self.arena.entries:
-            if entry.pixels and (self.selected(entry) or (entry.reference and entry.klass in classes)):
+            if entry.pixels and (self.selected(entry) or (entry.reference and entry.work_class in classes)):
                 values = {**self.values, "data": self.arena.pixel_data, "workers": 1, "dump": file_of(entry)}
                 yield Run(entry, 1, 0, replaced(entry.pixels, values), "")
 

@@ -49,7 +49,7 @@ def compare_pixels(arena, file_of):
             continue
         others = None
         for entry in arena.entries:
-            if entry.klass != reference.klass or not entry.pixels or not file_of(entry).exists():
+            if entry.work_class != reference.work_class or not entry.pixels or not file_of(entry).exists():
                 continue
             try:
                 others = others or grey_levels(file_of(reference))
@@ -70,7 +70,7 @@ def line_of(entry, workers, rows, pixels):
     cpu = [output.get("cpu_s_per_1000") or 1000 / output["per_cpu_s"] for output in outputs
            if output.get("cpu_s_per_1000") or output.get("per_cpu_s")]
     word = lambda value: value if isinstance(value, str) else json.dumps(value, separators=(",", ":")) if value else ""
-    line = {"class": entry.klass, "name": entry.name, "workers": workers, "ours": entry.ours, "rounds": len(rows),
+    line = {"class": entry.work_class, "name": entry.name, "workers": workers, "ours": entry.ours, "rounds": len(rows),
             "images_per_s": statistics.median(map(rate_of, outputs)), "min": min(rates), "max": max(rates),
             "batches": f"{word(outputs[-1].get('shape'))} {word(outputs[-1].get('layout'))}", "buffers": entry.buffers,
             "version": word(outputs[-1].get("version"))}
@@ -115,11 +115,11 @@ def make_table(arena, plan, runs, results, pixels, failed):
                   if (other["class"], other["workers"], other["ours"]) == (line["class"], line["workers"], False)]
         if others:
             line["ratio_to_best_other"] = line["images_per_s"] / max(others)
-    place = [entry.klass for entry in arena.entries].index
+    place = [entry.work_class for entry in arena.entries].index
     lines.sort(key=lambda line: (place(line["class"]), line["workers"], -line["images_per_s"]))
     return dict(name=arena.name, work=arena.work, rounds=arena.rounds, epochs=arena.epochs, seed=arena.seed,
                 conditions=conditions(load), lines=lines, failed=failed, missing_runs=missing,
-                absent=[{"name": entry.name, "class": entry.klass, "install": entry.install or f"needs {entry.needs}"}
+                absent=[{"name": entry.name, "class": entry.work_class, "install": entry.install or f"needs {entry.needs}"}
                         for entry in absent])
 
 
