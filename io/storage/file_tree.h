@@ -44,6 +44,7 @@ struct FileCall {
   uint64_t offset = 0;            // read, write
   uint64_t bytes = 0;             // read, write, reserve, truncate
   const uint8_t* data = nullptr;  // write
+  int accepted = 0;               // an errno that answers the call here, and is no failure
 };
 
 // The verb of a message: "read", "make directory".
@@ -87,7 +88,6 @@ class TreeFile {
   void sync() const;
   // Reads and writes go past the page cache.
   bool direct() const { return direct_; }
-  int descriptor() const { return file_.get(); }
 
  private:
   friend class FileTree;
@@ -149,8 +149,11 @@ class FileTree {
  private:
   friend class TreeFile;
   // Passes the call through the layers to `perform`, again after EINTR. A result below 0 is thrown
-  // as an IoError, but for `accepted`, an errno that is returned as -errno.
-  int64_t run(const FileCall& call, const FileLayer::Next& perform, int accepted = 0) const;
+  // as an IoError, but for call.accepted, which is returned as -errno.
+  int64_t run(const FileCall& call, const FileLayer::Next& perform) const;
+  // Opens a file with `flags`; where O_DIRECT is wanted and refused, with `without_direct`.
+  TreeFile open_by(FileCall::Op op, const std::string& path, FileAccess access, int flags,
+                   int without_direct) const;
   std::string full(const std::string& path) const;
 
   std::string root_;

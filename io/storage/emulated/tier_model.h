@@ -48,6 +48,11 @@ class TierModel {
   std::atomic<Clock::rep> overrun_{0};         // and what they took longer
 };
 
+// What a call on an object or a file is to a device: reads and writes move `bytes` bytes from
+// `offset` on, everything else is metadata.
+TierOperation tier_operation(FileCall::Op op, const std::string& path, uint64_t offset,
+                             uint64_t bytes);
+
 // Charges every call of a FileTree to a model: read and write their bytes, everything else (sync,
 // create, rename, list, ...) the latency of metadata. A call that failed costs its latency. A sync
 // has nothing else to wait for: writes have waited already. Any thread.
