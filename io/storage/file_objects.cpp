@@ -136,23 +136,12 @@ int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64
   return static_cast<int64_t>(done);
 }
 
-void throw_shrank(const std::string& path, uint64_t done, uint64_t size) {
-  throw IoError("read " + path + ": the file shrank while it was read (" + std::to_string(done) +
-                    " of " + std::to_string(size) + " bytes)",
-                0);
-}
-
 FileObjects::FileObjects(std::string root, FileAccess access, const Inputs& inputs)
     : root_(std::move(root)),
       files_(root_, access),
       meter_(inputs.meter),
       direct_(access == FileAccess::direct && takes_direct(root_)) {
-  if (access == FileAccess::direct && !direct_) remark(inputs, kRefused);
-}
-
-void FileObjects::remark(const Inputs& inputs, const std::string& text) {
-  if (inputs.notify) inputs.notify("storage '" + inputs.name + "': " + text);
-  if (inputs.meter != nullptr) inputs.meter->add_condition(text);
+  if (access == FileAccess::direct && !direct_) inputs.remark(kRefused);
 }
 
 void FileObjects::go_through_the_page_cache() const {
@@ -255,7 +244,11 @@ bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer&
   if (count < 0) throw_errno("read", file.path, static_cast<int>(-count));
   const uint64_t done =
       static_cast<uint64_t>(count) - std::min(static_cast<uint64_t>(count), skipped);
-  if (done < size) throw_shrank(file.path, done, size);
+  if (done < size) {
+    throw IoError("read " + file.path + ": the file shrank while it was read (" +
+                      std::to_string(done) + " of " + std::to_string(size) + " bytes)",
+                  0);
+  }
   return true;
 }
 

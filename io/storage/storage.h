@@ -67,6 +67,8 @@ class Storage {
     Notify notify = {};          // remarks for the user's log; may be empty
     Hub* hub = nullptr;          // null: nothing is measured
     TierMeter* meter = nullptr;  // of this tier, where there is a hub
+    // Tells the user and the meter something that a reader of the tier's figures has to know.
+    void remark(const std::string& text) const;
   };
   virtual ~Storage() = default;
 
@@ -87,6 +89,10 @@ class Storage {
 // IoError unless `key` is a relative path that stays inside its tier: no "..", ".", empty or
 // temporary component. Every tier's read, create and remove begin with it.
 void check_key(const std::string& key);
+
+// Writes a whole object in one call: durable, and visible under its key, when it returns. Any
+// thread. IoError as the tier's; then nothing was left.
+void write_object(Storage& to, const std::string& key, Bytes bytes);
 
 // The tiers of one experiment by name; owns them. Any thread once built.
 class Tiers {

@@ -73,7 +73,7 @@ class UringStorage final : public FileObjects {
         pool_({static_cast<unsigned>(options.queue_depth), options.block.bytes}) {
     std::string why;
     refused_ = !Uring::open(why);
-    if (refused_) remark(inputs, why + ": reads are by pread");
+    if (refused_) inputs.remark(why + ": reads are by pread");
   }
 
   void read(const std::string& key, Buffer& out, Range range) const override {

@@ -54,10 +54,7 @@ std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Stor
   costs.seed = tier_object(identity);
   const bool shared = options.shared && !inputs.name.empty();
   auto share = shared ? std::make_shared<TierShare>(identity) : std::make_shared<TierShare>();
-  if (!share->remark().empty()) {
-    if (inputs.notify) inputs.notify("tier " + inputs.name + ": " + share->remark());
-    if (inputs.meter != nullptr) inputs.meter->add_condition(share->remark());
-  }
+  if (!share->remark().empty()) inputs.remark(share->remark());
   return std::make_shared<TierModel>(TierDevice(costs, std::move(share)), inputs.meter);
 }
 
