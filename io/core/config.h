@@ -142,9 +142,8 @@ class Component;
 namespace config_detail {
 
 void read(const Section& at, bool& out, Limits);
-void read(const Section& at, int64_t& out, Limits);
-void read(const Section& at, uint64_t& out, Limits);
-void read(const Section& at, double& out, Limits);
+template <class Number>
+void read(const Section& at, Number& out, Limits);
 void read(const Section& at, std::string& out, Limits);
 void read(const Section& at, TierName& out, Limits);
 
@@ -159,8 +158,6 @@ const std::string& scalar_text(const Section& at, std::string_view expected);
 std::string enum_expected(const std::vector<std::string>& names);
 
 // Has T a member template visit()?
-template <class T, class = void>
-struct HasVisit : std::false_type {};
 struct AnyVisitor {
   template <class... A>
   void operator()(A&&...) {}
@@ -168,41 +165,47 @@ struct AnyVisitor {
   void required(A&&...) {}
 };
 template <class T>
-struct HasVisit<T, std::void_t<decltype(std::declval<T&>().visit(std::declval<AnyVisitor&>()))>>
-    : std::true_type {};
-
-// Has T a member check(const Section&)?
-template <class T, class = void>
-struct HasCheck : std::false_type {};
-template <class T>
-struct HasCheck<
-    T, std::void_t<decltype(std::declval<const T&>().check(std::declval<const Section&>()))>>
-    : std::true_type {};
+concept HasVisit = requires(T& value, AnyVisitor& visitor) {
+  value.visit(visitor);
+};
 
 // Is Scalar<T> specialised?
-template <class T, class = void>
-struct HasScalar : std::true_type {};
 template <class T>
-struct HasScalar<T, std::void_t<decltype(Scalar<T>::none)>> : std::false_type {};
+concept HasScalar = !requires {
+  Scalar<T>::none;
+};
 
 }  // namespace config_detail
 
 template <class T>
 struct Field;  // defined in fields.h: read, dump and describe of one field type
 
+// What visitors have in common: both ways to visit an option are one, field().
+template <class Visitor>
+class FieldVisitor {
+ public:
+  // An option that has to be given.
+  template <class T>
+  void required(const char* key, T& value, const Help& help, Limits limits = {}) {
+    static_cast<Visitor*>(this)->field(key, value, help, limits, true);
+  }
+  // An option with a default: the value that it has before.
+  template <class T>
+  void operator()(const char* key, T& value, const Help& help, Limits limits = {}) {
+    static_cast<Visitor*>(this)->field(key, value, help, limits, false);
+  }
+};
+
 // YAML -> struct. One thread at a time; refers to the section, so use it while that lives.
 // Everything throws Error(ExitCode::config) at the position of the value.
-class FieldReader {
+class FieldReader : public FieldVisitor<FieldReader> {
  public:
   // The section must be a mapping, or nothing at all (then every default stays).
   explicit FieldReader(const Section& section);
 
-  // Reads `key` into value. An error where it is absent.
+  // Reads `key` into value. Where the key is absent: an error, or value keeps its default.
   template <class T>
-  void required(const char* key, T& value, const Help& help, Limits limits = {});
-  // The same; value keeps its default where the key is absent.
-  template <class T>
-  void operator()(const char* key, T& value, const Help& help, Limits limits = {});
+  void field(const char* key, T& value, const Help& help, Limits limits, bool required);
   // Names a key that somebody else reads ("type").
   void accept(const char* key) { seen_.push_back(key); }
   // Call it last: an error at the first key of the mapping that nobody asked for, with a
@@ -217,22 +220,14 @@ class FieldReader {
 
 // Struct -> YAML with every default written out; absent optionals are left out. One thread at a
 // time.
-class FieldDumper {
+class FieldDumper : public FieldVisitor<FieldDumper> {
  public:
   template <class T>
-  void required(const char* key, T& value, const Help&, Limits = {}) {
-    put(key, value);
-  }
-  template <class T>
-  void operator()(const char* key, T& value, const Help&, Limits = {}) {
-    put(key, value);
-  }
+  void field(const char* key, const T& value, const Help&, Limits, bool required);
   // The mapping, in the order of the fields. Once.
   Node take() { return std::move(node_); }
 
  private:
-  template <class T>
-  void put(const char* key, const T& value);
   Node node_ = Node::map();
 };
 
@@ -248,37 +243,25 @@ struct FieldHelp {
 
 // Struct -> documentation, from the defaults of the struct it is given; fields of nested structs
 // appear as "augment.flip". One thread at a time.
-class FieldDescriber {
+class FieldDescriber : public FieldVisitor<FieldDescriber> {
  public:
   explicit FieldDescriber(std::string prefix = "") : prefix_(std::move(prefix)) {}
   template <class T>
-  void required(const char* key, T& value, const Help& help, Limits limits = {}) {
-    put(key, value, help, limits, true);
-  }
-  template <class T>
-  void operator()(const char* key, T& value, const Help& help, Limits limits = {}) {
-    put(key, value, help, limits, false);
-  }
+  void field(const char* key, T& value, const Help& help, Limits limits, bool required);
   // The options, in the order of the fields. Once.
   std::vector<FieldHelp> take() { return std::move(rows_); }
 
  private:
-  template <class T>
-  void put(const char* key, T& value, const Help& help, Limits limits, bool required);
   std::string prefix_;
   std::vector<FieldHelp> rows_;
 };
 
 // Struct -> paths of the options that change no result, each behind a prefix ("loader.").
-class SameResultKeys {
+class SameResultKeys : public FieldVisitor<SameResultKeys> {
  public:
   explicit SameResultKeys(std::string prefix) : prefix_(std::move(prefix)) {}
   template <class T>
-  void required(const char* key, T& value, const Help& help, Limits = {}) {
-    (*this)(key, value, help);
-  }
-  template <class T>
-  void operator()(const char* key, T& value, const Help& help, Limits = {});
+  void field(const char* key, const T& value, const Help& help, Limits, bool required);
   std::vector<std::string> take() { return std::move(keys_); }
 
  private:

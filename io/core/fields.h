@@ -13,10 +13,15 @@ namespace config_detail {
 // " from 1 to 8", " of at least 1", " of at most 8", or nothing.
 std::string limits_text(Limits limits);
 
-// bool, integers, numbers, text and names of tiers. Numbers are refused in quotes, with a leading
-// zero, or outside their limits.
+}  // namespace config_detail
+
+// How values of one type are read, dumped and named. Pure functions; any thread. read() throws
+// Error(ExitCode::config) at the value's place.
+//
+// Here: bool, integers, numbers, text and names of tiers. Numbers are refused in quotes, with a
+// leading zero, or outside their limits.
 template <class T>
-struct Builtin {
+struct Field {
   static void read(const Section& at, T& out, Limits limits) {
     config_detail::read(at, out, limits);
   }
@@ -30,23 +35,34 @@ struct Builtin {
   }
 };
 
+// A type with Scalar<T>; it is taken for nothing else.
+template <config_detail::HasScalar T>
+struct Field<T> {
+  static void read(const Section& at, T& out, Limits) {
+    const std::string expected = Scalar<T>::expected;
+    const std::string& text = config_detail::scalar_text(at, expected);
+    if (!Scalar<T>::parse(text, out)) at.fail("must be " + expected + ", got '" + text + "'");
+  }
+  static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
+  static std::string type() { return Scalar<T>::expected; }
+};
+
 // An enum whose names and values enum_names(T{}) gives.
 template <class T>
-struct Enum {
-  static std::vector<std::string> names() {
-    std::vector<std::string> result;
-    for (const auto& [name, value] : enum_names(T{})) result.emplace_back(name);
-    return result;
-  }
+requires std::is_enum_v<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
-    const std::string& text = scalar_text(at, enum_expected(names()));
-    for (const auto& [name, value] : enum_names(T{})) {
+    const EnumNames<T> known = enum_names(T{});
+    std::vector<std::string> names;
+    for (const auto& [name, value] : known) names.emplace_back(name);
+    const std::string expected = config_detail::enum_expected(names);
+    const std::string& text = config_detail::scalar_text(at, expected);
+    for (const auto& [name, value] : known) {
       if (text == name) {
         out = value;
         return;
       }
     }
-    at.fail("must be " + enum_expected(names()) + ", got '" + text + "'");
+    at.fail("must be " + expected + ", got '" + text + "'");
   }
   static Node dump(const T& value) {
     for (const auto& [name, candidate] : enum_names(T{})) {
@@ -56,51 +72,20 @@ struct Enum {
   }
   static std::string type() {
     std::string text;
-    for (const std::string& name : names()) text += (text.empty() ? "" : "|") + name;
+    for (const auto& [name, value] : enum_names(T{})) {
+      text += (text.empty() ? "" : "|") + std::string(name);
+    }
     return text;
   }
 };
 
-// A type with Scalar<T>.
-template <class T>
-struct OneScalar {
-  static void read(const Section& at, T& out, Limits) {
-    const std::string expected = Scalar<T>::expected;
-    const std::string& text = scalar_text(at, expected);
-    if (!Scalar<T>::parse(text, out)) at.fail("must be " + expected + ", got '" + text + "'");
-  }
-  static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
-  static std::string type() { return Scalar<T>::expected; }
-};
-
 // A struct with visit(): a mapping.
 template <class T>
-struct Struct {
+requires config_detail::HasVisit<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
   static void read(const Section& at, T& out, Limits) { read_struct(at, out); }
   static Node dump(const T& value) { return dump_struct(value); }
   static std::string type() { return "mapping"; }
 };
-
-// Which of the four serves T; the order matters, a type with Scalar<T> is never taken for a struct.
-template <class T>
-constexpr auto choose_field() {
-  if constexpr (HasScalar<T>::value) {
-    return std::type_identity<OneScalar<T>>{};
-  } else if constexpr (std::is_enum_v<T>) {
-    return std::type_identity<Enum<T>>{};
-  } else if constexpr (HasVisit<T>::value) {
-    return std::type_identity<Struct<T>>{};
-  } else {
-    return std::type_identity<Builtin<T>>{};
-  }
-}
-
-}  // namespace config_detail
-
-// How values of one type are read, dumped and named. Pure functions; any thread. read() throws
-// Error(ExitCode::config) at the value's place.
-template <class T>
-struct Field : decltype(config_detail::choose_field<T>())::type {};
 
 // null, `~` and an absent key mean: none.
 template <class T>
@@ -164,29 +149,24 @@ struct Field<std::map<std::string, T>> {
 };
 
 template <class T>
-void FieldReader::required(const char* key, T& value, const Help&, Limits limits) {
-  const Node* node = take(key);
-  if (node == nullptr)
+void FieldReader::field(const char* key, T& value, const Help&, Limits limits, bool required) {
+  if (const Node* node = take(key)) {
+    Field<T>::read(section_.child(key, *node), value, limits);
+  } else if (required) {
     section_.fail_at(section_.node().at, std::string("missing key '") + key + "'");
-  Field<T>::read(section_.child(key, *node), value, limits);
+  }
 }
 
 template <class T>
-void FieldReader::operator()(const char* key, T& value, const Help&, Limits limits) {
-  const Node* node = take(key);
-  if (node != nullptr) Field<T>::read(section_.child(key, *node), value, limits);
-}
-
-template <class T>
-void FieldDumper::put(const char* key, const T& value) {
+void FieldDumper::field(const char* key, const T& value, const Help&, Limits, bool) {
   Node node = Field<T>::dump(value);
   if (node.kind != Node::Kind::null) node_.entries.push_back({key, {}, std::move(node)});
 }
 
 template <class T>
-void FieldDescriber::put(const char* key, T& value, const Help& help, Limits limits,
-                         bool required) {
-  if constexpr (config_detail::HasVisit<T>::value) {
+void FieldDescriber::field(const char* key, T& value, const Help& help, Limits limits,
+                           bool required) {
+  if constexpr (config_detail::HasVisit<T>) {
     FieldDescriber nested(prefix_ + key + ".");
     value.visit(nested);
     for (FieldHelp& row : nested.take()) rows_.push_back(std::move(row));
@@ -200,12 +180,12 @@ void FieldDescriber::put(const char* key, T& value, const Help& help, Limits lim
 }
 
 template <class T>
-void SameResultKeys::operator()(const char* key, T& value, const Help& help, Limits) {
+void SameResultKeys::field(const char* key, const T& value, const Help& help, Limits, bool) {
   const std::string path = prefix_ + key;
   std::vector<std::string> found;
   if (help.same_results) {
     found = {path};
-  } else if constexpr (config_detail::HasVisit<T>::value) {
+  } else if constexpr (config_detail::HasVisit<T>) {
     found = same_result_keys(value, path + ".");
   } else if constexpr (requires { value.same_result_keys(path); }) {
     if (value) found = value.same_result_keys(path + ".");
@@ -227,7 +207,7 @@ void read_struct(const Section& at, T& out, const std::vector<const char*>& keys
   for (const char* key : keys) reader.accept(key);
   out.visit(reader);
   reader.finish();
-  if constexpr (config_detail::HasCheck<T>::value) out.check(at);
+  if constexpr (requires { out.check(at); }) out.check(at);
 }
 
 template <class T>

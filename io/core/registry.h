@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/core/config.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
@@ -105,7 +106,6 @@ std::string describe_clash(const char* kind, const Name& first, const std::strin
 // Reads `type:` of a section, or fails with suggestions.
 std::string read_type(const Section& section, const char* kind,
                       const std::vector<std::string>& known);
-[[noreturn]] void fail_clash(const std::string& clash);
 
 }  // namespace registry_detail
 
@@ -176,17 +176,13 @@ Component<T> changed(const Component<T>& component, const std::vector<std::strin
 
 // Finds what a wrapper is around.
 template <class T>
-struct InnerFinder {
+struct InnerFinder : FieldVisitor<InnerFinder<T>> {
   Component<T> found;
-  template <class V, class... More>
-  void operator()(const char*, V& value, More&&...) {
+  template <class V>
+  void field(const char*, const V& value, const Help&, Limits, bool) {
     if constexpr (std::is_same_v<V, Component<T>>) {
       if (!found) found = value;
     }
-  }
-  template <class V, class... More>
-  void required(const char* key, V& value, More&&...) {
-    (*this)(key, value);
   }
 };
 
@@ -269,7 +265,7 @@ void Registry<T>::add(Entry entry) {
 
 template <class T>
 Component<T> Registry<T>::parse(const Section& section) const {
-  if (!clash_.empty()) registry_detail::fail_clash(clash_);
+  if (!clash_.empty()) throw Error(ExitCode::config, clash_);
   return find(registry_detail::read_type(section, T::kKind, names()))->parse(section);
 }
 
