@@ -1,7 +1,8 @@
 #include "io/checkpoint/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -101,14 +102,10 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
 }
 
 std::string file_name(FileLayout format, size_t file, size_t files) {
-  if (format == FileLayout::safetensors && files == 1) return "state.safetensors";
-  char name[64];
-  if (format == FileLayout::safetensors) {
-    std::snprintf(name, sizeof name, "state-%05zu-of-%05zu.safetensors", file + 1, files);
-  } else {
-    std::snprintf(name, sizeof name, "model.ckpt.data-%05zu-of-%05zu", file, files);
-  }
-  return name;
+  if (format == FileLayout::tf_saver)
+    return fmt::format("model.ckpt.data-{:05}-of-{:05}", file, files);
+  if (files == 1) return "state.safetensors";
+  return fmt::format("state-{:05}-of-{:05}.safetensors", file + 1, files);
 }
 
 }  // namespace

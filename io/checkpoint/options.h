@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/layout.h"
@@ -98,5 +100,15 @@ struct CheckpointOptions {
   // `threads`, or what 0 stands for on this machine.
   int64_t resolve_threads() const;
 };
+
+// How a set's data files are opened for writing.
+FileAccess data_access(WriteMode mode);
+
+// Which sets of a tier may go, ascending. A pure function. `sets` are the steps on the tier, with
+// the scores of those that were evaluated. `safe_step` is the newest step on the last tier: only
+// older sets may go, so that there is always a newer one there.
+std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double>>& sets,
+                                    std::optional<int64_t> safe_step,
+                                    const CheckpointOptions& options);
 
 }  // namespace stoker

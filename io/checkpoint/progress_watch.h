@@ -11,6 +11,10 @@
 
 namespace stoker {
 
+inline Clock::duration from_seconds(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 // Waiting for another thread that works on a tier, but not for ever: the wait also ends when that
 // thread has made no step for `hang`, or when `deadline` says that time is up. Any thread. Owns the
 // mutex that guards what both threads share.
@@ -18,9 +22,7 @@ class ProgressWatch {
  public:
   using Deadline = std::function<std::optional<TimePoint>()>;
   ProgressWatch(double hang_seconds, Deadline deadline)
-      : hang_(std::chrono::duration_cast<Clock::duration>(
-            std::chrono::duration<double>(hang_seconds))),
-        deadline_(std::move(deadline)) {}
+      : hang_(from_seconds(hang_seconds)), deadline_(std::move(deadline)) {}
 
   std::mutex& mutex() { return mutex_; }
 

@@ -72,6 +72,8 @@ class Saver {
   SaveResult write(const Job& job);
   void measured(CheckpointPart part, TimePoint begin, const Job& job) const;
   void write_once(const Job& job);
+  // As the files of `writer`, by their numbers: pieces of kChunkBytes, by all threads.
+  void write_files(const std::vector<Bytes>& files, SetWriter& writer);
   std::unique_ptr<Job> take(Queue& queue);
 
   SetStore& store_;

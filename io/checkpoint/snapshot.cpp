@@ -35,10 +35,8 @@ Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_
 void Snapshot::plan(size_t number) {
   const DataFile& file = layout_.files[number];
   std::memcpy(images_[number], file.header.data(), file.header.size());
-  split({number, 0, file.header.size(), kHeader, 0, 0});
-  for (const TensorPiece& piece : file.pieces) {
-    split({number, piece.offset, piece.bytes, piece.tensor, piece.begin, 0});
-  }
+  split({{kHeader, 0, file.header.size(), 0}, number});
+  for (const TensorPiece& piece : file.pieces) split({piece, number});
 }
 
 void Snapshot::split(Unit unit) {
@@ -90,12 +88,6 @@ void Snapshot::describe(Manifest& manifest) const {
     uint32_t& tensor = manifest.tensor_sums[unit.tensor];
     tensor = crc32c_combine(tensor, unit.sum, unit.bytes);
   }
-}
-
-uint64_t Snapshot::bytes() const {
-  uint64_t bytes = 0;
-  for (const DataFile& file : layout_.files) bytes += file.bytes;
-  return bytes;
 }
 
 }  // namespace stoker

@@ -64,18 +64,12 @@ class Snapshot {
   Bytes image(size_t file) const { return {images_[file], layout_.files[file].bytes}; }
   // Puts layout and checksums into a manifest. After finish().
   void describe(Manifest& manifest) const;
-  // Of all files of the set.
-  uint64_t bytes() const;
 
  private:
-  // A part of a file within one chunk and one piece (or the header).
-  struct Unit {
+  // A part of a file within one chunk and one piece; tensor kHeader: of the header.
+  struct Unit : TensorPiece {
     size_t file;
-    uint64_t offset;  // in the file
-    uint64_t bytes;
-    size_t tensor;   // kHeader: none
-    uint64_t begin;  // in the tensor
-    uint32_t sum;
+    uint32_t sum = 0;
   };
   static constexpr size_t kHeader = SIZE_MAX;
   void plan(size_t file);

@@ -1,11 +1,11 @@
 #include "io/core/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <random>
 
@@ -37,13 +37,6 @@ void sync_directory(const std::string& path) {
 std::string existing_directory(std::string path) {
   while (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) path = parent_of(path);
   return path;
-}
-
-std::string temporary_name() {
-  std::random_device random;
-  char text[32];
-  std::snprintf(text, sizeof text, "%s%08x%08x", kTemporary, random(), random());
-  return text;
 }
 
 // Another thread may remove a directory that is empty between two of our calls.
@@ -111,7 +104,7 @@ void make_directories(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   despite_removals([&] {
-    temporary_ = existing_directory(parent_of(path_)) + "/" + temporary_name();
+    temporary_ = existing_directory(parent_of(path_)) + "/" + unique_name(kTemporary);
     try {
       file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
     } catch (const IoError& error) {
@@ -141,6 +134,11 @@ void atomic_write_file(const std::string& path, Bytes bytes) {
   AtomicFile file(path);
   file.append(bytes);
   file.commit();
+}
+
+std::string unique_name(const std::string& prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}", prefix, random(), random());
 }
 
 bool is_temporary(const std::string& name) { return name.starts_with(kTemporary); }
