@@ -38,8 +38,7 @@ void remove_old(const std::string& path) {
 SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& path, bool restart)
     : options_(options), path_(path) {
   check_is_ours(path_);
-  make_directories(path_ + "/logs");
-  make_directories(path_ + "/runs");
+  make_directories(path_);
   lock_ = open_file("lock", path_ + "/.lock", O_RDWR | O_CREAT);
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw Error(ExitCode::environment,

@@ -19,7 +19,6 @@ struct AxisValue {
 struct SweepAxis {
   std::string key;
   std::vector<AxisValue> values;
-  Position at;
 
   // Its place, or npos.
   size_t find(const std::string& name) const;

@@ -83,8 +83,6 @@ ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const Sweep
   return ExitCode::ok;
 }
 
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
-
 }  // namespace
 
 ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
@@ -104,7 +102,7 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   const StopSignal stop;
   bool done = true;
   if (!arguments.report_only) {
-    const SweepRunner runner(options, plan, directory, stop, say);
+    const SweepRunner runner(options, plan, directory, stop);
     runner.prepare();
     done = !stop.requested() && runner.run(results, scratch);
     if (done) results.finished = now_utc();
