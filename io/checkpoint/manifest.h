@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/checkpoint/layout.h"
+#include "io/core/memory.h"
 
 namespace stoker {
 
@@ -41,5 +42,19 @@ std::string manifest_text(const Manifest& manifest);
 // Error(ExitCode::storage) that says what is wrong: a damaged text, an unknown format or version, a
 // size, count or offset that does not fit. No memory is allocated by a number that was not checked.
 Manifest parse_manifest(const std::string& text);
+
+// A small file of a set. A value.
+struct TextFile {
+  std::string name;
+  std::string text;
+};
+
+// Layout tf_saver: model.ckpt.index (a line per tensor: name, dtype, shape, shard, offset, size,
+// CRC-32C) and model.ckpt.meta (what describes the model: here the trainer's part of the manifest,
+// as JSON). Other layouts: none. The manifest must have its tensors' checksums.
+std::vector<TextFile> tf_saver_texts(const Manifest& manifest);
+
+// The entry of a small file in the manifest.
+FileSums sums_of(const std::string& name, Bytes bytes);
 
 }  // namespace stoker

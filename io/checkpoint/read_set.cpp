@@ -7,8 +7,8 @@
 #include <exception>
 #include <mutex>
 
-#include "io/checkpoint/crc32c.h"
-#include "io/core/huge_memory.h"
+#include "io/core/crc32c.h"
+#include "io/core/memory.h"
 #include "io/core/parallel.h"
 
 // Threads take chunks in order from one counter, so that a big tensor keeps all of them busy. The

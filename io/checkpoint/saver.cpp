@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "io/checkpoint/tf_saver.h"
 #include "io/core/file.h"
 #include "io/core/parallel.h"
 #include "io/storage/uring_queue.h"

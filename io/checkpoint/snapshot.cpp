@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/core/crc32c.h"
 #include "io/core/parallel.h"
 #include "io/storage/file_tree.h"
 

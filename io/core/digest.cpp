@@ -32,9 +32,7 @@ std::string Digest::finish() {
   std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
-  std::string text;
-  for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
 }
 
 }  // namespace stoker

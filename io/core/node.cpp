@@ -1,5 +1,6 @@
 #include "io/core/node.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -32,9 +33,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     reject_anchor(mark, anchor);
-    Node node;
-    node.at = position(mark);
-    put(std::move(node));
+    put({.at = position(mark)});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     fail(position(mark), "aliases (*name) are not accepted: write the value out");
@@ -43,13 +42,9 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
-    Node node;
-    node.at = position(mark);
-    node.quoted = tag == "!";
-    const bool null = !node.quoted && (value == "null" || value == "~" || value.empty());
-    node.kind = null ? Node::Kind::null : Node::Kind::scalar;
-    node.scalar = value;
-    put(std::move(node));
+    const bool quoted = tag == "!";
+    const bool null = !quoted && (value == "null" || value == "~" || value.empty());
+    put({null ? Node::Kind::null : Node::Kind::scalar, position(mark), value, quoted});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -71,7 +66,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Level {
     Node node;
     bool has_key = false;
-    Node key;
+    Node key = {};
   };
 
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
@@ -79,10 +74,7 @@ class TreeBuilder final : public YAML::EventHandler {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
     if (levels_.size() >= kMaxDepth) fail(position(mark), "nested deeper than 32 levels");
-    Level level;
-    level.node.kind = kind;
-    level.node.at = position(mark);
-    levels_.push_back(std::move(level));
+    levels_.push_back({.node = {.kind = kind, .at = position(mark)}});
   }
 
   void close() {
@@ -174,7 +166,7 @@ std::vector<std::string> split_path(const std::string& path) {
 std::string Position::text() const {
   if (source == nullptr) return "configuration";
   if (line == 0) return *source;
-  return *source + ":" + std::to_string(line) + ":" + std::to_string(column);
+  return fmt::format("{}:{}:{}", *source, line, column);
 }
 
 const Node* Node::find(const std::string& key) const {
@@ -184,18 +176,9 @@ const Node* Node::find(const std::string& key) const {
   return nullptr;
 }
 
-Node Node::text(const std::string& value) {
-  Node node;
-  node.kind = Kind::scalar;
-  node.scalar = value;
-  return node;
-}
+Node Node::text(const std::string& value) { return {.kind = Kind::scalar, .scalar = value}; }
 
-Node Node::map() {
-  Node node;
-  node.kind = Kind::mapping;
-  return node;
-}
+Node Node::map() { return {.kind = Kind::mapping}; }
 
 Node parse_yaml(const std::string& text, const std::string& source) {
   TreeBuilder builder(source);
@@ -213,10 +196,7 @@ Node parse_yaml(const std::string& text, const std::string& source) {
     fail(builder.position(error.mark), "this is no YAML: " + error.msg);
   }
   Node root = builder.take();
-  if (root.kind == Node::Kind::null) {
-    root = Node::map();
-    root.at = start;
-  }
+  if (root.kind == Node::Kind::null) return {.kind = Node::Kind::mapping, .at = start};
   return root;
 }
 
@@ -244,7 +224,7 @@ void apply_override(Node& root, const std::string& assignment) {
       const bool number = part.find_first_not_of("0123456789") == std::string::npos;
       const size_t index = number && part.size() < 6 ? std::stoul(part) : node->items.size();
       if (index >= node->items.size()) {
-        fail(at, "'" + part + "' is no place in a list of " + std::to_string(node->items.size()));
+        fail(at, fmt::format("'{}' is no place in a list of {}", part, node->items.size()));
       }
       node = &node->items[index];
       continue;
@@ -254,9 +234,7 @@ void apply_override(Node& root, const std::string& assignment) {
       fail(at, "'" + part + "' lies under a value that is no mapping");
     }
     if (node->find(part) == nullptr) {
-      Node empty;
-      empty.at = at;
-      node->entries.push_back({part, at, empty});
+      node->entries.push_back({part, at, {.at = at}});
     }
     for (Node::Entry& entry : node->entries) {
       if (entry.key == part) node = &entry.value;

@@ -22,11 +22,11 @@ struct Node {
   struct Entry;
 
   Kind kind = Kind::null;
-  Position at;
-  std::string scalar;
-  bool quoted = false;         // "8" is text, 8 is a number
-  std::vector<Node> items;     // of a sequence
-  std::vector<Entry> entries;  // of a mapping, in the order of the file; keys are unique
+  Position at = {};
+  std::string scalar = {};
+  bool quoted = false;              // "8" is text, 8 is a number
+  std::vector<Node> items = {};     // of a sequence
+  std::vector<Entry> entries = {};  // of a mapping, in the order of the file; keys are unique
 
   const Node* find(const std::string& key) const;  // null: no such key
 

@@ -8,10 +8,10 @@
 #include <random>
 #include <thread>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/checkpoint/manifest.h"
 #include "io/checkpoint/read_set.h"
-#include "io/checkpoint/tf_saver.h"
-#include "io/core/huge_memory.h"
+#include "io/core/crc32c.h"
+#include "io/core/memory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 
 #include <sys/mman.h>
 
