@@ -17,23 +17,24 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kHeaderAlignment = 4096;
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(ExitCode::bug, "checkpoint layout: " + what);
+template <class... A>
+[[noreturn]] void refuse(fmt::format_string<A...> what, A&&... values) {
+  throw Error(ExitCode::bug, "checkpoint layout: " + fmt::format(what, std::forward<A>(values)...));
 }
 
 void check(const std::vector<TensorInfo>& tensors) {
   if (tensors.size() > kMaxTensors) {
-    refuse(std::to_string(tensors.size()) + " tensors; at most " + std::to_string(kMaxTensors));
+    refuse("{} tensors; at most {}", tensors.size(), kMaxTensors);
   }
   std::set<std::string> names;
   uint64_t total = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
-      refuse("tensor " + tensor.name + ": the name is taken");
+      refuse("tensor {}: the name is taken", tensor.name);
     const std::optional<uint64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
     if (bytes != tensor.bytes) {
-      refuse("tensor " + tensor.name + ": " + std::to_string(tensor.bytes) +
-             " bytes do not agree with dtype " + tensor.dtype + " and the shape");
+      refuse("tensor {}: {} bytes do not agree with dtype {} and the shape", tensor.name,
+             tensor.bytes, tensor.dtype);
     }
     if (__builtin_add_overflow(total, tensor.bytes, &total)) refuse("too many bytes");
   }
@@ -83,8 +84,7 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
     if (piece.bytes < tensor.bytes) {
       const uint64_t row_bytes = tensor.bytes / static_cast<uint64_t>(shape[0]);
       const uint64_t first = piece.begin / row_bytes, rows = piece.bytes / row_bytes;
-      metadata["rows:" + tensor.name] = std::to_string(first) + ":" + std::to_string(first + rows) +
-                                        " of " + std::to_string(shape[0]);
+      metadata["rows:" + tensor.name] = fmt::format("{}:{} of {}", first, first + rows, shape[0]);
       shape[0] = static_cast<int64_t>(rows);
     }
     entries[tensor.name] = {
@@ -145,7 +145,7 @@ uint64_t SetLayout::bytes() const {
 
 SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
   check(tensors);
-  if (shards < 1 || shards > kMaxShards) refuse(std::to_string(shards) + " shards");
+  if (shards < 1 || shards > kMaxShards) refuse("{} shards", shards);
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -162,7 +162,7 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
     } catch (const nlohmann::json::exception&) {
       refuse("a tensor's name is not UTF-8");
     }
-    if (file.header.size() > kMaxHeaderBytes) refuse("the header of " + file.name + " is too long");
+    if (file.header.size() > kMaxHeaderBytes) refuse("the header of {} is too long", file.name);
     file.bytes = file.header.size();
     for (TensorPiece& piece : file.pieces) {
       piece.offset = file.bytes;

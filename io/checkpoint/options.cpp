@@ -8,6 +8,12 @@
 
 namespace stoker {
 
+template <>
+Registry<Checkpointer>& Registry<Checkpointer>::global() {
+  static Registry registry;
+  return registry;
+}
+
 EnumNames<SnapshotMode> enum_names(SnapshotMode) {
   return {{"sync", SnapshotMode::sync}, {"async", SnapshotMode::async}};
 }

@@ -31,7 +31,7 @@ struct Chunk {
 };
 
 std::string range_text(uint64_t begin, uint64_t end) {
-  return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return fmt::format("bytes [{}, {})", begin, end);
 }
 
 std::string sums_text(uint32_t found, uint32_t expected) {
@@ -152,10 +152,9 @@ class SetReader {
     if (damaged.empty() && header) damaged.push_back(all.front());
     if (damaged.empty()) damaged = all;
     constexpr size_t most = 3;
-    std::string text;
-    for (size_t i = 0; i < std::min(most, damaged.size()); ++i)
-      text += (i == 0 ? ": " : ", ") + damaged[i];
-    if (damaged.size() > most) text += " and " + std::to_string(damaged.size() - most) + " more";
+    const auto shown = std::span(damaged).first(std::min(most, damaged.size()));
+    std::string text = fmt::format(": {}", fmt::join(shown, ", "));
+    if (damaged.size() > most) text += fmt::format(" and {} more", damaged.size() - most);
     return text;
   }
 
@@ -254,8 +253,8 @@ void check_files(const FileTree& tree, const std::string& directory, const Manif
       throw DamagedSet(place + file.name + ": missing");
     const uint64_t bytes = tree.open(directory + "/" + file.name, FileAccess::buffered).size();
     if (bytes != file.bytes) {
-      throw DamagedSet(place + file.name + ": " + std::to_string(bytes) + " bytes, expected " +
-                       std::to_string(file.bytes));
+      throw DamagedSet(
+          fmt::format("{}{}: {} bytes, expected {}", place, file.name, bytes, file.bytes));
     }
   }
   std::sort(known.begin(), known.end());

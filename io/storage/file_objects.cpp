@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -245,8 +246,8 @@ bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer&
   const uint64_t done =
       static_cast<uint64_t>(count) - std::min(static_cast<uint64_t>(count), skipped);
   if (done < size) {
-    throw IoError("read " + file.path + ": the file shrank while it was read (" +
-                      std::to_string(done) + " of " + std::to_string(size) + " bytes)",
+    throw IoError(fmt::format("read {}: the file shrank while it was read ({} of {} bytes)",
+                              file.path, done, size),
                   0);
   }
   return true;

@@ -1,13 +1,14 @@
 #include "io/storage/file_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "io/core/error.h"
 #include "io/storage/uring_queue.h"
@@ -41,10 +42,7 @@ int64_t find_directory(const std::string& path) {
   return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
 }
 
-std::string parent_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
+std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path(); }
 
 }  // namespace
 
@@ -73,9 +71,8 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
     const uint64_t reached = offset + static_cast<uint64_t>(count);
     if (reached < end) count = resumable(count);
     if (count == 0) {
-      throw IoError("read " + tree_->full(path_) + ": the file ends at byte " +
-                        std::to_string(reached) + ", " + std::to_string(end - reached) +
-                        " bytes are missing",
+      throw IoError(fmt::format("read {}: the file ends at byte {}, {} bytes are missing",
+                                tree_->full(path_), reached, end - reached),
                     0);
     }
     offset += static_cast<uint64_t>(count);
@@ -267,17 +264,13 @@ void FileTree::remove_directory(const std::string& path) const {
 std::vector<std::string> FileTree::list(const std::string& path) const {
   std::vector<std::string> names;
   run({.op = Op::list, .path = path, .accepted = ENOENT}, [&](const FileCall&) {
-    using Directory = std::unique_ptr<DIR, decltype([](DIR* d) { ::closedir(d); })>;
-    const Directory directory(::opendir(full(path).c_str()));
-    if (!directory) return int64_t{-errno};
     names.clear();
-    errno = 0;
-    while (const dirent* entry = ::readdir(directory.get())) {
-      const std::string name = entry->d_name;
-      if (name != "." && name != "..") names.push_back(name);
-      errno = 0;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(full(path), error);
+    for (const auto end = decltype(entry)(); !error && entry != end; entry.increment(error)) {
+      names.push_back(entry->path().filename());
     }
-    return int64_t{-errno};
+    return -int64_t{error.value()};
   });
   std::sort(names.begin(), names.end());
   return names;
@@ -294,9 +287,8 @@ std::string FileTree::read_text(const std::string& path, uint64_t limit) const {
   const TreeFile file = open(path, FileAccess::buffered);
   const uint64_t size = file.size();
   if (size > limit) {
-    throw IoError("read " + full(path) + ": " + std::to_string(size) + " bytes; at most " +
-                      std::to_string(limit) + " are expected here",
-                  0);
+    throw IoError(
+        fmt::format("read {}: {} bytes; at most {} are expected here", full(path), size, limit), 0);
   }
   std::string text(size, '\0');
   file.read_at(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()});
