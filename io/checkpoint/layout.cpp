@@ -40,11 +40,6 @@ void check(const std::vector<TensorInfo>& tensors) {
   }
 }
 
-int64_t rows_of(const TensorInfo& tensor) {
-  const bool whole = tensor.shape.empty() || tensor.bytes == 0;
-  return whole ? 1 : tensor.shape[0];
-}
-
 // Deals the tensors out to `files` in order. A file ends at the boundary of rows that is nearest to
 // its share of the bytes.
 void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) {
@@ -53,7 +48,8 @@ void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) 
   size_t file = 0;
   uint64_t dealt = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const auto rows = static_cast<uint64_t>(rows_of(tensors[i]));
+    const bool whole = tensors[i].shape.empty() || tensors[i].bytes == 0;
+    const uint64_t rows = whole ? 1 : static_cast<uint64_t>(tensors[i].shape[0]);
     const uint64_t row_bytes = tensors[i].bytes / rows;
     for (uint64_t row = 0; row < rows;) {
       uint64_t taken = rows - row;

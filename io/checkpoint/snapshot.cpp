@@ -8,26 +8,18 @@
 #include "io/storage/file_tree.h"
 
 namespace stoker {
-namespace {
-
-uint64_t padded(uint64_t bytes) {
-  return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-}
-
-}  // namespace
-
 Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate)
     : layout_(layout) {
   uint64_t total = 0;
-  for (const DataFile& file : layout_.files) total += padded(file.bytes);
+  for (const DataFile& file : layout_.files) total += rounded_up(file.bytes, kDirectAlignment);
   memory_ = allocate(total + kDirectAlignment);
   // Every page is touched now: the first checkpoint must not pay for page faults.
   for (uint64_t i = 0; i < memory_.bytes; i += kDirectAlignment) memory_.data.get()[i] = 0;
   const auto address = reinterpret_cast<uintptr_t>(memory_.data.get());
-  uint8_t* image = memory_.data.get() + (padded(address) - address);
+  uint8_t* image = memory_.data.get() + (rounded_up(address, kDirectAlignment) - address);
   for (size_t i = 0; i < layout_.files.size(); ++i) {
     images_.push_back(image);
-    image += padded(layout_.files[i].bytes);
+    image += rounded_up(layout_.files[i].bytes, kDirectAlignment);
     plan(i);
   }
 }

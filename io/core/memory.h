@@ -12,6 +12,11 @@ namespace stoker {
 // for the call.
 using Bytes = std::span<const uint8_t>;
 
+// The smallest multiple of `unit` that is not below `value`.
+constexpr uint64_t rounded_up(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
 // A byte buffer that is filled again and again. It grows to the largest sample seen and stays, so
 // that reading a sample allocates nothing. Owns its memory; moves, no copies. One thread at a time.
 class Buffer {

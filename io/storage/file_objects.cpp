@@ -106,10 +106,6 @@ class FileWriter final : public ObjectWriter {
   AtomicFile file_;
 };
 
-uint64_t round_up(uint64_t value) {
-  return (value + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-}
-
 constexpr const char* kRefused = "O_DIRECT is refused here: reads go through the page cache";
 
 // Whether files of this directory can be opened with O_DIRECT, by a file without a name. Also true
@@ -233,10 +229,10 @@ bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer&
   } else {
     // The blocks around the range, to the first aligned place of a buffer that is larger by one.
     skipped = begin % kDirectAlignment;
-    const uint64_t asked = round_up(skipped + size);
+    const uint64_t asked = rounded_up(skipped + size, kDirectAlignment);
     data = out.resize(asked + kDirectAlignment);
     const auto address = reinterpret_cast<uintptr_t>(data);
-    uint8_t* const place = data + (round_up(address) - address);
+    uint8_t* const place = data + (rounded_up(address, kDirectAlignment) - address);
     count = read(file, place, asked, begin - skipped);
     if (count == -EINVAL) return false;
     if (count > 0) std::memmove(data, place + skipped, size);

@@ -14,10 +14,6 @@
 
 #include "io/core/error.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14
-#endif
-
 namespace stoker {
 namespace {
 
@@ -65,7 +61,7 @@ int64_t read_mapped(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint6
   const auto unmap = [length](void* mapped) { ::munmap(mapped, length); };
   const std::unique_ptr<void, decltype(unmap)> mapping(address, unmap);
   // Kernels without it fault the pages in while they copy.
-  ::madvise(address, length, MADV_POPULATE_READ);
+  ::madvise(address, length, kPopulateRead);
   const uint64_t done = copy_mapped(data, static_cast<const uint8_t*>(address) + skipped, bytes);
   // Behind the end of a file, the rest of its last page is zeros.
   struct stat status {};
@@ -89,7 +85,7 @@ void advise(const FileDescriptor& file, uint64_t offset, uint64_t bytes, int adv
   constexpr uint64_t kEnd = static_cast<uint64_t>(INT64_MAX) / 2;
   const uint64_t begin = std::min(offset, kEnd) / page_size() * page_size();
   const uint64_t end = bytes >= kEnd - begin ? 0 : offset + bytes;  // 0: to the file's end
-  const uint64_t pages = (end - begin + page_size() - 1) / page_size() * page_size();
+  const uint64_t pages = rounded_up(end - begin, page_size());
   ::posix_fadvise(file.get(), static_cast<off_t>(begin), end == 0 ? 0 : static_cast<off_t>(pages),
                   advice);
 }

@@ -12,6 +12,9 @@ namespace stoker {
 class FileDescriptor;
 class Storage;
 
+// MADV_POPULATE_READ, for madvise(2): Linux 5.14. The headers may be older than the kernel.
+inline constexpr int kPopulateRead = 22;
+
 // A file's bytes as read-only memory, until the object is destroyed. Any thread. Owns the mapping,
 // not the descriptor, which may be closed.
 //

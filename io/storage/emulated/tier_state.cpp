@@ -129,7 +129,7 @@ TierShare::~TierShare() {
   if (alone && is_at(path_, file_)) ::unlink(path_.c_str());
 }
 
-TierShare::Locked::Locked(TierShare& share) : state_(share.state_) {
+void TierShare::lock() {
   const int result = pthread_mutex_lock(&state_->mutex);
   if (result == EOWNERDEAD) {
     check(pthread_mutex_consistent(&state_->mutex), "recover the lock");
@@ -137,7 +137,5 @@ TierShare::Locked::Locked(TierShare& share) : state_(share.state_) {
     check(result, "take the lock");
   }
 }
-
-TierShare::Locked::~Locked() { pthread_mutex_unlock(&state_->mutex); }
 
 }  // namespace stoker

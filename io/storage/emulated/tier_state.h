@@ -49,19 +49,12 @@ class TierShare {
   const std::string& remark() const { return remark_; }
   const std::string& path() const { return path_; }  // empty: of this object alone
 
-  // The state, while no other thread or process has it. Hold it for some arithmetic only.
-  class Locked {
-   public:
-    explicit Locked(TierShare& share);
-    ~Locked();
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-    TierState* operator->() const { return state_; }
-    TierState& operator*() const { return *state_; }
-
-   private:
-    TierState* state_;
-  };
+  // For std::lock_guard: no other thread or process has the state meanwhile. Hold it for some
+  // arithmetic only.
+  void lock();
+  void unlock() { pthread_mutex_unlock(&state_->mutex); }
+  // While it is locked.
+  TierState& state() { return *state_; }
 
  private:
   // False: what is there cannot be shared.
