@@ -27,12 +27,6 @@ void check_is_ours(const std::string& path) {
                                          "empty --directory");
 }
 
-void remove_old(const std::string& path) {
-  for (const char* name : {kResults, "results.csv", "report.html", "base.yaml", "logs", "runs"}) {
-    fs::remove_all(path + "/" + name);
-  }
-}
-
 }  // namespace
 
 SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& path, bool restart)
@@ -46,7 +40,10 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
                     ": another `stoker sweep` is at work there: wait for its end, or give this "
                     "one another --directory");
   }
-  if (restart) remove_old(path_);
+  if (restart) {
+    for (const char* old : {"results.csv", "report.html", "base.yaml", "logs", "runs", kResults})
+      fs::remove_all(path(old));
+  }
   make_directories(path_ + "/logs");
   make_directories(path_ + "/runs");
 }

@@ -50,24 +50,21 @@ Node list_of(const std::vector<std::string>& texts) {
   return Field<std::vector<std::string>>::dump(texts);
 }
 
-std::vector<std::string> names_of(const SweepAxis& axis) {
-  std::vector<std::string> names;
-  for (const AxisValue& value : axis.values) names.push_back(value.name);
-  return names;
-}
-
 }  // namespace
 
 size_t SweepAxis::find(const std::string& name) const {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].name == name) return i;
-  }
-  return std::string::npos;
+  const auto found = std::ranges::find(values, name, &AxisValue::name);
+  return found == values.end() ? std::string::npos : static_cast<size_t>(found - values.begin());
+}
+
+std::vector<std::string> SweepAxis::names() const {
+  std::vector<std::string> names;
+  for (const AxisValue& value : values) names.push_back(value.name);
+  return names;
 }
 
 const SweepAxis* SweepMatrix::find(const std::string& key) const {
-  const auto found =
-      std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.key == key; });
+  const auto found = std::ranges::find(axes, key, &SweepAxis::key);
   return found == axes.end() ? nullptr : &*found;
 }
 
@@ -119,7 +116,7 @@ void CellPattern::check(const SweepMatrix& matrix, const Section& section) const
     for (const std::string& name : term.names) {
       if (axis->find(name) != std::string::npos) continue;
       section.fail_at(term.values_at, "'" + term.axis + "' has no value '" + name + "'" +
-                                          suggestion(name, names_of(*axis)));
+                                          suggestion(name, axis->names()));
     }
   }
 }

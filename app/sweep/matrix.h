@@ -22,6 +22,7 @@ struct SweepAxis {
 
   // Its place, or npos.
   size_t find(const std::string& name) const;
+  std::vector<std::string> names() const;
 };
 
 // The axes in the order of the file. In YAML an axis is a key of the experiment with a list of

@@ -44,9 +44,7 @@ SweepRow read_row(const json& value) {
 json axes_json(const SweepMatrix& matrix) {
   json axes = json::array();
   for (const SweepAxis& axis : matrix.axes) {
-    json names = json::array();
-    for (const AxisValue& value : axis.values) names.push_back(value.name);
-    axes.push_back({{"key", axis.key}, {"values", std::move(names)}});
+    axes.push_back({{"key", axis.key}, {"values", axis.names()}});
   }
   return axes;
 }

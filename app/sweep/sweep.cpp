@@ -47,12 +47,6 @@ SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
   return plan;
 }
 
-nlohmann::json machine_facts(const std::string& directory) {
-  nlohmann::json facts = describe_environment(DeviceInfo{}, directory);
-  for (const char* of_one_run : {"device", "command", "schema_version"}) facts.erase(of_one_run);
-  return facts;
-}
-
 SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
                           const SweepDirectory& directory, const std::string& path) {
   SweepResults results = directory.results();
@@ -63,7 +57,8 @@ SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
                             "another --directory, or --restart to throw them away",
                             path, options.name, change));
   }
-  const nlohmann::json machine = machine_facts(path);
+  nlohmann::json machine = describe_environment(DeviceInfo{}, path);
+  for (const char* of_one_run : {"device", "command", "schema_version"}) machine.erase(of_one_run);
   if (results.rows.empty()) {
     results = {machine, now_utc(), "", {}, {}};
   } else if (results.machine != machine) {

@@ -18,17 +18,13 @@ Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_
   const auto address = reinterpret_cast<uintptr_t>(memory_.data.get());
   uint8_t* image = memory_.data.get() + (rounded_up(address, kDirectAlignment) - address);
   for (size_t i = 0; i < layout_.files.size(); ++i) {
+    const DataFile& file = layout_.files[i];
     images_.push_back(image);
-    image += rounded_up(layout_.files[i].bytes, kDirectAlignment);
-    plan(i);
+    std::memcpy(image, file.header.data(), file.header.size());
+    split({{kHeader, 0, file.header.size(), 0}, i});
+    for (const TensorPiece& piece : file.pieces) split({piece, i});
+    image += rounded_up(file.bytes, kDirectAlignment);
   }
-}
-
-void Snapshot::plan(size_t number) {
-  const DataFile& file = layout_.files[number];
-  std::memcpy(images_[number], file.header.data(), file.header.size());
-  split({{kHeader, 0, file.header.size(), 0}, number});
-  for (const TensorPiece& piece : file.pieces) split({piece, number});
 }
 
 void Snapshot::split(Unit unit) {

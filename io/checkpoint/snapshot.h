@@ -72,7 +72,6 @@ class Snapshot {
     uint32_t sum = 0;
   };
   static constexpr size_t kHeader = SIZE_MAX;
-  void plan(size_t file);
   void split(Unit unit);
 
   const SetLayout& layout_;

@@ -144,11 +144,6 @@ FieldReader::FieldReader(const Section& section) : section_(section) {
   section.fail("must be a mapping, e.g. {key: value}");
 }
 
-const Node* FieldReader::take(const char* key) {
-  seen_.push_back(key);
-  return section_.node().find(key);
-}
-
 void FieldReader::finish() const {
   for (const Node::Entry& entry : section_.node().entries) {
     if (std::find(seen_.begin(), seen_.end(), entry.key) != seen_.end()) continue;

@@ -213,7 +213,6 @@ class FieldReader : public FieldVisitor<FieldReader> {
   void finish() const;
 
  private:
-  const Node* take(const char* key);
   Section section_;
   std::vector<std::string> seen_;
 };

@@ -149,7 +149,8 @@ struct Field<std::map<std::string, T>> {
 
 template <class T>
 void FieldReader::field(const char* key, T& value, const Help&, Limits limits, bool required) {
-  if (const Node* node = take(key)) {
+  seen_.emplace_back(key);
+  if (const Node* node = section_.node().find(key)) {
     Field<T>::read(section_.child(key, *node), value, limits);
   } else if (required) {
     section_.fail_at(section_.node().at, std::string("missing key '") + key + "'");

@@ -34,11 +34,6 @@ void sync_directory(const std::string& path) {
   sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
 }
 
-std::string existing_directory(std::string path) {
-  while (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) path = parent_of(path);
-  return path;
-}
-
 // Another thread may remove a directory that is empty between two of our calls.
 template <class F>
 void despite_removals(F&& f) {
@@ -104,7 +99,11 @@ void make_directories(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   despite_removals([&] {
-    temporary_ = existing_directory(parent_of(path_)) + "/" + unique_name(kTemporary);
+    std::string directory = parent_of(path_);
+    while (::access(directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+      directory = parent_of(directory);
+    }
+    temporary_ = unique_name(directory + "/" + kTemporary);
     try {
       file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
     } catch (const IoError& error) {

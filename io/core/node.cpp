@@ -6,6 +6,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -121,10 +122,8 @@ class TreeBuilder final : public YAML::EventHandler {
 };
 
 bool is_flow(const Node& node) {
-  for (const Node& item : node.items) {
-    if (item.kind == Node::Kind::mapping && item.entries.size() > 4) return false;
-  }
-  return node.kind == Node::Kind::sequence;
+  const auto large = [](const Node& item) { return item.entries.size() > 4; };
+  return node.kind == Node::Kind::sequence && std::ranges::none_of(node.items, large);
 }
 
 void emit(YAML::Emitter& out, const Node& node) {
@@ -170,10 +169,8 @@ std::string Position::text() const {
 }
 
 const Node* Node::find(const std::string& key) const {
-  for (const Entry& entry : entries) {
-    if (entry.key == key) return &entry.value;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(entries, key, &Entry::key);
+  return found == entries.end() ? nullptr : &found->value;
 }
 
 Node Node::text(const std::string& value) { return {.kind = Kind::scalar, .scalar = value}; }

@@ -279,10 +279,8 @@ std::vector<std::string> Registry<T>::names() const {
 
 template <class T>
 auto Registry<T>::find(const std::string& name) const -> const Entry* {
-  for (const Entry& entry : entries_) {
-    if (entry.name.name == name) return &entry;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(entries_, name, [](const Entry& e) { return e.name.name; });
+  return found == entries_.end() ? nullptr : &*found;
 }
 
 }  // namespace stoker

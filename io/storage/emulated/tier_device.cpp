@@ -43,11 +43,6 @@ TimePoint time_of(int64_t ns) {
   return TimePoint(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(ns)));
 }
 
-double longest(const TierCosts& costs) {
-  return ns(std::max(
-      {costs.read_latency + costs.seek, costs.write_latency + costs.seek, costs.metadata_latency}));
-}
-
 // Whether a transfer goes on where the last one ended. Notes where this one does.
 bool goes_on(TierState& state, const TierOperation& operation) {
   const uint32_t writing = operation.kind == Kind::write ? 1 : 0;
@@ -77,7 +72,10 @@ double draw(double sigma, uint64_t seed, uint64_t number) {
 uint64_t tier_object(std::string_view path) { return XXH3_64bits(path.data(), path.size()); }
 
 TierDevice::TierDevice(TierCosts costs, std::shared_ptr<TierShare> share)
-    : costs_(costs), longest_(longest(costs)), share_(std::move(share)) {}
+    : costs_(costs),
+      longest_(ns(std::max({costs.read_latency + costs.seek, costs.write_latency + costs.seek,
+                            costs.metadata_latency}))),
+      share_(std::move(share)) {}
 
 TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& operation,
                                         Clock::duration late) {
