@@ -41,7 +41,7 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
                     "one another --directory");
   }
   if (restart) {
-    for (const char* old : {"results.csv", "report.html", "base.yaml", "logs", "runs", kResults})
+    for (const char* old : {kResults, "results.csv", "report.html", "base.yaml", "logs", "runs"})
       fs::remove_all(path(old));
   }
   make_directories(path_ + "/logs");
