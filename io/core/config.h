@@ -42,7 +42,8 @@ struct Limits {
   double max = std::numeric_limits<double>::infinity();
 };
 
-// What `stoker describe` says of an option.
+// What `stoker describe` says of an option, and whether a resumed run may change it. Converts from
+// a literal. The text must outlive every use: literals only. A value.
 struct Help {
   Help(const char* text, bool same_results = false)  // NOLINT(google-explicit-constructor)
       : text(text), same_results(same_results) {}
@@ -53,7 +54,8 @@ struct Help {
 // decode"). A resume may change it and says nothing of it.
 inline Help same_results(const char* text) { return {text, true}; }
 
-// Facts from elsewhere in the configuration that a value may need while it is read. A value.
+// Facts from elsewhere in the configuration that a value may need while it is read. A value;
+// whoever reads a configuration makes one, and it must live until all is read.
 struct ConfigContext {
   std::vector<std::string> tiers;  // names under storage:
 };
@@ -67,7 +69,9 @@ class Section {
   Section(const Node& node, std::string path, std::string key, const ConfigContext* context)
       : node_(&node), path_(std::move(path)), key_(std::move(key)), context_(context) {}
 
+  // The value itself; of the caller's tree, which must live.
   const Node& node() const { return *node_; }
+  // Null where nothing is known of the rest of the configuration.
   const ConfigContext* context() const { return context_; }
   // "loader.inner": where this value's children live.
   std::string path() const;
@@ -104,6 +108,7 @@ struct Scalar {
   static constexpr bool none = true;
 };
 
+// All values of an enum with the names that YAML has for them, in the order in which to list them.
 template <class E>
 using EnumNames = std::vector<std::pair<const char*, E>>;
 
@@ -180,7 +185,9 @@ concept HasScalar = !requires {
 template <class T>
 struct Field;  // defined in fields.h: read, dump and describe of one field type
 
-// What visitors have in common: both ways to visit an option are one, field().
+// What visitors have in common: both ways to visit an option are one, field(key, value, help,
+// limits, required) of the class that derives from this. That is how a visitor is written; a
+// struct's visit() only calls the two below. Keys and help texts must be literals.
 template <class Visitor>
 class FieldVisitor {
  public:
@@ -255,7 +262,9 @@ class FieldDescriber : public FieldVisitor<FieldDescriber> {
   std::vector<FieldHelp> rows_;
 };
 
-// Struct -> paths of the options that change no result, each behind a prefix ("loader.").
+// Struct -> paths of the options that change no result, each behind a prefix ("loader."). A struct
+// or a component that is marked as a whole gives one path, of which everything below counts. One
+// thread at a time.
 class SameResultKeys : public FieldVisitor<SameResultKeys> {
  public:
   explicit SameResultKeys(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -268,15 +277,18 @@ class SameResultKeys : public FieldVisitor<SameResultKeys> {
   std::vector<std::string> keys_;
 };
 
+// The same of a whole struct in one call: {"loader.workers", "metrics"}. Any thread.
 template <class T>
 std::vector<std::string> same_result_keys(const T& value, const std::string& prefix = "");
 
-// Reads a whole struct from a mapping, refuses unknown keys, then calls its check(). keys: those
-// that somebody else reads ("type").
+// Reads a whole struct from a mapping, refuses unknown keys, then calls its check(), where it has
+// one. keys: those that somebody else reads ("type"). Error(ExitCode::config) at the first value
+// that is wrong; `out` is half read then.
 template <class T>
 void read_struct(const Section& at, T& out, const std::vector<const char*>& keys = {});
 
-// The struct as YAML; read_struct() of it gives the same values.
+// The struct as YAML with every default written out; read_struct() of it gives the same values. Any
+// thread while nobody changes the struct.
 template <class T>
 Node dump_struct(const T& value);
 

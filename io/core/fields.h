@@ -6,6 +6,10 @@
 
 // The templates behind config.h: one Field<T> for each family of field types. Include config.h
 // instead.
+//
+// Whoever needs a field type of its own specialises Field<T> (or Scalar<T>, where one YAML scalar
+// will do) beside T, with the same three static functions. `out` of read() may be changed only
+// where read() succeeds, or where the whole configuration is thrown away after its exception.
 
 namespace stoker {
 namespace config_detail {
@@ -22,10 +26,14 @@ std::string limits_text(Limits limits);
 // leading zero, or outside their limits.
 template <class T>
 struct Field {
+  // Sets `out` from the value at `at`. Limits apply to numbers; the bounds themselves are allowed.
   static void read(const Section& at, T& out, Limits limits) {
     config_detail::read(at, out, limits);
   }
+  // The value as YAML; read() of it gives the same value. A null node means that nothing is to be
+  // written down.
   static Node dump(const T& value) { return config_detail::dump(value); }
+  // What may stand there, in words, for `stoker describe`.
   static std::string type() {
     if constexpr (std::is_same_v<T, bool>) return "true|false";
     if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) return "integer";
@@ -35,7 +43,7 @@ struct Field {
   }
 };
 
-// A type with Scalar<T>; it is taken for nothing else.
+// A type with Scalar<T>. It is taken for nothing else, whatever members it has.
 template <config_detail::HasScalar T>
 struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
@@ -47,7 +55,8 @@ struct Field<T> {
   static std::string type() { return Scalar<T>::expected; }
 };
 
-// An enum whose names and values enum_names(T{}) gives.
+// An enum. A function `EnumNames<T> enum_names(T)` in its namespace gives all names and values; a
+// value without a name is dumped as nothing.
 template <class T>
 requires std::is_enum_v<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
@@ -79,7 +88,8 @@ requires std::is_enum_v<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
   }
 };
 
-// A struct with visit(): a mapping.
+// A struct with visit(): a mapping of its fields. Fields that are absent keep the value that `out`
+// has before, so that a struct may give its members other defaults than their type has.
 template <class T>
 requires config_detail::HasVisit<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
   static void read(const Section& at, T& out, Limits) { read_struct(at, out); }
@@ -87,7 +97,7 @@ requires config_detail::HasVisit<T> &&(!config_detail::HasScalar<T>)struct Field
   static std::string type() { return "mapping"; }
 };
 
-// null, `~` and an absent key mean: none.
+// A field that may be absent: null, `~` and an absent key mean none, and none is not written down.
 template <class T>
 struct Field<std::optional<T>> {
   static void read(const Section& at, std::optional<T>& out, Limits limits) {
@@ -105,7 +115,9 @@ struct Field<std::optional<T>> {
   static std::string type() { return Field<T>::type(); }
 };
 
-// A YAML list; it replaces the default as a whole.
+// A YAML list. It replaces the default as a whole: elements are never added to those of the
+// default. Limits are those of each element. The place of an element in messages is its number,
+// from 0.
 template <class T>
 struct Field<std::vector<T>> {
   static void read(const Section& at, std::vector<T>& out, Limits limits) {
@@ -125,7 +137,8 @@ struct Field<std::vector<T>> {
   static std::string type() { return "list of " + Field<T>::type(); }
 };
 
-// A YAML mapping of free names.
+// A YAML mapping of free names to values of one type. It replaces the default as a whole; the order
+// of the file is lost, as the names are sorted.
 template <class T>
 struct Field<std::map<std::string, T>> {
   static void read(const Section& at, std::map<std::string, T>& out, Limits limits) {

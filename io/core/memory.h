@@ -12,7 +12,8 @@ namespace stoker {
 // for the call.
 using Bytes = std::span<const uint8_t>;
 
-// The smallest multiple of `unit` that is not below `value`.
+// The smallest multiple of `unit` that is not below `value`. `unit` is above 0; the result must fit
+// into 64 bits.
 constexpr uint64_t rounded_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -34,6 +35,7 @@ class Buffer {
   }
   // Keeps the first `size` bytes; size must not exceed size().
   void shrink(size_t size) { size_ = size; }
+  // Of size() bytes; null before the first resize(). Valid as bytes() is.
   uint8_t* data() { return data_.get(); }
   const uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }

@@ -7,7 +7,8 @@ namespace stoker {
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
 // generators", OOPSLA 2014; constants of D. Stafford's variant 13). A bijection of 64 bits in which
-// every input bit flips every output bit with probability close to one half.
+// every input bit flips every output bit with probability close to one half. scramble(0) is 0, so
+// callers add kGoldenGamma first. Pure; any thread.
 constexpr uint64_t scramble(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -11,6 +11,16 @@
 #include "io/core/config.h"
 #include "io/core/error.h"
 
+// Components by name. A kind of component is an abstract class T with
+//
+//   static constexpr const char* kKind = "storage";   // in messages
+//   struct Inputs { ... };                            // what its makers pass beside the options
+//   using Info = ...;                                 // optional: see InfoOf
+//
+// and one definition of Registry<T>::global(). An implementation is a class in one .cpp that nobody
+// includes: a struct Options (config.h), a constructor (Options, const T::Inputs&), and one line,
+// STOKER_REGISTER. Nothing else has to name it.
+
 namespace stoker {
 
 namespace registry_detail {
@@ -117,12 +127,15 @@ std::string read_type(const Section& section, const char* kind,
 template <class T>
 class Registry {
  public:
+  // One implementation: its name, how its options are read, and what `stoker describe` says of
+  // them. parse() throws Error(ExitCode::config); describe() throws nothing.
   struct Entry {
     registry_detail::Name name;
     std::function<Component<T>(const Section&)> parse;
     std::function<std::vector<FieldHelp>()> describe;
   };
 
+  // The one registry of this kind in the process.
   static Registry& global();
 
   // Never throws: it runs before main. A second registration of a name is remembered and reported
@@ -133,7 +146,7 @@ class Registry {
   Component<T> parse(const Section& section) const;
   // All that are registered by now, sorted.
   std::vector<std::string> names() const;
-  // Null: unknown.
+  // Null: unknown. Valid until the next add().
   const Entry* find(const std::string& name) const;
 
  private:
@@ -151,13 +164,16 @@ struct Field<Component<T>> {
   static std::string type() { return std::string("{type: <") + T::kKind + ">, ...}"; }
 };
 
-// A component from its mapping. Names of tiers are checked where `context` is there.
+// A component from its mapping, which has to live during the call only. Names of tiers are checked
+// where `context` is there. Error(ExitCode::config) as Registry::parse().
 template <class T>
 Component<T> parse_component(const Node& node, const ConfigContext* context = nullptr) {
   return Registry<T>::global().parse(Section(node, "", T::kKind, context));
 }
 
-// A component with all defaults; `type` must be registered and have no required option.
+// A component with all defaults; `type` must be registered and have no required option, else it is
+// an Error(ExitCode::config). For defaults of options: it is looked up when the options are made,
+// so not before main.
 template <class T>
 Component<T> default_component(const std::string& type) {
   Node node = Node::map();
@@ -166,6 +182,8 @@ Component<T> default_component(const std::string& type) {
 }
 
 // The component with some of its options changed, as on the command line: "workers=4", "type=sync".
+// The others are written down and read again, so that a new type must know them. The given
+// component stays as it is. Error(ExitCode::config).
 template <class T>
 Component<T> changed(const Component<T>& component, const std::vector<std::string>& assignments,
                      const ConfigContext* context = nullptr) {
@@ -174,7 +192,8 @@ Component<T> changed(const Component<T>& component, const std::vector<std::strin
   return parse_component<T>(node, context);
 }
 
-// Finds what a wrapper is around.
+// A visitor that finds what a wrapper is around: its first option that is a component of the same
+// kind.
 template <class T>
 struct InnerFinder : FieldVisitor<InnerFinder<T>> {
   Component<T> found;
@@ -186,7 +205,8 @@ struct InnerFinder : FieldVisitor<InnerFinder<T>> {
   }
 };
 
-// The plan of a class with `struct Options` and a constructor (Options, const T::Inputs&).
+// The plan of a class with `struct Options` and a constructor (Options, const T::Inputs&): it keeps
+// a copy of the options and builds from it, however often.
 template <class T, class Class>
 class OptionsPlan final : public Component<T>::Plan,
                           public registry_detail::Holder<typename Class::Options> {

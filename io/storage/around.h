@@ -20,13 +20,21 @@ struct ObjectCall {
   uint64_t bytes = 0;      // that were moved; of a read only known when it is done
 };
 
-// Another tier with something around every operation on its objects: `around(call, operation)` has
-// to call operation() once, and lets through what it throws. It is copied into writers and called
-// by several threads at once. `layer` is the same for the tier's files. Owns the other tier. Any
-// thread; fails as that tier does.
+// Another tier with something around every operation on its objects and its files, such as a clock
+// that measures, or a model that lets the caller wait. Objects and files have separate ways in, and
+// an operation passes one of them only: a commit is not seen as the calls that it makes.
+//
+// Around is a type that is cheap to copy, with `template <class F> void operator()(const
+// ObjectCall&, const F& operation) const`. It has to call operation() exactly once, and lets
+// through what that throws; nothing after the call happens then. It is copied into writers and
+// called by several threads at once; what it refers to must outlive the tier and its writers. No
+// allocation is made per read.
+//
+// Owns the other tier. Any thread; fails as that tier does.
 template <class Around>
 class AroundStorage : public Storage {
  public:
+  // `layer` is to the tier's files what `around` is to its objects; unused where there are none.
   AroundStorage(std::unique_ptr<Storage> inner, Around around, std::shared_ptr<FileLayer> layer)
       : inner_(std::move(inner)), around_(std::move(around)) {
     if (const FileTree* files = inner_->files()) files_ = files->behind(std::move(layer));
@@ -56,6 +64,7 @@ class AroundStorage : public Storage {
   const FileTree* files() const final { return files_ ? &*files_ : nullptr; }
 
  private:
+  // As any writer: one thread at a time, and not beyond its tier.
   class Writer final : public ObjectWriter {
    public:
     Writer(std::string key, std::unique_ptr<ObjectWriter> inner, Around around)

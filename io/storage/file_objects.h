@@ -12,7 +12,8 @@
 
 namespace stoker {
 
-// A file that was opened for reading. It is a regular one.
+// A file that was opened for reading, and its size in bytes then. Owns the descriptor. Whoever
+// makes one without open() vouches for what it says.
 struct ObjectFile {
   std::string path;
   FileDescriptor file;
@@ -27,7 +28,9 @@ class FileObjects : public Storage {
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
   // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.
   std::unique_ptr<ObjectWriter> create(const std::string& key) final;
+  // Takes directories that become empty with it, as they are no objects.
   void remove(const std::string& key) final;
+  // The same files, for those who need more than whole objects. Valid as long as the tier.
   const FileTree* files() const final { return &files_; }
 
  protected:

@@ -22,7 +22,8 @@ inline constexpr int kPopulateRead = 22;
 // process (SIGBUS). So use it for files that nobody changes, and only after fetch().
 class MappedFile {
  public:
-  // The whole file. `path` is for the message of the IoError.
+  // The whole file, of `bytes` bytes; 0 bytes map nothing. `path` is for the message of the
+  // IoError.
   MappedFile(const FileDescriptor& file, size_t bytes, const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;

@@ -6,14 +6,16 @@
 
 namespace stoker {
 
-// Requests of io_uring that are in flight at once, and the size of each.
+// Requests of io_uring that are in flight at once (1 to 4096), and the size of each in bytes.
 struct UringShape {
   unsigned in_flight = 8;
   uint64_t piece_bytes = 1ull << 20;
 };
 
 // One thread's queue of io_uring. One thread at a time. Kernels and containers may refuse it, so
-// every caller needs another way to do the same.
+// every caller needs another way to do the same. When a call returns, the kernel no longer uses the
+// caller's memory, whatever failed. Throws std::system_error where completions cannot be waited
+// for.
 class Uring {
  public:
   // Null where it is not to be had; `why` says the reason.

@@ -7,12 +7,18 @@
 
 namespace stoker {
 
-// The devices of the study of 2018 (Chien et al.), and two of other kinds.
+// The devices of the study of 2018 (Chien et al.: hdd, ssd, optane, lustre), and two of other
+// kinds, whose figures are guessed.
 enum class TierProfile { hdd, ssd, optane, lustre, nfs, s3_like };
 EnumNames<TierProfile> enum_names(TierProfile);
 
 // What an emulated tier can do, as its options say. A value; any thread. Absent: the profile's
-// figure. docs/notes/emulated-tier.md says where those come from.
+// figure, and where there is no profile, 0 or what the option's help says.
+// docs/notes/emulated-tier.md says where the profiles' figures come from.
+//
+// Rates are in 10^6 bytes/s, as in the study, and of all threads and processes together; latencies
+// are means in ms; the queue depth is a number of latencies that pass side by side and need not be
+// whole.
 struct TierFigures {
   std::optional<TierProfile> profile = {};
   std::optional<double> read_mb_per_s = {};
@@ -64,9 +70,10 @@ struct TierFigures {
       "10^6 bytes/s, the most that one operation gets; absent: the profile's, or no limit",
       kBandwidth);
   }
-  // A profile, or both bandwidths.
+  // Error(ExitCode::config) unless there is a profile, or both bandwidths.
   void check(const Section& section) const;
-  // A figure that is given replaces the profile's.
+  // The figures in the units of TierDevice. One that is given replaces the profile's. The seed is
+  // left 0: it is the tier's to choose.
   TierCosts costs() const;
 };
 
