@@ -10,10 +10,11 @@
 namespace stoker {
 
 // Runs the cells of a plan as processes of this program, one at a time, and writes the results
-// after each. A cell that fails is part of the results. One thread.
+// after each. A cell that fails is part of the results. One thread. What it says goes to stderr, a
+// line per run.
 class SweepRunner {
  public:
-  // Says on stderr how it goes. All of them must outlive it.
+  // All of them must outlive it.
   SweepRunner(const SweepOptions& options, const SweepPlan& plan, const SweepDirectory& directory,
               const StopSignal& stop)
       : options_(options), plan_(plan), directory_(directory), stop_(stop) {}

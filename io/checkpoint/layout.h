@@ -7,7 +7,7 @@
 
 #include "io/core/config.h"
 
-// Where the bytes of a set of tensors lie in its files.
+// Where the bytes of a set of tensors lie in its files. Values and pure functions; any thread.
 
 namespace stoker {
 
@@ -23,6 +23,7 @@ struct TensorInfo {
 // Bytes of one element; 0 for an unknown dtype.
 uint64_t dtype_bytes(const std::string& dtype);
 
+// The most dimensions that a tensor may have.
 inline constexpr size_t kMaxDimensions = 64;
 
 // Bytes of a tensor of that dtype and shape. Empty where dtype or shape are impossible, or no
@@ -65,6 +66,7 @@ struct SetLayout {
   uint64_t bytes() const;  // of all files
 };
 
+// The largest set that is written or read: tensors, data files, and bytes of a file's header.
 inline constexpr uint64_t kMaxTensors = 10'000;
 inline constexpr int64_t kMaxShards = 1'024;
 inline constexpr uint64_t kMaxHeaderBytes = 16ull << 20;

@@ -10,6 +10,8 @@
 
 namespace stoker {
 
+// The manifest's name in a set; how many bytes of a file have one checksum; and the largest
+// manifest that is read, so that a wrong file cannot ask for all memory.
 inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr uint64_t kChunkBytes = 8ull << 20;
 inline constexpr uint64_t kMaxManifestBytes = 64ull << 20;
@@ -36,7 +38,8 @@ struct Manifest {  // NOLINT(bugprone-exception-escape)
 };
 
 // JSON whose last member is the SHA-256 of all before it, so that no bit can change unseen.
-// README.md shows how an outsider checks it.
+// README.md shows how an outsider checks it. A pure function: equal manifests have equal texts.
+// Error(ExitCode::bug) for a manifest that parse_manifest() would refuse.
 std::string manifest_text(const Manifest& manifest);
 
 // Error(ExitCode::storage) that says what is wrong: a damaged text, an unknown format or version, a
@@ -54,7 +57,7 @@ struct TextFile {
 // as JSON). Other layouts: none. The manifest must have its tensors' checksums.
 std::vector<TextFile> tf_saver_texts(const Manifest& manifest);
 
-// The entry of a small file in the manifest.
+// The entry of a small file, of these bytes, in the manifest. Any thread.
 FileSums sums_of(const std::string& name, Bytes bytes);
 
 }  // namespace stoker
