@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "io/core/file.h"
+#include "io/core/digest.h"
 #include "io/core/parallel.h"
 #include "io/storage/uring_queue.h"
 

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/file.h"
 
 namespace stoker {
 namespace {

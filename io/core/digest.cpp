@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <array>
+#include <random>
 
 #include "io/core/error.h"
 
@@ -17,6 +18,11 @@ std::string xxh3_64(std::string_view text) {
 std::string xxh3_128(std::string_view text) {
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string unique_name(const std::string& prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}", prefix, random(), random());
 }
 
 Digest::Digest(const char* name) : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {

@@ -16,6 +16,9 @@ namespace stoker {
 std::string xxh3_64(std::string_view text);
 std::string xxh3_128(std::string_view text);
 
+// `prefix` and 64 random bits in hex: a name that nobody else has. Any thread.
+std::string unique_name(const std::string& prefix);
+
 // A published hash of bytes that may come in pieces, by OpenSSL. One thread at a time.
 class Digest {
  public:

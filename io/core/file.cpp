@@ -1,14 +1,13 @@
 #include "io/core/file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
-#include <random>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -133,11 +132,6 @@ void atomic_write_file(const std::string& path, Bytes bytes) {
   AtomicFile file(path);
   file.append(bytes);
   file.commit();
-}
-
-std::string unique_name(const std::string& prefix) {
-  std::random_device random;
-  return fmt::format("{}{:08x}{:08x}", prefix, random(), random());
 }
 
 bool is_temporary(const std::string& name) { return name.starts_with(kTemporary); }

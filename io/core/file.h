@@ -71,9 +71,6 @@ class AtomicFile {
 // An AtomicFile in one call: when it returns, the file is durable and whole.
 void atomic_write_file(const std::string& path, Bytes bytes);
 
-// `prefix` and 64 random bits in hex: a name that nobody else has. Any thread.
-std::string unique_name(const std::string& prefix);
-
 // Whether a file name (no directory) is that of an AtomicFile before its commit.
 bool is_temporary(const std::string& name);
 
