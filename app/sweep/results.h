@@ -46,11 +46,12 @@ struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's mo
 std::vector<double> values(const SweepOptions& options, const SweepResults& results,
                            const Coordinates& cell, const std::string& figure);
 
-// The figures that plots and findings are about; images_per_s and io_share where there are none.
+// The figures that plots and findings are about, each once, in the order of the file; images_per_s
+// and io_share where there are none. For tables and progress lines.
 std::vector<std::string> main_figures(const SweepOptions& options);
 
 // results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
-// `directory` is the sweep's.
+// `directory` is the sweep's, in which timelines for plots over time are looked for. Any thread.
 nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
                             const SweepResults& results, const std::string& directory);
 

@@ -29,7 +29,8 @@ struct CheckpointOffer {
   bool last = false;         // nothing follows: save in any case
 };
 
-// What has become of a run's checkpoints so far. A value. Times in seconds.
+// What has become of a run's checkpoints so far, for the run's record and its summary. A value.
+// Times in seconds, one for each set in the order in which they ended.
 struct CheckpointStatus : CheckpointReport {
   std::vector<double> save_s;   // from offer to commit on the first tier
   std::vector<double> drain_s;  // from the begin of the copy to the commit on the last tier

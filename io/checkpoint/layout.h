@@ -11,7 +11,8 @@
 
 namespace stoker {
 
-// A tensor without its bytes. A value.
+// A tensor without its bytes. A value. `bytes` is what dtype and shape make of it (tensor_bytes());
+// the layout is dense, the last dimension varies fastest.
 struct TensorInfo {
   std::string name;
   std::string dtype;  // as safetensors spells it: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL
@@ -39,7 +40,8 @@ struct TensorPiece {
   uint64_t offset = 0;
 };
 
-// A file: its header, then its pieces, back to back. A value.
+// A data file of a set: its header, then its pieces, back to back. `bytes` is the size of the
+// whole. A value. Read back from a manifest it has no header.
 struct DataFile {
   std::string name;
   std::string header;

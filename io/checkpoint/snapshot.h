@@ -49,9 +49,9 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   std::shared_ptr<void> keep;            // owns what `tensors` points to
 };
 
-// One snapshot buffer: the images of a set's data files, and their checksums. The
-// constructor allocates the memory and faults it in; it is used again and again. One thread at a
-// time. `layout` must outlive it.
+// One snapshot buffer, which holds one state of the run: the images of a set's data files, and
+// their checksums. The constructor allocates the memory and faults it in; it is used again and
+// again. One thread at a time. `layout` must outlive it.
 class Snapshot {
  public:
   // `allocate`: gives memory that the device copies to at full speed, aligned to at least 64 bytes.

@@ -182,6 +182,7 @@ concept HasScalar = !requires {
 
 }  // namespace config_detail
 
+// How values of a type are read, dumped and named; specialise it for types of your own.
 template <class T>
 struct Field;  // defined in fields.h: read, dump and describe of one field type
 
@@ -225,7 +226,7 @@ class FieldReader : public FieldVisitor<FieldReader> {
 };
 
 // Struct -> YAML with every default written out; absent optionals are left out. One thread at a
-// time.
+// time. The struct is only read.
 class FieldDumper : public FieldVisitor<FieldDumper> {
  public:
   template <class T>
@@ -237,7 +238,7 @@ class FieldDumper : public FieldVisitor<FieldDumper> {
   Node node_ = Node::map();
 };
 
-// One option as `stoker describe` prints it. A value.
+// One option as `stoker describe` prints it, and as docs/components.md lists it. A value.
 struct FieldHelp {
   std::string key;
   // What may stand there, in words: "integer from 1 to 1024", "a|b|c".
@@ -251,10 +252,11 @@ struct FieldHelp {
 // appear as "augment.flip". One thread at a time.
 class FieldDescriber : public FieldVisitor<FieldDescriber> {
  public:
+  // prefix: as for SameResultKeys.
   explicit FieldDescriber(std::string prefix = "") : prefix_(std::move(prefix)) {}
   template <class T>
   void field(const char* key, T& value, const Help& help, Limits limits, bool required);
-  // The options, in the order of the fields. Once.
+  // The options, in the order of the fields; those of a nested struct where it stands. Once.
   std::vector<FieldHelp> take() { return std::move(rows_); }
 
  private:
@@ -267,6 +269,7 @@ class FieldDescriber : public FieldVisitor<FieldDescriber> {
 // thread at a time.
 class SameResultKeys : public FieldVisitor<SameResultKeys> {
  public:
+  // prefix: stands before every path; "loader.", or empty.
   explicit SameResultKeys(std::string prefix) : prefix_(std::move(prefix)) {}
   template <class T>
   void field(const char* key, const T& value, const Help& help, Limits, bool required);

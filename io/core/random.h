@@ -33,8 +33,10 @@ constexpr uint64_t mix(uint64_t first, Rest... rest) {
 //
 // A value of 8 bytes; one thread at a time. Not for secrets.
 struct Random {
+  // Equal seeds give equal numbers. Make seeds of several numbers by mix().
   explicit constexpr Random(uint64_t seed) : state(seed) {}
 
+  // 64 bits, each value with the same probability.
   constexpr uint64_t next() {
     state += kGoldenGamma;
     return scramble(state);

@@ -61,7 +61,9 @@ class Component {
   class Plan {
    public:
     virtual ~Plan() = default;
+    // Each is the component's function of that name.
     virtual std::unique_ptr<T> create(const typename T::Inputs& inputs) const = 0;
+    // Of the options only, without `type`.
     virtual Node dump() const = 0;
     virtual InfoOf<T> info() const = 0;
     virtual Component inner() const = 0;
@@ -111,7 +113,8 @@ struct Name {
   std::string name;
   std::string file;
 };
-// The parts of Registry<T> that do not depend on T. `clash` holds the first double registration.
+// The parts of Registry<T> that do not depend on T. The message about a name that two files
+// register.
 std::string describe_clash(const char* kind, const Name& first, const std::string& second_file);
 // Reads `type:` of a section, or fails with suggestions.
 std::string read_type(const Section& section, const char* kind,
@@ -236,8 +239,9 @@ class OptionsPlan final : public Component<T>::Plan,
   }
 };
 
-// Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&).
-// Constructed before main, or while a plug-in loads; `name` and `file` must be literals.
+// Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&), by its
+// construction: before main, or while a plug-in loads. It throws nothing and never unregisters, as
+// plug-ins are not unloaded. `name` and `file` must be literals.
 template <class T, class Class>
 class Registrar {
  public:

@@ -67,8 +67,8 @@ class FileObjects : public Storage {
   mutable std::atomic<bool> direct_;
 };
 
-// By pread(2), again after EINTR and after fewer bytes than asked for: how many there were before
-// the file's end, or -errno.
+// The plain way to read, a FileObjects::ReadFile. By pread(2), again after EINTR and after fewer
+// bytes than asked for: how many there were before the file's end, or -errno.
 int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64_t offset);
 
 }  // namespace stoker

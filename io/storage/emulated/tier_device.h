@@ -57,6 +57,7 @@ class TierDevice {
   // When an operation that arrives then has got through its latency, and for how long that kept
   // the pipe empty. late: how long ago it arrived, as its thread may have been late to ask; others
   // who asked meanwhile are not before it.
+  // arm: to be passed on to the first piece of the transfer.
   struct Admission {
     TimePoint ready;
     Clock::duration arm;
