@@ -180,6 +180,12 @@ concept HasScalar = !requires {
   Scalar<T>::none;
 };
 
+// The other families of field types. What has a Scalar is of none of them.
+template <class T>
+concept EnumField = std::is_enum_v<T> && !HasScalar<T>;
+template <class T>
+concept StructField = HasVisit<T> && !HasScalar<T>;
+
 }  // namespace config_detail
 
 // How values of a type are read, dumped and named; specialise it for types of your own.

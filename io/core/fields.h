@@ -57,8 +57,8 @@ struct Field<T> {
 
 // An enum. A function `EnumNames<T> enum_names(T)` in its namespace gives all names and values; a
 // value without a name is dumped as nothing.
-template <class T>
-requires std::is_enum_v<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
+template <config_detail::EnumField T>
+struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
     const EnumNames<T> known = enum_names(T{});
     std::vector<std::string> names;
@@ -90,8 +90,8 @@ requires std::is_enum_v<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
 
 // A struct with visit(): a mapping of its fields. Fields that are absent keep the value that `out`
 // has before, so that a struct may give its members other defaults than their type has.
-template <class T>
-requires config_detail::HasVisit<T> &&(!config_detail::HasScalar<T>)struct Field<T> {
+template <config_detail::StructField T>
+struct Field<T> {
   static void read(const Section& at, T& out, Limits) { read_struct(at, out); }
   static Node dump(const T& value) { return dump_struct(value); }
   static std::string type() { return "mapping"; }
