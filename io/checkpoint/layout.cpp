@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -144,9 +145,8 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
   if (shards < 1 || shards > kMaxShards) refuse("{} shards", shards);
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return dtype_bytes(tensors[a].dtype) > dtype_bytes(tensors[b].dtype);
-  });
+  const auto element_bytes = [&](size_t i) { return dtype_bytes(tensors[i].dtype); };
+  std::ranges::stable_sort(order, std::greater{}, element_bytes);
   SetLayout layout{format, {}, std::vector<DataFile>(static_cast<size_t>(shards)), order};
   for (const size_t source : order) layout.tensors.push_back(std::move(tensors[source]));
   deal(layout.tensors, layout.files);

@@ -190,9 +190,8 @@ class SetReader {
   }
 
   void check_tensors() {
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
-      return std::pair(a.tensor, a.begin) < std::pair(b.tensor, b.begin);
-    });
+    std::ranges::sort(parts_, {},
+                      [](const Part& part) { return std::pair(part.tensor, part.begin); });
     std::vector<uint32_t> sums(manifest_.layout.tensors.size());
     for (const Part& part : parts_)
       sums[part.tensor] = crc32c_combine(sums[part.tensor], part.sum, part.bytes);

@@ -19,9 +19,7 @@ std::string read_type(const Section& section, const char* kind,
   }
   const Section named = section.child("type", *type);
   const std::string& name = config_detail::scalar_text(named, "text");
-  for (const std::string& candidate : known) {
-    if (candidate == name) return name;
-  }
+  if (std::ranges::find(known, name) != known.end()) return name;
   section.fail_at(type->at,
                   std::string("unknown ") + kind + " '" + name + "'" + suggestion(name, known));
 }

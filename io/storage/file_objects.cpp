@@ -31,8 +31,7 @@ class Walk {
     const std::string start = slash == std::string::npos ? "" : prefix_.substr(0, slash + 1);
     if (!start.empty()) check_key(prefix_.substr(0, slash));
     enter(start, open_directory(start));
-    std::sort(found_.begin(), found_.end(),
-              [](const ObjectInfo& a, const ObjectInfo& b) { return a.key < b.key; });
+    std::ranges::sort(found_, {}, &ObjectInfo::key);
     return std::move(found_);
   }
 
