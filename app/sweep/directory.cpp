@@ -42,7 +42,7 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
   }
   if (restart) {
     for (const char* old : {kResults, "results.csv", "report.html", "base.yaml", "logs", "runs"})
-      fs::remove_all(path(old));
+      fs::remove_all(path_ + "/" + old);
   }
   make_directories(path_ + "/logs");
   make_directories(path_ + "/runs");
