@@ -15,7 +15,7 @@
 
 #include "app/base/statistics.h"
 #include "io/core/error.h"
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 #include "io/core/random.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/verdict.h"

@@ -12,7 +12,6 @@
 #include "io/core/parallel.h"
 #include "io/dataset/packed_index.h"
 #include "io/storage/cached/staging.h"
-#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {

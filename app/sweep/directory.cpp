@@ -27,19 +27,12 @@ void check_is_ours(const std::string& path) {
                                          "empty --directory");
 }
 
-void remove_old(const std::string& path) {
-  for (const char* name : {kResults, "results.csv", "report.html", "base.yaml", "logs", "runs"}) {
-    fs::remove_all(path + "/" + name);
-  }
-}
-
 }  // namespace
 
 SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& path, bool restart)
     : options_(options), path_(path) {
   check_is_ours(path_);
-  make_directories(path_ + "/logs");
-  make_directories(path_ + "/runs");
+  make_directories(path_);
   lock_ = open_file("lock", path_ + "/.lock", O_RDWR | O_CREAT);
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw Error(ExitCode::environment,
@@ -47,7 +40,10 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
                     ": another `stoker sweep` is at work there: wait for its end, or give this "
                     "one another --directory");
   }
-  if (restart) remove_old(path_);
+  if (restart) {
+    for (const char* old : {kResults, "results.csv", "report.html", "base.yaml", "logs", "runs"})
+      fs::remove_all(path_ + "/" + old);
+  }
   make_directories(path_ + "/logs");
   make_directories(path_ + "/runs");
 }

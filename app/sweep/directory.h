@@ -25,11 +25,13 @@ class SweepDirectory {
   std::string path(const std::string& name) const { return path_ + "/" + name; }
   // The experiment's file.
   std::string base() const;
-  // sweep.yaml and base.yaml.
+  // Writes sweep.yaml and base.yaml, as the sweep is now.
   void write_definition() const;
-  // Empty where nothing was run yet.
+  // Those of results.json; empty where nothing was run yet.
   SweepResults results() const;
+  // results.json and results.csv, each whole and durable.
   void write(const SweepPlan& plan, const SweepResults& results) const;
+  // A file by its name in here, whole and durable.
   void write_file(const std::string& name, const std::string& text) const;
   // A path in here as one from here; other paths as they are.
   std::string relative(const std::string& path) const;

@@ -33,41 +33,38 @@ class Judge {
   }
 
  private:
-  std::optional<Interval> measured(const Coordinates& cell, const std::string& figure) const {
-    const std::vector<double> found = values(options_, results_, cell, figure);
+  // Of the first cell that matches.
+  std::optional<Interval> value_of(const FindingOptions& finding,
+                                   const CellPattern& pattern) const {
+    const auto cell = std::ranges::find_if(
+        plan_.cells, [&](const SweepCell& each) { return pattern.matches(each.at); });
+    return cell == plan_.cells.end() ? std::nullopt : net(finding, cell->at);
+  }
+
+  // Without the cost of `less`.
+  std::optional<Interval> net(const FindingOptions& finding, const Coordinates& cell) const {
+    const std::optional<Interval> own = gross(finding, cell);
+    if (!own || finding.less.empty()) return own;
+    const auto less = std::ranges::find_if(
+        plan_.cells, [&](const SweepCell& each) { return finding.less.matches(each.at); });
+    if (less == plan_.cells.end()) return std::nullopt;
+    const std::optional<Interval> base = gross(finding, less->at);
+    if (!base) return std::nullopt;
+    return Interval{own->value - base->value, own->low - base->high, own->high - base->low};
+  }
+
+  std::optional<Interval> gross(const FindingOptions& finding, const Coordinates& cell) const {
+    const std::vector<double> found = values(options_, results_, cell, finding.value);
     if (found.empty()) return std::nullopt;
     const Spread s = spread(found);
     return Interval{s.median, s.min, s.max};
-  }
-
-  // Of the only cell that matches, without the cost of `less`.
-  std::optional<Interval> value_of(const FindingOptions& finding,
-                                   const CellPattern& pattern) const {
-    for (const SweepCell& cell : plan_.cells) {
-      if (!pattern.matches(cell.at)) continue;
-      const std::optional<Interval> own = measured(cell.at, finding.value);
-      return own ? without(finding, *own) : std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Interval> without(const FindingOptions& finding, const Interval& own) const {
-    if (finding.less.empty()) return own;
-    for (const SweepCell& cell : plan_.cells) {
-      if (!finding.less.matches(cell.at)) continue;
-      const std::optional<Interval> base = measured(cell.at, finding.value);
-      if (!base) return std::nullopt;
-      return Interval{own.value - base->value, own.low - base->high, own.high - base->low};
-    }
-    return std::nullopt;
   }
 
   std::optional<Interval> spread_among(const FindingOptions& finding) const {
     std::vector<Interval> cells;
     for (const SweepCell& cell : plan_.cells) {
       if (!finding.among.matches(cell.at)) continue;
-      const std::optional<Interval> own = measured(cell.at, finding.value);
-      const std::optional<Interval> value = own ? without(finding, *own) : std::nullopt;
+      const std::optional<Interval> value = net(finding, cell.at);
       if (!value || value->low <= 0) return std::nullopt;
       cells.push_back(*value);
     }
@@ -105,17 +102,9 @@ FindingVerdict verdict(const FindingOptions& statement, double measured) {
 }  // namespace
 
 const char* to_string(FindingVerdict verdict) {
-  switch (verdict) {
-    case FindingVerdict::within:
-      return "within";
-    case FindingVerdict::outside:
-      return "outside";
-    case FindingVerdict::put_in:
-      return "put in";
-    case FindingVerdict::not_measured:
-      break;
-  }
-  return "not measured";
+  // In the order of FindingVerdict.
+  constexpr const char* kNames[] = {"within", "outside", "put in", "not measured"};
+  return kNames[static_cast<size_t>(verdict)];
 }
 
 std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,

@@ -12,24 +12,37 @@ const std::string& plain_scalar(const Section& at) {
   return at.node().scalar;
 }
 
-SweepAxis read_axis(const Section& at) {
+// One value, or a list of them.
+std::vector<std::string> plain_scalars(const Section& at) {
+  if (at.node().kind != Node::Kind::sequence) return {plain_scalar(at)};
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < at.node().items.size(); ++i) {
+    texts.push_back(plain_scalar(at.child(std::to_string(i), at.node().items[i])));
+  }
+  return texts;
+}
+
+SweepAxis read_axis(const std::string& key, const Section& at) {
   const Node& node = at.node();
-  SweepAxis axis;
-  axis.at = node.at;
+  SweepAxis axis{key, {}};
   if (node.kind == Node::Kind::sequence) {
-    for (size_t i = 0; i < node.items.size(); ++i) {
-      axis.values.push_back({plain_scalar(at.child(std::to_string(i), node.items[i])), {}});
+    const std::vector<std::string> names = plain_scalars(at);
+    for (size_t i = 0; i < names.size(); ++i) {
+      axis.values.push_back({names[i], {key + "=" + to_yaml(node.items[i])}});
     }
   } else if (node.kind == Node::Kind::mapping) {
     for (const Node::Entry& entry : node.entries) {
-      AxisValue value{entry.key, {}};
+      AxisValue& value = axis.values.emplace_back(AxisValue{entry.key, {}});
       Field<std::vector<std::string>>::read(at.child(entry.key, entry.value), value.settings, {});
-      axis.values.push_back(std::move(value));
     }
   } else {
     at.fail("must be a list of values, [1, 2], or variants, {name: [a.b=c]}");
   }
   if (axis.values.empty()) at.fail("needs at least one value");
+  for (size_t i = 0; i < axis.values.size(); ++i) {
+    const std::string& name = axis.values[i].name;
+    if (axis.find(name) != i) at.fail("has the value '" + name + "' twice");
+  }
   return axis;
 }
 
@@ -37,24 +50,21 @@ Node list_of(const std::vector<std::string>& texts) {
   return Field<std::vector<std::string>>::dump(texts);
 }
 
-std::vector<std::string> names_of(const SweepAxis& axis) {
-  std::vector<std::string> names;
-  for (const AxisValue& value : axis.values) names.push_back(value.name);
-  return names;
-}
-
 }  // namespace
 
 size_t SweepAxis::find(const std::string& name) const {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].name == name) return i;
-  }
-  return std::string::npos;
+  const auto found = std::ranges::find(values, name, &AxisValue::name);
+  return found == values.end() ? std::string::npos : static_cast<size_t>(found - values.begin());
+}
+
+std::vector<std::string> SweepAxis::names() const {
+  std::vector<std::string> names;
+  for (const AxisValue& value : values) names.push_back(value.name);
+  return names;
 }
 
 const SweepAxis* SweepMatrix::find(const std::string& key) const {
-  const auto found =
-      std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.key == key; });
+  const auto found = std::ranges::find(axes, key, &SweepAxis::key);
   return found == axes.end() ? nullptr : &*found;
 }
 
@@ -67,17 +77,7 @@ std::vector<std::string> SweepMatrix::keys() const {
 void Field<SweepMatrix>::read(const Section& at, SweepMatrix& out, Limits) {
   if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping of axes");
   for (const Node::Entry& entry : at.node().entries) {
-    const Section section = at.child(entry.key, entry.value);
-    SweepAxis axis = read_axis(section);
-    axis.key = entry.key;
-    for (size_t i = 0; i < axis.values.size(); ++i) {
-      AxisValue& value = axis.values[i];
-      if (axis.find(value.name) != i) section.fail("has the value '" + value.name + "' twice");
-      if (entry.value.kind == Node::Kind::sequence) {
-        value.settings = {entry.key + "=" + to_yaml(entry.value.items[i])};
-      }
-    }
-    out.axes.push_back(std::move(axis));
+    out.axes.push_back(read_axis(entry.key, at.child(entry.key, entry.value)));
   }
   if (out.axes.empty()) at.fail("needs at least one axis");
 }
@@ -116,7 +116,7 @@ void CellPattern::check(const SweepMatrix& matrix, const Section& section) const
     for (const std::string& name : term.names) {
       if (axis->find(name) != std::string::npos) continue;
       section.fail_at(term.values_at, "'" + term.axis + "' has no value '" + name + "'" +
-                                          suggestion(name, names_of(*axis)));
+                                          suggestion(name, axis->names()));
     }
   }
 }
@@ -134,16 +134,8 @@ void Field<CellPattern>::read(const Section& at, CellPattern& out, Limits) {
   if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping, e.g. {tier: hdd}");
   out.at = at.node().at;
   for (const Node::Entry& entry : at.node().entries) {
-    const Section section = at.child(entry.key, entry.value);
-    CellPattern::Term term{entry.key, {}, entry.at, entry.value.at};
-    if (entry.value.kind == Node::Kind::sequence) {
-      for (const Node& item : entry.value.items) {
-        term.names.push_back(plain_scalar(section.child(entry.key, item)));
-      }
-    } else {
-      term.names.push_back(plain_scalar(section));
-    }
-    out.terms.push_back(std::move(term));
+    out.terms.push_back(
+        {entry.key, plain_scalars(at.child(entry.key, entry.value)), entry.at, entry.value.at});
   }
 }
 
@@ -162,11 +154,7 @@ bool AxisNames::has(const std::string& name) const {
 }
 
 void Field<AxisNames>::read(const Section& at, AxisNames& out, Limits) {
-  if (at.node().kind == Node::Kind::sequence) {
-    Field<std::vector<std::string>>::read(at, out.names, {});
-  } else {
-    out.names = {plain_scalar(at)};
-  }
+  out.names = plain_scalars(at);
 }
 
 Node Field<AxisNames>::dump(const AxisNames& value) {

@@ -19,16 +19,19 @@ struct AxisValue {
 struct SweepAxis {
   std::string key;
   std::vector<AxisValue> values;
-  Position at;
 
   // Its place, or npos.
   size_t find(const std::string& name) const;
+  // Of all values, in the order of the file.
+  std::vector<std::string> names() const;
 };
 
 // The axes in the order of the file. In YAML an axis is a key of the experiment with a list of
-// scalars, or a name with named variants, each a list of settings.
+// scalars, or a name with named variants, each a list of settings. A value; once it was read it has
+// at least one axis, each at least one value, and no value twice.
 struct SweepMatrix {
   std::vector<SweepAxis> axes;
+  // Null: no such axis. Valid until the axes change.
   const SweepAxis* find(const std::string& key) const;
   std::vector<std::string> keys() const;
 };
@@ -39,11 +42,13 @@ struct Field<SweepMatrix> {
   static std::string type() { return "axes"; }
 };
 
-// SweepAxis -> value, in names.
+// The place of a cell: the name of a value for each axis' key.
 using Coordinates = std::map<std::string, std::string>;
 
-// Some cells: {tier: hdd, loader.workers: [1, 2]}. Empty: all.
+// Some cells: {tier: hdd, loader.workers: [1, 2]} are those that have one of the values on each
+// axis that is named. Empty: all. A value; any thread.
 struct CellPattern {
+  // One axis and the values that match, with their places for messages.
   struct Term {
     std::string axis;
     std::vector<std::string> names;
@@ -59,6 +64,7 @@ struct CellPattern {
   bool fixes(const std::string& axis) const;
   // Error(ExitCode::config) for an axis or a value that the matrix does not have.
   void check(const SweepMatrix& matrix, const Section& section) const;
+  // "tier=hdd loader.workers=1|2"
   std::string text() const;
 };
 template <>
@@ -68,7 +74,7 @@ struct Field<CellPattern> {
   static std::string type() { return "axes with a value or a list of values each"; }
 };
 
-// One axis, or a list of axes.
+// One axis, or a list of axes: in YAML a name, or a list of them. A value.
 struct AxisNames {
   std::vector<std::string> names;
   bool has(const std::string& name) const;
@@ -80,7 +86,8 @@ struct Field<AxisNames> {
   static std::string type() { return "axis or list of axes"; }
 };
 
-// "tier=hdd loader.workers=4", in the order of the axes.
+// "tier=hdd loader.workers=4", in the order of the axes. The cell must have a value for each of
+// them.
 std::string text(const SweepMatrix& matrix, const Coordinates& cell);
 
 }  // namespace stoker

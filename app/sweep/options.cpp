@@ -103,10 +103,8 @@ void Field<PublishedPoint>::read(const Section& at, PublishedPoint& out, Limits 
 }
 
 Node Field<PublishedPoint>::dump(const PublishedPoint& value) {
-  Node node;
-  node.kind = Node::Kind::sequence;
-  node.items = {Node::text(value.x), Field<double>::dump(value.y)};
-  return node;
+  return {.kind = Node::Kind::sequence,
+          .items = {Node::text(value.x), Field<double>::dump(value.y)}};
 }
 
 EnumNames<PlotScale> enum_names(PlotScale) {

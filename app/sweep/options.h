@@ -9,7 +9,9 @@
 
 namespace stoker {
 
-// What is run in every cell: an experiment file, or the experiment itself.
+// What is run in every cell: an experiment file, or the experiment itself. A value. In YAML a path
+// or a mapping; one of the two is there after it was read. A relative path is one from the
+// directory of the sweep file, but from the current one where an override gives it.
 struct SweepBase {
   std::string path;  // as resolved against the sweep file; empty: `experiment` holds it
   Node experiment;
@@ -21,7 +23,7 @@ struct Field<SweepBase> {
   static std::string type() { return "path of an experiment, or the experiment"; }
 };
 
-// 15% or 0.15.
+// 15% or 0.15, in YAML; here the number, 0.15. Not below 0. A value.
 struct Share {
   double value = 0;
 };
@@ -32,7 +34,8 @@ struct Scalar<Share> {
   static constexpr const char* expected = "a share such as 15% or 0.15";
 };
 
-// Something that the runs need and a command of this program makes.
+// Something that the runs need and a command of this program makes. A value. Where the command is
+// interrupted or fails, what it had made is removed again.
 struct SweepPreparation {
   Path creates;
   std::vector<std::string> run;
@@ -43,7 +46,7 @@ struct SweepPreparation {
   }
 };
 
-// [x, y]: x is the name of an axis' value.
+// [x, y]: x is the name of an axis' value, y a figure in the unit of the plot's. A value.
 struct PublishedPoint {
   std::string x;
   double y = 0;
@@ -55,7 +58,8 @@ struct Field<PublishedPoint> {
   static std::string type() { return "[x, y]"; }
 };
 
-// What others measured, for the same axes.
+// What others measured, for the same axes. A value. It is drawn beside our series and judged by
+// nobody: for that there are findings.
 struct PublishedSeries {
   std::string series;
   std::vector<PublishedPoint> points;
@@ -70,6 +74,7 @@ struct PublishedSeries {
   }
 };
 
+// The scale of a plot's y.
 enum class PlotScale { linear, log };
 EnumNames<PlotScale> enum_names(PlotScale);
 
@@ -77,6 +82,9 @@ EnumNames<PlotScale> enum_names(PlotScale);
 // cell.
 inline constexpr const char* kTime = "time";
 
+// One drawing: a figure over an axis, a line for each value of other axes. A value. Every axis of
+// more than one value must be x, in `series`, or fixed by `where`: SweepOptions::check() sees to
+// it.
 struct PlotOptions {
   std::string title;
   std::string x;
@@ -106,6 +114,9 @@ struct PlotOptions {
 //   value   value(of)
 //   spread  largest / smallest - 1 of value over the cells that match `among`
 // With `less` the value of that cell is taken off first: the cost of something beside nothing.
+//
+// It has to be able to fail: with `published` and its tolerance, with at_most, with at_least, or
+// with several of them, all of which must hold. A value.
 struct FindingOptions {
   std::string name;
   std::string value;
@@ -138,11 +149,15 @@ struct FindingOptions {
     v("source", source, "where it was published");
     v("note", note, "a note for the reader of the finding");
   }
+  // "ratio", "value" or "spread".
   std::string kind() const;
+  // Error(ExitCode::config) where it says nothing, two things, or nothing that can fail.
   void check(const Section& section) const;
 };
 
-// A sweep as its YAML file says it. A value; reading it touches no data and no experiment.
+// A sweep as its YAML file says it. A value; reading it touches no data and no experiment. The runs
+// are the cells of the matrix without the excluded ones, each `repeat` times; settings of an axis
+// come after `set` and so replace it.
 struct SweepOptions {
   std::string name;
   SweepBase base;
@@ -184,7 +199,7 @@ struct SweepOptions {
 // read.
 SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides);
 
-// The command in words: {"bench", "read"}.
+// The command in words: {"bench", "read"}. Its arguments are not among them.
 std::vector<std::string> command_words(const SweepOptions& options);
 
 }  // namespace stoker

@@ -10,12 +10,6 @@
 namespace stoker {
 namespace {
 
-void add_settings(SweepCell& cell, const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) {
-    (setting.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
-  }
-}
-
 // The product of the axes from `axis` on, appended to `cells`.
 void expand(const SweepMatrix& matrix, size_t axis, const SweepCell& so_far,
             std::vector<SweepCell>& cells) {
@@ -26,7 +20,9 @@ void expand(const SweepMatrix& matrix, size_t axis, const SweepCell& so_far,
   for (const AxisValue& value : matrix.axes[axis].values) {
     SweepCell cell = so_far;
     cell.at[matrix.axes[axis].key] = value.name;
-    add_settings(cell, value.settings);
+    for (const std::string& setting : value.settings) {
+      (setting.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
+    }
     expand(matrix, axis + 1, cell, cells);
   }
 }

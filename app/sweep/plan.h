@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// One combination of the axes' values.
+// One combination of the axes' values, and how it is run. A value.
 struct SweepCell {
   Coordinates at;
   std::vector<std::string> overrides;  // those of the sweep, then those of the axes in order
@@ -22,17 +22,20 @@ struct SweepRun {
   int64_t repeat = 0;
 };
 
-// What a sweep does. A value.
+// What a sweep does. A value; equal options give an equal plan, but for hashes of experiments that
+// have changed.
 struct SweepPlan {
   std::vector<SweepCell> cells;  // the first axis varies slowest
   std::vector<SweepRun> runs;    // in the order they are run
 };
 
-// Reads the experiment of a cell and gives the hash of its resolved configuration.
+// Reads the experiment of a cell and gives the hash of its resolved configuration. Throws Error
+// where it is wrong.
 using ReadExperiment = std::function<std::string(const std::vector<std::string>& overrides)>;
 
-// All cells, every one read and checked. Error(ExitCode::config) names the cell that is wrong, or
-// says that nothing is left to run or an exclusion excludes nothing.
+// All cells, every one read and checked, and the order of their runs. Runs nothing.
+// Error(ExitCode::config) names the cell that is wrong, or says that nothing is left to run or an
+// exclusion excludes nothing.
 SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_experiment);
 
 }  // namespace stoker

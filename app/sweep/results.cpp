@@ -44,9 +44,7 @@ SweepRow read_row(const json& value) {
 json axes_json(const SweepMatrix& matrix) {
   json axes = json::array();
   for (const SweepAxis& axis : matrix.axes) {
-    json names = json::array();
-    for (const AxisValue& value : axis.values) names.push_back(value.name);
-    axes.push_back({{"key", axis.key}, {"values", std::move(names)}});
+    axes.push_back({{"key", axis.key}, {"values", axis.names()}});
   }
   return axes;
 }
@@ -56,12 +54,6 @@ std::string csv_field(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + "\"";
-}
-
-const SweepCell* cell_of(const SweepPlan& plan, const Coordinates& at) {
-  const auto found =
-      std::ranges::find_if(plan.cells, [&](const SweepCell& cell) { return cell.at == at; });
-  return found == plan.cells.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -155,8 +147,8 @@ std::string definition_change(const SweepOptions& options, const SweepPlan& plan
   for (const SweepRow& row : results.rows) {
     std::string where;
     for (const auto& [axis, value] : row.cell) where += fmt::format("{}={} ", axis, value);
-    const SweepCell* cell = cell_of(plan, row.cell);
-    if (cell == nullptr) return where + "is no cell of it any more";
+    const auto cell = std::ranges::find(plan.cells, row.cell, &SweepCell::at);
+    if (cell == plan.cells.end()) return where + "is no cell of it any more";
     if (cell->hash != row.hash) return where + "was run with other settings";
     if (row.repeat >= options.repeat) return where + "was repeated more often";
   }

@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-// What came of one run.
+// What came of one run, well or not. A value. A run that failed has no figures.
 struct SweepRow {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   Coordinates cell;
   int64_t repeat = 0;
@@ -26,7 +26,8 @@ struct SweepRow {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   bool ok() const { return exit_code == 0 && error.empty(); }
 };
 
-// All that a sweep knows so far. A value.
+// All that a sweep knows so far. A value. `machine` is where it was begun; notes say where it was
+// continued elsewhere. Rows are in the order in which the runs ended.
 struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   nlohmann::json machine;
   std::string started;   // UTC
@@ -34,6 +35,7 @@ struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's mo
   std::vector<std::string> notes;
   std::vector<SweepRow> rows;
 
+  // Null: this run has no row yet. Valid until a row is put.
   const SweepRow* find(const Coordinates& cell, int64_t repeat) const;
   // In the place of an older one of the same run.
   void put(SweepRow row);
@@ -44,22 +46,25 @@ struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's mo
 std::vector<double> values(const SweepOptions& options, const SweepResults& results,
                            const Coordinates& cell, const std::string& figure);
 
-// The figures that plots and findings are about; images_per_s and io_share where there are none.
+// The figures that plots and findings are about, each once, in the order of the file; images_per_s
+// and io_share where there are none. For tables and progress lines.
 std::vector<std::string> main_figures(const SweepOptions& options);
 
 // results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
-// `directory` is the sweep's.
+// `directory` is the sweep's, in which timelines for plots over time are looked for. Any thread.
 nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
                             const SweepResults& results, const std::string& directory);
 
 // Rows, machine and times of a results.json. Error(ExitCode::environment) where it is none of ours.
 SweepResults read_results(const std::string& path);
 
-// Nothing, or why the rows are not those of this plan.
+// Nothing, or why the rows are not those of this plan: a cell that is gone, other settings of one,
+// more repetitions than are asked for now. Such results must not be mixed with new ones.
 std::string definition_change(const SweepOptions& options, const SweepPlan& plan,
                               const SweepResults& results);
 
-// A row per run: axes, repeat, status, exit_code, seconds, and the union of all figures.
+// CSV with a header, as RFC 4180 quotes it. A row per run: axes, repeat, status, exit_code,
+// seconds, and the union of all figures; an empty field where a run does not have one.
 std::string results_csv(const SweepOptions& options, const SweepResults& results);
 
 }  // namespace stoker

@@ -17,11 +17,8 @@ using nlohmann::json;
 // "error: ..." where the program said so, else what it said last.
 std::string last_line(const std::string& log) {
   const std::string text = read_if_there(log).value_or("");
-  const size_t end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return "";
-  const size_t begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  const std::string lines = text.substr(0, text.find_last_not_of('\n') + 1);
+  return lines.substr(lines.rfind('\n') + 1);  // npos + 1 is 0
 }
 
 // Of successful runs.
@@ -95,11 +92,6 @@ double seconds_left(const SweepPlan& plan, const SweepResults& results) {
   return left;
 }
 
-SweepRunner::SweepRunner(const SweepOptions& options, const SweepPlan& plan,
-                         const SweepDirectory& directory, const StopSignal& stop,
-                         std::function<void(const std::string&)> say)
-    : options_(options), plan_(plan), directory_(directory), stop_(stop), say_(std::move(say)) {}
-
 void SweepRunner::prepare() const {
   namespace fs = std::filesystem;
   const std::string unfinished = directory_.path("preparing");
@@ -108,7 +100,7 @@ void SweepRunner::prepare() const {
     const std::string& made = step.creates.value;
     if (fs::exists(made)) continue;
     const std::string command = fmt::format("stoker {}", fmt::join(step.run, " "));
-    say_(fmt::format("{} is not there yet: {}", made, command));
+    fmt::print(stderr, "{} is not there yet: {}\n", made, command);
     const std::string log = directory_.path("logs/prepare.log");
     directory_.write_file("preparing", made);
     const ChildResult result = run_child(step.run, log, [this] { return stop_.requested(); });
@@ -200,7 +192,7 @@ void SweepRunner::report(size_t number, const SweepRow& row, const SweepResults&
   }
   const double left = seconds_left(plan_, results);
   if (left > 0) line += "   ETA " + duration_text(left);
-  say_(line);
+  fmt::print(stderr, "{}\n", line);
 }
 
 }  // namespace stoker

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "app/base/child_process.h"
@@ -11,12 +10,14 @@
 namespace stoker {
 
 // Runs the cells of a plan as processes of this program, one at a time, and writes the results
-// after each. A cell that fails is part of the results. One thread.
+// after each. A cell that fails is part of the results. One thread. What it says goes to stderr, a
+// line per run.
 class SweepRunner {
  public:
-  // say: a line for the people who watch.
+  // All of them must outlive it.
   SweepRunner(const SweepOptions& options, const SweepPlan& plan, const SweepDirectory& directory,
-              const StopSignal& stop, std::function<void(const std::string&)> say);
+              const StopSignal& stop)
+      : options_(options), plan_(plan), directory_(directory), stop_(stop) {}
 
   // Makes what SweepOptions::prepare names and is absent. Error with the command's exit code.
   void prepare() const;
@@ -34,7 +35,6 @@ class SweepRunner {
   const SweepPlan& plan_;
   const SweepDirectory& directory_;
   const StopSignal& stop_;
-  std::function<void(const std::string&)> say_;
 };
 
 // The exit code of a process as ours; bug where it is none of those that a user can mend.

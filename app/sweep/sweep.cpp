@@ -47,12 +47,6 @@ SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
   return plan;
 }
 
-nlohmann::json machine_facts(const std::string& directory) {
-  nlohmann::json facts = describe_environment(DeviceInfo{}, directory);
-  for (const char* of_one_run : {"device", "command", "schema_version"}) facts.erase(of_one_run);
-  return facts;
-}
-
 SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
                           const SweepDirectory& directory, const std::string& path) {
   SweepResults results = directory.results();
@@ -63,7 +57,8 @@ SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
                             "another --directory, or --restart to throw them away",
                             path, options.name, change));
   }
-  const nlohmann::json machine = machine_facts(path);
+  nlohmann::json machine = describe_environment(DeviceInfo{}, path);
+  for (const char* of_one_run : {"device", "command", "schema_version"}) machine.erase(of_one_run);
   if (results.rows.empty()) {
     results = {machine, now_utc(), "", {}, {}};
   } else if (results.machine != machine) {
@@ -82,8 +77,6 @@ ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const Sweep
   }
   return ExitCode::ok;
 }
-
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
 
 }  // namespace
 
@@ -104,7 +97,7 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   const StopSignal stop;
   bool done = true;
   if (!arguments.report_only) {
-    const SweepRunner runner(options, plan, directory, stop, say);
+    const SweepRunner runner(options, plan, directory, stop);
     runner.prepare();
     done = !stop.requested() && runner.run(results, scratch);
     if (done) results.finished = now_utc();

@@ -8,6 +8,7 @@
 
 namespace stoker {
 
+// What the command line of `stoker sweep` says. A value.
 struct SweepArguments {
   std::string file;
   std::vector<std::string> overrides;  // of the sweep file
@@ -24,7 +25,13 @@ struct SweepArguments {
 using CheckWords = std::function<void(const std::vector<std::string>& words)>;
 
 // `stoker sweep`: runs what is still to be run and prints the results. ExitCode::threshold where a
-// finding is outside its limits; else the exit code of the first run that failed.
+// finding is outside its limits; else the exit code of the first run that failed; else ok. Where a
+// signal ended it, the signal's. A later call with the same directory goes on where this one ended:
+// runs that went well are not repeated. Everything is checked before the first run.
+//
+// Throws Error: `config` for a sweep or a cell that is wrong, or a directory with results of
+// another definition; `environment` where the directory is in use or cannot be written. One call at
+// a time in a process, as it sets STOKER_SCRATCH and takes the signals.
 ExitCode sweep(const SweepArguments& arguments, const CheckWords& check);
 
 }  // namespace stoker

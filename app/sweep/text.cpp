@@ -5,31 +5,13 @@
 #include <algorithm>
 #include <set>
 
-#include "app/base/statistics.h"
+#include "app/base/result_table.h"
 #include "app/sweep/findings.h"
 
 namespace stoker {
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
-
 std::string number(double value) { return fmt::format("{:.4g}", value); }
-
-std::string aligned(const Lines& lines) {
-  std::vector<size_t> widths;
-  for (const auto& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    std::string row;
-    for (size_t i = 0; i < line.size(); ++i) row += fmt::format("{:<{}}  ", line[i], widths[i]);
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + "\n";
-  }
-  return text;
-}
 
 std::string value_text(const std::vector<double>& values) {
   if (values.empty()) return "-";
@@ -41,21 +23,23 @@ std::string value_text(const std::vector<double>& values) {
 std::string cells_text(const SweepOptions& options, const SweepPlan& plan,
                        const SweepResults& results) {
   const std::vector<std::string> figures = main_figures(options);
-  Lines lines{options.matrix.keys()};
-  lines[0].emplace_back("runs");
-  lines[0].insert(lines[0].end(), figures.begin(), figures.end());
+  std::vector<ResultTable::Column> columns;
+  for (const std::string& axis : options.matrix.keys()) columns.push_back({"", axis});
+  columns.push_back({"", "runs"});
+  for (const std::string& name : figures) columns.push_back({"", name});
+  ResultTable table(std::move(columns));
   for (const SweepCell& cell : plan.cells) {
-    std::vector<std::string> line;
-    for (const SweepAxis& axis : options.matrix.axes) line.push_back(cell.at.at(axis.key));
+    std::vector<ResultTable::Cell> line;
+    for (const SweepAxis& axis : options.matrix.axes) line.emplace_back(cell.at.at(axis.key));
     const auto good = std::ranges::count_if(
         results.rows, [&](const SweepRow& row) { return row.ok() && row.cell == cell.at; });
-    line.push_back(std::to_string(good));
+    line.emplace_back(std::to_string(good));
     for (const std::string& name : figures) {
-      line.push_back(value_text(values(options, results, cell.at, name)));
+      line.emplace_back(value_text(values(options, results, cell.at, name)));
     }
-    lines.push_back(std::move(line));
+    table.add(std::move(line));
   }
-  return aligned(lines);
+  return table.text();
 }
 
 std::string expected_text(const FindingOptions& statement) {

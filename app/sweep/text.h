@@ -7,7 +7,8 @@
 namespace stoker {
 
 // For people: a table of cells and main figures (median, and minimum to maximum), the findings with
-// their verdicts, what failed, and the conditions.
+// their verdicts, what failed, and the conditions. Ends with a line break. A pure function; any
+// thread.
 std::string results_text(const SweepOptions& options, const SweepPlan& plan,
                          const SweepResults& results);
 

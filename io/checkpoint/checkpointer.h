@@ -20,7 +20,8 @@ namespace stoker {
 
 class CheckpointMeter;
 
-// Where a run stands when it offers a checkpoint. A value.
+// Where a run stands when it offers a checkpoint. A value. Every step is offered; whether one is
+// taken is the checkpointer's decision.
 struct CheckpointOffer {
   int64_t step = 0;          // finished ones
   bool epoch_ended = false;  // and was evaluated where that was due
@@ -28,7 +29,8 @@ struct CheckpointOffer {
   bool last = false;         // nothing follows: save in any case
 };
 
-// What has become of a run's checkpoints so far. A value. Times in seconds.
+// What has become of a run's checkpoints so far, for the run's record and its summary. A value.
+// Times in seconds, one for each set in the order in which they ended.
 struct CheckpointStatus : CheckpointReport {
   std::vector<double> save_s;   // from offer to commit on the first tier
   std::vector<double> drain_s;  // from the begin of the copy to the commit on the last tier
@@ -50,17 +52,25 @@ struct CheckpointerInfo {
 //
 // Failures of tiers never leave save(): training goes on, and notify, status() and in the end the
 // exit code (ExitCode::storage) say so.
+//
+// The calls of a run: load() once; then, for every step, save(), and before the tensors change
+// again finish_copy() where save() said true; flush() once, at the end. A set is committed or not
+// there at all, whenever the process dies.
 class Checkpointer {
  public:
   static constexpr const char* kKind = "checkpoint";
   using Info = CheckpointerInfo;
+  // What a checkpointer is built with, beside its options. Everything that it refers to must
+  // outlive it.
   struct Inputs {
     const Tiers& tiers;
     std::string directory;            // where options name none
     std::vector<TensorInfo> tensors;  // of every state to be saved
+    // Memory for snapshots, from which the device copies at full speed.
     std::function<HostMemory(size_t)> allocate;
     // When a signal asked the process to end; from then on it has checkpoint.grace_seconds.
     std::function<std::optional<TimePoint>()> stop_requested;
+    // The user's log; both are called on the trainer's thread.
     Notify info;
     Notify warn;
     CheckpointMeter* meter = nullptr;  // null: nobody watches

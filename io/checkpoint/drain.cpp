@@ -146,9 +146,7 @@ void Drain::copy(int64_t step) {
 void Drain::copy_files(int64_t step, const Manifest& manifest) {
   SetWriter writer(to_.tree(), to_.directory(), step, options_.durability);
   for (const FileSums& file : manifest.files) {
-    writer.add_file(
-        file.name, file.bytes,
-        options_.write == WriteMode::buffered ? FileAccess::buffered : FileAccess::direct);
+    writer.add_file(file.name, file.bytes, data_access(options_.write));
   }
   const TimePoint begin = Clock::now();
   std::atomic<uint64_t> copied{0};
@@ -169,10 +167,8 @@ void Drain::copy_files(int64_t step, const Manifest& manifest) {
 
 void Drain::pause(int failures) {
   const double wait = options_.retry_seconds * (1 << std::min(failures - 1, kDoublings));
-  const TimePoint until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                             std::chrono::duration<double>(wait));
   std::unique_lock lock(watch_.mutex());
-  watch_.wait_until(lock, until, [&] { return stop_ || flushing_; });
+  watch_.wait_until(lock, Clock::now() + from_seconds(wait), [&] { return stop_ || flushing_; });
 }
 
 }  // namespace stoker

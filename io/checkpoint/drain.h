@@ -23,20 +23,24 @@ namespace stoker {
 // on with it. The stores must outlive it.
 class Drain {
  public:
+  // What the drain tells its owner, on its own thread and without its mutex. They must not call
+  // back, but for add(). meter must outlive the drain.
   struct Hooks {
     // A set is committed and verified on the slow tier. begin: of this attempt.
     std::function<void(int64_t step, TimePoint begin)> done;
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
     // The slow tier was absent at the start and is there now.
-    std::function<void()> appeared;  // the slow tier, which was absent at the start
+    std::function<void()> appeared;
     ProgressWatch::Deadline deadline;
     CheckpointMeter* meter = nullptr;  // may be null
   };
+  // Starts the thread, which waits for add().
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks);
+  // Gives up a copy at its next piece (reading it back is finished first), and joins the thread.
   ~Drain();
 
-  // Queues a set that is committed on the fast tier.
+  // Queues a set that is committed on the fast tier. Returns at once.
   void add(int64_t step);
   // Sets that are queued or being copied.
   int64_t left();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/checkpoint/retention.h"
 #include "io/storage/uring_queue.h"
 
 namespace stoker {
@@ -80,8 +79,7 @@ bool Engine::due(const CheckpointOffer& offer) {
 std::optional<TimePoint> Engine::deadline() const {
   const std::optional<TimePoint> requested = stop_requested_ ? stop_requested_() : std::nullopt;
   if (!requested) return std::nullopt;
-  return *requested + std::chrono::duration_cast<Clock::duration>(
-                          std::chrono::duration<double>(options_.grace_seconds));
+  return *requested + from_seconds(options_.grace_seconds);
 }
 
 bool Engine::in_time(const CheckpointOffer& offer) {

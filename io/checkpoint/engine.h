@@ -26,7 +26,12 @@ class Engine : public Checkpointer {
   // Writes to the fast tier and drains to the slow one, or to the slow one at once. Restores from
   // every tier that is named, so that a run may go on with the other checkpointer.
   enum class WriteTo { fast, slow };
+  // Allocates and faults in the snapshot buffers, and starts the threads. Touches no tier before
+  // load(). What `inputs` refers to must outlive it. Error(ExitCode::config) where a tier keeps no
+  // files; std::bad_alloc where the buffers do not fit.
   Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo write_to);
+  // Gives up what is not committed or drained yet; call flush() before. Blocks while a thread is in
+  // a system call of a tier.
   ~Engine() override;
 
   std::optional<LoadedState> load() final;
@@ -36,9 +41,11 @@ class Engine : public Checkpointer {
   CheckpointStatus status() final;
 
  private:
+  // The tier that a save waits for, and the one where sets stay; one and the same for `direct`.
   SetStore& first() { return write_to_ == WriteTo::fast ? *stores_.front() : *stores_.back(); }
   SetStore& last() { return *stores_.back(); }
   void add_store(const std::string& tier, const Inputs& inputs);
+  // Restoring (restore.cpp): the trainer's thread, but for last_appeared().
   void open();
   std::vector<int64_t> steps_of(const SetStore& store);
   std::set<int64_t> all_steps();
@@ -50,8 +57,10 @@ class Engine : public Checkpointer {
   void continue_from(int64_t step);
   void last_appeared();
 
+  // Whether a checkpoint has to be taken now, and whether it would be done before the deadline.
   bool due(const CheckpointOffer& offer);
   bool in_time(const CheckpointOffer& offer);
+  // What the threads report, each on its own thread, without the mutex.
   void measured(CheckpointPart part, TimePoint begin, int64_t step);
   void saved(const SaveResult& result);
   void drained(int64_t step, TimePoint begin);
@@ -60,6 +69,7 @@ class Engine : public Checkpointer {
   bool make_room();
   bool on_last(int64_t step);
 
+  // Keeps a line for the log; report_news() writes the lines, on the trainer's thread only.
   void news(bool warning, const std::string& text);
   void report_news();
 

@@ -1,7 +1,9 @@
 #include "io/checkpoint/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -16,31 +18,27 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kHeaderAlignment = 4096;
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(ExitCode::bug, "checkpoint layout: " + what);
+template <class... A>
+[[noreturn]] void refuse(fmt::format_string<A...> what, A&&... values) {
+  throw Error(ExitCode::bug, "checkpoint layout: " + fmt::format(what, std::forward<A>(values)...));
 }
 
 void check(const std::vector<TensorInfo>& tensors) {
   if (tensors.size() > kMaxTensors) {
-    refuse(std::to_string(tensors.size()) + " tensors; at most " + std::to_string(kMaxTensors));
+    refuse("{} tensors; at most {}", tensors.size(), kMaxTensors);
   }
   std::set<std::string> names;
   uint64_t total = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
-      refuse("tensor " + tensor.name + ": the name is taken");
+      refuse("tensor {}: the name is taken", tensor.name);
     const std::optional<uint64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
     if (bytes != tensor.bytes) {
-      refuse("tensor " + tensor.name + ": " + std::to_string(tensor.bytes) +
-             " bytes do not agree with dtype " + tensor.dtype + " and the shape");
+      refuse("tensor {}: {} bytes do not agree with dtype {} and the shape", tensor.name,
+             tensor.bytes, tensor.dtype);
     }
     if (__builtin_add_overflow(total, tensor.bytes, &total)) refuse("too many bytes");
   }
-}
-
-int64_t rows_of(const TensorInfo& tensor) {
-  const bool whole = tensor.shape.empty() || tensor.bytes == 0;
-  return whole ? 1 : tensor.shape[0];
 }
 
 // Deals the tensors out to `files` in order. A file ends at the boundary of rows that is nearest to
@@ -51,7 +49,8 @@ void deal(const std::vector<TensorInfo>& tensors, std::vector<DataFile>& files) 
   size_t file = 0;
   uint64_t dealt = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const auto rows = static_cast<uint64_t>(rows_of(tensors[i]));
+    const bool whole = tensors[i].shape.empty() || tensors[i].bytes == 0;
+    const uint64_t rows = whole ? 1 : static_cast<uint64_t>(tensors[i].shape[0]);
     const uint64_t row_bytes = tensors[i].bytes / rows;
     for (uint64_t row = 0; row < rows;) {
       uint64_t taken = rows - row;
@@ -82,8 +81,7 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
     if (piece.bytes < tensor.bytes) {
       const uint64_t row_bytes = tensor.bytes / static_cast<uint64_t>(shape[0]);
       const uint64_t first = piece.begin / row_bytes, rows = piece.bytes / row_bytes;
-      metadata["rows:" + tensor.name] = std::to_string(first) + ":" + std::to_string(first + rows) +
-                                        " of " + std::to_string(shape[0]);
+      metadata["rows:" + tensor.name] = fmt::format("{}:{} of {}", first, first + rows, shape[0]);
       shape[0] = static_cast<int64_t>(rows);
     }
     entries[tensor.name] = {
@@ -101,14 +99,10 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
 }
 
 std::string file_name(FileLayout format, size_t file, size_t files) {
-  if (format == FileLayout::safetensors && files == 1) return "state.safetensors";
-  char name[64];
-  if (format == FileLayout::safetensors) {
-    std::snprintf(name, sizeof name, "state-%05zu-of-%05zu.safetensors", file + 1, files);
-  } else {
-    std::snprintf(name, sizeof name, "model.ckpt.data-%05zu-of-%05zu", file, files);
-  }
-  return name;
+  if (format == FileLayout::tf_saver)
+    return fmt::format("model.ckpt.data-{:05}-of-{:05}", file, files);
+  if (files == 1) return "state.safetensors";
+  return fmt::format("state-{:05}-of-{:05}.safetensors", file + 1, files);
 }
 
 }  // namespace
@@ -148,12 +142,11 @@ uint64_t SetLayout::bytes() const {
 
 SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
   check(tensors);
-  if (shards < 1 || shards > kMaxShards) refuse(std::to_string(shards) + " shards");
+  if (shards < 1 || shards > kMaxShards) refuse("{} shards", shards);
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return dtype_bytes(tensors[a].dtype) > dtype_bytes(tensors[b].dtype);
-  });
+  const auto element_bytes = [&](size_t i) { return dtype_bytes(tensors[i].dtype); };
+  std::ranges::stable_sort(order, std::greater{}, element_bytes);
   SetLayout layout{format, {}, std::vector<DataFile>(static_cast<size_t>(shards)), order};
   for (const size_t source : order) layout.tensors.push_back(std::move(tensors[source]));
   deal(layout.tensors, layout.files);
@@ -165,7 +158,7 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
     } catch (const nlohmann::json::exception&) {
       refuse("a tensor's name is not UTF-8");
     }
-    if (file.header.size() > kMaxHeaderBytes) refuse("the header of " + file.name + " is too long");
+    if (file.header.size() > kMaxHeaderBytes) refuse("the header of {} is too long", file.name);
     file.bytes = file.header.size();
     for (TensorPiece& piece : file.pieces) {
       piece.offset = file.bytes;

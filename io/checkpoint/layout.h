@@ -7,11 +7,12 @@
 
 #include "io/core/config.h"
 
-// Where the bytes of a set of tensors lie in its files.
+// Where the bytes of a set of tensors lie in its files. Values and pure functions; any thread.
 
 namespace stoker {
 
-// A tensor without its bytes. A value.
+// A tensor without its bytes. A value. `bytes` is what dtype and shape make of it (tensor_bytes());
+// the layout is dense, the last dimension varies fastest.
 struct TensorInfo {
   std::string name;
   std::string dtype;  // as safetensors spells it: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL
@@ -23,6 +24,7 @@ struct TensorInfo {
 // Bytes of one element; 0 for an unknown dtype.
 uint64_t dtype_bytes(const std::string& dtype);
 
+// The most dimensions that a tensor may have.
 inline constexpr size_t kMaxDimensions = 64;
 
 // Bytes of a tensor of that dtype and shape. Empty where dtype or shape are impossible, or no
@@ -38,7 +40,8 @@ struct TensorPiece {
   uint64_t offset = 0;
 };
 
-// A file: its header, then its pieces, back to back. A value.
+// A data file of a set: its header, then its pieces, back to back. `bytes` is the size of the
+// whole. A value. Read back from a manifest it has no header.
 struct DataFile {
   std::string name;
   std::string header;
@@ -65,6 +68,7 @@ struct SetLayout {
   uint64_t bytes() const;  // of all files
 };
 
+// The largest set that is written or read: tensors, data files, and bytes of a file's header.
 inline constexpr uint64_t kMaxTensors = 10'000;
 inline constexpr int64_t kMaxShards = 1'024;
 inline constexpr uint64_t kMaxHeaderBytes = 16ull << 20;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "io/checkpoint/read_set.h"
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 
 namespace stoker {
 

@@ -12,7 +12,8 @@
 namespace stoker {
 
 // A set in memory, every byte of it verified. A value that shares its memory; immutable; any
-// thread. Holds as many bytes as the set has.
+// thread. Holds as many bytes as the set has, on huge pages where the kernel gives them, until the
+// last copy goes: so drop it once the tensors have been copied out.
 class LoadedState {
  public:
   // Reads the set in `directory` of a tree with `threads` threads. DamagedSet where a byte is not
@@ -20,11 +21,14 @@ class LoadedState {
   LoadedState(const FileTree& tree, const std::string& directory, int64_t threads);
 
   int64_t step() const { return manifest_.step; }
+  // Of the set's directory, for messages and the record of the run.
   const std::string& path() const { return path_; }
   // What the trainer had put beside the tensors.
   const nlohmann::json& training() const { return manifest_.training; }
+  // In the order of the set, which need not be the trainer's: find them by name.
   const std::vector<TensorInfo>& tensors() const { return manifest_.layout.tensors; }
-  // Writes all bytes of a tensor (index into tensors()) to `to`.
+  // Writes all bytes of a tensor (index into tensors()) to `to`, which has room for its bytes; may
+  // be null for a tensor of none.
   void copy(size_t tensor, uint8_t* to) const;
 
  private:

@@ -1,6 +1,7 @@
 #include "io/checkpoint/manifest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 
@@ -36,7 +38,10 @@ constexpr size_t kTailBytes = kTailBegin.size() + kHashDigits + kTailEnd.size();
 constexpr int kMaxDepth = 64;
 constexpr uint64_t kMaxValues = 1'000'000;
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ExitCode::storage, what); }
+template <class... A>
+[[noreturn]] void fail(fmt::format_string<A...> what, A&&... values) {
+  throw Error(ExitCode::storage, fmt::format(what, std::forward<A>(values)...));
+}
 
 std::string hex(uint32_t sum) { return fmt::format("{:08x}", sum); }
 
@@ -51,14 +56,16 @@ class Value {
  public:
   Value(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
 
-  [[noreturn]] void fail(const std::string& what) const {
-    stoker::fail(place_.empty() ? what : place_ + ": " + what);
+  template <class... A>
+  [[noreturn]] void fail(fmt::format_string<A...> what, A&&... values) const {
+    const char* after = place_.empty() ? "" : ": ";
+    stoker::fail("{}{}{}", place_, after, fmt::format(what, std::forward<A>(values)...));
   }
 
   const Json& json() const { return json_; }
   Value operator[](const char* key) const {
     const std::optional<Value> member = find(key);
-    if (!member) fail(std::string("no member ") + key);
+    if (!member) fail("no member {}", key);
     return *member;
   }
   std::optional<Value> find(const char* key) const {
@@ -86,8 +93,7 @@ class Value {
   template <class F>
   void each(F&& f) const {
     if (!json_.is_array()) fail("expected an array");
-    for (size_t i = 0; i < json_.size(); ++i)
-      f(Value(json_[i], place_ + "[" + std::to_string(i) + "]"));
+    for (size_t i = 0; i < json_.size(); ++i) f(Value(json_[i], fmt::format("{}[{}]", place_, i)));
   }
 
  private:
@@ -99,17 +105,16 @@ Json parse_json(std::string_view text) {
   uint64_t values = 0;
   const auto bound = [&](int depth, Json::parse_event_t event, const Json&) {
     using Event = Json::parse_event_t;
-    if (depth > kMaxDepth) fail("nested more than " + std::to_string(kMaxDepth) + " deep");
+    if (depth > kMaxDepth) fail("nested more than {} deep", kMaxDepth);
     const bool counts = event == Event::value || event == Event::object_start ||
                         event == Event::array_start || event == Event::key;
-    if (counts && ++values > kMaxValues)
-      fail("more than " + std::to_string(kMaxValues) + " values");
+    if (counts && ++values > kMaxValues) fail("more than {} values", kMaxValues);
     return true;
   };
   try {
     return Json::parse(text, bound);
   } catch (const Json::exception& error) {
-    fail(std::string("no JSON: ") + error.what());
+    fail("no JSON: {}", error.what());
   }
 }
 
@@ -125,8 +130,7 @@ class Reader {
     for (size_t i = 0; i < ends_.size(); ++i) {
       const DataFile& file = result_.layout.files[i];
       if (ends_[i] != file.bytes) {
-        fail("file " + file.name + ": the tensors end at byte " + std::to_string(ends_[i]) +
-             " of " + std::to_string(file.bytes));
+        fail("file {}: the tensors end at byte {} of {}", file.name, ends_[i], file.bytes);
       }
     }
     result_.training = root_["training"].json();
@@ -135,10 +139,10 @@ class Reader {
 
  private:
   void identify() {
-    if (root_["format"].text() != kFormat) root_["format"].fail("expected " + std::string(kFormat));
+    if (root_["format"].text() != kFormat) root_["format"].fail("expected {}", kFormat);
     if (const uint64_t version = root_["version"].number(); version != kVersion) {
-      root_["version"].fail(std::to_string(version) + " was written by another release; this one " +
-                            "reads " + std::to_string(kVersion));
+      root_["version"].fail("{} was written by another release; this one reads {}", version,
+                            kVersion);
     }
     result_.step = static_cast<int64_t>(root_["step"].number());
     result_.created = root_["created"].text();
@@ -160,11 +164,10 @@ class Reader {
     check_name(entry["name"], file.name);
     file.bytes = entry["bytes"].number();
     if (entry["chunk_bytes"].number() != kChunkBytes)
-      entry["chunk_bytes"].fail("expected " + std::to_string(kChunkBytes));
+      entry["chunk_bytes"].fail("expected {}", kChunkBytes);
     entry["crc32c"].each([&](const Value& sum) { file.chunks.push_back(sum.sum()); });
     if (file.chunks.size() != file.bytes / kChunkBytes + (file.bytes % kChunkBytes != 0)) {
-      entry["crc32c"].fail(std::to_string(file.chunks.size()) + " chunks for " +
-                           std::to_string(file.bytes) + " bytes");
+      entry["crc32c"].fail("{} chunks for {} bytes", file.chunks.size(), file.bytes);
     }
     if (const std::optional<Value> header = entry.find("header_bytes"))
       add_data_file(*header, file);
@@ -177,15 +180,14 @@ class Reader {
     });
     if (name.empty() || name.size() > 255 || name[0] == '.' || !plain || name == kManifestName)
       place.fail("no name for a file of a checkpoint");
-    if (!names_.insert(name).second) place.fail(name + " occurs twice");
+    if (!names_.insert(name).second) place.fail("{} occurs twice", name);
   }
 
   void add_data_file(const Value& header, const FileSums& file) {
     if (result_.layout.files.size() != result_.files.size())
       header.fail("files with tensors come first");
     const uint64_t bytes = header.number();
-    if (bytes > file.bytes || bytes > kMaxHeaderBytes)
-      header.fail(std::to_string(bytes) + " is too much");
+    if (bytes > file.bytes || bytes > kMaxHeaderBytes) header.fail("{} is too much", bytes);
     data_files_[file.name] = ends_.size();
     ends_.push_back(bytes);
     result_.layout.files.push_back({file.name, "", {}, file.bytes});
@@ -193,22 +195,19 @@ class Reader {
 
   void read_tensor(const Value& entry) {
     std::vector<TensorInfo>& tensors = result_.layout.tensors;
-    if (tensors.size() == kMaxTensors)
-      entry.fail("more than " + std::to_string(kMaxTensors) + " tensors");
+    if (tensors.size() == kMaxTensors) entry.fail("more than {} tensors", kMaxTensors);
     TensorInfo tensor{entry["name"].text(), entry["dtype"].text(), {}, entry["bytes"].number()};
     if (!tensor_names_.insert(tensor.name).second)
-      entry["name"].fail(tensor.name + " occurs twice");
+      entry["name"].fail("{} occurs twice", tensor.name);
     entry["shape"].each(
         [&](const Value& size) { tensor.shape.push_back(static_cast<int64_t>(size.number())); });
     if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes) {
-      entry.fail(std::to_string(tensor.bytes) + " bytes do not agree with dtype " + tensor.dtype +
-                 " and the shape");
+      entry.fail("{} bytes do not agree with dtype {} and the shape", tensor.bytes, tensor.dtype);
     }
     uint64_t begin = 0;
     entry["pieces"].each([&](const Value& piece) { begin = read_piece(piece, tensor, begin); });
     if (begin != tensor.bytes) {
-      entry["pieces"].fail("they hold " + std::to_string(begin) + " of " +
-                           std::to_string(tensor.bytes) + " bytes");
+      entry["pieces"].fail("they hold {} of {} bytes", begin, tensor.bytes);
     }
     result_.tensor_sums.push_back(entry["crc32c"].sum());
     tensors.push_back(std::move(tensor));
@@ -223,8 +222,8 @@ class Reader {
                             entry["bytes"].number(), entry["offset"].number()};
     uint64_t& end = ends_[file->second];
     DataFile& data = result_.layout.files[file->second];
-    if (piece.begin != begin) entry["begin"].fail("expected " + std::to_string(begin));
-    if (piece.offset != end) entry["offset"].fail("expected " + std::to_string(end));
+    if (piece.begin != begin) entry["begin"].fail("expected {}", begin);
+    if (piece.offset != end) entry["offset"].fail("expected {}", end);
     if (piece.bytes > tensor.bytes - begin || piece.bytes > data.bytes - end)
       entry["bytes"].fail("more than there are");
     const uint64_t element = dtype_bytes(tensor.dtype);
@@ -294,8 +293,7 @@ std::string manifest_text(const Manifest& manifest) {
     OrderedJson json = {{"format", kFormat},         {"version", kVersion},
                         {"step", manifest.step},     {"created", manifest.created},
                         {"writer", manifest.writer}, {"durability", manifest.durability}};
-    for (const auto& [name, format] : enum_names(FileLayout{}))
-      if (format == manifest.layout.format) json["layout"] = name;
+    json["layout"] = Field<FileLayout>::dump(manifest.layout.format).scalar;
     json["files"] = files_json(manifest);
     json["tensors"] = tensors_json(manifest);
     json["training"] = manifest.training;
@@ -313,17 +311,34 @@ std::string manifest_text(const Manifest& manifest) {
 
 Manifest parse_manifest(const std::string& text) {
   if (text.size() > kMaxManifestBytes) {
-    fail(std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxManifestBytes) +
-         " are expected");
+    fail("{} bytes; at most {} are expected", text.size(), kMaxManifestBytes);
   }
-  if (text.size() < kTailBytes)
-    fail("damaged: cut short at " + std::to_string(text.size()) + " bytes");
+  if (text.size() < kTailBytes) fail("damaged: cut short at {} bytes", text.size());
   const std::string_view all = text;
   const std::string_view body = all.substr(0, all.size() - kTailBytes);
   if (all.substr(body.size()) != tail_for(body)) {
-    fail("damaged: its SHA-256 does not agree with its " + std::to_string(text.size()) + " bytes");
+    fail("damaged: its SHA-256 does not agree with its {} bytes", text.size());
   }
   return Reader(parse_json(text)).run();
+}
+
+std::vector<TextFile> tf_saver_texts(const Manifest& manifest) {
+  if (manifest.layout.format != FileLayout::tf_saver) return {};
+  std::string index = "name\tdtype\tshape\tshard\toffset\tsize\tcrc32c\n";
+  for (const TensorPiece& piece : manifest.layout.files[0].pieces) {
+    const TensorInfo& tensor = manifest.layout.tensors[piece.tensor];
+    index += fmt::format("{}\t{}\t{}\t0\t{}\t{}\t{:08x}\n", tensor.name, tensor.dtype, tensor.shape,
+                         piece.offset, piece.bytes, manifest.tensor_sums[piece.tensor]);
+  }
+  return {{"model.ckpt.index", index}, {"model.ckpt.meta", manifest.training.dump(2) + "\n"}};
+}
+
+FileSums sums_of(const std::string& name, Bytes bytes) {
+  FileSums sums{name, bytes.size(), {}};
+  for (uint64_t at = 0; at < bytes.size(); at += kChunkBytes) {
+    sums.chunks.push_back(crc32c(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at))));
+  }
+  return sums;
 }
 
 }  // namespace stoker

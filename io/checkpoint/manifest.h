@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "io/checkpoint/layout.h"
+#include "io/core/memory.h"
 
 namespace stoker {
 
+// The manifest's name in a set; how many bytes of a file have one checksum; and the largest
+// manifest that is read, so that a wrong file cannot ask for all memory.
 inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr uint64_t kChunkBytes = 8ull << 20;
 inline constexpr uint64_t kMaxManifestBytes = 64ull << 20;
@@ -35,11 +38,26 @@ struct Manifest {  // NOLINT(bugprone-exception-escape)
 };
 
 // JSON whose last member is the SHA-256 of all before it, so that no bit can change unseen.
-// README.md shows how an outsider checks it.
+// README.md shows how an outsider checks it. A pure function: equal manifests have equal texts.
+// Error(ExitCode::bug) for a manifest that parse_manifest() would refuse.
 std::string manifest_text(const Manifest& manifest);
 
 // Error(ExitCode::storage) that says what is wrong: a damaged text, an unknown format or version, a
 // size, count or offset that does not fit. No memory is allocated by a number that was not checked.
 Manifest parse_manifest(const std::string& text);
+
+// A small file of a set. A value.
+struct TextFile {
+  std::string name;
+  std::string text;
+};
+
+// Layout tf_saver: model.ckpt.index (a line per tensor: name, dtype, shape, shard, offset, size,
+// CRC-32C) and model.ckpt.meta (what describes the model: here the trainer's part of the manifest,
+// as JSON). Other layouts: none. The manifest must have its tensors' checksums.
+std::vector<TextFile> tf_saver_texts(const Manifest& manifest);
+
+// The entry of a small file, of these bytes, in the manifest. Any thread.
+FileSums sums_of(const std::string& name, Bytes bytes);
 
 }  // namespace stoker

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/layout.h"
@@ -15,12 +17,14 @@ namespace stoker {
 enum class SnapshotMode { sync, async };
 EnumNames<SnapshotMode> enum_names(SnapshotMode);
 
-// What a save does where all snapshot buffers are taken: wait for one, do without this checkpoint,
-// or give up one that waits to be written.
+// What a save does where all snapshot buffers are taken. block: training waits for one. skip: it
+// goes on without this checkpoint. replace: the oldest that waits to be written is given up for
+// this one; where none waits it is as skip. The last checkpoint of a run always waits.
 enum class Backlog { block, skip, replace };
 EnumNames<Backlog> enum_names(Backlog);
 
-// Which copies are read back from their tier and compared with their checksums before they count.
+// Which copies are read back from their tier and compared with their checksums before they count:
+// none; those on the slow tier of a burst buffer; or those that a save writes as well.
 enum class Verify { none, drained, all };
 EnumNames<Verify> enum_names(Verify);
 
@@ -30,7 +34,8 @@ enum class WriteMode { automatic, uring, buffered };
 EnumNames<WriteMode> enum_names(WriteMode);
 
 // The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
-// Without any every_* a checkpoint is taken at the end of the run and when a signal asks to stop.
+// Without any every_* a checkpoint is taken at the end of the run and when a signal asks to stop;
+// with several, when any of them is due. What each means is in its help below.
 struct CheckpointOptions {
   std::optional<TierName> fast;
   std::optional<TierName> slow;
@@ -92,11 +97,26 @@ struct CheckpointOptions {
     v("retry_seconds", retry_seconds, "first pause after a failed drain; doubles up to 64 times",
       Limits{1e-3, 1e6});
   }
+  // Error(ExitCode::config) where options contradict each other. Implementations add which tiers
+  // they need.
   void check(const Section& section) const;
-  CheckpointerInfo info() const;  // without `written`
+  // Without `written`, which is the implementation's to say.
+  CheckpointerInfo info() const;
 
   // `threads`, or what 0 stands for on this machine.
   int64_t resolve_threads() const;
 };
+
+// How a set's data files are opened for writing: past the page cache unless it is asked for.
+FileAccess data_access(WriteMode mode);
+
+// Which sets of a tier may go, ascending. A pure function. `sets` are the steps on the tier, with
+// the scores of those that were evaluated. `safe_step` is the newest step on the last tier: only
+// older sets may go, so that there is always a newer one there; absent: none may. What stays: the
+// keep_last newest, the multiples of keep_every, and the keep_best with the highest scores (of
+// equals the oldest; NaN is no score).
+std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double>>& sets,
+                                    std::optional<int64_t> safe_step,
+                                    const CheckpointOptions& options);
 
 }  // namespace stoker

@@ -11,17 +11,26 @@
 
 namespace stoker {
 
+// Seconds as the clock counts; at most some hundred years.
+inline Clock::duration from_seconds(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 // Waiting for another thread that works on a tier, but not for ever: the wait also ends when that
 // thread has made no step for `hang`, or when `deadline` says that time is up. Any thread. Owns the
 // mutex that guards what both threads share.
+//
+// A thread in a system call cannot be interrupted. So a wait that ends early ends nothing: the
+// working thread may still come back and go on, and its data must live until it does.
 class ProgressWatch {
  public:
+  // When the process has to end; absent: not known yet. Asked 50 times a second by each who waits,
+  // with the mutex held, so it must not take long nor call back.
   using Deadline = std::function<std::optional<TimePoint>()>;
   ProgressWatch(double hang_seconds, Deadline deadline)
-      : hang_(std::chrono::duration_cast<Clock::duration>(
-            std::chrono::duration<double>(hang_seconds))),
-        deadline_(std::move(deadline)) {}
+      : hang_(from_seconds(hang_seconds)), deadline_(std::move(deadline)) {}
 
+  // Hold it for the shared state; the calls below that take a lock want this one.
   std::mutex& mutex() { return mutex_; }
 
   // By the working thread: something was done.

@@ -1,16 +1,15 @@
 #include "io/checkpoint/read_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <new>
-#include <thread>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/core/crc32c.h"
+#include "io/core/memory.h"
+#include "io/core/parallel.h"
 
 // Threads take chunks in order from one counter, so that a big tensor keeps all of them busy. The
 // CRC of a chunk is put together from those of the parts of tensors in it, which then give the CRCs
@@ -19,24 +18,8 @@
 namespace stoker {
 namespace {
 
-struct FreeDeleter {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using AlignedBuffer = std::unique_ptr<uint8_t, FreeDeleter>;
-
-AlignedBuffer aligned_buffer(uint64_t bytes) {
-  const uint64_t blocks = (bytes + kDirectAlignment - 1) / kDirectAlignment;
-  void* memory = std::aligned_alloc(kDirectAlignment, blocks * kDirectAlignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return AlignedBuffer(static_cast<uint8_t*>(memory));
-}
-
-// Bytes [begin, begin + bytes) of a tensor within a chunk, at `offset` of the file.
-struct Part {
-  size_t tensor = 0;
-  uint64_t begin = 0;
-  uint64_t bytes = 0;
-  uint64_t offset = 0;
+// What a chunk holds of a tensor.
+struct Part : TensorPiece {
   uint32_t sum = 0;
 };
 
@@ -48,39 +31,14 @@ struct Chunk {
 };
 
 std::string range_text(uint64_t begin, uint64_t end) {
-  return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+  return fmt::format("bytes [{}, {})", begin, end);
 }
 
 std::string sums_text(uint32_t found, uint32_t expected) {
-  char text[64];
-  std::snprintf(text, sizeof text, " (CRC-32C %08x, expected %08x)", found, expected);
-  return text;
+  return fmt::format(" (CRC-32C {:08x}, expected {:08x})", found, expected);
 }
 
-// A file of the set. O_DIRECT reads whole blocks, so that the end of the file, which is none, comes
-// through the page cache.
-class SetFile {
- public:
-  SetFile(const FileTree& tree, std::string path, uint64_t bytes)
-      : tree_(&tree),
-        path_(std::move(path)),
-        bytes_(bytes),
-        file_(tree.open(path_, FileAccess::direct)) {}
-  void read(uint64_t offset, std::span<uint8_t> out) const {
-    const bool cut = file_.direct() && offset + out.size() == bytes_;
-    const size_t tail = cut ? out.size() % kDirectAlignment : 0;
-    const size_t whole = out.size() - tail;
-    if (whole > 0) file_.read_at(offset, out.first(whole));
-    if (tail > 0)
-      tree_->open(path_, FileAccess::buffered).read_at(offset + whole, out.subspan(whole));
-  }
-
- private:
-  const FileTree* tree_;
-  std::string path_;
-  uint64_t bytes_;
-  TreeFile file_;
-};
+HostMemory chunk_buffer() { return allocate_huge(kChunkBytes, false); }
 
 class SetReader {
  public:
@@ -89,8 +47,7 @@ class SetReader {
       : tree_(tree), directory_(directory), manifest_(manifest), sink_(sink) {
     for (size_t i = 0; i < manifest.files.size(); ++i) {
       const FileSums& file = manifest.files[i];
-      files_.emplace_back(tree, directory + "/" + file.name, file.bytes);
-      largest_ = std::max(largest_, std::min(file.bytes, kChunkBytes));
+      files_.push_back(tree.open(directory + "/" + file.name, FileAccess::direct));
       for (size_t k = 0; k < file.chunks.size(); ++k) {
         const uint64_t begin = k * kChunkBytes;
         chunks_.push_back({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
@@ -99,13 +56,8 @@ class SetReader {
   }
 
   void run(int64_t threads) {
-    const auto most = static_cast<int64_t>(chunks_.size());
-    {
-      std::vector<std::jthread> helpers;
-      for (int64_t i = 1; i < std::min(threads, most); ++i)
-        helpers.emplace_back([this] { work(); });
-      work();
-    }
+    const auto most = std::max<int64_t>(1, static_cast<int64_t>(chunks_.size()));
+    parallel_for(threads, std::min(threads, most), [this](int64_t) { work(); });
     if (failure_) std::rethrow_exception(failure_);
     check_tensors();
   }
@@ -116,12 +68,12 @@ class SetReader {
   void work() {
     size_t taken = chunks_.size();
     try {
-      const AlignedBuffer buffer = aligned_buffer(largest_);
+      const HostMemory buffer = chunk_buffer();
       std::vector<Part> parts;
       while ((taken = next_++) < chunks_.size()) {
         const Chunk& chunk = chunks_[taken];
-        const std::span bytes(buffer.get(), chunk.end - chunk.begin);
-        files_[chunk.file].read(chunk.begin, bytes);
+        const std::span bytes(buffer.data.get(), chunk.end - chunk.begin);
+        read(chunk, bytes);
         verify(chunk, bytes, parts);
         if (sink_) sink_(chunk.file, chunk.begin, bytes);
       }
@@ -133,6 +85,20 @@ class SetReader {
       if (!failure_ || taken < failed_) failure_ = std::current_exception();
       failed_ = std::min(failed_, taken);
     }
+  }
+
+  // O_DIRECT reads whole blocks, so that the end of the file, which is none, comes through the page
+  // cache.
+  void read(const Chunk& chunk, std::span<uint8_t> out) const {
+    const TreeFile& file = files_[chunk.file];
+    const FileSums& sums = manifest_.files[chunk.file];
+    const bool cut = file.direct() && chunk.end == sums.bytes;
+    const size_t tail = cut ? out.size() % kDirectAlignment : 0;
+    const size_t whole = out.size() - tail;
+    if (whole > 0) file.read_at(chunk.begin, out.first(whole));
+    if (tail == 0) return;
+    tree_.open(directory_ + "/" + sums.name, FileAccess::buffered)
+        .read_at(chunk.begin + whole, out.subspan(whole));
   }
 
   // Adds what the chunk holds of tensors to `parts`.
@@ -167,7 +133,7 @@ class SetReader {
       const uint64_t end = std::min(piece->offset + piece->bytes, chunk.end);
       if (begin < end)
         parts.push_back(
-            {piece->tensor, piece->begin + (begin - piece->offset), end - begin, begin});
+            {{piece->tensor, piece->begin + (begin - piece->offset), end - begin, begin}});
     }
   }
 
@@ -186,10 +152,9 @@ class SetReader {
     if (damaged.empty() && header) damaged.push_back(all.front());
     if (damaged.empty()) damaged = all;
     constexpr size_t most = 3;
-    std::string text;
-    for (size_t i = 0; i < std::min(most, damaged.size()); ++i)
-      text += (i == 0 ? ": " : ", ") + damaged[i];
-    if (damaged.size() > most) text += " and " + std::to_string(damaged.size() - most) + " more";
+    const auto shown = std::span(damaged).first(std::min(most, damaged.size()));
+    std::string text = fmt::format(": {}", fmt::join(shown, ", "));
+    if (damaged.size() > most) text += fmt::format(" and {} more", damaged.size() - most);
     return text;
   }
 
@@ -208,13 +173,13 @@ class SetReader {
 
   uint32_t sum_of(size_t tensor) const {
     uint32_t sum = 0;
-    const AlignedBuffer buffer = aligned_buffer(kChunkBytes);
+    const HostMemory buffer = chunk_buffer();
     for (const DataFile& file : manifest_.layout.files) {
       for (const TensorPiece& piece : file.pieces) {
         if (piece.tensor != tensor) continue;
         const TreeFile source = tree_.open(directory_ + "/" + file.name, FileAccess::buffered);
         for (uint64_t done = 0; done < piece.bytes;) {
-          const std::span out(buffer.get(), std::min(kChunkBytes, piece.bytes - done));
+          const std::span out(buffer.data.get(), std::min(kChunkBytes, piece.bytes - done));
           source.read_at(piece.offset + done, out);
           sum = crc32c(out, sum);
           done += out.size();
@@ -225,9 +190,8 @@ class SetReader {
   }
 
   void check_tensors() {
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
-      return std::pair(a.tensor, a.begin) < std::pair(b.tensor, b.begin);
-    });
+    std::ranges::sort(parts_, {},
+                      [](const Part& part) { return std::pair(part.tensor, part.begin); });
     std::vector<uint32_t> sums(manifest_.layout.tensors.size());
     for (const Part& part : parts_)
       sums[part.tensor] = crc32c_combine(sums[part.tensor], part.sum, part.bytes);
@@ -248,9 +212,8 @@ class SetReader {
   const std::string& directory_;
   const Manifest& manifest_;
   const ChunkSink& sink_;
-  std::vector<SetFile> files_;
+  std::vector<TreeFile> files_;
   std::vector<Chunk> chunks_;
-  uint64_t largest_ = 1;  // bytes of a chunk
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
   std::vector<Part> parts_;
@@ -289,8 +252,8 @@ void check_files(const FileTree& tree, const std::string& directory, const Manif
       throw DamagedSet(place + file.name + ": missing");
     const uint64_t bytes = tree.open(directory + "/" + file.name, FileAccess::buffered).size();
     if (bytes != file.bytes) {
-      throw DamagedSet(place + file.name + ": " + std::to_string(bytes) + " bytes, expected " +
-                       std::to_string(file.bytes));
+      throw DamagedSet(
+          fmt::format("{}{}: {} bytes, expected {}", place, file.name, bytes, file.bytes));
     }
   }
   std::sort(known.begin(), known.end());

@@ -21,7 +21,9 @@ class DamagedSet final : public Error {
 // kDirectAlignment, valid during the call). Called by several threads at once.
 using ChunkSink = std::function<void(size_t file, uint64_t offset, Bytes bytes)>;
 
-// The manifest of the set in `directory`. DamagedSet, or IoError where it cannot be read.
+// The manifest of the set in `directory`, which is a path below the tree's root. DamagedSet, or
+// IoError where it cannot be read: then nothing is known of the set. Any thread; so are the
+// functions below.
 Manifest read_manifest(const FileTree& tree, const std::string& directory);
 
 // DamagedSet unless every file of the manifest is there with its size, and no other beside them.

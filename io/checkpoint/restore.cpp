@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "io/checkpoint/engine.h"
@@ -18,11 +19,8 @@
 // 4. What is on the fast tier only is drained.
 
 namespace stoker {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
 
 void Engine::open() {
   for (const auto& store : stores_) {
@@ -120,13 +118,11 @@ LoadedState Engine::load_path(const std::string& path) {
                     "a step-... directory, or latest",
                     path, kManifestName));
   }
-  for (const auto& store : stores_) {
+  const bool ours = std::ranges::any_of(stores_, [&](const auto& store) {
     const fs::path own(store->tree().root() + "/" + store->directory());
-    if (fs::weakly_canonical(own) == set.parent_path()) {
-      return LoadedState(tree, set.filename().string(), options_.resolve_threads());
-    }
-  }
-  if (!all_steps().empty()) {
+    return fs::weakly_canonical(own) == set.parent_path();
+  });
+  if (!ours && !all_steps().empty()) {
     throw Error(ExitCode::config,
                 fmt::format("checkpoint.resume: {} is another run's, and {}/{} has checkpoints of "
                             "its own; give this run another checkpoint.directory",

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <random>
 #include <utility>
 
-#include "io/checkpoint/write_set.h"
+#include "io/core/digest.h"
+#include "io/core/parallel.h"
+#include "io/storage/uring_queue.h"
 
 namespace stoker {
 namespace {
@@ -21,11 +23,6 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:}{:%S}Z", fmt::gmtime(now), now.time_since_epoch());
 }
 
-std::string random_id() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
 }  // namespace
 
 Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
@@ -35,7 +32,7 @@ Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& 
       options_(options),
       threads_(options.resolve_threads()),
       hooks_(std::move(hooks)),
-      writer_id_(random_id()),
+      writer_id_(unique_name("") + unique_name("")),
       watch_(options.hang_seconds, hooks_.deadline) {
   for (int64_t i = 0; i < options_.slots; ++i) {
     free_.push_back(std::make_unique<Snapshot>(layout_, allocate));
@@ -210,8 +207,49 @@ void Saver::write_once(const Job& job) {
   manifest.writer = writer_id_;
   manifest.durability = options_.durability == Durability::fsync ? "fsync" : "none";
   manifest.training = job.state.training;
-  write_set(store_, *job.slot, std::move(manifest), options_,
-            {[this] { return stop_.load(); }, [this] { watch_.step(); }});
+  job.slot->describe(manifest);
+  const std::vector<TextFile> texts = tf_saver_texts(manifest);
+  SetWriter writer(store_.tree(), store_.directory(), manifest.step, options_.durability);
+  std::vector<Bytes> files;
+  for (size_t i = 0; i < layout_.files.size(); ++i) {
+    files.push_back(job.slot->image(i));
+    writer.add_file(layout_.files[i].name, files.back().size(), data_access(options_.write));
+  }
+  for (const TextFile& text : texts) {
+    files.emplace_back(reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size());
+    writer.add_file(text.name, files.back().size(), FileAccess::buffered);
+    manifest.files.push_back(sums_of(text.name, files.back()));
+  }
+  write_files(files, writer);
+  writer.commit(manifest);
+  watch_.step();
+  if (options_.verify != Verify::all) return;
+  try {
+    store_.verify(manifest, threads_, [this](size_t, uint64_t, Bytes) { watch_.step(); });
+  } catch (const Error&) {
+    store_.remove(manifest.step);
+    throw;
+  }
+}
+
+void Saver::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
+  std::vector<std::pair<size_t, uint64_t>> pieces;  // file and offset
+  for (size_t i = 0; i < files.size(); ++i) {
+    for (uint64_t at = 0; at < files[i].size(); at += kChunkBytes) pieces.emplace_back(i, at);
+  }
+  std::atomic<size_t> next{0};
+  parallel_for(threads_, threads_, [&](int64_t) {
+    std::string why;
+    const std::unique_ptr<Uring> queue =
+        options_.write == WriteMode::uring ? Uring::open(why) : nullptr;
+    for (size_t i = next++; i < pieces.size(); i = next++) {
+      if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
+      const auto [file, offset] = pieces[i];
+      const uint64_t size = std::min(kChunkBytes, files[file].size() - offset);
+      writer.write(file, offset, files[file].subspan(offset, size), queue.get());
+      watch_.step();
+    }
+  });
 }
 
 }  // namespace stoker

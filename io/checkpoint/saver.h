@@ -17,7 +17,7 @@
 
 namespace stoker {
 
-// How one save ended. A value.
+// How one save ended: committed on the first tier, or not. A value.
 struct SaveResult {
   int64_t step = 0;
   std::optional<double> score;
@@ -32,9 +32,12 @@ struct SaveResult {
 // `done` and `make_room` are called on the writing thread. The store must outlive it.
 class Saver {
  public:
+  // What the saver asks and tells its owner. They are called without its mutex, may block only as
+  // the tier does, and must not call back. meter must outlive the saver.
   struct Hooks {
     // The tier is full. True: something was removed, and another attempt may succeed.
     std::function<bool()> make_room;
+    // Every job that was begun and not replaced ends by one of these.
     std::function<void(const SaveResult&)> done;
     ProgressWatch::Deadline deadline;  // of the process, once it is known
     CheckpointMeter* meter = nullptr;  // may be null
@@ -43,12 +46,15 @@ class Saver {
   // written; gave up, as a thread hangs.
   enum class Begun { yes, skipped, replaced_another, hung };
 
+  // Allocates options.slots snapshot buffers by `allocate` and starts both threads.
   Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
         const std::function<HostMemory(size_t)>& allocate, Hooks hooks);
   // Gives up what is not committed yet and joins the threads.
   ~Saver();
 
-  // Takes a slot as `backlog` says, and begins to copy `state()` into it.
+  // Takes a slot as `backlog` says, and begins to copy `state()` into it, which is called only
+  // where there is a slot. What the state points to must not change before finish_copy() has
+  // returned, and must live until then (or for as long as state.keep does).
   Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
   // Waits until no copy reads a state any more. Where the state is on a device: makes the device's
   // later work wait instead, and returns.
@@ -59,6 +65,7 @@ class Saver {
   bool hung();
 
  private:
+  // A save on its way: a slot, and the state that is copied into it.
   struct Job {
     std::unique_ptr<Snapshot> slot;
     TrainingState state;
@@ -72,6 +79,8 @@ class Saver {
   SaveResult write(const Job& job);
   void measured(CheckpointPart part, TimePoint begin, const Job& job) const;
   void write_once(const Job& job);
+  // As the files of `writer`, by their numbers: pieces of kChunkBytes, by all threads.
+  void write_files(const std::vector<Bytes>& files, SetWriter& writer);
   std::unique_ptr<Job> take(Queue& queue);
 
   SetStore& store_;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -70,9 +70,7 @@ void SetStore::verify(const Manifest& manifest, int64_t threads, const ChunkSink
 
 void SetStore::remove(int64_t step) {
   if (!has(step)) return;
-  std::random_device random;
-  const std::string garbage =
-      fmt::format("{}/.tmp-old-{:08x}{:08x}", directory_, random(), random());
+  const std::string garbage = unique_name(directory_ + "/.tmp-old-");
   tree_.rename(path(step), garbage);
   // Else a power loss could bring the name back without some of the files.
   if (sync_) tree_.sync_directory(directory_);
@@ -105,8 +103,7 @@ void SetStore::point_latest() {
 }
 
 void SetStore::replace_text(const std::string& name, const std::string& text) {
-  std::random_device random;
-  const std::string fresh = fmt::format("{}/.tmp-{}-{:08x}", directory_, name, random());
+  const std::string fresh = unique_name(directory_ + "/.tmp-" + name + "-");
   tree_.write_text(fresh, text, sync_);
   tree_.replace(fresh, directory_ + "/" + name);
   if (sync_) tree_.sync_directory(directory_);

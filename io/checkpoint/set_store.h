@@ -12,7 +12,8 @@
 namespace stoker {
 
 // The checkpoints of one run on one tier: a directory with a set per step. Any thread, as long as
-// no two work on the same step. Everything throws IoError.
+// no two work on the same step. Everything throws IoError. Reading needs no lock, and may be done
+// while another process writes: a set is there as a whole or not at all.
 class SetStore {
  public:
   // Touches nothing yet. `tree` must outlive it.
@@ -24,14 +25,18 @@ class SetStore {
   void open_for_writing();
   bool is_open() const { return static_cast<bool>(lock_); }
 
+  // The tier's name in the configuration, its files, and the directory below its root.
   const std::string& tier() const { return tier_; }
   const FileTree& tree() const { return tree_; }
   const std::string& directory() const { return directory_; }
+  // Of the set of a step: from the tier's root, and from the root of the file system.
   std::string path(int64_t step) const { return directory_ + "/" + set_name(step); }
   std::string full_path(int64_t step) const { return tree_.root() + "/" + path(step); }
 
   std::vector<int64_t> steps() const;  // of the committed sets, ascending
+  // Whether there is a committed set of this step, intact or not.
   bool has(int64_t step) const { return tree_.exists(path(step)); }
+  // DamagedSet where it is not as it was written.
   Manifest manifest(int64_t step) const { return read_manifest(tree_, path(step)); }
 
   // Reads the set of manifest.step and hands its chunks to `sink`. DamagedSet where anything in it,

@@ -5,8 +5,8 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <random>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -41,9 +41,7 @@ SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
       directory_(std::move(directory)),
       step_(step),
       sync_(durability == Durability::fsync) {
-  std::random_device random;
-  temporary_ = fmt::format("{}/{}{}-{:08x}{:08x}", directory_, kTemporaryPrefix, set_name(step),
-                           random(), random());
+  temporary_ = unique_name(directory_ + "/" + kTemporaryPrefix + set_name(step) + "-");
   try {
     tree_.make_directories(temporary_, sync_);
   } catch (const Error&) {

@@ -9,8 +9,9 @@
 
 namespace stoker {
 
-// fsync: nothing is acknowledged before it is on the medium. none: the page cache is trusted, as
-// TensorFlow's Saver does; a power loss may take acknowledged checkpoints.
+// What an acknowledged checkpoint survives. fsync: nothing is acknowledged before it is on the
+// medium. none: the page cache is trusted, as TensorFlow's Saver does; a power loss may take
+// acknowledged checkpoints.
 enum class Durability { fsync, none };
 EnumNames<Durability> enum_names(Durability);
 
@@ -32,6 +33,7 @@ bool is_garbage(const std::string& name);
 // next one collects). One thread, but for write(). Throws IoError.
 class SetWriter {
  public:
+  // `tree` must outlive it. `directory` is one below its root and need not exist.
   SetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability);
   ~SetWriter();
   SetWriter(const SetWriter&) = delete;

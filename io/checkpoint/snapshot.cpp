@@ -3,41 +3,27 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/core/crc32c.h"
 #include "io/core/parallel.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
-namespace {
-
-uint64_t padded(uint64_t bytes) {
-  return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-}
-
-}  // namespace
-
 Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate)
     : layout_(layout) {
   uint64_t total = 0;
-  for (const DataFile& file : layout_.files) total += padded(file.bytes);
+  for (const DataFile& file : layout_.files) total += rounded_up(file.bytes, kDirectAlignment);
   memory_ = allocate(total + kDirectAlignment);
   // Every page is touched now: the first checkpoint must not pay for page faults.
   for (uint64_t i = 0; i < memory_.bytes; i += kDirectAlignment) memory_.data.get()[i] = 0;
   const auto address = reinterpret_cast<uintptr_t>(memory_.data.get());
-  uint8_t* image = memory_.data.get() + (padded(address) - address);
+  uint8_t* image = memory_.data.get() + (rounded_up(address, kDirectAlignment) - address);
   for (size_t i = 0; i < layout_.files.size(); ++i) {
+    const DataFile& file = layout_.files[i];
     images_.push_back(image);
-    image += padded(layout_.files[i].bytes);
-    plan(i);
-  }
-}
-
-void Snapshot::plan(size_t number) {
-  const DataFile& file = layout_.files[number];
-  std::memcpy(images_[number], file.header.data(), file.header.size());
-  split({number, 0, file.header.size(), kHeader, 0, 0});
-  for (const TensorPiece& piece : file.pieces) {
-    split({number, piece.offset, piece.bytes, piece.tensor, piece.begin, 0});
+    std::memcpy(image, file.header.data(), file.header.size());
+    split({{kHeader, 0, file.header.size(), 0}, i});
+    for (const TensorPiece& piece : file.pieces) split({piece, i});
+    image += rounded_up(file.bytes, kDirectAlignment);
   }
 }
 
@@ -90,12 +76,6 @@ void Snapshot::describe(Manifest& manifest) const {
     uint32_t& tensor = manifest.tensor_sums[unit.tensor];
     tensor = crc32c_combine(tensor, unit.sum, unit.bytes);
   }
-}
-
-uint64_t Snapshot::bytes() const {
-  uint64_t bytes = 0;
-  for (const DataFile& file : layout_.files) bytes += file.bytes;
-  return bytes;
 }
 
 }  // namespace stoker

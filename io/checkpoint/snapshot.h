@@ -12,7 +12,8 @@
 
 namespace stoker {
 
-// A part of a tensor and where to copy it. A value.
+// A part of a tensor and where to copy it: bytes [begin, begin + bytes) go to `to`, which is host
+// memory that the caller owns until the copies have ended. A value.
 struct CopyTarget {
   size_t tensor = 0;  // index into TrainingState::tensors
   uint64_t begin = 0;
@@ -21,7 +22,9 @@ struct CopyTarget {
 };
 
 // Copies tensors from a device's memory to the host's, beside the device's other work. The
-// trainer's thread, but for wait().
+// trainer's thread, but for wait(). One set of copies at a time: start(), then fence() before the
+// tensors change, then wait() before the host reads. Error(ExitCode::device) where the device
+// fails.
 class DeviceCopies {
  public:
   virtual ~DeviceCopies() = default;
@@ -35,7 +38,8 @@ class DeviceCopies {
 };
 
 // The state of a training run at a step, as it is handed to a Checkpointer. Tensors are in the
-// order of Checkpointer::Inputs::tensors. A value that shares what it points to.
+// order of Checkpointer::Inputs::tensors. A value that shares what it points to: those who copy the
+// tensors read them until Saver::finish_copy(), and the device's until its copies have ended.
 struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   int64_t step = 0;
   std::optional<double> score;           // of an evaluation of this state; higher is better
@@ -45,9 +49,9 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   std::shared_ptr<void> keep;            // owns what `tensors` points to
 };
 
-// One snapshot buffer: the images of a set's data files, and their checksums. The
-// constructor allocates the memory and faults it in; it is used again and again. One thread at a
-// time. `layout` must outlive it.
+// One snapshot buffer, which holds one state of the run: the images of a set's data files, and
+// their checksums. The constructor allocates the memory and faults it in; it is used again and
+// again. One thread at a time. `layout` must outlive it.
 class Snapshot {
  public:
   // `allocate`: gives memory that the device copies to at full speed, aligned to at least 64 bytes.
@@ -59,26 +63,20 @@ class Snapshot {
   // returns, the memory of `state` is no longer needed.
   void finish(const TrainingState& state, int64_t threads);
 
+  // That of every state which this buffer takes.
   const SetLayout& layout() const { return layout_; }
   // The image of a data file; aligned to kDirectAlignment.
   Bytes image(size_t file) const { return {images_[file], layout_.files[file].bytes}; }
   // Puts layout and checksums into a manifest. After finish().
   void describe(Manifest& manifest) const;
-  // Of all files of the set.
-  uint64_t bytes() const;
 
  private:
-  // A part of a file within one chunk and one piece (or the header).
-  struct Unit {
+  // A part of a file within one chunk and one piece; tensor kHeader: of the header.
+  struct Unit : TensorPiece {
     size_t file;
-    uint64_t offset;  // in the file
-    uint64_t bytes;
-    size_t tensor;   // kHeader: none
-    uint64_t begin;  // in the tensor
-    uint32_t sum;
+    uint32_t sum = 0;
   };
   static constexpr size_t kHeader = SIZE_MAX;
-  void plan(size_t file);
   void split(Unit unit);
 
   const SetLayout& layout_;

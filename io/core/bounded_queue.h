@@ -15,13 +15,19 @@ namespace stoker {
 // Any thread. close() ends it from either side and wakes everybody: producers then get false,
 // consumers get the items that are still in it and then the end, or the error that close() was
 // given. A queue cannot be opened again. It must outlive all threads that use it.
+//
+// Items are moved in and out; T need not be copyable. Items that are left when the queue is
+// destroyed are destroyed with it. Each producer's items keep their order; those of several
+// producers mix. Meant for batches and files, some hundred a second: every call takes the one mutex
+// and wakes all waiters.
 template <class T>
 class BoundedQueue {
  public:
   // Capacity in items, at least 1: a queue of 0 would block every push.
   explicit BoundedQueue(size_t capacity) : capacity_(capacity) {}
 
-  // Blocks while the queue is full. False: it was closed, and the item was dropped.
+  // Puts an item at the end. Blocks while the queue is full. False: it was closed, before or
+  // meanwhile, and the item was dropped: stop producing.
   bool push(T item) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -39,7 +45,9 @@ class BoundedQueue {
     return !closed_;
   }
 
-  // Blocks while the queue is empty. Empty: closed and drained. Rethrows the error of close().
+  // Takes the first item. Blocks while the queue is empty and open. Empty: it is closed and
+  // drained. Rethrows the error of close() instead, once the items before it are taken; each
+  // consumer gets it.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !items_.empty(); });

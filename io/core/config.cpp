@@ -45,25 +45,6 @@ bool parse_number(const std::string& text, T& out) {
   return error == std::errc() && stop == end;
 }
 
-template <class T>
-void read_number(const Section& at, T& out, Limits limits, const char* expected) {
-  const std::string& text = config_detail::scalar_text(at, expected);
-  if (!text.empty() && octal_surprise(text)) {
-    at.fail(
-        fmt::format("must be {}, got '{}' (a leading zero is ambiguous: drop it)", expected, text));
-  }
-  T value{};
-  if (at.node().quoted || !parse_number(text, value)) {
-    at.fail(fmt::format("must be {}, got '{}'", expected, text));
-  }
-  const double number = static_cast<double>(value);
-  if (!(number >= limits.min && number <= limits.max)) {
-    at.fail(
-        fmt::format("must be {}{}, got {}", expected, config_detail::limits_text(limits), text));
-  }
-  out = value;
-}
-
 struct Unit {
   const char* suffix;
   uint64_t factor;
@@ -163,11 +144,6 @@ FieldReader::FieldReader(const Section& section) : section_(section) {
   section.fail("must be a mapping, e.g. {key: value}");
 }
 
-const Node* FieldReader::take(const char* key) {
-  seen_.push_back(key);
-  return section_.node().find(key);
-}
-
 void FieldReader::finish() const {
   for (const Node::Entry& entry : section_.node().entries) {
     if (std::find(seen_.begin(), seen_.end(), entry.key) != seen_.end()) continue;
@@ -204,17 +180,27 @@ void read(const Section& at, bool& out, Limits) {
   out = text == "true";
 }
 
-void read(const Section& at, int64_t& out, Limits limits) {
-  read_number(at, out, limits, "an integer");
+template <class Number>
+void read(const Section& at, Number& out, Limits limits) {
+  const char* expected = std::is_integral_v<Number> ? "an integer" : "a number";
+  const std::string& text = scalar_text(at, expected);
+  if (!text.empty() && octal_surprise(text)) {
+    at.fail(
+        fmt::format("must be {}, got '{}' (a leading zero is ambiguous: drop it)", expected, text));
+  }
+  Number value{};
+  if (at.node().quoted || !parse_number(text, value)) {
+    at.fail(fmt::format("must be {}, got '{}'", expected, text));
+  }
+  const double number = static_cast<double>(value);
+  if (!(number >= limits.min && number <= limits.max)) {
+    at.fail(fmt::format("must be {}{}, got {}", expected, limits_text(limits), text));
+  }
+  out = value;
 }
-
-void read(const Section& at, uint64_t& out, Limits limits) {
-  read_number(at, out, limits, "an integer");
-}
-
-void read(const Section& at, double& out, Limits limits) {
-  read_number(at, out, limits, "a number");
-}
+template void read(const Section& at, int64_t& out, Limits limits);
+template void read(const Section& at, uint64_t& out, Limits limits);
+template void read(const Section& at, double& out, Limits limits);
 
 void read(const Section& at, std::string& out, Limits) { out = scalar_text(at, "text"); }
 

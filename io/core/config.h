@@ -42,7 +42,8 @@ struct Limits {
   double max = std::numeric_limits<double>::infinity();
 };
 
-// What `stoker describe` says of an option.
+// What `stoker describe` says of an option, and whether a resumed run may change it. Converts from
+// a literal. The text must outlive every use: literals only. A value.
 struct Help {
   Help(const char* text, bool same_results = false)  // NOLINT(google-explicit-constructor)
       : text(text), same_results(same_results) {}
@@ -53,7 +54,8 @@ struct Help {
 // decode"). A resume may change it and says nothing of it.
 inline Help same_results(const char* text) { return {text, true}; }
 
-// Facts from elsewhere in the configuration that a value may need while it is read. A value.
+// Facts from elsewhere in the configuration that a value may need while it is read. A value;
+// whoever reads a configuration makes one, and it must live until all is read.
 struct ConfigContext {
   std::vector<std::string> tiers;  // names under storage:
 };
@@ -67,7 +69,9 @@ class Section {
   Section(const Node& node, std::string path, std::string key, const ConfigContext* context)
       : node_(&node), path_(std::move(path)), key_(std::move(key)), context_(context) {}
 
+  // The value itself; of the caller's tree, which must live.
   const Node& node() const { return *node_; }
+  // Null where nothing is known of the rest of the configuration.
   const ConfigContext* context() const { return context_; }
   // "loader.inner": where this value's children live.
   std::string path() const;
@@ -104,6 +108,7 @@ struct Scalar {
   static constexpr bool none = true;
 };
 
+// All values of an enum with the names that YAML has for them, in the order in which to list them.
 template <class E>
 using EnumNames = std::vector<std::pair<const char*, E>>;
 
@@ -142,9 +147,8 @@ class Component;
 namespace config_detail {
 
 void read(const Section& at, bool& out, Limits);
-void read(const Section& at, int64_t& out, Limits);
-void read(const Section& at, uint64_t& out, Limits);
-void read(const Section& at, double& out, Limits);
+template <class Number>
+void read(const Section& at, Number& out, Limits);
 void read(const Section& at, std::string& out, Limits);
 void read(const Section& at, TierName& out, Limits);
 
@@ -159,8 +163,6 @@ const std::string& scalar_text(const Section& at, std::string_view expected);
 std::string enum_expected(const std::vector<std::string>& names);
 
 // Has T a member template visit()?
-template <class T, class = void>
-struct HasVisit : std::false_type {};
 struct AnyVisitor {
   template <class... A>
   void operator()(A&&...) {}
@@ -168,41 +170,56 @@ struct AnyVisitor {
   void required(A&&...) {}
 };
 template <class T>
-struct HasVisit<T, std::void_t<decltype(std::declval<T&>().visit(std::declval<AnyVisitor&>()))>>
-    : std::true_type {};
-
-// Has T a member check(const Section&)?
-template <class T, class = void>
-struct HasCheck : std::false_type {};
-template <class T>
-struct HasCheck<
-    T, std::void_t<decltype(std::declval<const T&>().check(std::declval<const Section&>()))>>
-    : std::true_type {};
+concept HasVisit = requires(T& value, AnyVisitor& visitor) {
+  value.visit(visitor);
+};
 
 // Is Scalar<T> specialised?
-template <class T, class = void>
-struct HasScalar : std::true_type {};
 template <class T>
-struct HasScalar<T, std::void_t<decltype(Scalar<T>::none)>> : std::false_type {};
+concept HasScalar = !requires {
+  Scalar<T>::none;
+};
+
+// The other families of field types. What has a Scalar is of none of them.
+template <class T>
+concept EnumField = std::is_enum_v<T> && !HasScalar<T>;
+template <class T>
+concept StructField = HasVisit<T> && !HasScalar<T>;
 
 }  // namespace config_detail
 
+// How values of a type are read, dumped and named; specialise it for types of your own.
 template <class T>
 struct Field;  // defined in fields.h: read, dump and describe of one field type
 
+// What visitors have in common: both ways to visit an option are one, field(key, value, help,
+// limits, required) of the class that derives from this. That is how a visitor is written; a
+// struct's visit() only calls the two below. Keys and help texts must be literals.
+template <class Visitor>
+class FieldVisitor {
+ public:
+  // An option that has to be given.
+  template <class T>
+  void required(const char* key, T& value, const Help& help, Limits limits = {}) {
+    static_cast<Visitor*>(this)->field(key, value, help, limits, true);
+  }
+  // An option with a default: the value that it has before.
+  template <class T>
+  void operator()(const char* key, T& value, const Help& help, Limits limits = {}) {
+    static_cast<Visitor*>(this)->field(key, value, help, limits, false);
+  }
+};
+
 // YAML -> struct. One thread at a time; refers to the section, so use it while that lives.
 // Everything throws Error(ExitCode::config) at the position of the value.
-class FieldReader {
+class FieldReader : public FieldVisitor<FieldReader> {
  public:
   // The section must be a mapping, or nothing at all (then every default stays).
   explicit FieldReader(const Section& section);
 
-  // Reads `key` into value. An error where it is absent.
+  // Reads `key` into value. Where the key is absent: an error, or value keeps its default.
   template <class T>
-  void required(const char* key, T& value, const Help& help, Limits limits = {});
-  // The same; value keeps its default where the key is absent.
-  template <class T>
-  void operator()(const char* key, T& value, const Help& help, Limits limits = {});
+  void field(const char* key, T& value, const Help& help, Limits limits, bool required);
   // Names a key that somebody else reads ("type").
   void accept(const char* key) { seen_.push_back(key); }
   // Call it last: an error at the first key of the mapping that nobody asked for, with a
@@ -210,33 +227,24 @@ class FieldReader {
   void finish() const;
 
  private:
-  const Node* take(const char* key);
   Section section_;
   std::vector<std::string> seen_;
 };
 
 // Struct -> YAML with every default written out; absent optionals are left out. One thread at a
-// time.
-class FieldDumper {
+// time. The struct is only read.
+class FieldDumper : public FieldVisitor<FieldDumper> {
  public:
   template <class T>
-  void required(const char* key, T& value, const Help&, Limits = {}) {
-    put(key, value);
-  }
-  template <class T>
-  void operator()(const char* key, T& value, const Help&, Limits = {}) {
-    put(key, value);
-  }
+  void field(const char* key, const T& value, const Help&, Limits, bool required);
   // The mapping, in the order of the fields. Once.
   Node take() { return std::move(node_); }
 
  private:
-  template <class T>
-  void put(const char* key, const T& value);
   Node node_ = Node::map();
 };
 
-// One option as `stoker describe` prints it. A value.
+// One option as `stoker describe` prints it, and as docs/components.md lists it. A value.
 struct FieldHelp {
   std::string key;
   // What may stand there, in words: "integer from 1 to 1024", "a|b|c".
@@ -248,37 +256,29 @@ struct FieldHelp {
 
 // Struct -> documentation, from the defaults of the struct it is given; fields of nested structs
 // appear as "augment.flip". One thread at a time.
-class FieldDescriber {
+class FieldDescriber : public FieldVisitor<FieldDescriber> {
  public:
+  // prefix: as for SameResultKeys.
   explicit FieldDescriber(std::string prefix = "") : prefix_(std::move(prefix)) {}
   template <class T>
-  void required(const char* key, T& value, const Help& help, Limits limits = {}) {
-    put(key, value, help, limits, true);
-  }
-  template <class T>
-  void operator()(const char* key, T& value, const Help& help, Limits limits = {}) {
-    put(key, value, help, limits, false);
-  }
-  // The options, in the order of the fields. Once.
+  void field(const char* key, T& value, const Help& help, Limits limits, bool required);
+  // The options, in the order of the fields; those of a nested struct where it stands. Once.
   std::vector<FieldHelp> take() { return std::move(rows_); }
 
  private:
-  template <class T>
-  void put(const char* key, T& value, const Help& help, Limits limits, bool required);
   std::string prefix_;
   std::vector<FieldHelp> rows_;
 };
 
-// Struct -> paths of the options that change no result, each behind a prefix ("loader.").
-class SameResultKeys {
+// Struct -> paths of the options that change no result, each behind a prefix ("loader."). A struct
+// or a component that is marked as a whole gives one path, of which everything below counts. One
+// thread at a time.
+class SameResultKeys : public FieldVisitor<SameResultKeys> {
  public:
+  // prefix: stands before every path; "loader.", or empty.
   explicit SameResultKeys(std::string prefix) : prefix_(std::move(prefix)) {}
   template <class T>
-  void required(const char* key, T& value, const Help& help, Limits = {}) {
-    (*this)(key, value, help);
-  }
-  template <class T>
-  void operator()(const char* key, T& value, const Help& help, Limits = {});
+  void field(const char* key, const T& value, const Help& help, Limits, bool required);
   std::vector<std::string> take() { return std::move(keys_); }
 
  private:
@@ -286,15 +286,18 @@ class SameResultKeys {
   std::vector<std::string> keys_;
 };
 
+// The same of a whole struct in one call: {"loader.workers", "metrics"}. Any thread.
 template <class T>
 std::vector<std::string> same_result_keys(const T& value, const std::string& prefix = "");
 
-// Reads a whole struct from a mapping, refuses unknown keys, then calls its check(). keys: those
-// that somebody else reads ("type").
+// Reads a whole struct from a mapping, refuses unknown keys, then calls its check(), where it has
+// one. keys: those that somebody else reads ("type"). Error(ExitCode::config) at the first value
+// that is wrong; `out` is half read then.
 template <class T>
 void read_struct(const Section& at, T& out, const std::vector<const char*>& keys = {});
 
-// The struct as YAML; read_struct() of it gives the same values.
+// The struct as YAML with every default written out; read_struct() of it gives the same values. Any
+// thread while nobody changes the struct.
 template <class T>
 Node dump_struct(const T& value);
 

@@ -26,4 +26,15 @@ inline uint32_t crc32c(Bytes bytes, uint32_t before = 0) {
   return ~remainder;
 }
 
+// The CRC-32C of two neighbours, from the CRC of each and the length of the second in bytes. The
+// bytes are not looked at, so pieces may be summed by different threads, in any order. Takes time
+// by the logarithm of the length. Any thread.
+uint32_t crc32c_combine(uint32_t first, uint32_t second, uint64_t second_bytes);
+
+// Copies `bytes` to `to` and returns their CRC: each block is summed while it passes through the
+// cache, and written past it where the CPU can, so that the whole costs little more than memcpy.
+// The ranges must not overlap. The bytes are visible to whoever synchronises with this thread
+// afterwards, as with memcpy. Any thread.
+uint32_t copy_crc32c(uint8_t* to, Bytes bytes);
+
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <array>
+#include <random>
 
 #include "io/core/error.h"
 
@@ -17,6 +18,11 @@ std::string xxh3_64(std::string_view text) {
 std::string xxh3_128(std::string_view text) {
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string unique_name(const std::string& prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}", prefix, random(), random());
 }
 
 Digest::Digest(const char* name) : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
@@ -32,9 +38,7 @@ std::string Digest::finish() {
   std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
-  std::string text;
-  for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
 }
 
 }  // namespace stoker

@@ -1,26 +1,25 @@
 #include "io/core/error.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 
 namespace stoker {
 namespace {
 
+// What the user's system lacks or forbids.
+constexpr int kMendable[] = {ENOENT, EACCES, EPERM, ENOSPC, EDQUOT, EROFS, ENOTDIR, EISDIR};
+
 ExitCode code_of(int errno_value) {
-  switch (errno_value) {
-    case ENOENT:
-    case EACCES:
-    case EPERM:
-    case ENOSPC:
-    case EDQUOT:
-    case EROFS:
-    case ENOTDIR:
-    case EISDIR:
-      return ExitCode::environment;
-    default:
-      return ExitCode::storage;
-  }
+  const bool mendable = std::ranges::find(kMendable, errno_value) != std::end(kMendable);
+  return mendable ? ExitCode::environment : ExitCode::storage;
 }
+
+// In the order of BadReason.
+constexpr const char* kReasons[] = {"missing",   "io",      "empty",     "not_an_image",
+                                    "truncated", "corrupt", "too_large", "unsupported"};
+static_assert(std::size(kReasons) == static_cast<size_t>(BadReason::unsupported) + 1);
 
 }  // namespace
 
@@ -32,26 +31,6 @@ void throw_errno(const std::string& operation, const std::string& path, int errn
                 errno_value);
 }
 
-const char* to_string(BadReason reason) {
-  switch (reason) {
-    case BadReason::missing:
-      return "missing";
-    case BadReason::io:
-      return "io";
-    case BadReason::empty:
-      return "empty";
-    case BadReason::not_an_image:
-      return "not_an_image";
-    case BadReason::truncated:
-      return "truncated";
-    case BadReason::corrupt:
-      return "corrupt";
-    case BadReason::too_large:
-      return "too_large";
-    case BadReason::unsupported:
-      return "unsupported";
-  }
-  return "unknown";
-}
+const char* to_string(BadReason reason) { return kReasons[static_cast<size_t>(reason)]; }
 
 }  // namespace stoker

@@ -52,7 +52,16 @@ class IoError final : public Error {
                               int errno_value);
 
 // Why one sample could not be used. Failures are counted by reason in the metrics, so the set is
-// closed.
+// closed: a new one is a new label of a figure, and a column in what people already plot.
+//
+//   missing       no object under its key
+//   io            the tier failed to deliver it
+//   empty         an object of 0 bytes
+//   not_an_image  bytes of no known format
+//   truncated     the image ends before its data do
+//   corrupt       its data contradict themselves, or the index
+//   too_large     more bytes or pixels than a stated limit
+//   unsupported   an image of a kind that the decoder does not know
 enum class BadReason {
   missing,
   io,
@@ -64,7 +73,7 @@ enum class BadReason {
   unsupported
 };
 
-// The enumerator's name, as in skipped.csv and the label of the metric.
+// The enumerator's name, as in skipped.csv and the label of the metric. Static text; any thread.
 const char* to_string(BadReason reason);
 
 // One sample is unusable; the others are not concerned. Thrown by data sets and decoders, on a

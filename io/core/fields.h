@@ -6,6 +6,10 @@
 
 // The templates behind config.h: one Field<T> for each family of field types. Include config.h
 // instead.
+//
+// Whoever needs a field type of its own specialises Field<T> (or Scalar<T>, where one YAML scalar
+// will do) beside T, with the same three static functions. `out` of read() may be changed only
+// where read() succeeds, or where the whole configuration is thrown away after its exception.
 
 namespace stoker {
 namespace config_detail {
@@ -13,14 +17,23 @@ namespace config_detail {
 // " from 1 to 8", " of at least 1", " of at most 8", or nothing.
 std::string limits_text(Limits limits);
 
-// bool, integers, numbers, text and names of tiers. Numbers are refused in quotes, with a leading
-// zero, or outside their limits.
+}  // namespace config_detail
+
+// How values of one type are read, dumped and named. Pure functions; any thread. read() throws
+// Error(ExitCode::config) at the value's place.
+//
+// Here: bool, integers, numbers, text and names of tiers. Numbers are refused in quotes, with a
+// leading zero, or outside their limits.
 template <class T>
-struct Builtin {
+struct Field {
+  // Sets `out` from the value at `at`. Limits apply to numbers; the bounds themselves are allowed.
   static void read(const Section& at, T& out, Limits limits) {
     config_detail::read(at, out, limits);
   }
+  // The value as YAML; read() of it gives the same value. A null node means that nothing is to be
+  // written down.
   static Node dump(const T& value) { return config_detail::dump(value); }
+  // What may stand there, in words, for `stoker describe`.
   static std::string type() {
     if constexpr (std::is_same_v<T, bool>) return "true|false";
     if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) return "integer";
@@ -30,23 +43,35 @@ struct Builtin {
   }
 };
 
-// An enum whose names and values enum_names(T{}) gives.
-template <class T>
-struct Enum {
-  static std::vector<std::string> names() {
-    std::vector<std::string> result;
-    for (const auto& [name, value] : enum_names(T{})) result.emplace_back(name);
-    return result;
-  }
+// A type with Scalar<T>. It is taken for nothing else, whatever members it has.
+template <config_detail::HasScalar T>
+struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
-    const std::string& text = scalar_text(at, enum_expected(names()));
-    for (const auto& [name, value] : enum_names(T{})) {
+    const std::string expected = Scalar<T>::expected;
+    const std::string& text = config_detail::scalar_text(at, expected);
+    if (!Scalar<T>::parse(text, out)) at.fail("must be " + expected + ", got '" + text + "'");
+  }
+  static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
+  static std::string type() { return Scalar<T>::expected; }
+};
+
+// An enum. A function `EnumNames<T> enum_names(T)` in its namespace gives all names and values; a
+// value without a name is dumped as nothing.
+template <config_detail::EnumField T>
+struct Field<T> {
+  static void read(const Section& at, T& out, Limits) {
+    const EnumNames<T> known = enum_names(T{});
+    std::vector<std::string> names;
+    for (const auto& [name, value] : known) names.emplace_back(name);
+    const std::string expected = config_detail::enum_expected(names);
+    const std::string& text = config_detail::scalar_text(at, expected);
+    for (const auto& [name, value] : known) {
       if (text == name) {
         out = value;
         return;
       }
     }
-    at.fail("must be " + enum_expected(names()) + ", got '" + text + "'");
+    at.fail("must be " + expected + ", got '" + text + "'");
   }
   static Node dump(const T& value) {
     for (const auto& [name, candidate] : enum_names(T{})) {
@@ -56,53 +81,23 @@ struct Enum {
   }
   static std::string type() {
     std::string text;
-    for (const std::string& name : names()) text += (text.empty() ? "" : "|") + name;
+    for (const auto& [name, value] : enum_names(T{})) {
+      text += (text.empty() ? "" : "|") + std::string(name);
+    }
     return text;
   }
 };
 
-// A type with Scalar<T>.
-template <class T>
-struct OneScalar {
-  static void read(const Section& at, T& out, Limits) {
-    const std::string expected = Scalar<T>::expected;
-    const std::string& text = scalar_text(at, expected);
-    if (!Scalar<T>::parse(text, out)) at.fail("must be " + expected + ", got '" + text + "'");
-  }
-  static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
-  static std::string type() { return Scalar<T>::expected; }
-};
-
-// A struct with visit(): a mapping.
-template <class T>
-struct Struct {
+// A struct with visit(): a mapping of its fields. Fields that are absent keep the value that `out`
+// has before, so that a struct may give its members other defaults than their type has.
+template <config_detail::StructField T>
+struct Field<T> {
   static void read(const Section& at, T& out, Limits) { read_struct(at, out); }
   static Node dump(const T& value) { return dump_struct(value); }
   static std::string type() { return "mapping"; }
 };
 
-// Which of the four serves T; the order matters, a type with Scalar<T> is never taken for a struct.
-template <class T>
-constexpr auto choose_field() {
-  if constexpr (HasScalar<T>::value) {
-    return std::type_identity<OneScalar<T>>{};
-  } else if constexpr (std::is_enum_v<T>) {
-    return std::type_identity<Enum<T>>{};
-  } else if constexpr (HasVisit<T>::value) {
-    return std::type_identity<Struct<T>>{};
-  } else {
-    return std::type_identity<Builtin<T>>{};
-  }
-}
-
-}  // namespace config_detail
-
-// How values of one type are read, dumped and named. Pure functions; any thread. read() throws
-// Error(ExitCode::config) at the value's place.
-template <class T>
-struct Field : decltype(config_detail::choose_field<T>())::type {};
-
-// null, `~` and an absent key mean: none.
+// A field that may be absent: null, `~` and an absent key mean none, and none is not written down.
 template <class T>
 struct Field<std::optional<T>> {
   static void read(const Section& at, std::optional<T>& out, Limits limits) {
@@ -120,7 +115,9 @@ struct Field<std::optional<T>> {
   static std::string type() { return Field<T>::type(); }
 };
 
-// A YAML list; it replaces the default as a whole.
+// A YAML list. It replaces the default as a whole: elements are never added to those of the
+// default. Limits are those of each element. The place of an element in messages is its number,
+// from 0.
 template <class T>
 struct Field<std::vector<T>> {
   static void read(const Section& at, std::vector<T>& out, Limits limits) {
@@ -133,15 +130,15 @@ struct Field<std::vector<T>> {
     }
   }
   static Node dump(const std::vector<T>& values) {
-    Node node;
-    node.kind = Node::Kind::sequence;
+    Node node{.kind = Node::Kind::sequence};
     for (const T& value : values) node.items.push_back(Field<T>::dump(value));
     return node;
   }
   static std::string type() { return "list of " + Field<T>::type(); }
 };
 
-// A YAML mapping of free names.
+// A YAML mapping of free names to values of one type. It replaces the default as a whole; the order
+// of the file is lost, as the names are sorted.
 template <class T>
 struct Field<std::map<std::string, T>> {
   static void read(const Section& at, std::map<std::string, T>& out, Limits limits) {
@@ -164,29 +161,25 @@ struct Field<std::map<std::string, T>> {
 };
 
 template <class T>
-void FieldReader::required(const char* key, T& value, const Help&, Limits limits) {
-  const Node* node = take(key);
-  if (node == nullptr)
+void FieldReader::field(const char* key, T& value, const Help&, Limits limits, bool required) {
+  seen_.emplace_back(key);
+  if (const Node* node = section_.node().find(key)) {
+    Field<T>::read(section_.child(key, *node), value, limits);
+  } else if (required) {
     section_.fail_at(section_.node().at, std::string("missing key '") + key + "'");
-  Field<T>::read(section_.child(key, *node), value, limits);
+  }
 }
 
 template <class T>
-void FieldReader::operator()(const char* key, T& value, const Help&, Limits limits) {
-  const Node* node = take(key);
-  if (node != nullptr) Field<T>::read(section_.child(key, *node), value, limits);
-}
-
-template <class T>
-void FieldDumper::put(const char* key, const T& value) {
+void FieldDumper::field(const char* key, const T& value, const Help&, Limits, bool) {
   Node node = Field<T>::dump(value);
   if (node.kind != Node::Kind::null) node_.entries.push_back({key, {}, std::move(node)});
 }
 
 template <class T>
-void FieldDescriber::put(const char* key, T& value, const Help& help, Limits limits,
-                         bool required) {
-  if constexpr (config_detail::HasVisit<T>::value) {
+void FieldDescriber::field(const char* key, T& value, const Help& help, Limits limits,
+                           bool required) {
+  if constexpr (config_detail::HasVisit<T>) {
     FieldDescriber nested(prefix_ + key + ".");
     value.visit(nested);
     for (FieldHelp& row : nested.take()) rows_.push_back(std::move(row));
@@ -200,12 +193,12 @@ void FieldDescriber::put(const char* key, T& value, const Help& help, Limits lim
 }
 
 template <class T>
-void SameResultKeys::operator()(const char* key, T& value, const Help& help, Limits) {
+void SameResultKeys::field(const char* key, const T& value, const Help& help, Limits, bool) {
   const std::string path = prefix_ + key;
   std::vector<std::string> found;
   if (help.same_results) {
     found = {path};
-  } else if constexpr (config_detail::HasVisit<T>::value) {
+  } else if constexpr (config_detail::HasVisit<T>) {
     found = same_result_keys(value, path + ".");
   } else if constexpr (requires { value.same_result_keys(path); }) {
     if (value) found = value.same_result_keys(path + ".");
@@ -227,7 +220,7 @@ void read_struct(const Section& at, T& out, const std::vector<const char*>& keys
   for (const char* key : keys) reader.accept(key);
   out.visit(reader);
   reader.finish();
-  if constexpr (config_detail::HasCheck<T>::value) out.check(at);
+  if constexpr (requires { out.check(at); }) out.check(at);
 }
 
 template <class T>

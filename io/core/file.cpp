@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <random>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -32,18 +31,6 @@ void sync_file(const FileDescriptor& file, const std::string& path) {
 
 void sync_directory(const std::string& path) {
   sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
-}
-
-std::string existing_directory(std::string path) {
-  while (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) path = parent_of(path);
-  return path;
-}
-
-std::string temporary_name() {
-  std::random_device random;
-  char text[32];
-  std::snprintf(text, sizeof text, "%s%08x%08x", kTemporary, random(), random());
-  return text;
 }
 
 // Another thread may remove a directory that is empty between two of our calls.
@@ -111,7 +98,11 @@ void make_directories(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   despite_removals([&] {
-    temporary_ = existing_directory(parent_of(path_)) + "/" + temporary_name();
+    std::string directory = parent_of(path_);
+    while (::access(directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+      directory = parent_of(directory);
+    }
+    temporary_ = unique_name(directory + "/" + kTemporary);
     try {
       file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
     } catch (const IoError& error) {

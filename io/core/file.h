@@ -11,7 +11,8 @@
 
 namespace stoker {
 
-// Owns a file descriptor and closes it. Moves, no copies. Errors of close() are ignored: whoever
+// Owns a file descriptor and closes it. Different threads may use the descriptor at once, as far as
+// the system calls allow it. Moves, no copies. Errors of close() are ignored: whoever
 // needs to know syncs first. Default: none (-1).
 class FileDescriptor {
  public:
@@ -34,7 +35,8 @@ class FileDescriptor {
 // `operation` is the first word of the message ("read", "write").
 FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
 
-// A whole file, of any size. Empty: there is none of that name. Any other failure is an IoError.
+// A whole file as its bytes are, of any size. Empty: there is none of that name. Any other failure
+// is an IoError.
 std::optional<std::string> read_if_there(const std::string& path);
 
 // Writes all of `bytes` at the file's position, over short writes and EINTR; `path` is for the

@@ -45,6 +45,8 @@ struct FrameHeader {
 
 static_assert(sizeof(FrameHeader) == 64 && std::is_trivially_copyable_v<FrameHeader>);
 
+// Bytes of the header at the begin of a frame's place; what FrameHeader::bytes counts lies behind
+// it.
 constexpr size_t kFrameHeader = sizeof(FrameHeader);
 
 }  // namespace stoker

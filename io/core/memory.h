@@ -12,6 +12,12 @@ namespace stoker {
 // for the call.
 using Bytes = std::span<const uint8_t>;
 
+// The smallest multiple of `unit` that is not below `value`. `unit` is above 0; the result must fit
+// into 64 bits.
+constexpr uint64_t rounded_up(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
 // A byte buffer that is filled again and again. It grows to the largest sample seen and stays, so
 // that reading a sample allocates nothing. Owns its memory; moves, no copies. One thread at a time.
 class Buffer {
@@ -29,6 +35,7 @@ class Buffer {
   }
   // Keeps the first `size` bytes; size must not exceed size().
   void shrink(size_t size) { size_ = size; }
+  // Of size() bytes; null before the first resize(). Valid as bytes() is.
   uint8_t* data() { return data_.get(); }
   const uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
@@ -49,5 +56,13 @@ struct HostMemory {
   size_t bytes = 0;
   bool pinned = false;
 };
+
+// Ordinary memory that is not pinned. Aligned to 64 bytes; from 4096 bytes on to 4096 (as direct
+// I/O wants it); from 2 MiB on to 2 MiB, and on huge pages where the kernel has them. Alignment
+// rounds the allocation up, HostMemory::bytes is what was asked for.
+//
+// touch: the memory is zeroed and so faulted in; otherwise the first writer pays for the page
+// faults. Any thread. Throws std::bad_alloc.
+HostMemory allocate_huge(size_t bytes, bool touch);
 
 }  // namespace stoker

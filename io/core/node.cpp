@@ -1,10 +1,12 @@
 #include "io/core/node.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -32,9 +34,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     reject_anchor(mark, anchor);
-    Node node;
-    node.at = position(mark);
-    put(std::move(node));
+    put({.at = position(mark)});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     fail(position(mark), "aliases (*name) are not accepted: write the value out");
@@ -43,13 +43,9 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
-    Node node;
-    node.at = position(mark);
-    node.quoted = tag == "!";
-    const bool null = !node.quoted && (value == "null" || value == "~" || value.empty());
-    node.kind = null ? Node::Kind::null : Node::Kind::scalar;
-    node.scalar = value;
-    put(std::move(node));
+    const bool quoted = tag == "!";
+    const bool null = !quoted && (value == "null" || value == "~" || value.empty());
+    put({null ? Node::Kind::null : Node::Kind::scalar, position(mark), value, quoted});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -71,7 +67,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Level {
     Node node;
     bool has_key = false;
-    Node key;
+    Node key = {};
   };
 
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
@@ -79,10 +75,7 @@ class TreeBuilder final : public YAML::EventHandler {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
     if (levels_.size() >= kMaxDepth) fail(position(mark), "nested deeper than 32 levels");
-    Level level;
-    level.node.kind = kind;
-    level.node.at = position(mark);
-    levels_.push_back(std::move(level));
+    levels_.push_back({.node = {.kind = kind, .at = position(mark)}});
   }
 
   void close() {
@@ -129,10 +122,8 @@ class TreeBuilder final : public YAML::EventHandler {
 };
 
 bool is_flow(const Node& node) {
-  for (const Node& item : node.items) {
-    if (item.kind == Node::Kind::mapping && item.entries.size() > 4) return false;
-  }
-  return node.kind == Node::Kind::sequence;
+  const auto large = [](const Node& item) { return item.entries.size() > 4; };
+  return node.kind == Node::Kind::sequence && std::ranges::none_of(node.items, large);
 }
 
 void emit(YAML::Emitter& out, const Node& node) {
@@ -174,28 +165,17 @@ std::vector<std::string> split_path(const std::string& path) {
 std::string Position::text() const {
   if (source == nullptr) return "configuration";
   if (line == 0) return *source;
-  return *source + ":" + std::to_string(line) + ":" + std::to_string(column);
+  return fmt::format("{}:{}:{}", *source, line, column);
 }
 
 const Node* Node::find(const std::string& key) const {
-  for (const Entry& entry : entries) {
-    if (entry.key == key) return &entry.value;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(entries, key, &Entry::key);
+  return found == entries.end() ? nullptr : &found->value;
 }
 
-Node Node::text(const std::string& value) {
-  Node node;
-  node.kind = Kind::scalar;
-  node.scalar = value;
-  return node;
-}
+Node Node::text(const std::string& value) { return {.kind = Kind::scalar, .scalar = value}; }
 
-Node Node::map() {
-  Node node;
-  node.kind = Kind::mapping;
-  return node;
-}
+Node Node::map() { return {.kind = Kind::mapping}; }
 
 Node parse_yaml(const std::string& text, const std::string& source) {
   TreeBuilder builder(source);
@@ -213,10 +193,7 @@ Node parse_yaml(const std::string& text, const std::string& source) {
     fail(builder.position(error.mark), "this is no YAML: " + error.msg);
   }
   Node root = builder.take();
-  if (root.kind == Node::Kind::null) {
-    root = Node::map();
-    root.at = start;
-  }
+  if (root.kind == Node::Kind::null) return {.kind = Node::Kind::mapping, .at = start};
   return root;
 }
 
@@ -244,7 +221,7 @@ void apply_override(Node& root, const std::string& assignment) {
       const bool number = part.find_first_not_of("0123456789") == std::string::npos;
       const size_t index = number && part.size() < 6 ? std::stoul(part) : node->items.size();
       if (index >= node->items.size()) {
-        fail(at, "'" + part + "' is no place in a list of " + std::to_string(node->items.size()));
+        fail(at, fmt::format("'{}' is no place in a list of {}", part, node->items.size()));
       }
       node = &node->items[index];
       continue;
@@ -254,9 +231,7 @@ void apply_override(Node& root, const std::string& assignment) {
       fail(at, "'" + part + "' lies under a value that is no mapping");
     }
     if (node->find(part) == nullptr) {
-      Node empty;
-      empty.at = at;
-      node->entries.push_back({part, at, empty});
+      node->entries.push_back({part, at, {.at = at}});
     }
     for (Node::Entry& entry : node->entries) {
       if (entry.key == part) node = &entry.value;

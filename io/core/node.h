@@ -6,7 +6,9 @@
 
 namespace stoker {
 
-// A place in a configuration, 1-based. A value. Line 0: the source is no file ("override 'a.b=c'").
+// A place in a configuration, for messages. A value that shares the source's name. Lines and
+// columns count from 1. Line 0: the source is no file ("override 'a.b=c'"). Without a source it is
+// nowhere, as in nodes that the program itself made.
 struct Position {
   std::shared_ptr<const std::string> source;
   int line = 0;
@@ -17,23 +19,29 @@ struct Position {
 
 // A YAML document as a tree with positions. A plain value: copying it copies the tree. Any thread
 // while nobody changes it.
+//
+// Only the members of its kind mean something. Scalars are kept as they are written: what "08" or
+// "yes" means is decided by the type of the field that reads it (config.h), never by the parser.
 struct Node {
   enum class Kind { null, scalar, sequence, mapping };
   struct Entry;
 
   Kind kind = Kind::null;
-  Position at;
-  std::string scalar;
-  bool quoted = false;         // "8" is text, 8 is a number
-  std::vector<Node> items;     // of a sequence
-  std::vector<Entry> entries;  // of a mapping, in the order of the file; keys are unique
+  Position at = {};
+  std::string scalar = {};
+  bool quoted = false;              // "8" is text, 8 is a number
+  std::vector<Node> items = {};     // of a sequence
+  std::vector<Entry> entries = {};  // of a mapping, in the order of the file; keys are unique
 
-  const Node* find(const std::string& key) const;  // null: no such key
+  // The value of a key. Null: no such key, or no mapping. Valid until the node changes.
+  const Node* find(const std::string& key) const;
 
+  // A scalar without quotes, and an empty mapping; both without a position.
   static Node text(const std::string& value);
   static Node map();
 };
 
+// A key of a mapping, where it stands, and its value.
 struct Node::Entry {
   std::string key;
   Position at;
@@ -54,7 +62,8 @@ Node load_yaml(const std::string& path);
 // where the path leads through a scalar or outside a sequence.
 void apply_override(Node& root, const std::string& assignment);
 
-// YAML text of a tree; parse_yaml of it gives the same tree (positions aside).
+// YAML text of a tree, without a line break at its end; parse_yaml of it gives the same tree
+// (positions aside). Pure; any thread.
 std::string to_yaml(const Node& node);
 
 }  // namespace stoker

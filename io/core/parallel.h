@@ -15,6 +15,10 @@ namespace stoker {
 // exception no further i is begun, and the first one is rethrown here. `work` must be safe to call
 // from several threads at once. The threads are made and joined in each call, so it is for work of
 // milliseconds, not for samples.
+//
+// A count of 0 or less: nothing is called. One thread, or 0: all is done by the caller, in order.
+// What `work` did in any thread is visible to the caller afterwards. Any thread may call; calls may
+// nest, but their threads add up. Throws std::system_error where a thread cannot be made.
 template <class F>
 void parallel_for(int64_t threads, int64_t count, const F& work) {
   std::atomic<int64_t> next{0};

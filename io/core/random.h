@@ -7,7 +7,8 @@ namespace stoker {
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
 // generators", OOPSLA 2014; constants of D. Stafford's variant 13). A bijection of 64 bits in which
-// every input bit flips every output bit with probability close to one half.
+// every input bit flips every output bit with probability close to one half. scramble(0) is 0, so
+// callers add kGoldenGamma first. Pure; any thread.
 constexpr uint64_t scramble(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -32,8 +33,10 @@ constexpr uint64_t mix(uint64_t first, Rest... rest) {
 //
 // A value of 8 bytes; one thread at a time. Not for secrets.
 struct Random {
+  // Equal seeds give equal numbers. Make seeds of several numbers by mix().
   explicit constexpr Random(uint64_t seed) : state(seed) {}
 
+  // 64 bits, each value with the same probability.
   constexpr uint64_t next() {
     state += kGoldenGamma;
     return scramble(state);

@@ -1,7 +1,5 @@
 #include "io/core/registry.h"
 
-#include "io/core/error.h"
-
 namespace stoker::registry_detail {
 
 std::string describe_clash(const char* kind, const Name& first, const std::string& second_file) {
@@ -21,13 +19,9 @@ std::string read_type(const Section& section, const char* kind,
   }
   const Section named = section.child("type", *type);
   const std::string& name = config_detail::scalar_text(named, "text");
-  for (const std::string& candidate : known) {
-    if (candidate == name) return name;
-  }
+  if (std::ranges::find(known, name) != known.end()) return name;
   section.fail_at(type->at,
                   std::string("unknown ") + kind + " '" + name + "'" + suggestion(name, known));
 }
-
-void fail_clash(const std::string& clash) { throw Error(ExitCode::config, clash); }
 
 }  // namespace stoker::registry_detail

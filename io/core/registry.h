@@ -9,6 +9,17 @@
 #include <vector>
 
 #include "io/core/config.h"
+#include "io/core/error.h"
+
+// Components by name. A kind of component is an abstract class T with
+//
+//   static constexpr const char* kKind = "storage";   // in messages
+//   struct Inputs { ... };                            // what its makers pass beside the options
+//   using Info = ...;                                 // optional: see InfoOf
+//
+// and one definition of Registry<T>::global(). An implementation is a class in one .cpp that nobody
+// includes: a struct Options (config.h), a constructor (Options, const T::Inputs&), and one line,
+// STOKER_REGISTER. Nothing else has to name it.
 
 namespace stoker {
 
@@ -50,7 +61,9 @@ class Component {
   class Plan {
    public:
     virtual ~Plan() = default;
+    // Each is the component's function of that name.
     virtual std::unique_ptr<T> create(const typename T::Inputs& inputs) const = 0;
+    // Of the options only, without `type`.
     virtual Node dump() const = 0;
     virtual InfoOf<T> info() const = 0;
     virtual Component inner() const = 0;
@@ -100,12 +113,12 @@ struct Name {
   std::string name;
   std::string file;
 };
-// The parts of Registry<T> that do not depend on T. `clash` holds the first double registration.
+// The parts of Registry<T> that do not depend on T. The message about a name that two files
+// register.
 std::string describe_clash(const char* kind, const Name& first, const std::string& second_file);
 // Reads `type:` of a section, or fails with suggestions.
 std::string read_type(const Section& section, const char* kind,
                       const std::vector<std::string>& known);
-[[noreturn]] void fail_clash(const std::string& clash);
 
 }  // namespace registry_detail
 
@@ -117,12 +130,15 @@ std::string read_type(const Section& section, const char* kind,
 template <class T>
 class Registry {
  public:
+  // One implementation: its name, how its options are read, and what `stoker describe` says of
+  // them. parse() throws Error(ExitCode::config); describe() throws nothing.
   struct Entry {
     registry_detail::Name name;
     std::function<Component<T>(const Section&)> parse;
     std::function<std::vector<FieldHelp>()> describe;
   };
 
+  // The one registry of this kind in the process.
   static Registry& global();
 
   // Never throws: it runs before main. A second registration of a name is remembered and reported
@@ -133,7 +149,7 @@ class Registry {
   Component<T> parse(const Section& section) const;
   // All that are registered by now, sorted.
   std::vector<std::string> names() const;
-  // Null: unknown.
+  // Null: unknown. Valid until the next add().
   const Entry* find(const std::string& name) const;
 
  private:
@@ -151,13 +167,16 @@ struct Field<Component<T>> {
   static std::string type() { return std::string("{type: <") + T::kKind + ">, ...}"; }
 };
 
-// A component from its mapping. Names of tiers are checked where `context` is there.
+// A component from its mapping, which has to live during the call only. Names of tiers are checked
+// where `context` is there. Error(ExitCode::config) as Registry::parse().
 template <class T>
 Component<T> parse_component(const Node& node, const ConfigContext* context = nullptr) {
   return Registry<T>::global().parse(Section(node, "", T::kKind, context));
 }
 
-// A component with all defaults; `type` must be registered and have no required option.
+// A component with all defaults; `type` must be registered and have no required option, else it is
+// an Error(ExitCode::config). For defaults of options: it is looked up when the options are made,
+// so not before main.
 template <class T>
 Component<T> default_component(const std::string& type) {
   Node node = Node::map();
@@ -166,6 +185,8 @@ Component<T> default_component(const std::string& type) {
 }
 
 // The component with some of its options changed, as on the command line: "workers=4", "type=sync".
+// The others are written down and read again, so that a new type must know them. The given
+// component stays as it is. Error(ExitCode::config).
 template <class T>
 Component<T> changed(const Component<T>& component, const std::vector<std::string>& assignments,
                      const ConfigContext* context = nullptr) {
@@ -174,23 +195,21 @@ Component<T> changed(const Component<T>& component, const std::vector<std::strin
   return parse_component<T>(node, context);
 }
 
-// Finds what a wrapper is around.
+// A visitor that finds what a wrapper is around: its first option that is a component of the same
+// kind.
 template <class T>
-struct InnerFinder {
+struct InnerFinder : FieldVisitor<InnerFinder<T>> {
   Component<T> found;
-  template <class V, class... More>
-  void operator()(const char*, V& value, More&&...) {
+  template <class V>
+  void field(const char*, const V& value, const Help&, Limits, bool) {
     if constexpr (std::is_same_v<V, Component<T>>) {
       if (!found) found = value;
     }
   }
-  template <class V, class... More>
-  void required(const char* key, V& value, More&&...) {
-    (*this)(key, value);
-  }
 };
 
-// The plan of a class with `struct Options` and a constructor (Options, const T::Inputs&).
+// The plan of a class with `struct Options` and a constructor (Options, const T::Inputs&): it keeps
+// a copy of the options and builds from it, however often.
 template <class T, class Class>
 class OptionsPlan final : public Component<T>::Plan,
                           public registry_detail::Holder<typename Class::Options> {
@@ -220,8 +239,9 @@ class OptionsPlan final : public Component<T>::Plan,
   }
 };
 
-// Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&).
-// Constructed before main, or while a plug-in loads; `name` and `file` must be literals.
+// Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&), by its
+// construction: before main, or while a plug-in loads. It throws nothing and never unregisters, as
+// plug-ins are not unloaded. `name` and `file` must be literals.
 template <class T, class Class>
 class Registrar {
  public:
@@ -269,7 +289,7 @@ void Registry<T>::add(Entry entry) {
 
 template <class T>
 Component<T> Registry<T>::parse(const Section& section) const {
-  if (!clash_.empty()) registry_detail::fail_clash(clash_);
+  if (!clash_.empty()) throw Error(ExitCode::config, clash_);
   return find(registry_detail::read_type(section, T::kKind, names()))->parse(section);
 }
 
@@ -283,10 +303,8 @@ std::vector<std::string> Registry<T>::names() const {
 
 template <class T>
 auto Registry<T>::find(const std::string& name) const -> const Entry* {
-  for (const Entry& entry : entries_) {
-    if (entry.name.name == name) return &entry;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(entries_, name, [](const Entry& e) { return e.name.name; });
+  return found == entries_.end() ? nullptr : &*found;
 }
 
 }  // namespace stoker

@@ -10,7 +10,8 @@ namespace stoker {
 enum class PixelType { uint8, float32 };
 
 // Shape and type of one decoded sample in its place of a batch, without padding: the same for all
-// samples of a run. A value.
+// samples of a run. The decoder gives it; the loader allocates batches by it, and the device reads
+// them by it. Sizes are in pixels. A value; any thread.
 struct SampleSpec {
   int64_t height = 0;
   int64_t width = 0;

@@ -16,7 +16,6 @@
 #include "io/core/error.h"
 #include "io/dataset/download.h"
 #include "io/dataset/unpack.h"
-#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {

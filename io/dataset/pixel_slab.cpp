@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 #include "io/dataset/pixel_store.h"
 
 namespace stoker {

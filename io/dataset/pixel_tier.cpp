@@ -10,7 +10,6 @@
 #include "io/storage/cached/cache_index.h"
 #include "io/storage/cached/staging.h"
 #include "io/storage/mapped_file.h"
-#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 #include "io/device/batch_layout.h"
 
 namespace stoker {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 #include "io/device/batch_layout.h"
 #include "io/metrics/machine/system_stats.h"
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,8 +31,7 @@ class Walk {
     const std::string start = slash == std::string::npos ? "" : prefix_.substr(0, slash + 1);
     if (!start.empty()) check_key(prefix_.substr(0, slash));
     enter(start, open_directory(start));
-    std::sort(found_.begin(), found_.end(),
-              [](const ObjectInfo& a, const ObjectInfo& b) { return a.key < b.key; });
+    std::ranges::sort(found_, {}, &ObjectInfo::key);
     return std::move(found_);
   }
 
@@ -105,10 +105,6 @@ class FileWriter final : public ObjectWriter {
   AtomicFile file_;
 };
 
-uint64_t round_up(uint64_t value) {
-  return (value + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
-}
-
 constexpr const char* kRefused = "O_DIRECT is refused here: reads go through the page cache";
 
 // Whether files of this directory can be opened with O_DIRECT, by a file without a name. Also true
@@ -136,23 +132,12 @@ int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64
   return static_cast<int64_t>(done);
 }
 
-void throw_shrank(const std::string& path, uint64_t done, uint64_t size) {
-  throw IoError("read " + path + ": the file shrank while it was read (" + std::to_string(done) +
-                    " of " + std::to_string(size) + " bytes)",
-                0);
-}
-
 FileObjects::FileObjects(std::string root, FileAccess access, const Inputs& inputs)
     : root_(std::move(root)),
       files_(root_, access),
       meter_(inputs.meter),
       direct_(access == FileAccess::direct && takes_direct(root_)) {
-  if (access == FileAccess::direct && !direct_) remark(inputs, kRefused);
-}
-
-void FileObjects::remark(const Inputs& inputs, const std::string& text) {
-  if (inputs.notify) inputs.notify("storage '" + inputs.name + "': " + text);
-  if (inputs.meter != nullptr) inputs.meter->add_condition(text);
+  if (access == FileAccess::direct && !direct_) inputs.remark(kRefused);
 }
 
 void FileObjects::go_through_the_page_cache() const {
@@ -243,10 +228,10 @@ bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer&
   } else {
     // The blocks around the range, to the first aligned place of a buffer that is larger by one.
     skipped = begin % kDirectAlignment;
-    const uint64_t asked = round_up(skipped + size);
+    const uint64_t asked = rounded_up(skipped + size, kDirectAlignment);
     data = out.resize(asked + kDirectAlignment);
     const auto address = reinterpret_cast<uintptr_t>(data);
-    uint8_t* const place = data + (round_up(address) - address);
+    uint8_t* const place = data + (rounded_up(address, kDirectAlignment) - address);
     count = read(file, place, asked, begin - skipped);
     if (count == -EINVAL) return false;
     if (count > 0) std::memmove(data, place + skipped, size);
@@ -255,7 +240,11 @@ bool FileObjects::try_read(const ReadFile& read, const ObjectFile& file, Buffer&
   if (count < 0) throw_errno("read", file.path, static_cast<int>(-count));
   const uint64_t done =
       static_cast<uint64_t>(count) - std::min(static_cast<uint64_t>(count), skipped);
-  if (done < size) throw_shrank(file.path, done, size);
+  if (done < size) {
+    throw IoError(fmt::format("read {}: the file shrank while it was read ({} of {} bytes)",
+                              file.path, done, size),
+                  0);
+  }
   return true;
 }
 

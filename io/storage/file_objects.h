@@ -12,7 +12,8 @@
 
 namespace stoker {
 
-// A file that was opened for reading. It is a regular one.
+// A file that was opened for reading, and its size in bytes then. Owns the descriptor. Whoever
+// makes one without open() vouches for what it says.
 struct ObjectFile {
   std::string path;
   FileDescriptor file;
@@ -25,10 +26,11 @@ struct ObjectFile {
 class FileObjects : public Storage {
  public:
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
-  // Through an AtomicFile.
   // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.
   std::unique_ptr<ObjectWriter> create(const std::string& key) final;
+  // Takes directories that become empty with it, as they are no objects.
   void remove(const std::string& key) final;
+  // The same files, for those who need more than whole objects. Valid as long as the tier.
   const FileTree* files() const final { return &files_; }
 
  protected:
@@ -48,9 +50,6 @@ class FileObjects : public Storage {
   // object: the kernel is not asked for that, and nothing is allocated but `out`, which gets room
   // for all of the range. False: the file could not be read this way, and read_by() will say why.
   bool read_at_once(const std::string& key, Buffer& out, Range range) const;
-  // Tells the user and the meter something that a reader of the tier's figures has to know. Only
-  // while the tier is constructed.
-  static void remark(const Inputs& inputs, const std::string& text);
   // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. IoError
   // where the file ends before its size says.
   void read_by(const ReadFile& read, const std::string& key, Buffer& out, Range range) const;
@@ -68,11 +67,8 @@ class FileObjects : public Storage {
   mutable std::atomic<bool> direct_;
 };
 
-// By pread(2), again after EINTR and after fewer bytes than asked for: how many there were before
-// the file's end, or -errno.
+// The plain way to read, a FileObjects::ReadFile. By pread(2), again after EINTR and after fewer
+// bytes than asked for: how many there were before the file's end, or -errno.
 int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64_t offset);
-
-// The file has fewer bytes than it had when it was opened.
-[[noreturn]] void throw_shrank(const std::string& path, uint64_t done, uint64_t size);
 
 }  // namespace stoker

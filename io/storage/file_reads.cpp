@@ -14,29 +14,10 @@
 
 #include "io/core/error.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14
-#endif
-
 namespace stoker {
 namespace {
 
 constexpr uint64_t kPiece = 1ull << 20;
-
-// Fills `data` unless the file ends before; how much there was.
-uint64_t fill(const FileDescriptor& file, const std::string& path, uint64_t offset, uint8_t* data,
-              uint64_t bytes) {
-  uint64_t done = 0;
-  while (done < bytes) {
-    const ssize_t count =
-        ::pread(file.get(), data + done, bytes - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_errno("read", path, errno);
-    if (count == 0) break;
-    done += static_cast<uint64_t>(count);
-  }
-  return done;
-}
 
 // memcpy, but a page that cannot be had ends it instead of the process. How much was copied.
 uint64_t copy_mapped(uint8_t* to, const uint8_t* from, uint64_t bytes) {
@@ -55,17 +36,17 @@ uint64_t copy_mapped(uint8_t* to, const uint8_t* from, uint64_t bytes) {
 
 uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
-void read_to_the_end(const FileDescriptor& file, const std::string& path, Buffer& out,
-                     Range range) {
+void read_to_the_end(const ObjectFile& file, Buffer& out, Range range) {
   // An offset behind all files is no error of the caller, but one of pread.
   const uint64_t offset = std::min(range.offset, static_cast<uint64_t>(INT64_MAX) / 2);
   std::vector<uint8_t> all;
   const auto piece = std::make_unique_for_overwrite<uint8_t[]>(kPiece);
   while (all.size() < range.length) {
     const uint64_t asked = std::min(kPiece, range.length - all.size());
-    const uint64_t count = fill(file, path, offset + all.size(), piece.get(), asked);
+    const int64_t count = pread_file(file, piece.get(), asked, offset + all.size());
+    if (count < 0) throw_errno("read", file.path, static_cast<int>(-count));
     all.insert(all.end(), piece.get(), piece.get() + count);
-    if (count < asked) break;
+    if (static_cast<uint64_t>(count) < asked) break;
   }
   uint8_t* const data = out.resize(all.size());
   if (!all.empty()) std::memcpy(data, all.data(), all.size());
@@ -80,7 +61,7 @@ int64_t read_mapped(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint6
   const auto unmap = [length](void* mapped) { ::munmap(mapped, length); };
   const std::unique_ptr<void, decltype(unmap)> mapping(address, unmap);
   // Kernels without it fault the pages in while they copy.
-  ::madvise(address, length, MADV_POPULATE_READ);
+  ::madvise(address, length, kPopulateRead);
   const uint64_t done = copy_mapped(data, static_cast<const uint8_t*>(address) + skipped, bytes);
   // Behind the end of a file, the rest of its last page is zeros.
   struct stat status {};
@@ -104,7 +85,7 @@ void advise(const FileDescriptor& file, uint64_t offset, uint64_t bytes, int adv
   constexpr uint64_t kEnd = static_cast<uint64_t>(INT64_MAX) / 2;
   const uint64_t begin = std::min(offset, kEnd) / page_size() * page_size();
   const uint64_t end = bytes >= kEnd - begin ? 0 : offset + bytes;  // 0: to the file's end
-  const uint64_t pages = (end - begin + page_size() - 1) / page_size() * page_size();
+  const uint64_t pages = rounded_up(end - begin, page_size());
   ::posix_fadvise(file.get(), static_cast<off_t>(begin), end == 0 ? 0 : static_cast<off_t>(pages),
                   advice);
 }

@@ -13,7 +13,7 @@ namespace stoker {
 // pieces of 1 MiB, each by preads until it is full, and an empty one ends the file, whose size
 // nobody asks for. So a file of S bytes takes ceil(S / 1 MiB) + 1 preads. `range` begins its pieces
 // where it begins, and ends with them where it ends.
-void read_to_the_end(const FileDescriptor& file, const std::string& path, Buffer& out, Range range);
+void read_to_the_end(const ObjectFile& file, Buffer& out, Range range);
 
 // As pread_file(), by a mapping. A file that shrinks, or a device that fails, is a count or an
 // errno, and no SIGBUS: the kernel does the copying.

@@ -1,13 +1,14 @@
 #include "io/storage/file_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "io/core/error.h"
 #include "io/storage/uring_queue.h"
@@ -16,6 +17,13 @@ namespace stoker {
 namespace {
 
 using Op = FileCall::Op;
+
+// In the order of Op.
+constexpr const char* kVerbs[] = {
+    "open",     "create",  "lock",           "read",   "map",    "write",  "reserve space for",
+    "truncate", "sync",    "make directory", "rename", "rename", "remove", "remove directory",
+    "list",     "look at", "sync directory"};
+static_assert(std::size(kVerbs) == static_cast<size_t>(Op::sync_directory) + 1);
 
 int64_t result_of(int64_t value) { return value < 0 ? -errno : value; }
 
@@ -34,51 +42,11 @@ int64_t find_directory(const std::string& path) {
   return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
 }
 
-std::string parent_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
+std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path(); }
 
 }  // namespace
 
-const char* to_string(Op op) {
-  switch (op) {
-    case Op::open:
-      return "open";
-    case Op::create:
-      return "create";
-    case Op::lock:
-      return "lock";
-    case Op::read:
-      return "read";
-    case Op::map:
-      return "map";
-    case Op::write:
-      return "write";
-    case Op::reserve:
-      return "reserve space for";
-    case Op::truncate:
-      return "truncate";
-    case Op::sync:
-      return "sync";
-    case Op::make_directory:
-      return "make directory";
-    case Op::rename:
-    case Op::replace:
-      return "rename";
-    case Op::remove:
-      return "remove";
-    case Op::remove_directory:
-      return "remove directory";
-    case Op::list:
-      return "list";
-    case Op::stat:
-      return "look at";
-    case Op::sync_directory:
-      return "sync directory";
-  }
-  return "use";
-}
+const char* to_string(Op op) { return kVerbs[static_cast<size_t>(op)]; }
 
 uint64_t TreeFile::size() const {
   struct stat status {};
@@ -103,9 +71,8 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
     const uint64_t reached = offset + static_cast<uint64_t>(count);
     if (reached < end) count = resumable(count);
     if (count == 0) {
-      throw IoError("read " + tree_->full(path_) + ": the file ends at byte " +
-                        std::to_string(reached) + ", " + std::to_string(end - reached) +
-                        " bytes are missing",
+      throw IoError(fmt::format("read {}: the file ends at byte {}, {} bytes are missing",
+                                tree_->full(path_), reached, end - reached),
                     0);
     }
     offset += static_cast<uint64_t>(count);
@@ -116,35 +83,33 @@ void TreeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
 std::optional<MappedFile> TreeFile::map() const {
   std::optional<MappedFile> mapped;
   const uint64_t bytes = size();
-  tree_->run(
-      {.op = Op::map, .path = path_, .bytes = bytes},
-      [&](const FileCall& call) {
-        try {
-          mapped.emplace(file_, call.bytes, path_);
-          return int64_t{0};
-        } catch (const IoError& error) {
-          return -int64_t{error.errno_value()};
-        }
-      },
-      EOPNOTSUPP);
+  tree_->run({.op = Op::map, .path = path_, .bytes = bytes, .accepted = EOPNOTSUPP},
+             [&](const FileCall& call) {
+               try {
+                 mapped.emplace(file_, call.bytes, path_);
+                 return int64_t{0};
+               } catch (const IoError& error) {
+                 return -int64_t{error.errno_value()};
+               }
+             });
   return mapped;
 }
 
 void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {
   while (!bytes.empty()) {
-    int64_t count =
-        tree_->run({.op = Op::write,
-                    .path = path_,
-                    .offset = offset,
-                    .bytes = bytes.size(),
-                    .data = bytes.data()},
-                   [&](const FileCall& call) {
-                     if (queue != nullptr) {
-                       return queue->write(file_.get(), call.data, call.bytes, call.offset);
-                     }
-                     return result_of(::pwrite(file_.get(), call.data, call.bytes,
-                                               static_cast<off_t>(call.offset)));
-                   });
+    int64_t count = tree_->run({.op = Op::write,
+                                .path = path_,
+                                .offset = offset,
+                                .bytes = bytes.size(),
+                                .data = bytes.data()},
+                               [&](const FileCall& call) {
+                                 if (queue != nullptr) {
+                                   return queue->write(file_.get(), call.data, call.bytes,
+                                                       call.offset, direct_ ? kDirectAlignment : 1);
+                                 }
+                                 return result_of(::pwrite(file_.get(), call.data, call.bytes,
+                                                           static_cast<off_t>(call.offset)));
+                               });
     if (static_cast<uint64_t>(count) < bytes.size()) count = resumable(count);
     if (count == 0) throw_errno("write", tree_->full(path_), EIO);
     offset += static_cast<uint64_t>(count);
@@ -154,14 +119,12 @@ void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {
 
 void TreeFile::reserve(uint64_t bytes) const {
   if (bytes == 0) return;
-  tree_->run(
-      {.op = Op::reserve, .path = path_, .bytes = bytes},
-      [&](const FileCall& call) {
-        const int64_t result =
-            result_of(::fallocate(file_.get(), 0, 0, static_cast<off_t>(call.bytes)));
-        return result == -ENOSYS ? -EOPNOTSUPP : result;
-      },
-      EOPNOTSUPP);
+  tree_->run({.op = Op::reserve, .path = path_, .bytes = bytes, .accepted = EOPNOTSUPP},
+             [&](const FileCall& call) {
+               const int64_t result =
+                   result_of(::fallocate(file_.get(), 0, 0, static_cast<off_t>(call.bytes)));
+               return result == -ENOSYS ? -EOPNOTSUPP : result;
+             });
 }
 
 void TreeFile::truncate(uint64_t bytes) const {
@@ -185,48 +148,42 @@ std::string FileTree::full(const std::string& path) const {
   return path.empty() ? root_ : root_ + "/" + path;
 }
 
-int64_t FileTree::run(const FileCall& call, const FileLayer::Next& perform, int accepted) const {
+int64_t FileTree::run(const FileCall& call, const FileLayer::Next& perform) const {
   for (;;) {
     const int64_t result = descend(layers_, layers_.size(), call, perform);
-    if (result >= 0 || (accepted != 0 && result == -accepted)) return result;
+    if (result >= 0 || result == -call.accepted) return result;
     if (result == -EINTR) continue;
     const std::string target = call.to.empty() ? "" : " to " + full(call.to);
     throw_errno(to_string(call.op), full(call.path) + target, static_cast<int>(-result));
   }
 }
 
-TreeFile FileTree::open(const std::string& path, FileAccess access) const {
+TreeFile FileTree::open_by(Op op, const std::string& path, FileAccess access, int flags,
+                           int without_direct) const {
   bool direct = access == FileAccess::direct;
   FileDescriptor file;
-  run({.op = Op::open, .path = path}, [&](const FileCall&) {
+  run({.op = op, .path = path}, [&](const FileCall&) {
     const std::string name = full(path);
-    // O_NONBLOCK: a FIFO must not hang; regular files ignore it.
-    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-    file = FileDescriptor(::open(name.c_str(), flags | (direct ? O_DIRECT : 0)));
+    const int wanted = flags | O_CLOEXEC | (direct ? O_DIRECT : 0);
+    file = FileDescriptor(::open(name.c_str(), wanted, 0666));
     if (!file && direct && errno == EINVAL) {
       direct = false;
-      file = FileDescriptor(::open(name.c_str(), flags));
+      file = FileDescriptor(::open(name.c_str(), without_direct | O_CLOEXEC, 0666));
     }
     return result_of(file.get());
   });
   return TreeFile(*this, path, std::move(file), direct);
 }
 
+TreeFile FileTree::open(const std::string& path, FileAccess access) const {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK;  // a FIFO must not hang; regular files ignore it
+  return open_by(Op::open, path, access, kFlags, kFlags);
+}
+
 TreeFile FileTree::create(const std::string& path, FileAccess access) const {
-  bool direct = access == FileAccess::direct;
-  FileDescriptor file;
-  run({.op = Op::create, .path = path}, [&](const FileCall&) {
-    const std::string name = full(path);
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-    file = FileDescriptor(::open(name.c_str(), flags | O_EXCL | (direct ? O_DIRECT : 0), 0666));
-    if (!file && direct && errno == EINVAL) {
-      direct = false;
-      // Linux makes the file before it refuses O_DIRECT.
-      file = FileDescriptor(::open(name.c_str(), flags | O_TRUNC, 0666));
-    }
-    return result_of(file.get());
-  });
-  return TreeFile(*this, path, std::move(file), direct);
+  constexpr int kFlags = O_WRONLY | O_CREAT;
+  // Linux makes the file before it refuses O_DIRECT, so it is there the second time.
+  return open_by(Op::create, path, access, kFlags | O_EXCL, kFlags | O_TRUNC);
 }
 
 FileDescriptor FileTree::lock(const std::string& path) const {
@@ -240,8 +197,8 @@ FileDescriptor FileTree::lock(const std::string& path) const {
     const int64_t result = result_of(::fcntl(file.get(), F_OFD_SETLK, &whole));
     return result == -EACCES ? -EAGAIN : result;
   };
-  if (run({.op = Op::lock, .path = path}, perform, EAGAIN) == -EAGAIN) return {};
-  return file;
+  const FileCall call{.op = Op::lock, .path = path, .accepted = EAGAIN};
+  return run(call, perform) == -EAGAIN ? FileDescriptor() : std::move(file);
 }
 
 bool FileTree::exists(const std::string& path) const {
@@ -249,12 +206,12 @@ bool FileTree::exists(const std::string& path) const {
     const int64_t result = result_of(::access(full(path).c_str(), F_OK));
     return result == -ENOTDIR ? -ENOENT : result;
   };
-  return run({.op = Op::stat, .path = path}, perform, ENOENT) == 0;
+  return run({.op = Op::stat, .path = path, .accepted = ENOENT}, perform) == 0;
 }
 
 void FileTree::make_directories(const std::string& path, bool sync) const {
   const auto find = [&](const FileCall&) { return find_directory(full(path)); };
-  if (run({.op = Op::stat, .path = path}, find, ENOENT) == 0) return;
+  if (run({.op = Op::stat, .path = path, .accepted = ENOENT}, find) == 0) return;
   if (path.empty()) {
     // The root itself may lie several new directories deep.
     run({.op = Op::make_directory, .path = path}, [&](const FileCall&) {
@@ -293,37 +250,28 @@ void FileTree::replace(const std::string& from, const std::string& to) const {
 }
 
 void FileTree::remove(const std::string& path) const {
-  run(
-      {.op = Op::remove, .path = path},
-      [&](const FileCall&) { return result_of(::unlink(full(path).c_str())); }, ENOENT);
+  run({.op = Op::remove, .path = path, .accepted = ENOENT},
+      [&](const FileCall&) { return result_of(::unlink(full(path).c_str())); });
 }
 
 void FileTree::remove_directory(const std::string& path) const {
   const std::string below = path + "/";
   for (const std::string& name : list(path)) remove(below + name);
-  run(
-      {.op = Op::remove_directory, .path = path},
-      [&](const FileCall&) { return result_of(::rmdir(full(path).c_str())); }, ENOENT);
+  run({.op = Op::remove_directory, .path = path, .accepted = ENOENT},
+      [&](const FileCall&) { return result_of(::rmdir(full(path).c_str())); });
 }
 
 std::vector<std::string> FileTree::list(const std::string& path) const {
   std::vector<std::string> names;
-  run(
-      {.op = Op::list, .path = path},
-      [&](const FileCall&) {
-        using Directory = std::unique_ptr<DIR, decltype([](DIR* d) { ::closedir(d); })>;
-        const Directory directory(::opendir(full(path).c_str()));
-        if (!directory) return int64_t{-errno};
-        names.clear();
-        errno = 0;
-        while (const dirent* entry = ::readdir(directory.get())) {
-          const std::string name = entry->d_name;
-          if (name != "." && name != "..") names.push_back(name);
-          errno = 0;
-        }
-        return int64_t{-errno};
-      },
-      ENOENT);
+  run({.op = Op::list, .path = path, .accepted = ENOENT}, [&](const FileCall&) {
+    names.clear();
+    std::error_code error;
+    std::filesystem::directory_iterator entry(full(path), error);
+    for (const auto end = decltype(entry)(); !error && entry != end; entry.increment(error)) {
+      names.push_back(entry->path().filename());
+    }
+    return -int64_t{error.value()};
+  });
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -339,9 +287,8 @@ std::string FileTree::read_text(const std::string& path, uint64_t limit) const {
   const TreeFile file = open(path, FileAccess::buffered);
   const uint64_t size = file.size();
   if (size > limit) {
-    throw IoError("read " + full(path) + ": " + std::to_string(size) + " bytes; at most " +
-                      std::to_string(limit) + " are expected here",
-                  0);
+    throw IoError(
+        fmt::format("read {}: {} bytes; at most {} are expected here", full(path), size, limit), 0);
   }
   std::string text(size, '\0');
   file.read_at(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()});

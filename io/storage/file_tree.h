@@ -17,7 +17,9 @@
 
 namespace stoker {
 
-// One system call on a path relative to the root of its tree ("" is the root).
+// One system call on a path relative to the root of its tree ("" is the root). A value; a layer may
+// pass on a changed copy, for example of fewer bytes. `data` belongs to the caller and is valid
+// during the call.
 struct FileCall {
   enum class Op {
     open,  // an existing file for reading
@@ -44,9 +46,10 @@ struct FileCall {
   uint64_t offset = 0;            // read, write
   uint64_t bytes = 0;             // read, write, reserve, truncate
   const uint8_t* data = nullptr;  // write
+  int accepted = 0;               // an errno that answers the call here, and is no failure
 };
 
-// The verb of a message: "read", "make directory".
+// The verb of a message: "read", "make directory". Static text; any thread.
 const char* to_string(FileCall::Op op);
 
 // What stands between a FileTree and the kernel: it may delay, count, change or refuse a call, or
@@ -58,6 +61,8 @@ class FileLayer {
   // where it failed.
   using Next = std::function<int64_t(const FileCall&)>;
   virtual ~FileLayer() = default;
+  // Does, or answers for, one call; the result is as of Next. It may call `next` never, once or
+  // again. Answers of -EINTR are tried again by the tree, through all layers.
   virtual int64_t call(const FileCall& call, const Next& next) = 0;
 };
 
@@ -81,13 +86,13 @@ class TreeFile {
   // Reserves space for the first `bytes` bytes, so that a full disk shows before any is written.
   // Does nothing on a file system that cannot reserve.
   void reserve(uint64_t bytes) const;
+  // Cuts the file, or lengthens it by zeros.
   void truncate(uint64_t bytes) const;
   // fsync(2). After a failure nothing of the file can be relied on: write it anew under another
   // name.
   void sync() const;
   // Reads and writes go past the page cache.
   bool direct() const { return direct_; }
-  int descriptor() const { return file_.get(); }
 
  private:
   friend class FileTree;
@@ -101,6 +106,8 @@ class TreeFile {
   bool direct_;
 };
 
+// What offsets, lengths and addresses of direct I/O have to be multiples of, in bytes: that of the
+// largest sector in use.
 inline constexpr uint64_t kDirectAlignment = 4096;
 
 // direct: O_DIRECT where the file system takes it, else through the page cache.
@@ -128,6 +135,7 @@ class FileTree {
   // result is destroyed or the process ends. Empty: somebody else holds it.
   FileDescriptor lock(const std::string& path) const;
 
+  // Whether there is an entry of any kind. IoError where that cannot be found out.
   bool exists(const std::string& path) const;
   // With everything above it; each new entry is durable where `sync`.
   void make_directories(const std::string& path, bool sync = true) const;
@@ -135,10 +143,13 @@ class FileTree {
   void rename(const std::string& from, const std::string& to) const;
   // Takes the place of `to` in one step, whether or not it exists.
   void replace(const std::string& from, const std::string& to) const;
-  void remove(const std::string& path) const;            // absent is fine
-  void remove_directory(const std::string& path) const;  // with its files; absent is fine
+  // A file. Absent is fine. Not durable until its directory is synced; likewise the next.
+  void remove(const std::string& path) const;
+  // A directory and the files in it, which must not be directories themselves. Absent is fine.
+  void remove_directory(const std::string& path) const;
   // Sorted names of a directory's entries; empty where it is absent.
   std::vector<std::string> list(const std::string& path) const;
+  // fsync(2) of a directory: the names that were made, renamed and removed in it are durable.
   void sync_directory(const std::string& path) const;
 
   // Small files, read and written as a whole. read_text refuses more than `limit` bytes.
@@ -149,8 +160,11 @@ class FileTree {
  private:
   friend class TreeFile;
   // Passes the call through the layers to `perform`, again after EINTR. A result below 0 is thrown
-  // as an IoError, but for `accepted`, an errno that is returned as -errno.
-  int64_t run(const FileCall& call, const FileLayer::Next& perform, int accepted = 0) const;
+  // as an IoError, but for call.accepted, which is returned as -errno.
+  int64_t run(const FileCall& call, const FileLayer::Next& perform) const;
+  // Opens a file with `flags`; where O_DIRECT is wanted and refused, with `without_direct`.
+  TreeFile open_by(FileCall::Op op, const std::string& path, FileAccess access, int flags,
+                   int without_direct) const;
   std::string full(const std::string& path) const;
 
   std::string root_;

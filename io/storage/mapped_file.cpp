@@ -10,10 +10,6 @@
 #include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14
-#endif
-
 namespace stoker {
 
 MappedFile::MappedFile(const FileDescriptor& file, size_t bytes, const std::string& path) {
@@ -34,7 +30,7 @@ bool MappedFile::fetch(size_t offset, size_t bytes) const {
   auto* const begin = const_cast<uint8_t*>(bytes_.data() + offset);
   const size_t into =
       reinterpret_cast<uintptr_t>(begin) % static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const int result = ::madvise(begin - into, into + bytes, MADV_POPULATE_READ);
+  const int result = ::madvise(begin - into, into + bytes, kPopulateRead);
   return result == 0 || (errno != EFAULT && errno != EHWPOISON && errno != EIO);
 }
 

@@ -12,6 +12,9 @@ namespace stoker {
 class FileDescriptor;
 class Storage;
 
+// MADV_POPULATE_READ, for madvise(2): Linux 5.14. The headers may be older than the kernel.
+inline constexpr int kPopulateRead = 22;
+
 // A file's bytes as read-only memory, until the object is destroyed. Any thread. Owns the mapping,
 // not the descriptor, which may be closed.
 //
@@ -19,7 +22,8 @@ class Storage;
 // process (SIGBUS). So use it for files that nobody changes, and only after fetch().
 class MappedFile {
  public:
-  // The whole file. `path` is for the message of the IoError.
+  // The whole file, of `bytes` bytes; 0 bytes map nothing. `path` is for the message of the
+  // IoError.
   MappedFile(const FileDescriptor& file, size_t bytes, const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;

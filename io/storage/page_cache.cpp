@@ -51,7 +51,7 @@ std::optional<uint64_t> cached_pages(int file, uint64_t offset, uint64_t length)
   if (address == MAP_FAILED) return std::nullopt;
   const auto unmap = [length](void* mapped) { ::munmap(mapped, length); };
   const std::unique_ptr<void, decltype(unmap)> mapping(address, unmap);
-  std::vector<unsigned char> pages((length + page_size() - 1) / page_size());
+  std::vector<unsigned char> pages(rounded_up(length, page_size()) / page_size());
   if (::mincore(address, length, pages.data()) != 0) return std::nullopt;
   return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
 }

@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// How much of some files is in the page cache. A value.
+// How much of some files is in the page cache, at the moment of asking. A value.
 struct Residency {
   int64_t files = 0;  // those that the other two figures are about
   uint64_t bytes = 0;

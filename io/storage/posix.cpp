@@ -14,7 +14,13 @@ EnumNames<ReadMode> enum_names(ReadMode) {
       {"pread", ReadMode::pread}, {"tensorflow", ReadMode::tensorflow}, {"mmap", ReadMode::mmap}};
 }
 
-enum class Advice { normal, sequential, random, willneed, dontneed };
+enum class Advice {
+  normal = POSIX_FADV_NORMAL,
+  sequential = POSIX_FADV_SEQUENTIAL,
+  random = POSIX_FADV_RANDOM,
+  willneed = POSIX_FADV_WILLNEED,
+  dontneed = POSIX_FADV_DONTNEED
+};
 EnumNames<Advice> enum_names(Advice) {
   return {{"normal", Advice::normal},
           {"sequential", Advice::sequential},
@@ -35,8 +41,7 @@ struct PosixOptions {
     v.required("root", root, "directory that holds the objects");
     v("read", read,
       "pread: one of the whole range; tensorflow: pieces of 1 MiB until one is empty, and no "
-      "fstat, "
-      "as TensorFlow 1.10 reads a file; mmap: mapped, populated, copied");
+      "fstat, as TensorFlow 1.10 reads a file; mmap: mapped, populated, copied");
     v("advice", advice,
       "posix_fadvise before each read; dontneed: after it, so that it leaves nothing in the page "
       "cache");
@@ -53,7 +58,7 @@ class PosixStorage final : public FileObjects {
         advice_(options.advice) {
     if (mode_ == ReadMode::mmap && !can_copy_mapped()) {
       mode_ = ReadMode::pread;
-      remark(inputs, "process_vm_readv is refused here: reads are by pread instead of mmap");
+      inputs.remark("process_vm_readv is refused here: reads are by pread instead of mmap");
     }
   }
 
@@ -75,25 +80,16 @@ class PosixStorage final : public FileObjects {
  private:
   void read_as_tensorflow(const std::string& key, Buffer& out, Range range) const {
     const std::string path = path_of(key);
-    const FileDescriptor file = open_file("read", path, O_RDONLY | O_NONBLOCK);
-    advise_before(file, range.offset, range.length);
-    read_to_the_end(file, path, out, range);
-    advise_after(file, range.offset, range.length);
+    const ObjectFile file{path, open_file("read", path, O_RDONLY | O_NONBLOCK)};
+    advise_before(file.file, range.offset, range.length);
+    read_to_the_end(file, out, range);
+    advise_after(file.file, range.offset, range.length);
   }
 
   // What cannot be advised is read all the same.
   void advise_before(const FileDescriptor& file, uint64_t offset, uint64_t bytes) const {
-    switch (advice_) {
-      case Advice::normal:
-      case Advice::dontneed:
-        return;
-      case Advice::sequential:
-        return advise(file, offset, bytes, POSIX_FADV_SEQUENTIAL);
-      case Advice::random:
-        return advise(file, offset, bytes, POSIX_FADV_RANDOM);
-      case Advice::willneed:
-        return advise(file, offset, bytes, POSIX_FADV_WILLNEED);
-    }
+    if (advice_ == Advice::normal || advice_ == Advice::dontneed) return;
+    advise(file, offset, bytes, static_cast<int>(advice_));
   }
   void advise_after(const FileDescriptor& file, uint64_t offset, uint64_t bytes) const {
     if (advice_ == Advice::dontneed) advise(file, offset, bytes, POSIX_FADV_DONTNEED);

@@ -6,6 +6,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/metrics/tier_meter.h"
 
 namespace stoker {
 
@@ -28,6 +29,17 @@ void check_key(const std::string& key) {
     }
     begin = end + 1;
   }
+}
+
+void Storage::Inputs::remark(const std::string& text) const {
+  if (notify) notify("storage '" + name + "': " + text);
+  if (meter != nullptr) meter->add_condition(text);
+}
+
+void write_object(Storage& to, const std::string& key, Bytes bytes) {
+  const std::unique_ptr<ObjectWriter> writer = to.create(key);
+  writer->append(bytes);
+  writer->commit();
 }
 
 void Tiers::add(const std::string& name, std::unique_ptr<Storage> tier) {

@@ -37,11 +37,14 @@ struct Range {
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;
+  // Adds bytes at the end; they are not kept beyond the call.
   virtual void append(Bytes bytes) = 0;
+  // Once, last. Blocks until the object is durable.
   virtual void commit() = 0;
 };
 
-// What a tier is, as its options say it (Component<Storage>::info).
+// What a tier is, as its options say it (Component<Storage>::info), before it is built. A value. A
+// tier around others says what is true of the whole.
 struct StorageInfo {
   bool emulated = false;      // some of its figures are calculated
   bool keeps_copies = false;  // of another tier's objects
@@ -67,6 +70,8 @@ class Storage {
     Notify notify = {};          // remarks for the user's log; may be empty
     Hub* hub = nullptr;          // null: nothing is measured
     TierMeter* meter = nullptr;  // of this tier, where there is a hub
+    // Tells the user and the meter something that a reader of the tier's figures has to know.
+    void remark(const std::string& text) const;
   };
   virtual ~Storage() = default;
 
@@ -77,9 +82,11 @@ class Storage {
   // Fills `out` with all of `range`; a range that ends behind the object's end is cut there.
   // IoError where there is no such object, or where it ends before its size says.
   virtual void read(const std::string& key, Buffer& out, Range range = {}) const = 0;
-  // Begins an object, new or in the place of another.
+  // Begins an object, new or in the place of another. Several writers of one key may be at work:
+  // the last to commit stays.
   virtual std::unique_ptr<ObjectWriter> create(const std::string& key) = 0;
-  virtual void remove(const std::string& key) = 0;  // absent is fine
+  // Readers that have begun get the whole object or an IoError. Absent is fine.
+  virtual void remove(const std::string& key) = 0;
   // Null: this tier has no files (memory), and can hold no checkpoints.
   virtual const FileTree* files() const { return nullptr; }
 };
@@ -88,9 +95,14 @@ class Storage {
 // temporary component. Every tier's read, create and remove begin with it.
 void check_key(const std::string& key);
 
+// Writes a whole object in one call: durable, and visible under its key, when it returns. Any
+// thread. IoError as the tier's; then nothing was left.
+void write_object(Storage& to, const std::string& key, Bytes bytes);
+
 // The tiers of one experiment by name; owns them. Any thread once built.
 class Tiers {
  public:
+  // In the place of an older one of that name. Not while others look tiers up.
   void add(const std::string& name, std::unique_ptr<Storage> tier);
   // The names were checked when the configuration was read; an unknown one is an Error all the
   // same.

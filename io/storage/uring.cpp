@@ -10,37 +10,6 @@
 namespace stoker {
 namespace {
 
-// Queues that threads borrow for one read each: as many as reads were ever under way at once.
-class QueuePool {
- public:
-  explicit QueuePool(UringShape shape) : shape_(shape) {}
-
-  // Null: the kernel gives no more of them.
-  std::unique_ptr<Uring> take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Uring> queue = std::move(idle_.back());
-        idle_.pop_back();
-        return queue;
-      }
-    }
-    std::string why;
-    return Uring::open(why, shape_);
-  }
-
-  void give_back(std::unique_ptr<Uring> queue) {
-    if (queue->broken()) return;
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(queue));
-  }
-
- private:
-  const UringShape shape_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Uring>> idle_;
-};
-
 struct UringOptions {
   Path root;
   ByteSize block{256 << 10};
@@ -70,23 +39,25 @@ class UringStorage final : public FileObjects {
       : FileObjects(std::move(options.root.value),
                     options.direct ? FileAccess::direct : FileAccess::buffered, inputs),
         meter_(inputs.meter),
-        pool_({static_cast<unsigned>(options.queue_depth), options.block.bytes}) {
+        shape_{static_cast<unsigned>(options.queue_depth), options.block.bytes} {
     std::string why;
     refused_ = !Uring::open(why);
-    if (refused_) remark(inputs, why + ": reads are by pread");
+    if (refused_) inputs.remark(why + ": reads are by pread");
   }
 
   void read(const std::string& key, Buffer& out, Range range) const override {
     if (refused_) return read_by(pread_file, key, out, range);
     const auto read = [this](const ObjectFile& file, uint8_t* data, uint64_t bytes,
                              uint64_t offset) {
-      std::unique_ptr<Uring> queue = pool_.take();
+      std::unique_ptr<Uring> queue = take_queue();
       if (queue) {
         const int64_t count =
             queue->read(file.file.get(), data, bytes, offset, file.direct ? kDirectAlignment : 1);
-        const bool broken = queue->broken();
-        pool_.give_back(std::move(queue));
-        if (!broken) return count;
+        if (!queue->broken()) {
+          const std::lock_guard lock(mutex_);
+          idle_.push_back(std::move(queue));
+          return count;
+        }
       }
       if (meter_ != nullptr) {
         meter_->add_condition("io_uring gave no queue to some reads: they are by pread");
@@ -97,9 +68,26 @@ class UringStorage final : public FileObjects {
   }
 
  private:
+  // Null: the kernel gives no more of them.
+  std::unique_ptr<Uring> take_queue() const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Uring> queue = std::move(idle_.back());
+        idle_.pop_back();
+        return queue;
+      }
+    }
+    std::string why;
+    return Uring::open(why, shape_);
+  }
+
   TierMeter* meter_;
-  mutable QueuePool pool_;
+  const UringShape shape_;
   bool refused_ = false;
+  mutable std::mutex mutex_;
+  // Threads borrow one for each read: there are as many as reads were ever under way at once.
+  mutable std::vector<std::unique_ptr<Uring>> idle_;
 };
 
 STOKER_REGISTER(Storage, "uring", UringStorage);

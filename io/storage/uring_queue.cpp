@@ -26,26 +26,14 @@ struct Uring::Ring {
 
 namespace {
 
-// How one request ended: its number, and bytes or -errno. After EINTR the kernel is asked again.
-std::pair<size_t, int64_t> next_completion(io_uring& ring) {
-  io_uring_cqe* done = nullptr;
-  int waited = 0;
-  do {
-    waited = io_uring_wait_cqe(&ring, &done);
-  } while (waited == -EINTR);
-  if (waited < 0) throw std::system_error(-waited, std::generic_category(), "io_uring_wait_cqe");
-  const std::pair result(static_cast<size_t>(done->user_data), int64_t{done->res});
-  io_uring_cqe_seen(&ring, done);
-  return result;
-}
-
-// One read that is cut into pieces, several of which are in flight. The kernel writes to the memory
-// as long as any is, so none is left behind, whatever fails.
-class PiecewiseRead {
+// One read or write that is cut into pieces, several of which are in flight. The kernel uses the
+// memory as long as any is, so none is left behind, whatever fails.
+class Transfer {
  public:
-  PiecewiseRead(Uring::Ring& ring, int file, uint8_t* data, uint64_t bytes, uint64_t offset,
-                uint64_t unit)
+  Transfer(Uring::Ring& ring, int operation, int file, uint8_t* data, uint64_t bytes,
+           uint64_t offset, uint64_t unit)
       : ring_(ring),
+        operation_(operation),
         file_(file),
         data_(data),
         bytes_(bytes),
@@ -59,9 +47,7 @@ class PiecewiseRead {
     while (flying_ > 0) {
       submit();
       if (flying_ == 0) break;
-      const auto [slot, result] = next_completion(ring_.ring);
-      --flying_;
-      advance(slot, result);
+      advance();
     }
     return error_ != 0 ? error_ : static_cast<int64_t>(end_);
   }
@@ -81,8 +67,8 @@ class PiecewiseRead {
   void request(size_t slot) {
     const Piece& piece = slots_[slot];
     io_uring_sqe* entry = io_uring_get_sqe(&ring_.ring);
-    io_uring_prep_read(entry, file_, data_ + piece.begin,
-                       static_cast<unsigned>(piece.end - piece.begin), offset_ + piece.begin);
+    io_uring_prep_rw(operation_, entry, file_, data_ + piece.begin,
+                     static_cast<unsigned>(piece.end - piece.begin), offset_ + piece.begin);
     entry->user_data = slot;
     ++flying_;
   }
@@ -97,7 +83,19 @@ class PiecewiseRead {
     }
   }
 
-  void advance(size_t slot, int64_t result) {
+  // Waits until a request has ended: with its bytes, or -errno. After EINTR the kernel is asked
+  // again.
+  void advance() {
+    io_uring_cqe* done = nullptr;
+    int waited = 0;
+    do {
+      waited = io_uring_wait_cqe(&ring_.ring, &done);
+    } while (waited == -EINTR);
+    if (waited < 0) throw std::system_error(-waited, std::generic_category(), "io_uring_wait_cqe");
+    const auto slot = static_cast<size_t>(done->user_data);
+    const int64_t result = done->res;
+    io_uring_cqe_seen(&ring_.ring, done);
+    --flying_;
     Piece& piece = slots_[slot];
     if (ring_.broken) return;
     if (result == -EINTR || result == -EAGAIN) return request(slot);
@@ -114,6 +112,7 @@ class PiecewiseRead {
   }
 
   Uring::Ring& ring_;
+  const int operation_;
   const int file_;
   uint8_t* const data_;
   const uint64_t bytes_;
@@ -150,40 +149,14 @@ std::unique_ptr<Uring> Uring::open(std::string& why, UringShape shape) {
 bool Uring::broken() const { return ring_->broken; }
 
 int64_t Uring::read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit) {
-  return PiecewiseRead(*ring_, file, data, bytes, offset, unit).run();
+  return Transfer(*ring_, IORING_OP_READ, file, data, bytes, offset, unit).run();
 }
 
-int64_t Uring::write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset) {
-  const auto [in_flight, piece_bytes] = ring_->shape;
-  std::vector<int64_t> results(in_flight);
-  const uint64_t taken = std::min(bytes, piece_bytes * in_flight);
-  const auto pieces = static_cast<size_t>((taken + piece_bytes - 1) / piece_bytes);
-  const auto size_of = [&, piece = piece_bytes](size_t i) {
-    return std::min(piece, taken - i * piece);
-  };
-  for (size_t i = 0; i < pieces; ++i) {
-    io_uring_sqe* request = io_uring_get_sqe(&ring_->ring);
-    io_uring_prep_write(request, file, data + i * piece_bytes, static_cast<unsigned>(size_of(i)),
-                        offset + i * piece_bytes);
-    request->user_data = i;
-  }
-  int submitted = 0;
-  do {
-    submitted = io_uring_submit_and_wait(&ring_->ring, static_cast<unsigned>(pieces));
-  } while (submitted == -EINTR);
-  if (submitted < 0) return submitted;
-  // All of them are reaped, whatever fails: the kernel reads the memory until then.
-  for (size_t i = 0; i < pieces; ++i) {
-    const auto [number, result] = next_completion(ring_->ring);
-    results[number] = result;
-  }
-  int64_t written = 0;
-  for (size_t i = 0; i < pieces; ++i) {
-    if (results[i] < 0) return written > 0 ? written : results[i];
-    written += results[i];
-    if (static_cast<uint64_t>(results[i]) < size_of(i)) break;
-  }
-  return written;
+int64_t Uring::write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset,
+                     uint64_t unit) {
+  const uint64_t taken = std::min(bytes, ring_->shape.piece_bytes * ring_->shape.in_flight);
+  auto* const from = const_cast<uint8_t*>(data);
+  return Transfer(*ring_, IORING_OP_WRITE, file, from, taken, offset, unit).run();
 }
 
 }  // namespace stoker

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/data/pack.h"
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 #include "io/core/random.h"
 #include "io/core/stream_copy.h"
 #include "io/dataset/dataset.h"

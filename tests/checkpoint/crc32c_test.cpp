@@ -1,4 +1,4 @@
-#include "io/checkpoint/crc32c.h"
+#include "io/core/crc32c.h"
 
 #include <gtest/gtest.h>
 

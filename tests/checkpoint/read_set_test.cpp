@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/core/crc32c.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

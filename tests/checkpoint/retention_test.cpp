@@ -1,10 +1,10 @@
-#include "io/checkpoint/retention.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 #include <set>
+
+#include "io/checkpoint/options.h"
 
 namespace stoker {
 namespace {

@@ -8,10 +8,10 @@
 #include <random>
 #include <thread>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/checkpoint/manifest.h"
 #include "io/checkpoint/read_set.h"
-#include "io/checkpoint/tf_saver.h"
-#include "io/core/huge_memory.h"
+#include "io/core/crc32c.h"
+#include "io/core/memory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -172,8 +172,8 @@ TEST(Snapshot, memory_is_taken_once_and_has_room_for_all_files) {
   const Model model(odd_tensors());
   for (int i = 0; i < 3; ++i) snapshot.finish(model.state(), 2);
   ASSERT_EQ(asked.size(), 1u);
-  EXPECT_GE(asked[0], snapshot.bytes());
-  EXPECT_LE(asked[0], snapshot.bytes() + 4 * kDirectAlignment);
+  EXPECT_GE(asked[0], snapshot.layout().bytes());
+  EXPECT_LE(asked[0], snapshot.layout().bytes() + 4 * kDirectAlignment);
 }
 
 // Copies on a thread of its own, which waits until it is let go.

@@ -1,12 +1,11 @@
-#include "io/checkpoint/tf_saver.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
-#include "io/checkpoint/crc32c.h"
+#include "io/checkpoint/manifest.h"
+#include "io/core/crc32c.h"
 #include "tests/support/checkpoint_run.h"
 
 namespace stoker {

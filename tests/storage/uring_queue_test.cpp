@@ -15,7 +15,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 #include "io/storage/file_tree.h"
 #include "tests/support/file_layers.h"
 #include "tests/support/temporary_directory.h"

@@ -11,6 +11,10 @@ namespace stoker {
 
 // Which objects a cache holds, is copying, and must leave alone; its limit; and who may do what to
 // a key now. Knows no tier: the caller copies and removes. Any thread. Throws std::bad_alloc only.
+//
+// Only begin_change() blocks, and only until a copy of its key that is under way has ended; so no
+// call may be made to it between claim() and publish() or abandon() of the same key by the same
+// thread. Looking up takes a shared lock: readers do not wait for each other.
 class CacheIndex {
  public:
   // Limit in bytes of all copies.
@@ -30,8 +34,12 @@ class CacheIndex {
   // with publish() or abandon(). False: there is a copy, or somebody else has the key, or the cache
   // is closed.
   bool claim(const std::string& key);
-  bool reserve(const std::string& key, uint64_t bytes);  // false: beyond the limit
+  // Takes the room for a claimed key's copy. False: it is beyond the limit, or the cache is closed;
+  // then abandon the claim.
+  bool reserve(const std::string& key, uint64_t bytes);
+  // The copy is complete on its tier: from now on find() gives it.
   void publish(const std::string& key);
+  // There is no copy after all; gives back the claim and the room.
   void abandon(const std::string& key);
 
   // The copy could not be read: it is not read again, and its place stays taken.

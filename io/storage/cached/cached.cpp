@@ -13,7 +13,6 @@
 #include "io/core/error.h"
 #include "io/storage/cached/cache_index.h"
 #include "io/storage/metered.h"
-#include "io/storage/write_object.h"
 
 namespace stoker {
 namespace {
@@ -83,13 +82,9 @@ class CachedStorage final : public Storage {
   void report_size() const {
     if (inputs_.meter != nullptr) inputs_.meter->set_cache(index_.bytes(), rule_.limit.bytes);
   }
-  void remark(const std::string& text) const {
-    if (inputs_.meter != nullptr) inputs_.meter->add_condition(text);
-    if (inputs_.notify) inputs_.notify(fmt::format("tier '{}': {}", inputs_.name, text));
-  }
   // From here on nothing more is copied; what is there goes on being read.
   void stop_filling(const std::string& why) const {
-    if (index_.close()) remark("no more copies are made: " + why);
+    if (index_.close()) inputs_.remark("no more copies are made: " + why);
   }
 
   const Inputs inputs_;
@@ -135,7 +130,7 @@ void CachedStorage::look_around() const {
       for (const ObjectInfo& copy : before.copies) index_.adopt(copy.key, copy.bytes);
       for (const std::string& key : before.strange) index_.avoid(key);
       if (!before.strange.empty()) {
-        remark(
+        inputs_.remark(
             fmt::format("the tier for copies holds {} other objects (such as '{}'), which are "
                         "left alone",
                         before.strange.size(), before.strange.front()));
@@ -176,7 +171,7 @@ bool CachedStorage::read_copy(const std::string& key, Buffer& out, Range range,
   }
   if (index_.find(key) == bytes) {  // else the object was changed meanwhile
     index_.distrust(key);
-    remark(fmt::format("a copy cannot be read, the original is ({}: {})", key, why));
+    inputs_.remark(fmt::format("a copy cannot be read, the original is ({}: {})", key, why));
   }
   return false;
 }

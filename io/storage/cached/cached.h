@@ -5,12 +5,14 @@
 
 namespace stoker {
 
-// Who makes copies: the reader of an object, or a thread that copies ahead.
+// Who makes copies. read: the reader of an object that has none, in the same call. ahead: a thread
+// that begins with the first read and goes through all objects in the rule's order.
 enum class CacheFill { read, ahead };
 EnumNames<CacheFill> enum_names(CacheFill);
 
-// The options of a tier of type cached. In a header because `dataset stage` and `bench read` deal
-// with the tiers inside. A value.
+// The options of a tier of type cached, which keeps copies of the objects of `inner` on `in` and
+// reads those where it has them. In a header because `dataset stage` and `bench read` deal with the
+// tiers inside. A value.
 struct CachedOptions {
   Component<Storage> inner;
   Component<Storage> in = default_component<Storage>("memory");
@@ -24,6 +26,7 @@ struct CachedOptions {
       "read: the reader of an object copies it; ahead: a thread copies while others read");
     rule.visit(v);
   }
+  // That of `inner`, whose objects they are; emulated where one of the two is.
   StorageInfo info() const {
     StorageInfo info = inner.info();
     info.keeps_copies = true;

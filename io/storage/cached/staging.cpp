@@ -11,11 +11,6 @@ namespace {
 // Small enough to stop soon on a slow tier, large enough to cost few requests.
 constexpr uint64_t kPiece = 8 << 20;
 
-int64_t count_of(const ReadCounts& reads, const std::string& key) {
-  const auto found = reads.find(key);
-  return found == reads.end() ? 0 : found->second;
-}
-
 }  // namespace
 
 EnumNames<StagingOrder> enum_names(StagingOrder) {
@@ -33,8 +28,10 @@ StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& ru
   if (rule.order == StagingOrder::smallest) {
     std::ranges::stable_sort(candidates, {}, &ObjectInfo::bytes);
   } else if (rule.order == StagingOrder::most_read) {
-    std::ranges::stable_sort(candidates, std::greater{},
-                             [&](const ObjectInfo& object) { return count_of(reads, object.key); });
+    std::ranges::stable_sort(candidates, std::greater{}, [&](const ObjectInfo& object) {
+      const auto read = reads.find(object.key);
+      return read == reads.end() ? 0 : read->second;
+    });
   }
   uint64_t left = rule.limit.bytes - std::min(used, rule.limit.bytes);
   StagingPlan plan;

@@ -10,15 +10,18 @@
 #include "io/core/config.h"
 #include "io/storage/storage.h"
 
-// Which objects of a slow tier are worth a place on a fast one, and how one gets there.
+// Which objects of a slow tier are worth a place on a fast one, and how one gets there. Used by the
+// cached tier while a run reads, and by `stoker dataset stage` before one. Functions: any thread.
 
 namespace stoker {
 
-// What is copied first.
+// What is copied first: what a listing names first (by key, bytewise); the smallest, so that most
+// reads are saved for the room; what was read most often until now.
 enum class StagingOrder { listing, smallest, most_read };
 EnumNames<StagingOrder> enum_names(StagingOrder);
 
-// Which objects may become copies, in what order, and how many bytes of them. A value.
+// Which objects may become copies, in what order, and how many bytes of them. A value. Nothing is
+// ever dropped to make room, so the rule decides once for all.
 struct StagingRule {
   ByteSize limit{uint64_t{10} << 30};
   std::optional<ByteSize> below;
@@ -34,7 +37,7 @@ struct StagingRule {
   bool allows(uint64_t bytes) const { return !below || bytes < below->bytes; }
 };
 
-// How often each key was read.
+// How often each key was read. A key that is not in it was not read.
 using ReadCounts = std::unordered_map<std::string, int64_t>;
 
 // What to copy. A value.
@@ -67,8 +70,10 @@ enum class Copied {
   unreadable  // or no longer of the size that the listing said
 };
 
-// Copies one object in pieces; asks `stop` before each. Without a yes nothing is left of it. Throws
-// IoError where `to` fails.
+// Copies one object in pieces of 8 MiB; asks `stop` before each, and gives up where it says true.
+// Without a yes nothing is left of it on `to`; with one the copy is durable there and replaces an
+// older object of its key. Throws IoError where `to` fails; failures of `from` are `unreadable`,
+// because other objects may still be copied.
 Copied copy_object(const Storage& from, Storage& to, const ObjectInfo& object,
                    const std::function<bool()>& stop);
 

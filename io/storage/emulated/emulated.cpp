@@ -2,18 +2,14 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "io/storage/around.h"
 #include "io/storage/emulated/tier_figures.h"
 #include "io/storage/emulated/tier_model.h"
-#include "io/storage/file_tree.h"
-#include "io/storage/storage.h"
 
 namespace stoker {
 namespace {
-
-using Kind = TierOperation::Kind;
 
 struct EmulatedOptions {
   TierFigures figures;
@@ -58,81 +54,34 @@ std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Stor
   costs.seed = tier_object(identity);
   const bool shared = options.shared && !inputs.name.empty();
   auto share = shared ? std::make_shared<TierShare>(identity) : std::make_shared<TierShare>();
-  if (!share->remark().empty()) {
-    if (inputs.notify) inputs.notify("tier " + inputs.name + ": " + share->remark());
-    if (inputs.meter != nullptr) inputs.meter->add_condition(share->remark());
-  }
+  if (!share->remark().empty()) inputs.remark(share->remark());
   return std::make_shared<TierModel>(TierDevice(costs, std::move(share)), inputs.meter);
 }
 
-class EmulatedWriter final : public ObjectWriter {
- public:
-  EmulatedWriter(std::unique_ptr<ObjectWriter> inner, std::shared_ptr<TierModel> model,
-                 uint64_t object)
-      : inner_(std::move(inner)), model_(std::move(model)), object_(object) {}
+// Around the operations on objects: the caller goes on when the device would be done.
+struct Wait {
+  std::shared_ptr<TierModel> model;
 
-  void append(Bytes bytes) override {
-    const TimePoint begun = model_->begin();
-    inner_->append(bytes);
-    model_->finish(begun, {Kind::write, bytes.size(), object_, written_});
-    written_ += bytes.size();
+  template <class F>
+  void operator()(const ObjectCall& call, const F& operation) const {
+    const TimePoint begun = model->begin();
+    operation();
+    model->finish(begun, tier_operation(call.op, call.key, call.offset, call.bytes));
   }
-  void commit() override {
-    const TimePoint begun = model_->begin();
-    inner_->commit();
-    model_->finish(begun, {Kind::metadata});
-  }
-
- private:
-  std::unique_ptr<ObjectWriter> inner_;
-  std::shared_ptr<TierModel> model_;
-  const uint64_t object_;
-  uint64_t written_ = 0;
 };
 
 // Another tier, slowed down to a device that is not at hand.
-class EmulatedStorage final : public Storage {
+class EmulatedStorage final : public AroundStorage<Wait> {
  public:
   using Options = EmulatedOptions;
   EmulatedStorage(const Options& options, const Inputs& inputs)
-      : inner_(options.inner.create(inputs)), model_(make_model(options, *inner_, inputs)) {
-    if (const FileTree* files = inner_->files()) {
-      files_ = files->behind(std::make_shared<TierLayer>(model_));
-    }
-  }
-
-  std::vector<ObjectInfo> list(const std::string& prefix) const override {
-    const TimePoint begun = model_->begin();
-    std::vector<ObjectInfo> objects = inner_->list(prefix);
-    model_->finish(begun, {Kind::metadata});
-    return objects;
-  }
-
-  void read(const std::string& key, Buffer& out, Range range) const override {
-    const TimePoint begun = model_->begin();
-    inner_->read(key, out, range);
-    model_->finish(begun, {Kind::read, out.size(), tier_object(key), range.offset});
-  }
-
-  std::unique_ptr<ObjectWriter> create(const std::string& key) override {
-    const TimePoint begun = model_->begin();
-    auto writer = std::make_unique<EmulatedWriter>(inner_->create(key), model_, tier_object(key));
-    model_->finish(begun, {Kind::metadata});
-    return writer;
-  }
-
-  void remove(const std::string& key) override {
-    const TimePoint begun = model_->begin();
-    inner_->remove(key);
-    model_->finish(begun, {Kind::metadata});
-  }
-
-  const FileTree* files() const override { return files_ ? &*files_ : nullptr; }
+      : EmulatedStorage(options, inputs, options.inner.create(inputs)) {}
 
  private:
-  std::unique_ptr<Storage> inner_;
-  std::shared_ptr<TierModel> model_;
-  std::optional<FileTree> files_;
+  EmulatedStorage(const Options& options, const Inputs& inputs, std::unique_ptr<Storage>&& inner)
+      : EmulatedStorage(make_model(options, *inner, inputs), std::move(inner)) {}
+  EmulatedStorage(const std::shared_ptr<TierModel>& model, std::unique_ptr<Storage>&& inner)
+      : AroundStorage(std::move(inner), Wait{model}, std::make_shared<TierLayer>(model)) {}
 };
 
 STOKER_REGISTER(Storage, "emulated", EmulatedStorage);

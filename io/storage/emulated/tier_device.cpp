@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <mutex>
 #include <numbers>
 #include <utility>
 
@@ -42,11 +43,6 @@ TimePoint time_of(int64_t ns) {
   return TimePoint(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(ns)));
 }
 
-double longest(const TierCosts& costs) {
-  return ns(std::max(
-      {costs.read_latency + costs.seek, costs.write_latency + costs.seek, costs.metadata_latency}));
-}
-
 // Whether a transfer goes on where the last one ended. Notes where this one does.
 bool goes_on(TierState& state, const TierOperation& operation) {
   const uint32_t writing = operation.kind == Kind::write ? 1 : 0;
@@ -76,25 +72,29 @@ double draw(double sigma, uint64_t seed, uint64_t number) {
 uint64_t tier_object(std::string_view path) { return XXH3_64bits(path.data(), path.size()); }
 
 TierDevice::TierDevice(TierCosts costs, std::shared_ptr<TierShare> share)
-    : costs_(costs), longest_(longest(costs)), share_(std::move(share)) {}
+    : costs_(costs),
+      longest_(ns(std::max({costs.read_latency + costs.seek, costs.write_latency + costs.seek,
+                            costs.metadata_latency}))),
+      share_(std::move(share)) {}
 
 TierDevice::Admission TierDevice::admit(TimePoint arrival, const TierOperation& operation,
                                         Clock::duration late) {
-  const TierShare::Locked state(*share_);
-  const double drawn = draw(costs_.latency_sigma, costs_.seed, state->operations++);
+  const std::lock_guard lock(*share_);
+  TierState& state = share_->state();
+  const double drawn = draw(costs_.latency_sigma, costs_.seed, state.operations++);
   double seek = 0;
   double latency = ns(costs_.metadata_latency) * drawn;
   if (operation.kind != Kind::metadata) {
-    if (!goes_on(*state, operation)) seek = ns(costs_.seek) * drawn;
+    if (!goes_on(state, operation)) seek = ns(costs_.seek) * drawn;
     const bool writes = operation.kind == Kind::write;
     latency = ns(writes ? costs_.write_latency : costs_.read_latency) * drawn + seek;
   }
   if (latency == 0) return {arrival, {}};
   const double ahead = longest_ * (costs_.queue_depth - 1) / costs_.queue_depth;
-  const int64_t begin = std::max(ns(arrival), state->slots_end - rounded(ahead + ns(late)));
+  const int64_t begin = std::max(ns(arrival), state.slots_end - rounded(ahead + ns(late)));
   const int64_t occupied = rounded(latency / costs_.queue_depth);
-  state->slots_end = std::max(ns(arrival), state->slots_end) + occupied;
-  state->slots_busy += occupied;
+  state.slots_end = std::max(ns(arrival), state.slots_end) + occupied;
+  state.slots_busy += occupied;
   return {time_of(begin + rounded(latency)), duration_of(seek / costs_.queue_depth)};
 }
 
@@ -111,12 +111,13 @@ TierDevice::Piece TierDevice::transfer(const Transfer& transfer) {
   const int64_t takes = rounded(amount / bytes_per_ns);
   const int64_t alone =
       costs_.stream_bytes_per_s > 0 ? rounded(1e9 * amount / costs_.stream_bytes_per_s) : 0;
-  const TierShare::Locked state(*share_);
+  const std::lock_guard lock(*share_);
+  TierState& state = share_->state();
   const int64_t begin =
-      std::max(ready, state->pipe_end + rounded(ns(transfer.arm) - ns(transfer.late)));
-  state->pipe_end = std::max(ready, state->pipe_end + rounded(ns(transfer.arm))) + takes;
-  state->pipe_busy += takes;
-  (writes ? state->bytes_written : state->bytes_read) += piece;
+      std::max(ready, state.pipe_end + rounded(ns(transfer.arm) - ns(transfer.late)));
+  state.pipe_end = std::max(ready, state.pipe_end + rounded(ns(transfer.arm))) + takes;
+  state.pipe_busy += takes;
+  (writes ? state.bytes_written : state.bytes_read) += piece;
   return {piece, time_of(std::max(begin + takes, ready + alone))};
 }
 

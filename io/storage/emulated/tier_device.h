@@ -10,7 +10,7 @@
 namespace stoker {
 
 // What the operations of one device cost. A value. Rates are in bytes/s of all threads and
-// processes together.
+// processes together; they and the queue depth must be above 0. Latencies and the seek may be 0.
 struct TierCosts {
   double read_bytes_per_s = 0;
   double write_bytes_per_s = 0;
@@ -24,7 +24,7 @@ struct TierCosts {
   uint64_t seed = 0;                   // of the latencies that are drawn
 };
 
-// One operation on a tier, as far as its time goes.
+// One operation on a tier, as far as its time goes. A value. For metadata only its kind counts.
 struct TierOperation {
   enum class Kind { read, write, metadata };
   Kind kind;
@@ -33,7 +33,8 @@ struct TierOperation {
   uint64_t offset = 0;  // where in it
 };
 
-// A hash of an object's path: the same in every process.
+// A hash of an object's path: the same in every process. Two paths with one hash would at worst be
+// spared a seek. Pure; any thread.
 uint64_t tier_object(std::string_view path);
 
 // A storage device in virtual time: it says when operations end, and waits for nothing. Two servers
@@ -49,11 +50,14 @@ uint64_t tier_object(std::string_view path);
 // where two of the three are close. Any thread; any process that shares the state.
 class TierDevice {
  public:
+  // Begins with what the state says; several devices on one state are one device to their callers,
+  // and should have the same costs.
   TierDevice(TierCosts costs, std::shared_ptr<TierShare> share);
 
   // When an operation that arrives then has got through its latency, and for how long that kept
   // the pipe empty. late: how long ago it arrived, as its thread may have been late to ask; others
   // who asked meanwhile are not before it.
+  // arm: to be passed on to the first piece of the transfer.
   struct Admission {
     TimePoint ready;
     Clock::duration arm;
@@ -69,6 +73,7 @@ class TierDevice {
     Clock::duration arm{};   // of its admission, for the first piece
     Clock::duration late{};  // as above
   };
+  // A piece of a transfer: its bytes, and when the last of them is through.
   struct Piece {
     uint64_t bytes;
     TimePoint end;

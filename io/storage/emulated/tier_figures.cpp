@@ -8,23 +8,18 @@ namespace {
 // Where the figures come from is in README.md, figure by figure. The queue depth of the hard disk
 // is the one with which 8 threads read files of 112 KB 2.3 times as fast as one does: with
 // t = 112 KB / 163 MB/s, (8.1 ms + t) / (8 ms / 2.553 + t) = 2.3.
-TierFigures figures_of(TierProfile profile) {
-  switch (profile) {
-    case TierProfile::hdd:
-      return {profile, 163, 133.1, 0.1, 0.1, 8, 8, 2.553, 0, {}};
-    case TierProfile::ssd:
-      return {profile, 280, 195.1, 0.1, 0.1, 0.1, 0, 10, 0, {}};
-    case TierProfile::optane:
-      return {profile, 1603, 511.8, 0.01, 0.01, 0.01, 0, 5.5, 0, {}};
-    case TierProfile::lustre:
-      return {profile, 1968, 991.9, 1, 1, 1, 0, 64, 0, {}};
-    case TierProfile::nfs:
-      return {profile, 1100, 1100, 0.5, 0.5, 0.5, 0, 64, 0.3, {}};
-    case TierProfile::s3_like:
-      return {profile, 1100, 1100, 30, 30, 30, 0, 256, 0.5, 100};
-  }
-  return {};
-}
+// In the order of TierProfile.
+struct Profile {
+  const char* name;
+  TierFigures figures;
+};
+constexpr Profile kProfiles[] = {
+    {"hdd", {TierProfile::hdd, 163, 133.1, 0.1, 0.1, 8, 8, 2.553, 0, {}}},
+    {"ssd", {TierProfile::ssd, 280, 195.1, 0.1, 0.1, 0.1, 0, 10, 0, {}}},
+    {"optane", {TierProfile::optane, 1603, 511.8, 0.01, 0.01, 0.01, 0, 5.5, 0, {}}},
+    {"lustre", {TierProfile::lustre, 1968, 991.9, 1, 1, 1, 0, 64, 0, {}}},
+    {"nfs", {TierProfile::nfs, 1100, 1100, 0.5, 0.5, 0.5, 0, 64, 0.3, {}}},
+    {"s3-like", {TierProfile::s3_like, 1100, 1100, 30, 30, 30, 0, 256, 0.5, 100}}};
 
 Clock::duration from_ms(double ms) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
@@ -33,9 +28,9 @@ Clock::duration from_ms(double ms) {
 }  // namespace
 
 EnumNames<TierProfile> enum_names(TierProfile) {
-  return {{"hdd", TierProfile::hdd},       {"ssd", TierProfile::ssd},
-          {"optane", TierProfile::optane}, {"lustre", TierProfile::lustre},
-          {"nfs", TierProfile::nfs},       {"s3-like", TierProfile::s3_like}};
+  EnumNames<TierProfile> names;
+  for (const Profile& known : kProfiles) names.emplace_back(known.name, *known.figures.profile);
+  return names;
 }
 
 void TierFigures::check(const Section& section) const {
@@ -44,7 +39,8 @@ void TierFigures::check(const Section& section) const {
 }
 
 TierCosts TierFigures::costs() const {
-  const TierFigures base = profile ? figures_of(*profile) : TierFigures{};
+  const TierFigures base =
+      profile ? kProfiles[static_cast<size_t>(*profile)].figures : TierFigures();
   const auto pick = [&](std::optional<double> TierFigures::*figure, double otherwise = 0) {
     return (this->*figure).value_or((base.*figure).value_or(otherwise));
   };

@@ -7,12 +7,18 @@
 
 namespace stoker {
 
-// The devices of the study of 2018 (Chien et al.), and two of other kinds.
+// The devices of the study of 2018 (Chien et al.: hdd, ssd, optane, lustre), and two of other
+// kinds, whose figures are guessed.
 enum class TierProfile { hdd, ssd, optane, lustre, nfs, s3_like };
 EnumNames<TierProfile> enum_names(TierProfile);
 
 // What an emulated tier can do, as its options say. A value; any thread. Absent: the profile's
-// figure. docs/notes/emulated-tier.md says where those come from.
+// figure, and where there is no profile, 0 or what the option's help says.
+// docs/notes/emulated-tier.md says where the profiles' figures come from.
+//
+// Rates are in 10^6 bytes/s, as in the study, and of all threads and processes together; latencies
+// are means in ms; the queue depth is a number of latencies that pass side by side and need not be
+// whole.
 struct TierFigures {
   std::optional<TierProfile> profile = {};
   std::optional<double> read_mb_per_s = {};
@@ -30,13 +36,11 @@ struct TierFigures {
     constexpr Limits kBandwidth{0.01, 1e6}, kLatency{0, 60000};
     v("profile", profile,
       "a device; read/write MB/s of the first four measured with IOR by Chien et al. 2018, all "
-      "else "
-      "guessed except where noted: "
-      "hdd 163/133.1, 0.1 ms, seek 8 ms, metadata 8 ms, queue depth 2.553 fitted to the study's "
-      "2.3 "
-      "times from 8 threads; ssd 280/195.1, 0.1 ms, queue depth 10; optane 1603/511.8, 0.01 ms, "
-      "queue depth 5.5; lustre 1968/991.9, 1 ms, queue depth 64; nfs 1100/1100, 0.5 ms, queue "
-      "depth 64, sigma 0.3; s3-like 1100/1100, 30 ms, queue depth 256, sigma 0.5, stream 100 MB/s");
+      "else guessed except where noted: hdd 163/133.1, 0.1 ms, seek 8 ms, metadata 8 ms, queue "
+      "depth 2.553 fitted to the study's 2.3 times from 8 threads; ssd 280/195.1, 0.1 ms, queue "
+      "depth 10; optane 1603/511.8, 0.01 ms, queue depth 5.5; lustre 1968/991.9, 1 ms, queue "
+      "depth 64; nfs 1100/1100, 0.5 ms, queue depth 64, sigma 0.3; s3-like 1100/1100, 30 ms, "
+      "queue depth 256, sigma 0.5, stream 100 MB/s");
     v("read_mb_per_s", read_mb_per_s,
       "10^6 bytes/s, of all threads and processes; absent: the profile's", kBandwidth);
     v("write_mb_per_s", write_mb_per_s,
@@ -56,21 +60,20 @@ struct TierFigures {
       kLatency);
     v("queue_depth", queue_depth,
       "latencies that may pass at the same time: at most queue_depth / latency operations/s; "
-      "absent: "
-      "the profile's, or 1",
+      "absent: the profile's, or 1",
       Limits{1, 1e5});
     v("latency_sigma", latency_sigma,
-      "standard deviation of a latency's logarithm (log-normal with the given mean; 0.5: "
-      "one "
-      "of 100 takes 2.8 times the mean); absent: the profile's, or 0: all the same",
+      "standard deviation of a latency's logarithm (log-normal with the given mean; 0.5: one of "
+      "100 takes 2.8 times the mean); absent: the profile's, or 0: all the same",
       Limits{0, 3});
     v("stream_mb_per_s", stream_mb_per_s,
       "10^6 bytes/s, the most that one operation gets; absent: the profile's, or no limit",
       kBandwidth);
   }
-  // A profile, or both bandwidths.
+  // Error(ExitCode::config) unless there is a profile, or both bandwidths.
   void check(const Section& section) const;
-  // A figure that is given replaces the profile's.
+  // The figures in the units of TierDevice. One that is given replaces the profile's. The seed is
+  // left 0: it is the tier's to choose.
   TierCosts costs() const;
 };
 

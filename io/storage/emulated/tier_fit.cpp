@@ -96,14 +96,10 @@ Figures first_guess(const std::vector<TierPoint>& points) {
   return guess;
 }
 
-bool any_random(const std::vector<TierPoint>& points) {
-  return std::ranges::any_of(points, &TierPoint::random);
-}
-
 // The best figures for a queue of this depth. seek: what it is known to be, or less than 0.
 Device fit_at_depth(const std::vector<TierPoint>& points, double queue_depth, double seek) {
   const Figures guess = first_guess(points);
-  const bool fit_seek = seek < 0 && any_random(points);
+  const bool fit_seek = seek < 0 && std::ranges::any_of(points, &TierPoint::random);
   const auto device = [&](const Vector& at) {
     const double latency = std::max(kLeastLatency, std::exp(at[1]));
     const double random =
@@ -131,13 +127,6 @@ Device fit_reads(const std::vector<TierPoint>& points) {
   return best;
 }
 
-std::vector<TierPoint> select(const std::vector<TierPoint>& points, bool write) {
-  std::vector<TierPoint> selected;
-  std::ranges::copy_if(points, std::back_inserter(selected),
-                       [write](const TierPoint& point) { return point.write == write; });
-  return selected;
-}
-
 }  // namespace
 
 double TierFit::predict(const TierPoint& point) const {
@@ -163,7 +152,9 @@ std::string TierFit::yaml(const std::string& inner) const {
 }
 
 TierFit fit_tier(const std::vector<TierPoint>& points) {
-  const std::vector<TierPoint> reads = select(points, false), writes = select(points, true);
+  std::vector<TierPoint> reads = points, writes = points;
+  std::erase_if(reads, [](const TierPoint& point) { return point.write; });
+  std::erase_if(writes, [](const TierPoint& point) { return !point.write; });
   const Device device = fit_reads(reads.empty() ? writes : reads);
   const Figures& figures = device.figures;
   TierFit fit;

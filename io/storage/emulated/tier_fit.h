@@ -7,6 +7,7 @@
 namespace stoker {
 
 // What `threads` threads, each doing one operation after the other, got out of a device. A value.
+// As measured by `stoker bench storage`; sequential where it is not random.
 struct TierPoint {
   bool write = false;
   bool random = false;

@@ -78,18 +78,20 @@ void TierModel::overran(Clock::duration by) {
   }
 }
 
+TierOperation tier_operation(FileCall::Op op, const std::string& path, uint64_t offset,
+                             uint64_t bytes) {
+  using Kind = TierOperation::Kind;
+  if (op != FileCall::Op::read && op != FileCall::Op::write) return {Kind::metadata};
+  return {op == FileCall::Op::read ? Kind::read : Kind::write, bytes, tier_object(path), offset};
+}
+
 int64_t TierLayer::call(const FileCall& call, const Next& next) {
   // Who maps a file reads it unseen.
   if (call.op == FileCall::Op::map) return -EOPNOTSUPP;
   const TimePoint begun = model_->begin();
   const int64_t result = next(call);
-  TierOperation operation{TierOperation::Kind::metadata};
-  if (call.op == FileCall::Op::read || call.op == FileCall::Op::write) {
-    operation = {
-        call.op == FileCall::Op::read ? TierOperation::Kind::read : TierOperation::Kind::write,
-        static_cast<uint64_t>(std::max<int64_t>(result, 0)), tier_object(call.path), call.offset};
-  }
-  model_->finish(begun, operation);
+  const auto bytes = static_cast<uint64_t>(std::max<int64_t>(result, 0));
+  model_->finish(begun, tier_operation(call.op, call.path, call.offset, bytes));
   return result;
 }
 

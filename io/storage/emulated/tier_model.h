@@ -14,7 +14,8 @@
 
 namespace stoker {
 
-// Where a TierModel gets its time from; tests pass their own. Both functions: any thread.
+// Where a TierModel gets its time from; tests pass their own. Both functions: any thread. A sleep
+// may end late, which is made good, but not early.
 struct TierClock {
   std::function<TimePoint()> now = Clock::now;
   std::function<void(TimePoint)> sleep_until = [](TimePoint time) {
@@ -32,7 +33,10 @@ class TierModel {
   explicit TierModel(TierDevice device, TierMeter* meter = nullptr, TierClock clock = {});
 
   // Around each operation: begin(), the operation, finish() with what begin() returned. finish()
-  // returns when the device would have. Without it nothing is charged.
+  // blocks until the device would have been done; where the operation itself took longer it returns
+  // at once. Without it nothing is charged: an operation that failed before it reached the device.
+  // Both on the thread that does the operation, whose lateness they keep. Throws IoError only where
+  // the shared state cannot be locked.
   TimePoint begin() const { return clock_.now(); }
   void finish(TimePoint begun, const TierOperation& operation);
 
@@ -48,9 +52,16 @@ class TierModel {
   std::atomic<Clock::rep> overrun_{0};         // and what they took longer
 };
 
+// What a call on an object or a file is to a device: reads and writes move `bytes` bytes from
+// `offset` on, everything else is metadata.
+TierOperation tier_operation(FileCall::Op op, const std::string& path, uint64_t offset,
+                             uint64_t bytes);
+
 // Charges every call of a FileTree to a model: read and write their bytes, everything else (sync,
 // create, rename, list, ...) the latency of metadata. A call that failed costs its latency. A sync
-// has nothing else to wait for: writes have waited already. Any thread.
+// has nothing else to wait for: writes have waited already. Mapping a file is refused (EOPNOTSUPP),
+// as reads through memory could not be charged; callers then read. Any thread, several calls at
+// once.
 class TierLayer final : public FileLayer {
  public:
   explicit TierLayer(std::shared_ptr<TierModel> model) : model_(std::move(model)) {}

@@ -49,7 +49,7 @@ bool is_at(const std::string& path, const FileDescriptor& file) {
 }
 
 // Waits for a lock. False: errno says why there is none.
-bool lock(const FileDescriptor& file, int operation) {
+bool lock_file(const FileDescriptor& file, int operation) {
   int result = 0;
   while ((result = ::flock(file.get(), operation)) != 0 && errno == EINTR) {
   }
@@ -66,7 +66,7 @@ void sweep(const std::string& directory) {
     const std::string path = entry.path();
     if (!entry.path().filename().string().starts_with(prefix())) continue;
     const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file && lock(file, LOCK_EX | LOCK_NB) && is_at(path, file)) ::unlink(path.c_str());
+    if (file && lock_file(file, LOCK_EX | LOCK_NB) && is_at(path, file)) ::unlink(path.c_str());
   }
 }
 
@@ -96,8 +96,8 @@ bool TierShare::join() {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return false;
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
-    const bool alone = lock(file_, LOCK_EX | LOCK_NB);
-    if (!alone && (errno != EWOULDBLOCK || !lock(file_, LOCK_SH))) return false;
+    const bool alone = lock_file(file_, LOCK_EX | LOCK_NB);
+    if (!alone && (errno != EWOULDBLOCK || !lock_file(file_, LOCK_SH))) return false;
     if (is_at(path_, file_)) {
       errno = alone ? ::posix_fallocate(file_.get(), 0, sizeof(TierState)) : 0;
       if (errno != 0 || ::fstat(file_.get(), &status) != 0) return false;
@@ -110,7 +110,7 @@ bool TierShare::join() {
       if (state_->magic == kMagic && state_->size == sizeof(TierState)) {
         // From an exclusive lock to a shared one there is a gap in which somebody else may be alone
         // and set up the same once more: nobody has used it yet.
-        if (!alone || lock(file_, LOCK_SH)) {
+        if (!alone || lock_file(file_, LOCK_SH)) {
           if (is_at(path_, file_)) return true;
         }
       }
@@ -125,11 +125,11 @@ bool TierShare::join() {
 TierShare::~TierShare() {
   if (path_.empty()) return;
   ::munmap(state_, sizeof(TierState));
-  const bool alone = process_ == ::getpid() && lock(file_, LOCK_EX | LOCK_NB);
+  const bool alone = process_ == ::getpid() && lock_file(file_, LOCK_EX | LOCK_NB);
   if (alone && is_at(path_, file_)) ::unlink(path_.c_str());
 }
 
-TierShare::Locked::Locked(TierShare& share) : state_(share.state_) {
+void TierShare::lock() {
   const int result = pthread_mutex_lock(&state_->mutex);
   if (result == EOWNERDEAD) {
     check(pthread_mutex_consistent(&state_->mutex), "recover the lock");
@@ -137,7 +137,5 @@ TierShare::Locked::Locked(TierShare& share) : state_(share.state_) {
     check(result, "take the lock");
   }
 }
-
-TierShare::Locked::~Locked() { pthread_mutex_unlock(&state_->mutex); }
 
 }  // namespace stoker

@@ -32,7 +32,9 @@ struct TierState {
   uint64_t bytes_written = 0;
 };
 
-// Owns the state of one device, or a share in it. Any thread; any number of processes.
+// Owns the state of one device, or a share in it. Any thread; any number of processes. The lock is
+// robust: where a process dies while it has it, the next one goes on with the state as it is, which
+// is at worst one operation wrong.
 class TierShare {
  public:
   // A state of this object alone.
@@ -46,22 +48,18 @@ class TierShare {
   TierShare(const TierShare&) = delete;
   TierShare& operator=(const TierShare&) = delete;
 
+  // Why the state is not shared as it was to be, for the user; empty where all is well.
   const std::string& remark() const { return remark_; }
-  const std::string& path() const { return path_; }  // empty: of this object alone
+  // The file of a shared state; empty: it is of this object alone.
+  const std::string& path() const { return path_; }
 
-  // The state, while no other thread or process has it. Hold it for some arithmetic only.
-  class Locked {
-   public:
-    explicit Locked(TierShare& share);
-    ~Locked();
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-    TierState* operator->() const { return state_; }
-    TierState& operator*() const { return *state_; }
-
-   private:
-    TierState* state_;
-  };
+  // For std::lock_guard: no other thread or process has the state meanwhile. Hold it for some
+  // arithmetic only: every operation of every process on this device waits for it. IoError where
+  // the lock is broken.
+  void lock();
+  void unlock() { pthread_mutex_unlock(&state_->mutex); }
+  // While it is locked.
+  TierState& state() { return *state_; }
 
  private:
   // False: what is there cannot be shared.

@@ -1,4 +1,4 @@
-#include "io/checkpoint/crc32c.h"
+#include "io/core/crc32c.h"
 
 #include <cstring>
 
@@ -26,20 +26,20 @@ uint32_t multiply(uint32_t a, uint32_t b) {
 
 #if defined(__x86_64__)
 // A block and the one that is fetched after it fit into 32 KiB of first-level cache.
-constexpr size_t kBlock = size_t{12} << 10;
-constexpr size_t kStep = 128;
-constexpr size_t kVector = 32;
+constexpr size_t kSumBlock = size_t{12} << 10;
+constexpr size_t kUnrolled = 128;
+constexpr size_t kAvxBytes = 32;
 // What is smaller is likely to be used soon, and had better stay in the cache.
-constexpr size_t kMinStreamed = size_t{256} << 10;
+constexpr size_t kMinSummed = size_t{256} << 10;
 
 // Stores past the cache, which need not fetch the lines that they overwrite. Meanwhile the next
 // block is fetched, so that the memory works while that one is summed: without this the two
-// phases take turns, and the whole costs a third more. `to` is aligned to kVector, `bytes` is a
-// multiple of kStep; a fetch past the end of a buffer does nothing.
+// phases take turns, and the whole costs a third more. `to` is aligned to kAvxBytes, `bytes` is a
+// multiple of kUnrolled; a fetch past the end of a buffer does nothing.
 __attribute__((target("avx2"))) void stream_block(uint8_t* to, const uint8_t* from, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += kStep) {
-    _mm_prefetch(reinterpret_cast<const char*>(from) + i + kBlock, _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(from) + i + kBlock + kStep / 2, _MM_HINT_T0);
+  for (size_t i = 0; i < bytes; i += kUnrolled) {
+    _mm_prefetch(reinterpret_cast<const char*>(from) + i + kSumBlock, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(from) + i + kSumBlock + kUnrolled / 2, _MM_HINT_T0);
     const auto* source = reinterpret_cast<const __m256i*>(from + i);
     auto* target = reinterpret_cast<__m256i*>(to + i);
     const __m256i a = _mm256_loadu_si256(source), b = _mm256_loadu_si256(source + 1);
@@ -53,9 +53,9 @@ __attribute__((target("avx2"))) void stream_block(uint8_t* to, const uint8_t* fr
 
 // Copies as many whole blocks as `bytes` holds; returns their CRC and drops them from `bytes`.
 uint32_t stream(uint8_t*& to, Bytes& bytes, uint32_t sum) {
-  for (; bytes.size() >= kBlock; bytes = bytes.subspan(kBlock), to += kBlock) {
-    sum = crc32c(bytes.first(kBlock), sum);
-    stream_block(to, bytes.data(), kBlock);
+  for (; bytes.size() >= kSumBlock; bytes = bytes.subspan(kSumBlock), to += kSumBlock) {
+    sum = crc32c(bytes.first(kSumBlock), sum);
+    stream_block(to, bytes.data(), kSumBlock);
   }
   _mm_sfence();
   return sum;
@@ -83,8 +83,8 @@ uint32_t crc32c_combine(uint32_t first, uint32_t second, uint64_t second_bytes) 
 uint32_t copy_crc32c(uint8_t* to, Bytes bytes) {
   uint32_t sum = 0;
 #if defined(__x86_64__)
-  if (bytes.size() >= kMinStreamed && __builtin_cpu_supports("avx2")) {
-    const size_t head = -reinterpret_cast<uintptr_t>(to) % kVector;
+  if (bytes.size() >= kMinSummed && __builtin_cpu_supports("avx2")) {
+    const size_t head = -reinterpret_cast<uintptr_t>(to) % kAvxBytes;
     sum = copy_cached(to, bytes.first(head), 0);
     to += head;
     bytes = bytes.subspan(head);

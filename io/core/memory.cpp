@@ -1,4 +1,4 @@
-#include "io/core/huge_memory.h"
+#include "io/core/memory.h"
 
 #include <sys/mman.h>
 
@@ -12,13 +12,11 @@ namespace {
 constexpr size_t kSmallPage = 4096;
 constexpr size_t kHugePage = 2u << 20;
 
-size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-
 }  // namespace
 
 HostMemory allocate_huge(size_t bytes, bool touch) {
   const size_t alignment = bytes >= kHugePage ? kHugePage : bytes >= kSmallPage ? kSmallPage : 64;
-  const size_t size = round_up(bytes == 0 ? 1 : bytes, alignment);
+  const size_t size = rounded_up(bytes == 0 ? 1 : bytes, alignment);
   void* memory = std::aligned_alloc(alignment, size);
   if (memory == nullptr) throw std::bad_alloc();
   if (alignment == kHugePage) madvise(memory, size, MADV_HUGEPAGE);
