@@ -18,7 +18,8 @@ struct OptimizerState {
 
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
 // model and must keep their device and memory format. Their .grad() may be undefined: such a
-// parameter is left alone, as torch::optim does.
+// parameter is left alone, as torch::optim does. The constructor allocates all state; step() may
+// throw what LibTorch throws.
 class Optimizer {
  public:
   static constexpr const char* kKind = "optimizer";
@@ -39,9 +40,10 @@ class Optimizer {
 template <>
 Registry<Optimizer>& Registry<Optimizer>::global();
 
-// What a schedule is, as its options say it (Component<Schedule>::info).
+// What a schedule is, as its options say it (Component<Schedule>::info). A value.
 struct ScheduleInfo {
-  bool follows_length = true;  // a factor depends on how long the run is to be
+  // A factor depends on how long the run is to be: a resume with another length changes the course.
+  bool follows_length = true;
 };
 
 // The learning rate over the run as a factor of base_lr. A pure function of the step, so that a

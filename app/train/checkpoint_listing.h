@@ -8,7 +8,6 @@ namespace stoker {
 // config: an experiment, a directory with step-... in it, or one of these.
 struct CheckpointArguments : ConfigArguments {
   bool all = false;  // verify all sets, not the newest ones alone
-  bool json = false;
 };
 
 // `stoker checkpoint list`: prints the sets on every tier. Reads only.

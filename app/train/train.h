@@ -6,7 +6,6 @@
 namespace stoker {
 
 struct TrainArguments : ConfigArguments {
-  bool json = false;   // the summary as one line of JSON
   bool quiet = false;  // warnings and errors only
 };
 

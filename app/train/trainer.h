@@ -24,11 +24,14 @@
 namespace stoker {
 
 // The training loop: batches from the loader to the device, evaluation, reports, and the evidence
-// that a run leaves in its directory. One run per object; one thread. All references must outlive
-// it.
+// that a run leaves in its directory. One run per object. One thread, the trainer's: it makes the
+// object, calls run(), and calls every method of the step, the ledger and the device; loader,
+// checkpointer, sinks and the look at the page cache have threads of their own. All references must
+// outlive it.
 class Trainer {
  public:
-  // loader: of the training batches, in the place of the experiment's own (for measurements).
+  // Writes environment.json. loader: of the training batches, in the place of the experiment's own
+  // (for measurements); owned. IoError where the run directory cannot be written.
   Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
           const StopSignal& stop, std::unique_ptr<Loader> loader = nullptr);
   ~Trainer();
@@ -38,27 +41,39 @@ class Trainer {
   // where that fails. An Error becomes part of the record, so that what was measured before it is
   // not lost; anything else is thrown.
   RunRecord run();
-  // After run(): what summary.json holds.
+  // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
-  // After run(): writes of checkpoints go on that cannot be waited for.
+  // After run(): writes of checkpoints go on that cannot be waited for. The process should end
+  // without destroying them.
   bool abandoned() const { return abandoned_; }
 
  private:
+  // All of a run but its end: pieces, resume, loop, and the last checkpoints. Throws what ends it.
   void train();
+  // LibTorch's settings, loader, step and checkpoints; how many steps there will be.
   void prepare();
   void make_sinks();
   bool flush_sinks();
   void fail(ExitCode code, const std::string& error);
+  // Publishes how the run has ended: phase, exit code and error.
   void end();
+  // Goes on from a checkpoint where checkpoint.resume says so and there is one.
   void resume(RunInfo& info);
   void loop();
-  bool train_epoch();  // false: a signal asked to stop
+  // From position_ to the end of its epoch, or of the run. False: the run is over, or a signal
+  // asked to stop.
+  bool train_epoch();
+  // Copy to the device, step, and what is counted of it.
   void train_batch(Batch batch);
+  // A report to the sinks, with the loss, which waits for the device.
   void report();
-  bool evaluate();  // false: a signal asked to stop
+  // Does nothing where nothing is to be evaluated. False: a signal asked to stop.
+  bool evaluate();
   void add_evaluation(const Accuracy& accuracy, double took);
+  // Tells the checkpointer that a set may be saved here; it decides whether one is.
   void offer_checkpoint(bool epoch_ended, bool last);
-  TrainingRecord record();
+  // What the run has come to, processes before this one included.
+  RunHistory history();
   void write_skipped();
   void write_summary();
 
@@ -66,11 +81,12 @@ class Trainer {
   const RunDirectory& directory_;
   RunLog& log_;
   const StopSignal& stop_;
-  const SampleSpec spec_;
+  // How the run ends, as far as it is known.
   ExitCode code_ = ExitCode::ok;
   std::string error_;
   bool abandoned_ = false;
   nlohmann::json summary_;
+  // What is measured.
   StepLedger ledger_;
   FailureBudget budget_;
   std::unique_ptr<CacheWatch> cache_;
@@ -82,12 +98,13 @@ class Trainer {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<ProfileWindow> profile_;
   DigestLog digests_;
-  int64_t per_epoch_ = 0;
-  int64_t steps_planned_ = 0;
+  // Where the run stands.
+  int64_t per_epoch_ = 0;      // batches
+  int64_t steps_planned_ = 0;  // of the whole run, processes before this one included
   TrainingPosition position_;
   bool first_batch_ = true;  // of this process
   uint64_t bytes_read_ = 0;
-  TrainingRecord before_;        // of the processes before this one
+  RunHistory before_;            // of the processes before this one
   std::optional<double> score_;  // of the last evaluation, where no step followed
 };
 
