@@ -40,11 +40,9 @@ struct TierCost {
 // Times of all rounds, first save included.
 struct CheckpointBenchmark {
   std::string type;
-  std::string snapshot;
-  std::string durability;
+  CheckpointerInfo info;
   std::string device;
   uint64_t set_bytes = 0;
-  int64_t threads = 0;
   std::vector<SaveCost> saves;
   std::vector<double> drain_s;
   std::vector<double> load_s;  // read, verified and in memory, of the newest set on the last tier
@@ -222,13 +220,13 @@ std::vector<RoundFigure> figures_of(const CheckpointBenchmark& result) {
 nlohmann::json checkpoint_json(const CheckpointBenchmark& result) {
   const SaveCost& first = result.saves.front();
   nlohmann::json json = {
-      {"name", "stoker-" + result.type + "-" + result.snapshot},
+      {"name", "stoker-" + result.type + "-" + result.info.snapshot},
       {"type", result.type},
-      {"snapshot", result.snapshot},
-      {"durability", result.durability},
+      {"snapshot", result.info.snapshot},
+      {"durability", result.info.durability},
       {"device", result.device},
       {"set_bytes", result.set_bytes},
-      {"threads", result.threads},
+      {"threads", result.info.threads},
       {"saves", result.saves.size()},
       {"first",
        {{"stall_s", first.stall_s}, {"saved_s", first.saved_s}, {"durable_s", first.durable_s}}}};
@@ -259,8 +257,8 @@ std::string checkpoint_text(const CheckpointBenchmark& result) {
   }
   return fmt::format(
       "{} saves of {:.1f} MB, checkpoint {} ({}), durability {}, {} threads, on {}\n{}",
-      result.saves.size(), megabytes, result.type, result.snapshot, result.durability,
-      result.threads, result.device, table.text(2));
+      result.saves.size(), megabytes, result.type, result.info.snapshot, result.info.durability,
+      result.info.threads, result.device, table.text(2));
 }
 
 CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {
@@ -274,22 +272,20 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
   }
   CheckpointBenchmark result;
   result.type = options.checkpoint.type();
-  result.snapshot = info.snapshot;
-  result.durability = info.durability;
-  result.threads = info.threads;
+  result.info = info;
   for (const std::string& tier : info.written) result.tiers.push_back({tier, {}, {}});
 
   SavedModel measured(options);
   result.device = measured.device().info().name;
   result.set_bytes = measured.checkpointer().status().set_bytes;
-  const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.threads);
+  const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.info.threads);
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
     result.saves.push_back(measured.save(round));
     result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {
-      measured.probe_tier(tier, memcpy.bytes(), result.threads);
+      measured.probe_tier(tier, memcpy.bytes(), result.info.threads);
     }
-    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.threads));
+    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.info.threads));
   }
   result.drain_s = measured.checkpointer().status().drain_s;
   return result;

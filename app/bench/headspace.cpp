@@ -46,7 +46,7 @@ void take(const LoaderBenchmark& measured, HeadspaceLevel& level) {
 
 class HeadspaceMeasurement {
  public:
-  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceOptions& options,
+  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceArguments& options,
                        const Notify& notify)
       : experiment_(experiment),
         options_(options),
@@ -90,7 +90,7 @@ class HeadspaceMeasurement {
   double cold_epoch(Experiment& experiment, int64_t epoch, HeadspaceLevel& level) const;
 
   const ExperimentOptions& experiment_;
-  const HeadspaceOptions& options_;
+  const HeadspaceArguments& options_;
   const Notify& notify_;
   const std::string tier_;  // empty: the data set reads none
 };
@@ -259,7 +259,7 @@ void HeadspaceMeasurement::measure_cold(HeadspaceLevel& level) {
 }
 
 std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
-                                              const HeadspaceOptions& options) {
+                                              const HeadspaceArguments& options) {
   // Each level opens the data set anew, which would make the same remarks again.
   std::mutex mutex;
   std::set<std::string> said;
@@ -299,7 +299,7 @@ nlohmann::json headspace_json(const HeadspaceArguments& arguments,
   nlohmann::json json = {{"name", "headspace"},
                          {"config", arguments.config},
                          {"loader", to_json(experiment.loader.dump())},
-                         {"epochs", arguments.options.epochs},
+                         {"epochs", arguments.epochs},
                          {"rungs", levels_table(levels).json()}};
   for (size_t i = 0; i < levels.size(); ++i) json["rungs"][i]["conditions"] = levels[i].conditions;
   if (!verdict.binds_first.empty()) json["binds_first"] = verdict.binds_first;
@@ -314,7 +314,7 @@ std::string headspace_text(const HeadspaceArguments& arguments, const Experiment
                            const HeadspaceVerdict& verdict) {
   const std::string text =
       fmt::format("{}  loader {}, medians of {} epochs; all but the device without a model\n",
-                  levels_table(levels).text(), experiment.loader.type(), arguments.options.epochs);
+                  levels_table(levels).text(), experiment.loader.type(), arguments.epochs);
   if (verdict.binds_first.empty()) {
     return text + "every level that was measured feeds the device: it is the device that binds\n";
   }
@@ -348,7 +348,7 @@ HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
 
 ExitCode headspace(const HeadspaceArguments& arguments) {
   const ExperimentOptions experiment = read_experiment(arguments.config, arguments.overrides);
-  const std::vector<HeadspaceLevel> levels = measure_headspace(experiment, arguments.options);
+  const std::vector<HeadspaceLevel> levels = measure_headspace(experiment, arguments);
   const HeadspaceVerdict verdict = judge(levels);
   return print_result(arguments.json, headspace_json(arguments, experiment, levels, verdict),
                       headspace_text(arguments, experiment, levels, verdict));

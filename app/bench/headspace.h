@@ -35,15 +35,12 @@ struct HeadspaceVerdict {
 // levels: from the device down. Those that were not measured are passed over.
 HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels);
 
-// How long is measured. A value.
-struct HeadspaceOptions {
-  int64_t epochs = 3;  // measured, of each level
-  int64_t steps = 20;  // of the device, in each of as many measurements
-};
-
 // What `stoker headspace` is asked for. A value.
 struct HeadspaceArguments : ConfigArguments {
-  HeadspaceOptions options;
+  // Measured, of each level.
+  int64_t epochs = 3;
+  // Of the device, in each of as many measurements.
+  int64_t steps = 20;
 };
 
 // `stoker headspace`: from the device alone down to the cold tier, the rate of each level, by the

@@ -113,9 +113,8 @@ void add_headspace(const Command& program) {
       "Rates from the device alone down to the cold tier, and which of them binds first");
   HeadspaceArguments& arguments = command.run(headspace);
   command.config(arguments);
-  command.argument("--epochs", arguments.options.epochs, "measured epochs of each level")
-      .range(1, 1000);
-  command.argument("--steps", arguments.options.steps, "steps in each measurement of the device")
+  command.argument("--epochs", arguments.epochs, "measured epochs of each level").range(1, 1000);
+  command.argument("--steps", arguments.steps, "steps in each measurement of the device")
       .range(1, 1000000);
 }
 

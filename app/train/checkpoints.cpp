@@ -41,8 +41,7 @@ std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
   return history;
 }
 
-void RunCheckpoints::offer(const CheckpointOffer& offer,
-                           const std::function<RunHistory()>& history,
+void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<RunHistory()>& history,
                            std::optional<double> score) {
   if (!checkpointer_) return;
   ledger_.switch_to(Segment::checkpoint_stall);

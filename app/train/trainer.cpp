@@ -54,7 +54,8 @@ RunRecord Trainer::run() {
   }
   end();
   digests_.close();
-  write_skipped();
+  const std::string skipped = skipped_csv(budget_.skipped());
+  if (!skipped.empty()) directory_.write("skipped.csv", skipped);
   write_summary();
   if (!flush_sinks()) {
     end();
@@ -324,11 +325,6 @@ void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
   experiment_.hub().run().add_evaluation(
       {position_.epoch, position_.step, accuracy.samples(), accuracy.top1(), accuracy.top5(),
        accuracy.mean_per_class(), accuracy.chance(), accuracy.largest_class(), took});
-}
-
-void Trainer::write_skipped() {
-  const std::string text = skipped_csv(budget_.skipped());
-  if (!text.empty()) directory_.write("skipped.csv", text);
 }
 
 void Trainer::write_summary() {

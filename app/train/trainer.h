@@ -74,7 +74,6 @@ class Trainer {
   void offer_checkpoint(bool epoch_ended, bool last);
   // What the run has come to, processes before this one included.
   RunHistory history();
-  void write_skipped();
   void write_summary();
 
   Experiment& experiment_;
