@@ -28,10 +28,13 @@ void add_list(const Command& program) {
 }
 
 void add_describe(const Command& program) {
-  const Command command = program.add("describe", "Describe a component's options");
+  const Command command = program.add(
+      "describe",
+      "Describe a component's options; without KIND and NAME: the experiment file's keys");
   ListArguments& arguments = command.run(describe_component);
-  command.argument("KIND", arguments.kind, "storage, dataset, decoder, loader, ...").required();
-  command.argument("NAME", arguments.type, "its type: in YAML").required();
+  const Argument kind =
+      command.argument("KIND", arguments.kind, "storage, dataset, decoder, loader, ...");
+  kind.needs(command.argument("NAME", arguments.type, "its type: in YAML"));
   add_shared(command, arguments);
 }
 

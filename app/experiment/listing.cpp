@@ -54,6 +54,14 @@ Kind find_kind(const std::string& name) {
   throw Error(ExitCode::config, "unknown kind '" + name + "'" + suggestion(name, names));
 }
 
+// The keys of the experiment file; the options of its components are not among them.
+std::vector<FieldHelp> describe_experiment() {
+  ExperimentOptions options;
+  FieldDescriber describer;
+  options.visit(describer);
+  return describer.take();
+}
+
 }  // namespace
 
 ExitCode list_components(const ListArguments& arguments) {
@@ -75,7 +83,9 @@ ExitCode list_components(const ListArguments& arguments) {
 
 ExitCode describe_component(const ListArguments& arguments) {
   for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
-  const std::vector<FieldHelp> rows = find_kind(arguments.kind).describe(arguments.type);
+  const bool file = arguments.kind.empty();
+  const std::vector<FieldHelp> rows =
+      file ? describe_experiment() : find_kind(arguments.kind).describe(arguments.type);
   nlohmann::json json = nlohmann::json::array();
   size_t width = 4;
   for (const FieldHelp& row : rows) {
@@ -86,7 +96,7 @@ ExitCode describe_component(const ListArguments& arguments) {
                     {"required", row.required},
                     {"help", row.help}});
   }
-  std::string text = arguments.kind + " " + arguments.type + "\n";
+  std::string text = file ? "experiment file\n" : arguments.kind + " " + arguments.type + "\n";
   if (rows.empty()) text += "  no options\n";
   for (const FieldHelp& row : rows) {
     const std::string fallback = row.required ? "required" : "default " + row.fallback;

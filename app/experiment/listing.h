@@ -10,7 +10,7 @@ namespace stoker {
 
 // What `stoker list` and `stoker describe` are asked for. A value.
 struct ListArguments {
-  std::string kind;                  // of `list`: empty for all
+  std::string kind;                  // empty: all; of `describe`: the experiment file
   std::string type;                  // of `describe`
   std::vector<std::string> plugins;  // absolute paths, loaded first
   bool json = false;
@@ -22,7 +22,7 @@ struct ListArguments {
 
 // `stoker list`: the components of one kind, or of all; or the page of all figures.
 ExitCode list_components(const ListArguments& arguments);
-// `stoker describe`: one component's options.
+// `stoker describe`: one component's options, or the keys of the experiment file.
 ExitCode describe_component(const ListArguments& arguments);
 // `stoker check`: the configuration with every default, as YAML or JSON. Touches no data.
 // Error(ExitCode::config) as read_experiment.
