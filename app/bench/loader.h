@@ -37,14 +37,18 @@ struct LoaderBenchmark {
   std::optional<double> allocations;
   std::optional<double> libjpeg_allocations;
 
-  ProcessMemory memory;     // of the whole process, after the measured epochs
-  size_t sample_bytes = 0;  // in a batch
-  int64_t queue_bytes = 0;  // batches ahead and the one that is held; 0: they are on the device
+  // Of the whole process, after the measured epochs.
+  ProcessMemory memory;
+  // Of a sample in a batch.
+  size_t sample_bytes = 0;
+  // Of batches ahead and the one that is held; 0: they are on the device.
+  int64_t queue_bytes = 0;
   // Batches of an epoch, and how many of them may be ready before it begins: they are part of its
   // rate, which says little where they are most of it.
   int64_t batches = 0;
   int64_t batches_ahead = 0;
-  bool resident = false;  // samples stayed on the device: nothing was read in measured epochs
+  // Samples stayed on the device: nothing was read in measured epochs.
+  bool resident = false;
 };
 
 // Whether it wants to see another one.

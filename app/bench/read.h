@@ -27,11 +27,15 @@ EnumNames<ReadStages> enum_names(ReadStages);
 struct ReadBenchOptions {
   ReadStages stages = ReadStages::read;
   std::vector<int64_t> threads{1, 2, 4, 8};
+  // Samples of a pass: batches * batch; batches 0: one epoch.
   int64_t batch = 64;
-  int64_t batches = 0;      // 0: one epoch
-  int64_t repetitions = 6;  // of which the first is dropped
-  uint64_t seed = 1;        // of the order
-  bool libjpeg = false;     // ReadStages::decode: all files by libjpeg-turbo, as decoder turbojpeg
+  int64_t batches = 0;
+  // Of which the first is dropped.
+  int64_t repetitions = 6;
+  // Of the order.
+  uint64_t seed = 1;
+  // ReadStages::decode: all files by libjpeg-turbo, as decoder turbojpeg does it; else by ours.
+  bool libjpeg = false;
 };
 
 // One pass over the samples by one number of threads. A value.

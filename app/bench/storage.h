@@ -68,17 +68,21 @@ class StorageBench {
   // Writes the files that such rounds read. Error(ExitCode::config) for a workload that the tier
   // cannot do.
   void prepare(const StorageWorkload& workload);
-  // One round; prepare() comes before. IoError as the tier's.
+  // One round; prepare() of the same workload comes before. seed: of the order and of what is
+  // written. What was written is removed again, outside of the measured time. IoError as the
+  // tier's.
   StorageRound run(const StorageWorkload& workload, uint64_t seed);
   // Seconds of each of so many openings, and creations, of a file. Empty for a tier without files.
   std::vector<double> metadata(int64_t count);
 
+  // The tier is files, which can stay open, be synced and evicted.
   bool has_files() const { return files_ != nullptr; }
   // Transfers go past the page cache.
   bool direct() const { return direct_; }
 
  private:
   class Round;
+  // Of the files or objects of one round, below the directory.
   std::vector<std::string> keys(const StorageWorkload& workload) const;
   void write_object(const std::string& key, uint64_t bytes);
   void remove(const std::string& key);
@@ -88,21 +92,29 @@ class StorageBench {
   const std::function<bool()> stop_requested_;
   const std::string directory_;
   bool direct_ = false;
-  std::map<std::string, uint64_t> there_;  // bytes by key
+  // What has been written and not removed: bytes by key.
+  std::map<std::string, uint64_t> there_;
 };
 
 // What `stoker bench storage` is asked for. A value.
 struct StorageBenchArguments : ConfigArguments {
-  std::string tier;  // its name under storage:
+  // Its name under storage:.
+  std::string tier;
+  // A row of the result for each of these numbers.
   std::vector<int64_t> threads{1, 2, 4, 8};
-  ByteSize block_size{64 << 20};       // of each thread
-  ByteSize transfer_size{1 << 20};     // of one read or write
+  // Of each thread, and of one read or write.
+  ByteSize block_size{64 << 20};
+  ByteSize transfer_size{1 << 20};
   std::string pattern = "sequential";  // or "random"
   std::string op = "read";             // or "write", "both"
-  StorageWorkload workload;            // the rest of it
-  int64_t rounds = 3;                  // after one that does not count
-  bool file_per_thread = true;         // as without workload.shared
-  bool fit = false;                    // find the emulated tier that behaves like this one
+  // The rest of what the threads do; sizes, threads, direction and order are those above.
+  StorageWorkload workload;
+  // That count, after one that does not.
+  int64_t rounds = 3;
+  // The default, which has a name on the command line; workload.shared is the other one.
+  bool file_per_thread = true;
+  // Instead: find the emulated tier that behaves like this one.
+  bool fit = false;
 };
 
 // `stoker bench storage`: bandwidth, IOPS and latency of one tier over threads, or the emulated

@@ -31,15 +31,19 @@ struct ClassCount {
 
 // A sample that no run could use. A value.
 struct UnreadableSample {
-  std::string key;  // as its data set names it
+  // As its data set names it.
+  std::string key;
   BadReason reason = BadReason::corrupt;
-  std::string message;  // what was expected, and what was found
+  // What was expected, and what was found.
+  std::string message;
 };
 
 // What is known of a data set after every sample was read once. A value.
 struct DatasetReport {
-  std::vector<ClassCount> classes;  // in the order of their labels
-  uint64_t bytes = 0;               // of all samples
+  // In the order of their labels.
+  std::vector<ClassCount> classes;
+  // Of all samples together, encoded; and of each.
+  uint64_t bytes = 0;
   Percentiles encoded_bytes;
   // Of JPEG files, as their headers say.
   Percentiles width;

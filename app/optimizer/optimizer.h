@@ -23,6 +23,7 @@ struct OptimizerState {
 class Optimizer {
  public:
   static constexpr const char* kKind = "optimizer";
+  // All parameters of the model, in its order, on the device that they will stay on.
   struct Inputs {
     std::vector<torch::Tensor> parameters;
   };
@@ -52,12 +53,13 @@ class Schedule {
  public:
   static constexpr const char* kKind = "schedule";
   using Info = ScheduleInfo;
+  // How long the run is planned to be, from its first process on.
   struct Inputs {
     int64_t total_steps;
     int64_t steps_per_epoch;
   };
   virtual ~Schedule() = default;
-  // `step` counts from 0, over all epochs.
+  // `step` counts from 0, over all epochs and processes. 1 is the full rate.
   virtual double factor(int64_t step) const = 0;
 };
 

@@ -20,7 +20,7 @@ class RunLog {
 
   // From now on lines go to `path` as well. Before other threads use the log.
   void also_to(const std::string& path);
-  // One line. Never throws for a log that cannot be written.
+  // One line, with its time. Never throws for a log that cannot be written.
   void info(const std::string& text);
   void warn(const std::string& text);
   // info() as a function; valid while the log lives.

@@ -41,8 +41,9 @@ class CapturedPass {
   const std::unique_ptr<StepGraph> graph_;
   const std::vector<torch::Tensor> parameters_;
   const Pass pass_;
-  std::vector<int64_t> shape_;  // of the eager passes, then of the graph
-  int passes_ = 0;              // of that shape
+  // Of the eager passes, then of the graph; and how many passes there were of it.
+  std::vector<int64_t> shape_;
+  int passes_ = 0;
   bool captured_ = false;
   // What the graph reads and writes.
   torch::Tensor images_;

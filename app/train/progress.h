@@ -51,8 +51,10 @@ class Progress {
   const std::vector<std::unique_ptr<MetricsSink>>& sinks_;
   const int64_t first_step_;
   RunTotals totals_;  // as published last
+  // Images/s of each second, for their spread over the run.
   RateWindows rates_;
-  RunRecord reported_;  // last
+  // As the sinks got it last: the beginning of the next window.
+  RunRecord reported_;
 };
 
 }  // namespace stoker

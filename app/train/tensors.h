@@ -31,9 +31,12 @@ class TrainingTensors {
  private:
   struct Entry {
     std::string name;
-    torch::Tensor tensor;  // undefined: a random generator's state
+    // Undefined: a random generator's state, which is asked for anew each time.
+    torch::Tensor tensor;
+    // In the next forward pass already, not in the next update.
     bool changes_early = false;
   };
+  // A parameter's memory, or a copy of a generator's state.
   torch::Tensor current(const Entry& entry) const;
   void put_back(const Entry& entry, const torch::Tensor& value) const;
 

@@ -76,7 +76,6 @@ void Trainer::end() {
                               error_);
 }
 
-// Every sink has its turn. The first failure is the run's, where nothing else failed: false.
 bool Trainer::flush_sinks() {
   bool good = true;
   for (const auto& sink : sinks_) {

@@ -53,7 +53,9 @@ class Trainer {
   // LibTorch's settings, loader, step and checkpoints; how many steps there will be.
   void prepare();
   void make_sinks();
+  // Every sink has its turn. The first failure is the run's, where nothing else failed: false.
   bool flush_sinks();
+  // The run ends with this code and error.
   void fail(ExitCode code, const std::string& error);
   // Publishes how the run has ended: phase, exit code and error.
   void end();
@@ -74,6 +76,7 @@ class Trainer {
   void offer_checkpoint(bool epoch_ended, bool last);
   // What the run has come to, processes before this one included.
   RunHistory history();
+  // summary.json, and summary(). May be called again.
   void write_summary();
 
   Experiment& experiment_;
@@ -90,8 +93,10 @@ class Trainer {
   FailureBudget budget_;
   std::unique_ptr<CacheWatch> cache_;
   std::unique_ptr<Loader> loader_;
-  std::unique_ptr<Loader> test_loader_;  // made for the first evaluation
-  std::unique_ptr<TrainStep> step_;      // null on an emulated device without checkpoints
+  // Made for the first evaluation.
+  std::unique_ptr<Loader> test_loader_;
+  // Null on an emulated device without checkpoints: there is nothing to compute or to save.
+  std::unique_ptr<TrainStep> step_;
   std::unique_ptr<RunCheckpoints> checkpoints_;
   std::vector<std::unique_ptr<MetricsSink>> sinks_;
   std::unique_ptr<Progress> progress_;
@@ -101,10 +106,14 @@ class Trainer {
   int64_t per_epoch_ = 0;      // batches
   int64_t steps_planned_ = 0;  // of the whole run, processes before this one included
   TrainingPosition position_;
-  bool first_batch_ = true;  // of this process
+  // The first batch of this process has yet to come.
+  bool first_batch_ = true;
+  // Encoded, by this process.
   uint64_t bytes_read_ = 0;
-  RunHistory before_;            // of the processes before this one
-  std::optional<double> score_;  // of the last evaluation, where no step followed
+  // What the processes before this one came to.
+  RunHistory before_;
+  // Of the last evaluation, where no step followed: the score of the weights as they are.
+  std::optional<double> score_;
 };
 
 }  // namespace stoker
