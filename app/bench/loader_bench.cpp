@@ -87,8 +87,10 @@ void put_ceiling(const DecodeCeiling& ceiling, double rate, ResultTable& figures
   figures.put({"ceiling/threads", ""}, ceiling.threads);
   figures.put({"ceiling/samples", ""}, ceiling.samples);
   figures.put({"ceiling/left_out", ""}, ceiling.left_out);
-  figures.put({"ceiling/bytes_per_image", "its files, mean bytes"}, ceiling.bytes_per_image);
-  figures.put({"ceiling/pixels_per_image", "its files, mean pixels"}, ceiling.pixels_per_image);
+  figures.put({"ceiling/bytes_per_image", "libjpeg-turbo: mean bytes of its files"},
+              ceiling.bytes_per_image);
+  figures.put({"ceiling/pixels_per_image", "libjpeg-turbo: mean pixels of its files"},
+              ceiling.pixels_per_image);
   figures.put({"ceiling/header", "libjpeg-turbo: header, images/s"}, spread(ceiling.header));
   figures.put({"ceiling/entropy", "libjpeg-turbo: entropy decoding"}, spread(ceiling.entropy));
   figures.put({"ceiling/decode", "libjpeg-turbo: full decode"}, spread(ceiling.decode));
