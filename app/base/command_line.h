@@ -94,6 +94,7 @@ class Command {
   struct State;
   Command(CLI::App* app, State* state) : app_(app), state_(state) {}
 
+  // Both are the CommandLine's.
   CLI::App* app_;
   State* state_;
 };
@@ -101,6 +102,7 @@ class Command {
 // A whole command line, with all commands and what was declared for them. One thread.
 class CommandLine {
  public:
+  // help: what the program is. version: what --version prints.
   CommandLine(const std::string& name, const std::string& help, const std::string& version);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
@@ -111,7 +113,8 @@ class CommandLine {
   // Parses and runs the command. Usage errors are printed, and are ExitCode::config; help is
   // printed, too. Throws what the command throws.
   ExitCode run(int argc, char** argv);
-  // Parses and runs nothing. Error(ExitCode::config) where `words` are not as they have to be.
+  // Parses and runs nothing, for words that another process will get. Error(ExitCode::config) where
+  // `words` are not as they have to be.
   void check(std::vector<std::string> words);
 
  private:

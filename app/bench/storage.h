@@ -29,16 +29,20 @@ struct StorageWorkload {
   bool sync = false;
   // Evicted from the page cache before the round, and looked at.
   bool cold = false;
-  uint64_t block_bytes = 64 << 20;    // of each thread
-  uint64_t transfer_bytes = 1 << 20;  // divides block_bytes
+  // Of each thread.
+  uint64_t block_bytes = 64 << 20;
+  // Of one read or write; divides block_bytes. Past the page cache a multiple of 4096.
+  uint64_t transfer_bytes = 1 << 20;
   int64_t threads = 1;
-  double limit_s = 0;  // threads stop after it; 0: when their block is done
+  // Threads stop after it; 0: when their block is done.
+  double limit_s = 0;
 };
 
 // What one round took: from one instant on for all threads, when their files are open (objects: are
 // yet to be opened), until they have synced. A value.
 struct StorageRound {
-  double seconds = 0;  // until the last thread was done
+  // Until the last thread was done.
+  double seconds = 0;
   uint64_t bytes = 0;
   int64_t transfers = 0;
   // Until the first thread was done, and what all had moved by then: the rate while all worked.

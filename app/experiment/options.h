@@ -31,6 +31,7 @@ struct RunOptions {
   std::string name = "run";
   // The only source of randomness: the same seed gives the same run.
   uint64_t seed = 1;
+  // Made where it is not there. Relative to where the program is started.
   Path dir{"runs"};
   // Reached before the first sample is read; whether it was is in the summary.
   PageCache page_cache = PageCache::as_is;
@@ -135,13 +136,17 @@ struct ExperimentOptions {
   // By the name that data set and checkpoints call a tier by.
   std::map<std::string, Component<Storage>> storage;
   Component<Dataset> dataset;
+  // Its sample has the shape that the model takes.
   Component<Decoder> decoder = default_component<Decoder>("jpeg");
+  // How many workers, how far ahead, in which order: all loaders have the same options.
   Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
+  // A factor of the optimizer's rate.
   Component<Schedule> schedule = default_component<Schedule>("constant");
   TrainingOptions training;
   EvaluationOptions evaluation;
+  // Its options name tiers of `storage`, which reading checks.
   Component<Checkpointer> checkpoint = default_component<Checkpointer>("none");
   MetricsOptions metrics;
   template <class V>
@@ -163,6 +168,8 @@ struct ExperimentOptions {
     v("metrics", metrics, same_results("what is reported, and where to"));
   }
 };
+
+// A command gets its experiment from one of the following functions, and nowhere else.
 
 // Reads file and overrides ("a.b=c", the last one of a key counts), loads the plug-ins for the rest
 // of the process, checks everything: each value, and what one section says of another.

@@ -8,6 +8,7 @@ namespace stoker {
 
 // training.precision: in what the model computes. Weights and optimizer are fp32 with both.
 enum class Precision { fp32, bf16 };
+// fp32, bf16.
 EnumNames<Precision> enum_names(Precision);
 
 // While it lives, this thread's operations on `device` run as `precision` says: bf16 is LibTorch's
@@ -15,6 +16,7 @@ EnumNames<Precision> enum_names(Precision);
 // each is destroyed by the thread that made it.
 class PrecisionScope {
  public:
+  // device: whose operations are meant; those on another one stay as they are.
   PrecisionScope(Precision precision, c10::DeviceType device);
   ~PrecisionScope();
   PrecisionScope(const PrecisionScope&) = delete;

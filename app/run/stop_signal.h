@@ -23,10 +23,11 @@ class StopSignal {
   bool requested() const;
   // When the request came; absent: there was none.
   std::optional<TimePoint> when() const;
-  // sigint or sigterm after a request, else ok.
+  // What the program should end with: sigint or sigterm after a request, else ok.
   ExitCode exit_code() const;
 
  private:
+  // The handlers of before.
   struct sigaction old_int_;
   struct sigaction old_term_;
 };

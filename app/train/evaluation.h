@@ -26,8 +26,9 @@ class Accuracy {
   double largest_class() const;
 
  private:
-  std::vector<int64_t> seen_;   // per class
-  std::vector<int64_t> right_;  // per class, top-1
+  // Per class: all samples, and those whose label was first.
+  std::vector<int64_t> seen_;
+  std::vector<int64_t> right_;
   int64_t samples_ = 0;
   int64_t top1_ = 0;
   int64_t top5_ = 0;

@@ -5,6 +5,7 @@
 
 namespace stoker {
 
+// What `stoker train` is asked for. A value.
 struct TrainArguments : ConfigArguments {
   bool quiet = false;  // warnings and errors only
 };
