@@ -14,10 +14,12 @@ namespace stoker {
 //
 // Names and order of parameters and buffers are part of a checkpoint; those of known networks are
 // torchvision's. Weights come from LibTorch's global generator, which the caller has seeded.
-// Constructors throw Error(ExitCode::config) for shapes that the network cannot take.
+// Constructors throw Error(ExitCode::config) for shapes that the network cannot take; forward()
+// may, for batches that it cannot. Weights are float32 on the CPU first; the caller moves them.
 class Model : public torch::nn::Module {
  public:
   static constexpr const char* kKind = "model";
+  // The shape of a sample, and how many logits there are.
   struct Inputs {
     int64_t channels;
     int64_t height;

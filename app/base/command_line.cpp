@@ -62,64 +62,42 @@ struct Command::State {
   bool only_check = false;
 };
 
-Argument& Argument::required() {
-  option_->required();
-  return *this;
+Argument Argument::required() const { return Argument(option_->required()); }
+
+Argument Argument::range(int64_t lowest, int64_t highest) const {
+  return Argument(option_->check(CLI::Range(lowest, highest)));
 }
 
-Argument& Argument::range(int64_t lowest, int64_t highest) {
-  option_->check(CLI::Range(lowest, highest));
-  return *this;
+Argument Argument::between(double lowest, double highest) const {
+  return Argument(option_->check(CLI::Range(lowest, highest)));
 }
 
-Argument& Argument::between(double lowest, double highest) {
-  option_->check(CLI::Range(lowest, highest));
-  return *this;
+Argument Argument::positive() const { return Argument(option_->check(CLI::PositiveNumber)); }
+
+Argument Argument::not_negative() const { return Argument(option_->check(CLI::NonNegativeNumber)); }
+
+Argument Argument::one_of(const std::vector<std::string>& words) const {
+  return Argument(option_->check(CLI::IsMember(words)));
 }
 
-Argument& Argument::positive() {
-  option_->check(CLI::PositiveNumber);
-  return *this;
+Argument Argument::one_each() const { return Argument(option_->allow_extra_args(false)); }
+
+Argument Argument::at_most(int words) const { return Argument(option_->expected(0, words)); }
+
+Argument Argument::shown_as(const std::string& type) const {
+  return Argument(option_->type_name(type));
 }
 
-Argument& Argument::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
-  return *this;
+Argument Argument::or_environment(const std::string& variable) const {
+  return Argument(option_->envname(variable));
 }
 
-Argument& Argument::one_of(const std::vector<std::string>& words) {
-  option_->check(CLI::IsMember(words));
-  return *this;
+Argument Argument::excludes(const Argument& other) const {
+  return Argument(option_->excludes(other.option_));
 }
 
-Argument& Argument::one_each() {
-  option_->allow_extra_args(false);
-  return *this;
-}
-
-Argument& Argument::at_most(int words) {
-  option_->expected(0, words);
-  return *this;
-}
-
-Argument& Argument::shown_as(const std::string& type) {
-  option_->type_name(type);
-  return *this;
-}
-
-Argument& Argument::or_environment(const std::string& variable) {
-  option_->envname(variable);
-  return *this;
-}
-
-Argument& Argument::excludes(const Argument& other) {
-  option_->excludes(other.option_);
-  return *this;
-}
-
-Argument& Argument::needs(const Argument& other) {
-  option_->needs(other.option_);
-  return *this;
+Argument Argument::needs(const Argument& other) const {
+  return Argument(option_->needs(other.option_));
 }
 
 Command Command::add(const std::string& name, const std::string& help) const {
@@ -160,13 +138,14 @@ Argument Command::flag(const std::string& name, bool& value, const std::string& 
 }
 
 Argument Command::overrides(std::vector<std::string>& value, const std::string& of) const {
-  Argument result = argument("OVERRIDES", value, "a.b=value: replaces what the " + of + " says");
-  return result.shown_as("a.b=c");
+  const std::string help = "a.b=value: replaces what the " + of + " says";
+  return argument("OVERRIDES", value, help).shown_as("a.b=c");
 }
 
 void Command::config(ConfigArguments& value) const {
   argument("CONFIG", value.config, "experiment, a YAML file").required();
   overrides(value.overrides);
+  flag("--json", value.json, "print the result as JSON");
 }
 
 void Command::run(std::function<ExitCode()> work) const {

@@ -55,7 +55,7 @@ void count(const void* caller) {
 
 extern "C" {
 
-void stoker_counted_calls(StokerCountedCalls* out) {
+void stoker::stoker_counted_calls(stoker::CallCounts* out) {
   *out = {allocations, libjpeg_allocations, bytes_moved};
 }
 

@@ -2,16 +2,18 @@
 
 #include <cstdint>
 
-// What the library counted_calls.so has seen since the process began, by all threads. It is loaded
-// by LD_PRELOAD into processes that are to be counted, and into no other: nothing links it.
-extern "C" {
+namespace stoker {
 
-struct StokerCountedCalls {
+// What a process has asked of the C library since it began, by all its threads. Counted by the
+// library counted_calls.so, which replaces malloc, memcpy and their like. LD_PRELOAD loads it into
+// processes that are to be counted, and into no other: nothing links it. A value.
+struct CallCounts {
   uint64_t allocations;          // calls that gave new memory, libjpeg's own included
   uint64_t libjpeg_allocations;  // those of them that libjpeg itself made
   uint64_t bytes_moved;          // by calls of memcpy and memmove; the compiler inlines small ones
 };
 
-// Any thread.
-void stoker_counted_calls(StokerCountedCalls* out);
-}
+// The counts so far. Any thread. Only there where the library is loaded: look it up by its name.
+extern "C" void stoker_counted_calls(CallCounts* out);
+
+}  // namespace stoker

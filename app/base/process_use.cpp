@@ -1,9 +1,10 @@
 #include "app/base/process_use.h"
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 
 #include <ctime>
-#include <string>
+#include <filesystem>
 
 #include "io/metrics/machine/process_stats.h"
 
@@ -14,6 +15,14 @@ std::optional<uint64_t> kilobytes(const std::string& file, const char* field) {
   const auto text = proc::read(file);
   const auto value = text ? proc::number_of(*text, field) : std::nullopt;
   return value ? std::optional(*value * 1024) : std::nullopt;
+}
+
+std::optional<CallCounts> call_counts() {
+  void* const found = ::dlsym(RTLD_DEFAULT, "stoker_counted_calls");
+  if (found == nullptr) return std::nullopt;
+  CallCounts counts{};
+  reinterpret_cast<decltype(&stoker_counted_calls)>(found)(&counts);
+  return counts;
 }
 
 }  // namespace
@@ -36,6 +45,16 @@ ProcessUse process_use() {
 
 ProcessMemory process_memory() {
   return {kilobytes("/proc/self/status", "VmHWM:\t"), kilobytes("/proc/self/smaps_rollup", "Pss:")};
+}
+
+std::optional<std::string> call_counter() {
+  Dl_info own{};
+  if (::dladdr(reinterpret_cast<const void*>(&call_counter), &own) == 0) return std::nullopt;
+  std::error_code error;
+  const auto library = std::filesystem::canonical(own.dli_fname, error).parent_path();
+  const std::string path = library / "stoker" / "counted_calls.so";
+  if (error || !std::filesystem::exists(path)) return std::nullopt;
+  return path;
 }
 
 }  // namespace stoker

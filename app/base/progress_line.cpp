@@ -14,6 +14,12 @@ void show_progress(const std::string& what, uint64_t done, uint64_t total) {
   fmt::print(stderr, "\r\x1b[K{} {}{}{}", what, done, of, done == total ? "\n" : "");
 }
 
+std::function<void(int64_t, int64_t)> progress_of(const std::string& what) {
+  return [what](int64_t done, int64_t total) {
+    show_progress(what, static_cast<uint64_t>(done), static_cast<uint64_t>(total));
+  };
+}
+
 void print_remark(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 }  // namespace stoker

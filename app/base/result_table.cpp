@@ -10,69 +10,51 @@ namespace {
 
 using Column = ResultTable::Column;
 
-std::string figure(const Column& column, double value) {
-  return fmt::format("{:.{}f}", column.scale * value, column.digits);
-}
+// What a cell shows.
+struct CellText {
+  const Column& column;
 
-std::string range(const Column& column, const Spread& spread) {
-  if (!column.range) return figure(column, spread.median);
-  const std::string most = figure(column, spread.max);
-  return fmt::format("{} ({:>{}} {})", figure(column, spread.median), figure(column, spread.min),
-                     most.size(), most);
-}
+  std::string operator()(std::monostate) const { return "-"; }
+  std::string operator()(bool value) const { return value ? "yes" : "no"; }
+  std::string operator()(int64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const {
+    return fmt::format("{:.{}f}", column.scale * value, column.digits);
+  }
+  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const Spread& value) const {
+    const std::string median = (*this)(value.median);
+    if (!column.range) return median;
+    const std::string most = (*this)(value.max);
+    return fmt::format("{} ({:>{}} {})", median, (*this)(value.min), most.size(), most);
+  }
+};
 
 }  // namespace
 
 using Cell = ResultTable::Cell;
 
-Cell::Cell(bool value) : kind_(Kind::yes_or_no), integer_(value ? 1 : 0) {}
-Cell::Cell(int64_t value) : kind_(Kind::integer), integer_(value) {}
-Cell::Cell(double value) : kind_(Kind::number), number_(value) {}
-Cell::Cell(std::string value) : kind_(Kind::word), word_(std::move(value)) {}
-Cell::Cell(const char* value) : kind_(Kind::word), word_(value) {}
-Cell::Cell(const Spread& value) : kind_(Kind::spread), spread_(value) {}
-Cell::Cell(const std::optional<double>& value)
-    : kind_(value ? Kind::number : Kind::absent), number_(value.value_or(0)) {}
-
-std::string Cell::text(const Column& column) const {
-  switch (kind_) {
-    case Kind::absent:
-      return "-";
-    case Kind::yes_or_no:
-      return integer_ != 0 ? "yes" : "no";
-    case Kind::integer:
-      return fmt::format("{}", integer_);
-    case Kind::number:
-      return figure(column, number_);
-    case Kind::word:
-      return word_;
-    case Kind::spread:
-      return range(column, spread_);
-  }
-  return {};
+Cell::Cell(const std::optional<double>& value) {
+  if (value) value_ = *value;
 }
 
+std::string Cell::text(const Column& column) const { return std::visit(CellText{column}, value_); }
+
 nlohmann::json Cell::json() const {
-  switch (kind_) {
-    case Kind::absent:
-      return nullptr;
-    case Kind::yes_or_no:
-      return integer_ != 0;
-    case Kind::integer:
-      return integer_;
-    case Kind::number:
-      return number_;
-    case Kind::word:
-      return word_;
-    case Kind::spread:
-      return spread_;
-  }
-  return {};
+  return std::visit(
+      []<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return nlohmann::json();
+        } else {
+          return nlohmann::json(value);
+        }
+      },
+      value_);
 }
 
 bool ResultTable::holds_words(size_t column) const {
-  return std::any_of(rows_.begin(), rows_.end(),
-                     [&](const Row& row) { return row.cells[column].kind_ == Cell::Kind::word; });
+  return std::ranges::any_of(rows_, [&](const Row& row) {
+    return std::holds_alternative<std::string>(row.cells[column].value_);
+  });
 }
 
 // Titles, then rows.
@@ -107,19 +89,44 @@ std::string ResultTable::text(size_t indent) const {
   return text;
 }
 
+void ResultTable::put(const Column& column, const Cell& value) {
+  if (rows_.empty()) rows_.emplace_back();
+  columns_.push_back(column);
+  rows_.front().cells.push_back(value);
+}
+
+std::string ResultTable::record_text(size_t indent) const {
+  ResultTable figures({{"", "figure"}, {"", "value"}});
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Cell& cell = rows_.front().cells[i];
+    if (cell.absent() || columns_[i].title.empty()) continue;
+    figures.add({columns_[i].title, cell.text(columns_[i])});
+  }
+  const std::string text = figures.text(indent);
+  return text.substr(text.find('\n') + 1);
+}
+
+nlohmann::json ResultTable::record_json() const { return json().front(); }
+
 nlohmann::json ResultTable::json() const {
   nlohmann::json result = nlohmann::json::array();
   for (const Row& row : rows_) {
     nlohmann::json object = nlohmann::json::object();
     for (size_t i = 0; i < columns_.size(); ++i) {
       const std::string& key = columns_[i].key;
-      if (row.cells[i].kind_ != Cell::Kind::absent && !key.empty()) {
-        object[key] = row.cells[i].json();
+      if (!row.cells[i].absent() && !key.empty()) {
+        object[nlohmann::json::json_pointer("/" + key)] = row.cells[i].json();
       }
     }
     result.push_back(std::move(object));
   }
   return result;
+}
+
+ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text,
+                      int indent) {
+  fmt::print("{}", as_json ? json.dump(indent) + "\n" : text);
+  return ExitCode::ok;
 }
 
 }  // namespace stoker

@@ -5,73 +5,94 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "app/base/statistics.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
-// Rows of named figures, said once: aligned text for people, JSON for programs. A value; one thread
-// at a time.
+// Rows of named figures, said once: aligned text for people, JSON for programs. All results are
+// printed by it. A value; one thread at a time.
+//
+// A table has its columns from the beginning and gets rows by add(). A record is a table of one
+// row, to which put() adds one figure after the other; its text has a line for each of them.
 class ResultTable {
  public:
+  // What one figure is called, and how it is written.
   struct Column {
-    std::string key;    // in JSON; empty: not there
-    std::string title;  // in text, with the unit; empty: not there
-    int digits = 0;     // of a figure in text, after the point
-    double scale = 1;   // text = scale * JSON, where they have different units
-    bool range = true;  // in text a Spread is "median (min  max)"; false: the median alone
+    // In JSON; empty: not there. "a/b": `b` in an object `a`.
+    std::string key;
+    // In text, with the unit; empty: not there.
+    std::string title;
+    // Of a figure in text, after the point. Integers have none.
+    int digits = 0;
+    // text = scale * JSON, where they have different units. Not of integers.
+    double scale = 1;
+    // In text a Spread is "median (min  max)"; false: the median alone.
+    bool range = true;
   };
   // What stands in a row. Converts from what it can hold, so that a row reads as a list of values.
+  // Values are in the unit of the key; the text has them in that of the title.
   class Cell {
    public:
     Cell() = default;  // absent: "-" in text and left out of JSON
     // NOLINTBEGIN(google-explicit-constructor)
-    Cell(bool value);
-    Cell(int64_t value);
-    Cell(double value);
-    Cell(std::string value);
-    Cell(const char* value);
-    Cell(const Spread& value);
+    Cell(bool value) : value_(value) {}  // "yes" or "no" in text
+    Cell(int64_t value) : value_(value) {}
+    Cell(double value) : value_(value) {}
+    Cell(std::string value) : value_(std::move(value)) {}
+    Cell(const char* value) : value_(std::string(value)) {}
+    Cell(const Spread& value) : value_(value) {}
     Cell(const std::optional<double>& value);
     // NOLINTEND(google-explicit-constructor)
 
    private:
     friend class ResultTable;
-    enum class Kind { absent, yes_or_no, integer, number, word, spread };
+    bool absent() const { return std::holds_alternative<std::monostate>(value_); }
     std::string text(const Column& column) const;
     nlohmann::json json() const;
 
-    Kind kind_ = Kind::absent;
-    int64_t integer_ = 0;  // or 0 and 1
-    double number_ = 0;
-    std::string word_;
-    Spread spread_;
+    std::variant<std::monostate, bool, int64_t, double, std::string, Spread> value_;
   };
 
+  ResultTable() = default;  // a record
   explicit ResultTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many as there are columns, in their order.
+  // A figure of a record: a column, and what stands in it.
+  void put(const Column& column, const Cell& value);
+  // The next row of a table: as many cells as there are columns, in their order.
   void add(std::vector<Cell> row) { rows_.push_back({std::move(row), {}}); }
-  // A line of text below the last row.
+  // A line of text below the last row. There must be one.
   void note(const std::string& line) { rows_.back().notes.push_back(line); }
 
   // Columns as wide as they have to be: words to the left, figures to the right; each line, titles
   // first, after `indent` spaces.
   std::string text(size_t indent = 0) const;
-  // An array with an object for each row.
+  // An array with an object for each row. Absent cells are left out.
   nlohmann::json json() const;
+  // A record: a line for each figure, its title first. Absent figures are left out.
+  std::string record_text(size_t indent) const;
+  // A record: the object of its row.
+  nlohmann::json record_json() const;
 
  private:
   struct Row {
     std::vector<Cell> cells;
     std::vector<std::string> notes;
   };
+  // Titles, then rows, as they are written.
   std::vector<std::vector<std::string>> lines() const;
   bool holds_words(size_t column) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
+
+// Prints a result on standard output: as JSON (on one line, or indented by so many spaces), or the
+// text. Returns ExitCode::ok.
+ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text,
+                      int indent = -1);
 
 }  // namespace stoker

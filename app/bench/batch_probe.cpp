@@ -1,14 +1,39 @@
 #include "app/bench/batch_probe.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstring>
 
-#include "app/base/npy.h"
+#include "io/core/file.h"
 #include "io/decoder/normalise.h"
 
 namespace stoker {
 namespace {
 
 constexpr int64_t kBatches = 8;
+
+constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
+constexpr size_t kPrefix = kMagic.size() + 2;  // and the header's length in two bytes
+constexpr size_t kAlignment = 64;
+
+// An array in NumPy's file format (.npy, version 1.0), row by row, little-endian. type: "|u1" or
+// "<f4", as NumPy writes it. The file is whole under its name, or not there.
+void write_npy(const std::string& path, const std::string& type, const std::vector<int64_t>& shape,
+               Bytes bytes) {
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   type, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  header.resize((kPrefix + header.size() + kAlignment) / kAlignment * kAlignment - kPrefix, ' ');
+  header.back() = '\n';
+  std::string start(kMagic);
+  start += static_cast<char>(header.size() % 256);
+  start += static_cast<char>(header.size() / 256);
+  start += header;
+  AtomicFile file(path);
+  file.append({reinterpret_cast<const uint8_t*>(start.data()), start.size()});
+  file.append(bytes);
+  file.commit();
+}
 
 }  // namespace
 

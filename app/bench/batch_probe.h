@@ -11,9 +11,10 @@
 namespace stoker {
 
 // Looks at the first batches of an epoch, so that loaders can be seen to do the same work: what
-// they hold, in numbers that other programs print too. One thread.
+// they hold, in numbers that other programs print too. Copies the first batch. One thread.
 class BatchProbe {
  public:
+  // spec: of the decoder whose samples are in the batches.
   explicit BatchProbe(const SampleSpec& spec) : spec_(spec) {}
 
   // The epoch's batches in order. False: no more are needed, because eight were seen, or because
@@ -25,15 +26,18 @@ class BatchProbe {
   std::optional<double> mean() const;
   // Of the first batch: {N, H, W, C}, or {N, C, H, W} where samples are float32.
   std::vector<int64_t> shape() const;
-  std::string layout() const;  // "NHWC uint8" or "NCHW float32"
-  // The first batch as a NumPy file. Throws IoError.
+  // "NHWC uint8" or "NCHW float32".
+  std::string layout() const;
+  // The first batch as a NumPy file (.npy), whole under its name or not there. Throws IoError.
   void dump(const std::string& path) const;
 
  private:
+  // Samples are float32, planes of a channel; else uint8, pixel by pixel.
   bool floats() const;
 
   const SampleSpec spec_;
   int64_t seen_ = 0;
+  // The first batch: how many samples, and their bytes.
   int64_t first_size_ = 0;
   std::vector<uint8_t> first_;
   double sum_ = 0;

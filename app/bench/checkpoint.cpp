@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "app/base/result_table.h"
 #include "app/experiment/experiment.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
@@ -18,6 +20,34 @@
 
 namespace stoker {
 namespace {
+
+// What one save cost. Seconds.
+struct SaveCost {
+  double stall_s = 0;    // the trainer's thread was not free
+  double saved_s = 0;    // from the begin until committed on the first tier
+  double durable_s = 0;  // until verified on the last tier
+  double memcpy_s = 0;   // of as many bytes, in the same round: the best of 1 and all threads
+};
+
+// A tier by itself, in the same rounds: as many bytes in 8 MiB pieces past the page cache by the
+// same number of threads, written and synced, then read. Seconds.
+struct TierCost {
+  std::string tier;
+  std::vector<double> write_s;
+  std::vector<double> read_s;
+};
+
+// Times of all rounds, first save included.
+struct CheckpointBenchmark {
+  std::string type;
+  CheckpointerInfo info;
+  std::string device;
+  uint64_t set_bytes = 0;
+  std::vector<SaveCost> saves;
+  std::vector<double> drain_s;
+  std::vector<double> load_s;  // read, verified and in memory, of the newest set on the last tier
+  std::vector<TierCost> tiers;
+};
 
 double timed(const std::function<void()>& work) {
   const TimePoint begin = Clock::now();
@@ -163,7 +193,73 @@ class SavedModel {
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 
-}  // namespace
+// A figure of all rounds; in JSON `key`, unless that is empty.
+struct RoundFigure {
+  std::string key;
+  std::string title;
+  std::vector<double> seconds;
+};
+
+std::vector<RoundFigure> figures_of(const CheckpointBenchmark& result) {
+  const auto column = [&](double SaveCost::*field) {
+    std::vector<double> values;
+    for (const SaveCost& save : result.saves) values.push_back(save.*field);
+    return values;
+  };
+  std::vector<RoundFigure> figures = {
+      {"stall_s", "stall", column(&SaveCost::stall_s)},
+      {"memcpy_s", "memcpy of as much", column(&SaveCost::memcpy_s)},
+      {"saved_s", "saved, first tier", column(&SaveCost::saved_s)},
+      {"drain_s", "drain", result.drain_s},
+      {"durable_s", "durable, last tier", column(&SaveCost::durable_s)},
+      {"load_s", "load and verify", result.load_s}};
+  std::erase_if(figures, [](const RoundFigure& figure) { return figure.seconds.empty(); });
+  return figures;
+}
+
+nlohmann::json checkpoint_json(const CheckpointBenchmark& result) {
+  const SaveCost& first = result.saves.front();
+  nlohmann::json json = {
+      {"name", "stoker-" + result.type + "-" + result.info.snapshot},
+      {"type", result.type},
+      {"snapshot", result.info.snapshot},
+      {"durability", result.info.durability},
+      {"device", result.device},
+      {"set_bytes", result.set_bytes},
+      {"threads", result.info.threads},
+      {"saves", result.saves.size()},
+      {"first",
+       {{"stall_s", first.stall_s}, {"saved_s", first.saved_s}, {"durable_s", first.durable_s}}}};
+  for (const RoundFigure& figure : figures_of(result)) json[figure.key] = spread(figure.seconds);
+  for (const TierCost& tier : result.tiers) {
+    json["tiers"][tier.tier] = {{"write_s", spread(tier.write_s)}, {"read_s", spread(tier.read_s)}};
+  }
+  return json;
+}
+
+std::string checkpoint_text(const CheckpointBenchmark& result) {
+  const double megabytes = 1e-6 * static_cast<double>(result.set_bytes);
+  ResultTable table({{"", "ms"},
+                     {"", "p50", 1},
+                     {"", "p99", 1},
+                     {"", "max", 1},
+                     {"", "first", 1},
+                     {"", "MB/s (p50)"}});
+  const auto add = [&](const std::string& title, const std::vector<double>& seconds) {
+    const Spread s = spread(seconds);
+    table.add({title, 1e3 * s.median, 1e3 * s.p99, 1e3 * s.max, 1e3 * seconds.front(),
+               megabytes / s.median});
+  };
+  for (const RoundFigure& figure : figures_of(result)) add(figure.title, figure.seconds);
+  for (const TierCost& tier : result.tiers) {
+    add(fmt::format("tier {} by itself: write", tier.tier), tier.write_s);
+    add(fmt::format("tier {} by itself: read", tier.tier), tier.read_s);
+  }
+  return fmt::format(
+      "{} saves of {:.1f} MB, checkpoint {} ({}), durability {}, {} threads, on {}\n{}",
+      result.saves.size(), megabytes, result.type, result.info.snapshot, result.info.durability,
+      result.info.threads, result.device, table.text(2));
+}
 
 CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
@@ -176,25 +272,30 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
   }
   CheckpointBenchmark result;
   result.type = options.checkpoint.type();
-  result.snapshot = info.snapshot;
-  result.durability = info.durability;
-  result.threads = info.threads;
+  result.info = info;
   for (const std::string& tier : info.written) result.tiers.push_back({tier, {}, {}});
 
   SavedModel measured(options);
   result.device = measured.device().info().name;
   result.set_bytes = measured.checkpointer().status().set_bytes;
-  const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.threads);
+  const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.info.threads);
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
     result.saves.push_back(measured.save(round));
     result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {
-      measured.probe_tier(tier, memcpy.bytes(), result.threads);
+      measured.probe_tier(tier, memcpy.bytes(), result.info.threads);
     }
-    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.threads));
+    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.info.threads));
   }
   result.drain_s = measured.checkpointer().status().drain_s;
   return result;
+}
+
+}  // namespace
+
+ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments) {
+  const CheckpointBenchmark result = measure_checkpoints(arguments);
+  return print_result(arguments.json, checkpoint_json(result), checkpoint_text(result));
 }
 
 }  // namespace stoker

@@ -79,13 +79,9 @@ ExitCode bench_decode(const DecodeBenchArguments& arguments) {
     const Spread us = spread(one.us_per_image);
     table.add({one.type, us, 1e6 / us.median, arguments.rounds});
   }
-  if (arguments.json) {
-    fmt::print("{}\n", table.json().dump());
-  } else {
-    fmt::print("{}  medians of {} rounds, the same {} files in memory\n", table.text(),
-               arguments.rounds, samples.bytes.size());
-  }
-  return ExitCode::ok;
+  return print_result(arguments.json, table.json(),
+                      fmt::format("{}  medians of {} rounds, the same {} files in memory\n",
+                                  table.text(), arguments.rounds, samples.bytes.size()));
 }
 
 }  // namespace stoker

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
-#include <thread>
 
 #include "io/core/error.h"
+#include "io/core/parallel.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -19,10 +18,7 @@ namespace {
 constexpr int kFlags = TJFLAG_ACCURATEDCT;
 constexpr int64_t kHeaderPasses = 20;  // one is over before the threads have started
 
-struct CloseHandle {
-  void operator()(void* handle) const { tjDestroy(handle); }
-};
-using Handle = std::unique_ptr<void, CloseHandle>;
+using Handle = std::unique_ptr<void, decltype([](void* handle) { tjDestroy(handle); })>;
 
 Handle opened(void* handle) {
   if (handle == nullptr) throw std::bad_alloc();
@@ -78,43 +74,19 @@ class DecodeWorker {
 
 using Work = std::function<void(DecodeWorker&, const CeilingSample&)>;
 
-// Threads that take the next sample as they are done with one.
-class DecoderThreads {
- public:
-  DecoderThreads(const std::vector<CeilingSample>& samples, int64_t threads)
-      : samples_(samples), workers_(static_cast<size_t>(threads)) {}
-
-  // Images/s of `passes` times all samples.
-  double rate(const Work& work, int64_t passes = 1) {
-    const size_t count = samples_.size() * static_cast<size_t>(passes);
-    std::atomic<size_t> next{0};
-    std::vector<std::exception_ptr> errors(workers_.size());
-    const auto run = [&](size_t thread) {
-      try {
-        for (size_t i = next++; i < count; i = next++) {
-          work(workers_[thread], samples_[i % samples_.size()]);
-        }
-      } catch (...) {
-        errors[thread] = std::current_exception();
-      }
-    };
-    const TimePoint begin = Clock::now();
-    {
-      std::vector<std::jthread> threads;
-      for (size_t thread = 1; thread < workers_.size(); ++thread) threads.emplace_back(run, thread);
-      run(0);
-    }
-    const double elapsed = seconds(Clock::now() - begin);
-    for (const std::exception_ptr& error : errors) {
-      if (error) std::rethrow_exception(error);
-    }
-    return static_cast<double>(count) / elapsed;
-  }
-
- private:
-  const std::vector<CeilingSample>& samples_;
-  std::vector<DecodeWorker> workers_;
-};
+// Images/s of `passes` times all samples, by a thread for each worker; they take the next sample as
+// they are done with one.
+double rate(std::vector<DecodeWorker>& workers, const std::vector<CeilingSample>& samples,
+            const Work& work, int64_t passes = 1) {
+  const size_t count = samples.size() * static_cast<size_t>(passes);
+  std::atomic<size_t> next{0};
+  const TimePoint begin = Clock::now();
+  parallel_for(std::ssize(workers), std::ssize(workers), [&](int64_t thread) {
+    DecodeWorker& worker = workers[static_cast<size_t>(thread)];
+    for (size_t i = next++; i < count; i = next++) work(worker, samples[i % samples.size()]);
+  });
+  return static_cast<double>(count) / seconds(Clock::now() - begin);
+}
 
 int64_t sample_count(const Dataset& dataset, int64_t wanted) {
   const int64_t all = dataset.size(Split::train);
@@ -162,23 +134,26 @@ std::optional<DecodeCeiling> measure_decode_ceiling(const Dataset& dataset,
   const std::vector<CeilingSample> samples = take_samples(dataset, options.samples, ceiling);
   if (ceiling.samples == 0 || ceiling.samples < 9 * ceiling.left_out) return std::nullopt;
 
-  DecoderThreads threads(samples, options.threads);
-  const auto decode = [](DecodeWorker& worker, const CeilingSample& s) {
-    worker.decode(s.encoded.bytes());
+  std::vector<DecodeWorker> workers(static_cast<size_t>(options.threads));
+  const Work header = [](DecodeWorker& worker, const CeilingSample& sample) {
+    worker.header(sample.encoded.bytes());
   };
-  const auto read_decode = [&](DecodeWorker& worker, const CeilingSample& sample) {
+  const Work entropy = [](DecodeWorker& worker, const CeilingSample& sample) {
+    worker.entropy(sample.encoded.bytes());
+  };
+  const Work decode = [](DecodeWorker& worker, const CeilingSample& sample) {
+    worker.decode(sample.encoded.bytes());
+  };
+  const Work read_decode = [&](DecodeWorker& worker, const CeilingSample& sample) {
     dataset.read(Split::train, sample.index, worker.input());
     worker.decode(worker.input().bytes());
   };
-  threads.rate(decode);  // faults the memory in
+  rate(workers, samples, decode);  // faults the memory in
   for (int64_t round = 0; round < options.rounds; ++round) {
-    ceiling.header.push_back(threads.rate(
-        [](DecodeWorker& worker, const CeilingSample& s) { worker.header(s.encoded.bytes()); },
-        kHeaderPasses));
-    ceiling.entropy.push_back(threads.rate(
-        [](DecodeWorker& worker, const CeilingSample& s) { worker.entropy(s.encoded.bytes()); }));
-    ceiling.decode.push_back(threads.rate(decode));
-    ceiling.read_decode.push_back(threads.rate(read_decode));
+    ceiling.header.push_back(rate(workers, samples, header, kHeaderPasses));
+    ceiling.entropy.push_back(rate(workers, samples, entropy));
+    ceiling.decode.push_back(rate(workers, samples, decode));
+    ceiling.read_decode.push_back(rate(workers, samples, read_decode));
   }
   return ceiling;
 }

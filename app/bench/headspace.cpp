@@ -5,17 +5,20 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "app/base/json.h"
+#include "app/base/progress_line.h"
+#include "app/base/result_table.h"
 #include "app/base/statistics.h"
 #include "app/bench/headspace_variants.h"
 #include "app/bench/loader.h"
-#include "app/bench/read.h"
 #include "app/bench/tier_conditions.h"
+#include "app/experiment/options.h"
 #include "app/train/step.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
@@ -43,7 +46,7 @@ void take(const LoaderBenchmark& measured, HeadspaceLevel& level) {
 
 class HeadspaceMeasurement {
  public:
-  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceOptions& options,
+  HeadspaceMeasurement(const ExperimentOptions& experiment, const HeadspaceArguments& options,
                        const Notify& notify)
       : experiment_(experiment),
         options_(options),
@@ -51,30 +54,30 @@ class HeadspaceMeasurement {
         tier_(experiment.dataset.info().tier) {}
 
   std::vector<HeadspaceLevel> measure() {
-    const HeadspaceLevel device = step("device", "the device alone, on one batch that it holds",
-                                       [this](HeadspaceLevel& level) { measure_device(level); });
-    const HeadspaceLevel decoded = step("decoded", "loading pixels that are in memory",
-                                        [this](HeadspaceLevel& level) { measure_decoded(level); });
-    const HeadspaceLevel encoded = step("encoded", "decoding files that are in memory",
-                                        [this](HeadspaceLevel& level) { measure_encoded(level); });
-    const HeadspaceLevel warm = step("page_cache", "reading files that the page cache holds",
-                                     [this](HeadspaceLevel& level) { measure_page_cache(level); });
-    const HeadspaceLevel cold = step("cold", "reading what no cache holds",
-                                     [this](HeadspaceLevel& level) { measure_cold(level); });
-    return {device, decoded, encoded, warm, cold};
+    using Self = HeadspaceMeasurement;
+    struct Step {
+      const char* name;
+      const char* what;
+      void (Self::*measure)(HeadspaceLevel&);
+    };
+    constexpr Step kSteps[] = {
+        {"device", "the device alone, on one batch that it holds", &Self::measure_device},
+        {"decoded", "loading pixels that are in memory", &Self::measure_decoded},
+        {"encoded", "decoding files that are in memory", &Self::measure_encoded},
+        {"page_cache", "reading files that the page cache holds", &Self::measure_page_cache},
+        {"cold", "reading what no cache holds", &Self::measure_cold}};
+    std::vector<HeadspaceLevel> levels;
+    for (const Step& step : kSteps) {
+      notify_(std::string("headspace: ") + step.what);
+      HeadspaceLevel& level = levels.emplace_back();
+      level.name = step.name;
+      level.what = step.what;
+      (this->*step.measure)(level);
+    }
+    return levels;
   }
 
  private:
-  HeadspaceLevel step(const std::string& name, const std::string& what,
-                      const std::function<void(HeadspaceLevel&)>& measure_level) {
-    notify_("headspace: " + what);
-    HeadspaceLevel level;
-    level.name = name;
-    level.what = what;
-    measure_level(level);
-    return level;
-  }
-
   void measure_device(HeadspaceLevel& level);
   void measure_decoded(HeadspaceLevel& level);
   void measure_encoded(HeadspaceLevel& level);
@@ -87,7 +90,7 @@ class HeadspaceMeasurement {
   double cold_epoch(Experiment& experiment, int64_t epoch, HeadspaceLevel& level) const;
 
   const ExperimentOptions& experiment_;
-  const HeadspaceOptions& options_;
+  const HeadspaceArguments& options_;
   const Notify& notify_;
   const std::string tier_;  // empty: the data set reads none
 };
@@ -99,22 +102,13 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
   Device& device = experiment.device();
   level.emulated = device.info().emulated;
   std::unique_ptr<TrainStep> step;
-  const auto loader = experiment.make_loader(Split::train);
-  if (!level.emulated) {
-    step = std::make_unique<TrainStep>(experiment, options_.epochs * options_.steps,
-                                       loader->batches());
-  }
-  loader->start(0, 0);
-  std::optional<Batch> batch = loader->next();
-  if (!batch) throw Error(ExitCode::data, "headspace: the loader gives no batch to run on");
-  std::shared_ptr<DeviceBatch> resident = batch->on_device;
-  if (!resident) {
-    resident = std::make_shared<DeviceBatch>(device.copy(*batch, experiment.decoder().spec()));
-  }
+  const int64_t all_steps = options_.epochs * options_.steps;
+  if (!level.emulated) step = std::make_unique<TrainStep>(experiment, all_steps, all_steps);
+  const std::shared_ptr<DeviceBatch> batch = experiment.first_batch();
   int64_t done = 0;
   const auto run = [&](int64_t steps) {
     for (int64_t i = 0; i < steps; ++i, ++done) {
-      device.run(resident.get(), [&] { step->run(*resident, done, [] {}); });
+      device.run(batch.get(), [&] { step->run(*batch, done, [] {}); });
     }
     device.collect(true);
   };
@@ -122,11 +116,11 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
   for (int64_t block = 0; block < options_.epochs; ++block) {
     const TimePoint begin = Clock::now();
     run(options_.steps);
-    const double images = static_cast<double>(options_.steps * batch->size);
+    const double images = static_cast<double>(options_.steps * batch->host.size);
     level.images_per_s.push_back(images / seconds(Clock::now() - begin));
   }
   level.conditions.push_back(fmt::format("{}, {} steps of {} images, {} times", device.info().name,
-                                         options_.steps, batch->size, options_.epochs));
+                                         options_.steps, batch->host.size, options_.epochs));
 }
 
 // False, and the level says why: so much does not fit into this machine's memory beside the rest.
@@ -264,20 +258,74 @@ void HeadspaceMeasurement::measure_cold(HeadspaceLevel& level) {
   add_conditions(experiment, level);
 }
 
-}  // namespace
-
 std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
-                                              const HeadspaceOptions& options,
-                                              const Notify& notify) {
+                                              const HeadspaceArguments& options) {
   // Each level opens the data set anew, which would make the same remarks again.
   std::mutex mutex;
   std::set<std::string> said;
   const Notify once = [&](const std::string& text) {
     const std::lock_guard lock(mutex);
-    if (notify && said.insert(text).second) notify(text);
+    if (said.insert(text).second) print_remark(text);
   };
   return HeadspaceMeasurement(experiment, options, once).measure();
 }
+
+ResultTable levels_table(const std::vector<HeadspaceLevel>& levels) {
+  ResultTable table({{"rung", "level"},
+                     {"images_per_s", "images/s (min max)"},
+                     {"ratio_to_device", "ratio", 2},
+                     {"emulated", "emulated"},
+                     {"what", "what"},
+                     {"absent", ""}});
+  const double device = spread(levels.front().images_per_s).median;
+  for (const HeadspaceLevel& level : levels) {
+    if (level.images_per_s.empty()) {
+      table.add({level.name, {}, {}, level.emulated, level.what, level.absent});
+      table.note("not measured: " + level.absent);
+    } else {
+      const Spread rate = spread(level.images_per_s);
+      table.add({level.name, rate, rate.median / device, level.emulated, level.what, {}});
+      if (level.emulated) table.note("EMULATED: calculated, not measured");
+    }
+    for (const std::string& condition : level.conditions) table.note(condition);
+  }
+  return table;
+}
+
+nlohmann::json headspace_json(const HeadspaceArguments& arguments,
+                              const ExperimentOptions& experiment,
+                              const std::vector<HeadspaceLevel>& levels,
+                              const HeadspaceVerdict& verdict) {
+  nlohmann::json json = {{"name", "headspace"},
+                         {"config", arguments.config},
+                         {"loader", to_json(experiment.loader.dump())},
+                         {"epochs", arguments.epochs},
+                         {"rungs", levels_table(levels).json()}};
+  for (size_t i = 0; i < levels.size(); ++i) json["rungs"][i]["conditions"] = levels[i].conditions;
+  if (!verdict.binds_first.empty()) json["binds_first"] = verdict.binds_first;
+  if (!verdict.largest_drop.empty()) {
+    json["largest_drop"] = {{"rung", verdict.largest_drop}, {"factor", verdict.drop}};
+  }
+  return json;
+}
+
+std::string headspace_text(const HeadspaceArguments& arguments, const ExperimentOptions& experiment,
+                           const std::vector<HeadspaceLevel>& levels,
+                           const HeadspaceVerdict& verdict) {
+  const std::string text =
+      fmt::format("{}  loader {}, medians of {} epochs; all but the device without a model\n",
+                  levels_table(levels).text(), experiment.loader.type(), arguments.epochs);
+  if (verdict.binds_first.empty()) {
+    return text + "every level that was measured feeds the device: it is the device that binds\n";
+  }
+  return text +
+         fmt::format(
+             "{} binds first: from there on the device has to wait\n"
+             "the largest drop is at {}: {:.2f} times less than the level above lets through\n",
+             verdict.binds_first, verdict.largest_drop, verdict.drop);
+}
+
+}  // namespace
 
 HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
   HeadspaceVerdict verdict;
@@ -296,6 +344,14 @@ HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels) {
     above = reaches;
   }
   return verdict;
+}
+
+ExitCode headspace(const HeadspaceArguments& arguments) {
+  const ExperimentOptions experiment = read_experiment(arguments.config, arguments.overrides);
+  const std::vector<HeadspaceLevel> levels = measure_headspace(experiment, arguments);
+  const HeadspaceVerdict verdict = judge(levels);
+  return print_result(arguments.json, headspace_json(arguments, experiment, levels, verdict),
+                      headspace_text(arguments, experiment, levels, verdict));
 }
 
 }  // namespace stoker

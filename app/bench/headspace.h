@@ -6,22 +6,25 @@
 
 #include "app/base/config_arguments.h"
 #include "io/core/error.h"
-#include "io/core/notify.h"
 
 namespace stoker {
 
-struct ExperimentOptions;
-
-// One level of the headspace: the rate when everything below it costs nothing.
+// One level of the headspace: the rate when everything below it costs nothing. A value.
 struct HeadspaceLevel {
-  std::string name;  // "device", "decoded", "encoded", "page_cache", "cold"
+  // "device", "decoded", "encoded", "page_cache", "cold"
+  std::string name;
+  // What was done, in words.
   std::string what;
-  std::vector<double> images_per_s;  // one per measured epoch; empty: not measured
-  std::string absent;                // why
-  bool emulated = false;             // calculated, not measured
+  // One per measured epoch; empty: not measured, and `absent` says why.
+  std::vector<double> images_per_s;
+  std::string absent;
+  // Calculated by an emulation, not measured.
+  bool emulated = false;
+  // What a reader of the rate has to know, a line each.
   std::vector<std::string> conditions;
 };
 
+// Which level holds the device up. A value.
 struct HeadspaceVerdict {
   // The first level, from the top, that cannot feed the device; empty: all can.
   std::string binds_first;
@@ -29,26 +32,21 @@ struct HeadspaceVerdict {
   std::string largest_drop;
   double drop = 1;  // so many times less; rates above the device's count as the device's
 };
+// levels: from the device down. Those that were not measured are passed over.
 HeadspaceVerdict judge(const std::vector<HeadspaceLevel>& levels);
 
-struct HeadspaceOptions {
-  int64_t epochs = 3;  // measured, of each level
-  int64_t steps = 20;  // of the device, in each of as many measurements
-};
-
-// From the device alone down to the cold tier; each with the configured loader, but the first. A
-// level that cannot be measured here says why. `notify`: what is being measured now, and what the
-// components remark. Throws Error for what is wrong with the experiment itself.
-std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experiment,
-                                              const HeadspaceOptions& options,
-                                              const Notify& notify);
-
+// What `stoker headspace` is asked for. A value.
 struct HeadspaceArguments : ConfigArguments {
-  HeadspaceOptions options;
-  bool json = false;
+  // Measured, of each level.
+  int64_t epochs = 3;
+  // Of the device, in each of as many measurements.
+  int64_t steps = 20;
 };
 
-// `stoker headspace`: prints the rates of all levels, and which of them binds first.
+// `stoker headspace`: from the device alone down to the cold tier, the rate of each level, by the
+// configured loader (but for the first); prints them, and which of them binds first. A level that
+// cannot be measured here says why. What is being measured, and what the components remark, goes to
+// standard error. Throws Error for what is wrong with the experiment itself, and IoError.
 ExitCode headspace(const HeadspaceArguments& arguments);
 
 }  // namespace stoker

@@ -10,11 +10,11 @@ struct LoadedEpoch {
   double seconds = 0;
   double first_batch_s = 0;
   int64_t images = 0;
-  LoadCost cost;
   bool on_host = true;  // pixels of the last batch
 };
 
-LoadedEpoch load_epoch(Loader& loader, int64_t epoch, FailureBudget& budget) {
+// Adds what it cost to `cost`.
+LoadedEpoch load_epoch(Loader& loader, int64_t epoch, FailureBudget& budget, LoadCost& cost) {
   LoadedEpoch result;
   const TimePoint begin = Clock::now();
   loader.start(epoch, 0);
@@ -23,9 +23,9 @@ LoadedEpoch load_epoch(Loader& loader, int64_t epoch, FailureBudget& budget) {
     budget.account(*batch);
     result.on_host = batch->pixels != nullptr;
     result.images += batch->size;
-    result.cost.read_ns += batch->cost.read_ns;
-    result.cost.decode_ns += batch->cost.decode_ns;
-    result.cost.bytes_read += batch->cost.bytes_read;
+    cost.read_ns += batch->cost.read_ns;
+    cost.decode_ns += batch->cost.decode_ns;
+    cost.bytes_read += batch->cost.bytes_read;
   }
   result.seconds = seconds(Clock::now() - begin);
   return result;
@@ -60,7 +60,8 @@ void add_use(const ProcessUse& before, const ProcessUse& after, double images,
 double measure_first_epoch(Experiment& experiment, int64_t epoch) {
   FailureBudget budget(budget_of(experiment.dataset()));
   const auto loader = experiment.make_loader(Split::train);
-  const LoadedEpoch measured = load_epoch(*loader, epoch, budget);
+  LoadCost cost;
+  const LoadedEpoch measured = load_epoch(*loader, epoch, budget, cost);
   return static_cast<double>(measured.images) / measured.seconds;
 }
 
@@ -69,20 +70,18 @@ LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
   FailureBudget budget(budget_of(experiment.dataset()));
   const auto loader = experiment.make_loader(Split::train);
   LoaderBenchmark result;
-  result.first_batch_s = load_epoch(*loader, 0, budget).first_batch_s;
   LoadCost cost;
+  result.first_batch_s = load_epoch(*loader, 0, budget, cost).first_batch_s;
+  cost = {};
   double images = 0;
   bool on_host = true;
   const ProcessUse before = process_use();
   for (int64_t i = 1; i <= epochs; ++i) {
-    const LoadedEpoch epoch = load_epoch(*loader, i, budget);
+    const LoadedEpoch epoch = load_epoch(*loader, i, budget, cost);
     result.images = epoch.images;
     result.images_per_s.push_back(static_cast<double>(epoch.images) / epoch.seconds);
     images += static_cast<double>(epoch.images);
     on_host = epoch.on_host;
-    cost.read_ns += epoch.cost.read_ns;
-    cost.decode_ns += epoch.cost.decode_ns;
-    cost.bytes_read += epoch.cost.bytes_read;
   }
   add_use(before, process_use(), images, result);
   result.memory = process_memory();

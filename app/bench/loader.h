@@ -9,13 +9,15 @@
 
 namespace stoker {
 
-// Full epochs of a loader without a model.
+// Full epochs of a loader without a model. A value.
 struct LoaderBenchmark {
   int64_t images = 0;                // per epoch
   double first_batch_s = 0;          // of the warm-up epoch
   std::vector<double> images_per_s;  // one per measured epoch
-  double cpu_s_per_1000 = 0;  // process CPU seconds per 1,000 images over the measured epochs
-  double read_us = 0;         // worker time per image
+  // Process CPU seconds per 1,000 images over the measured epochs.
+  double cpu_s_per_1000 = 0;
+  // Worker time per image.
+  double read_us = 0;
   double decode_us = 0;
   double bytes_per_image = 0;
   int64_t skipped = 0;
@@ -35,21 +37,26 @@ struct LoaderBenchmark {
   std::optional<double> allocations;
   std::optional<double> libjpeg_allocations;
 
-  ProcessMemory memory;     // of the whole process, after the measured epochs
-  size_t sample_bytes = 0;  // in a batch
-  int64_t queue_bytes = 0;  // batches ahead and the one that is held; 0: they are on the device
+  // Of the whole process, after the measured epochs.
+  ProcessMemory memory;
+  // Of a sample in a batch.
+  size_t sample_bytes = 0;
+  // Of batches ahead and the one that is held; 0: they are on the device.
+  int64_t queue_bytes = 0;
   // Batches of an epoch, and how many of them may be ready before it begins: they are part of its
   // rate, which says little where they are most of it.
   int64_t batches = 0;
   int64_t batches_ahead = 0;
-  bool resident = false;  // samples stayed on the device: nothing was read in measured epochs
+  // Samples stayed on the device: nothing was read in measured epochs.
+  bool resident = false;
 };
 
 // Whether it wants to see another one.
 using BatchObserver = std::function<bool(const Batch&)>;
 
 // One warm-up epoch, then `epochs` measured ones; every batch is taken and dropped at once. After
-// that `observe` is shown batches of the first epoch once more, from its beginning.
+// that `observe` is shown batches of the first epoch once more, from its beginning. The calling
+// thread is the consumer. Error(ExitCode::data) for more bad samples than the data set allows.
 LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
                                const BatchObserver& observe = {});
 

@@ -14,35 +14,43 @@
 
 namespace stoker {
 
-// How much of the way from the tier to the batch is gone.
+// How much of the way from the tier to the batch a sample goes.
 enum class ReadStages {
   read,    // the encoded bytes
   decode,  // and JPEG at its full size
   resize   // and the whole decoder instead: decode, augment, resize
 };
+// Their names on the command line.
 EnumNames<ReadStages> enum_names(ReadStages);
 
+// What is measured, and how often. A value.
 struct ReadBenchOptions {
   ReadStages stages = ReadStages::read;
   std::vector<int64_t> threads{1, 2, 4, 8};
+  // Samples of a pass: batches * batch; batches 0: one epoch.
   int64_t batch = 64;
-  int64_t batches = 0;      // 0: one epoch
-  int64_t repetitions = 6;  // of which the first is dropped
-  uint64_t seed = 1;        // of the order
-  bool libjpeg = false;     // ReadStages::decode: all files by libjpeg-turbo, as decoder turbojpeg
+  int64_t batches = 0;
+  // Of which the first is dropped.
+  int64_t repetitions = 6;
+  // Of the order.
+  uint64_t seed = 1;
+  // ReadStages::decode: all files by libjpeg-turbo, as decoder turbojpeg does it; else by ours.
+  bool libjpeg = false;
 };
 
-// One pass over the samples by one number of threads.
+// One pass over the samples by one number of threads. A value.
 struct ReadRepetition {
   double seconds = 0;
   int64_t images = 0;  // without bad samples
   uint64_t bytes = 0;  // of those, encoded
   int64_t bad = 0;
-  std::optional<double> resident;  // share of the files in the page cache before; absent: unknown
+  // Share of the files that was in the page cache before; absent: nobody knows.
+  std::optional<double> resident;
   // It should have been cold and was not, or nobody knows: its time is no measurement.
   bool spoiled = false;
 };
 
+// All passes by one number of threads, in the order they ran. A value.
 struct ReadBenchResult {
   int64_t threads = 0;
   std::vector<ReadRepetition> repetitions;  // without the first
@@ -50,24 +58,29 @@ struct ReadBenchResult {
 
 // The 2018 study's micro-benchmark: reads the training samples in a shuffled order, by so many
 // threads with one sample each in flight. Every repetition takes every number of threads once, in
-// the order of a new epoch. `files`: those of the samples, looked at before each pass; null: there
-// are none. `cold`: evicted, too (needs files). `progress` (passes done, total) may be empty. Bad
-// samples are treated as dataset.on_error says, but are left out where a loader replaces them.
-// Throws Error.
+// the order of a new epoch. Starts and joins threads of its own.
+//
+// files: those of the samples, looked at before each pass; null: there are none. cold: evicted, too
+// (needs files). progress (passes done, total) is called between passes and may be empty.
+//
+// Bad samples are treated as dataset.on_error says, but are left out where a loader replaces them.
+// Error(ExitCode::data) for bad samples, ExitCode::config where there are fewer samples than asked
+// for; IoError.
 std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& decoder,
                                         const FileTree* files, bool cold,
                                         const ReadBenchOptions& options,
                                         const std::function<void(int64_t, int64_t)>& progress = {});
 
+// What `stoker bench read` is asked for. A value.
 struct ReadBenchArguments : ConfigArguments {
   ReadBenchOptions options;         // seed and libjpeg as the experiment says
   std::string stages = "read";      // a name of ReadStages
   std::string page_cache = "cold";  // or "as_is"
-  bool json = false;
 };
 
 // `stoker bench read`: the same for an experiment; prints the rates. ExitCode::environment where
-// everything had to be cold and nothing was.
+// everything had to be cold and nothing was. Error(ExitCode::config) for stages that the decoder
+// does not have, and for cold where there are no files.
 ExitCode bench_read(ReadBenchArguments arguments);
 
 }  // namespace stoker

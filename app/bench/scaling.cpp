@@ -1,14 +1,15 @@
-#include "app/bench/scaling.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "app/base/json.h"
+#include "app/base/process_use.h"
+#include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/bench/loader_bench.h"
 #include "app/bench/rounds.h"
+#include "app/experiment/experiment.h"
 #include "io/core/digest.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/clock.h"
@@ -19,11 +20,20 @@ namespace {
 
 constexpr const char* kBeyond = "more workers than cores";
 
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+// A loader with one number of workers.
+struct ScalingRow {
+  int64_t workers = 0;
+  std::vector<double> images_per_s;  // one per round
+  double cpu_us = 0;                 // of the process per image, over all rounds
+  std::vector<std::string> order;    // per epoch: a digest of what was handed out, in its order
+};
+
+// What was measured, by number of workers.
+struct ScalingBenchmark {
+  int64_t cores = 0;   // that this process may use
+  int64_t images = 0;  // per epoch
+  std::vector<ScalingRow> rows;
+};
 
 // The configured loader, but for its workers and digest.
 std::unique_ptr<Loader> make_loader(Experiment& experiment, int64_t workers, bool digest) {
@@ -47,7 +57,7 @@ ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bo
   const auto loader = make_loader(experiment, workers, digest);
   ScaledEpoch result;
   std::string order;
-  const double cpu_before = cpu_seconds();
+  const double cpu_before = process_use().cpu_s;
   const TimePoint begin = Clock::now();
   loader->start(epoch, 0);
   while (const auto batch = loader->next()) {
@@ -58,9 +68,24 @@ ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bo
                  batch->labels->size() * sizeof(int64_t));
   }
   result.seconds = seconds(Clock::now() - begin);
-  result.cpu_s = cpu_seconds() - cpu_before;
+  result.cpu_s = process_use().cpu_s - cpu_before;
   result.order = xxh3_128(order);
   return result;
+}
+
+// Every row handed out the same batches in the same order.
+bool exact_order(const ScalingBenchmark& result) {
+  const auto same = [&](const ScalingRow& row) { return row.order == result.rows.front().order; };
+  return std::ranges::all_of(result.rows, same);
+}
+
+// The median rate of a row / what as many workers would do if each did what one of the first row
+// does. Means nothing where a row has more workers than there are cores.
+double efficiency(const ScalingBenchmark& result, const ScalingRow& row) {
+  const auto per_worker = [](const ScalingRow& one) {
+    return spread(one.images_per_s).median / static_cast<double>(one.workers);
+  };
+  return per_worker(row) / per_worker(result.rows.front());
 }
 
 ResultTable table_of(const ScalingBenchmark& result) {
@@ -73,29 +98,15 @@ ResultTable table_of(const ScalingBenchmark& result) {
     const bool beyond = row.workers > result.cores;
     using Cell = ResultTable::Cell;
     table.add({row.workers, spread(row.images_per_s),
-               beyond ? Cell() : Cell(result.efficiency(row)), row.cpu_us,
+               beyond ? Cell() : Cell(efficiency(result, row)), row.cpu_us,
                beyond ? Cell(kBeyond) : Cell()});
     if (beyond) table.note(kBeyond);
   }
   return table;
 }
 
-}  // namespace
-
-bool ScalingBenchmark::exact_order() const {
-  return std::ranges::all_of(
-      rows, [this](const ScalingRow& row) { return row.order == rows.front().order; });
-}
-
-double ScalingBenchmark::efficiency(const ScalingRow& row) const {
-  const auto per_worker = [](const ScalingRow& one) {
-    return spread(one.images_per_s).median / static_cast<double>(one.workers);
-  };
-  return per_worker(row) / per_worker(rows.front());
-}
-
-ScalingBenchmark bench_scaling(Experiment& experiment, std::vector<int64_t> workers,
-                               int64_t rounds) {
+ScalingBenchmark measure_scaling(Experiment& experiment, std::vector<int64_t> workers,
+                                 int64_t rounds) {
   std::ranges::sort(workers);
   if (experiment.options().loader.info().workers == 0) {
     throw Error(ExitCode::config, "bench loader: --scaling needs a loader with workers, and " +
@@ -127,26 +138,34 @@ std::string scaling_text(const ScalingBenchmark& result, Experiment& experiment)
       "page cache as it was, after one epoch of each row; no model, batches dropped at once\n",
       experiment.options().loader.type(), result.rows.front().images_per_s.size(), result.images,
       result.cores, table_of(result).text(),
-      result.exact_order() ? "exact" : "NOT THE SAME in all rows");
+      exact_order(result) ? "exact" : "NOT THE SAME in all rows");
 }
 
-std::string scaling_json(const ScalingBenchmark& result, Experiment& experiment) {
+nlohmann::json scaling_json(const ScalingBenchmark& result, Experiment& experiment) {
   nlohmann::json rows = table_of(result).json();
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i]["rates"] = result.rows[i].images_per_s;
     rows[i]["order"] = result.rows[i].order;
   }
-  const nlohmann::json json = {
-      {"name", "stoker-" + experiment.options().loader.type() + "-scaling"},
-      {"loader", to_json(experiment.options().loader.dump())},
-      {"decoder", to_json(experiment.options().decoder.dump())},
-      {"device", experiment.device().info().name},
-      {"cores", result.cores},
-      {"images", result.images},
-      {"order", result.exact_order() ? "exact" : "different"},
-      {"page_cache", "as it was; one epoch of each row before"},
-      {"rows", rows}};
-  return json.dump() + "\n";
+  return {{"name", "stoker-" + experiment.options().loader.type() + "-scaling"},
+          {"loader", to_json(experiment.options().loader.dump())},
+          {"decoder", to_json(experiment.options().decoder.dump())},
+          {"device", experiment.device().info().name},
+          {"cores", result.cores},
+          {"images", result.images},
+          {"order", exact_order(result) ? "exact" : "different"},
+          {"page_cache", "as it was; one epoch of each row before"},
+          {"rows", rows}};
+}
+
+}  // namespace
+
+ExitCode bench_scaling(const LoaderBenchArguments& arguments) {
+  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_remark);
+  const ScalingBenchmark result = measure_scaling(experiment, arguments.scaling, arguments.epochs);
+  print_result(arguments.json, scaling_json(result, experiment), scaling_text(result, experiment));
+  if (exact_order(result)) return ExitCode::ok;
+  throw Error(ExitCode::bug, "bench loader: the batches depend on the number of workers");
 }
 
 }  // namespace stoker

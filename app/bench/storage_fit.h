@@ -7,13 +7,16 @@
 
 namespace stoker {
 
-// What `stoker bench storage --fit` found.
+// What `stoker bench storage --fit` found. A value.
 struct StorageFit {
   TierFit fit;
-  std::vector<TierPoint> points;  // what it was fitted to: medians of the rounds
-  double worst = 0;               // of |predicted / measured - 1|
+  // What it was fitted to: medians of the rounds, in the order in which they were measured.
+  std::vector<TierPoint> points;
+  // Of |predicted / measured - 1| over the points.
+  double worst = 0;
   double mean = 0;
-  int64_t left_out = 0;  // rounds that had to be cold and were not
+  // Rounds that had to be cold and were not.
+  int64_t left_out = 0;
 };
 
 // Measures `rounds` interleaved rounds of reads and writes at each number of threads, and fits the

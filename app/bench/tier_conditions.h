@@ -16,6 +16,7 @@ std::vector<TierMeter::State> parts_of_tier(const Hub& hub, const std::string& t
 
 // A line for each condition: "tier data: posix", "tier data: EMULATED ...".
 std::vector<std::string> tiers_text(const std::vector<TierMeter::State>& tiers);
+// An object for each: name, type, emulated, conditions and, where it is emulated, overruns.
 nlohmann::json tiers_json(const std::vector<TierMeter::State>& tiers);
 
 }  // namespace stoker

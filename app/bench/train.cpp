@@ -8,17 +8,59 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "app/base/progress_line.h"
+#include "app/base/result_table.h"
 #include "app/base/statistics.h"
 #include "app/bench/rounds.h"
+#include "app/run/stop_signal.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
+#include "io/loader/loader.h"
 
 namespace stoker {
 namespace {
+
+double shortest(const std::vector<double>& times) {
+  return *std::min_element(times.begin(), times.end());
+}
+
+// Steps from one batch asked for to the next, of all rounds.
+struct TrainSteps {
+  int64_t batch_size = 0;
+  std::string device;
+  std::vector<double> step_s;
+  double wait_s = 0;              // of these for data
+  std::vector<double> rate;       // images/s, a round
+  std::vector<double> outside_s;  // a round: the trainer's time for a step outside its `compute`
+};
+
+// How the cores are divided between LibTorch's kernels and the loader's workers.
+struct TrainSplit {
+  int64_t threads = 0;  // training.threads
+  int64_t workers = 0;  // loader.workers
+  TrainSteps measured;
+
+  // That give it.
+  std::string overrides() const {
+    return fmt::format("training.threads={} loader.workers={}", threads, workers);
+  }
+};
+
+// What the trainer adds to its steps, on one batch that lies on the device already.
+struct TrainOverhead {
+  TrainSteps trainer;
+  TrainSteps bare;  // TrainStep::run and nothing else
+
+  // Share by which a step of the trainer is longer: of the medians, and of the shortest ones, which
+  // other work on the machine disturbs least.
+  double share() const { return spread(trainer.step_s).median / spread(bare.step_s).median - 1; }
+  double share_of_shortest() const { return shortest(trainer.step_s) / shortest(bare.step_s) - 1; }
+};
 
 // A loader that is watched: when its batches were asked for and came.
 class WatchedLoader final : public Loader {
@@ -91,7 +133,8 @@ class ScratchRuns {
 
 class TrainingRuns {
  public:
-  TrainingRuns(const TrainBench& bench, const StopSignal& stop) : bench_(bench), stop_(stop) {}
+  TrainingRuns(const TrainBenchArguments& bench, const StopSignal& stop)
+      : bench_(bench), stop_(stop) {}
 
   ExperimentOptions options(const std::vector<std::string>& more) const {
     std::vector<std::string> overrides = bench_.overrides;
@@ -168,7 +211,7 @@ class TrainingRuns {
                          seconds(times.back() - times[first]));
   }
 
-  const TrainBench& bench_;
+  const TrainBenchArguments& bench_;
   const StopSignal& stop_;
   const ScratchRuns scratch_;
 };
@@ -180,37 +223,93 @@ void require_computing(Experiment& experiment) {
               "device.type=cpu or cuda");
 }
 
-double shortest(const std::vector<double>& times) {
-  return *std::min_element(times.begin(), times.end());
+using Cell = ResultTable::Cell;
+
+// What is known of steps; the columns before it say whose they are.
+std::vector<ResultTable::Column> steps_columns(std::vector<ResultTable::Column> first) {
+  first.insert(first.end(), {{"images_per_s", "images/s (min max)", 1},
+                             {"step_s", "ms a step (min max)", 3, 1e3},
+                             {"data_wait_share", "data wait %", 1, 100},
+                             {"outside_compute_us", "us outside compute", 1},
+                             {"steps", ""}});
+  return first;
 }
 
-}  // namespace
-
-std::string TrainSplit::overrides() const {
-  return fmt::format("training.threads={} loader.workers={}", threads, workers);
+std::vector<Cell> steps_row(std::vector<Cell> first, const TrainSteps& steps) {
+  std::optional<double> wait_share, outside_us;
+  if (!steps.outside_s.empty()) {  // else not measured by the trainer
+    wait_share = steps.wait_s / std::accumulate(steps.step_s.begin(), steps.step_s.end(), 0.0);
+    outside_us = 1e6 * spread(steps.outside_s).median;
+  }
+  first.insert(first.end(), {spread(steps.rate), spread(steps.step_s), wait_share, outside_us,
+                             static_cast<int64_t>(steps.step_s.size())});
+  return first;
 }
 
-double TrainSteps::wall_s() const { return std::accumulate(step_s.begin(), step_s.end(), 0.0); }
-
-double TrainOverhead::share() const {
-  return spread(trainer.step_s).median / spread(bare.step_s).median - 1;
+nlohmann::json conditions_json(const char* name, const TrainBenchArguments& arguments,
+                               const TrainSteps& steps) {
+  return {{"name", name},
+          {"config", arguments.config},
+          {"device", steps.device},
+          {"batch_size", steps.batch_size},
+          {"rounds", arguments.rounds}};
 }
 
-double TrainOverhead::share_of_shortest() const {
-  return shortest(trainer.step_s) / shortest(bare.step_s) - 1;
+ExitCode print_splits(const TrainBenchArguments& arguments, const std::vector<TrainSplit>& splits) {
+  const auto rate = [](const TrainSplit& split) { return spread(split.measured.rate).median; };
+  const TrainSplit& best = *std::ranges::max_element(splits, {}, rate);
+  ResultTable table(steps_columns({{"threads", "threads"}, {"workers", "workers"}}));
+  for (const TrainSplit& split : splits) {
+    table.add(steps_row({split.threads, split.workers}, split.measured));
+  }
+  nlohmann::json json = conditions_json("bench train", arguments, best.measured);
+  json["best"] = best.overrides();
+  json["splits"] = table.json();
+  return print_result(
+      arguments.json, json,
+      fmt::format("{} rounds of {} steps of {} images on {}, after {} steps; medians\n{}best: {}\n",
+                  arguments.rounds, arguments.steps, best.measured.batch_size, best.measured.device,
+                  arguments.warm_up, table.text(), best.overrides()));
 }
 
-std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vector<int64_t>& threads,
-                                       const std::vector<int64_t>& workers,
-                                       const StopSignal& stop) {
+void print_overhead(const TrainBenchArguments& arguments, const TrainOverhead& overhead) {
+  ResultTable table(steps_columns({{"", "loop"}}));
+  table.add(steps_row({"trainer"}, overhead.trainer));
+  table.add(steps_row({"bare"}, overhead.bare));
+  nlohmann::json json = conditions_json("bench train --bare", arguments, overhead.bare);
+  json["trainer"] = table.json().front();
+  json["bare"] = table.json().back();
+  json["overhead"] = overhead.share();
+  json["overhead_of_shortest"] = overhead.share_of_shortest();
+  const double outside_us = 1e6 * spread(overhead.trainer.outside_s).median;
+  const std::string text = fmt::format(
+      "{} rounds of {} steps on one batch of {} images that lies on {}\n{}"
+      "the trainer's step is longer by {:.2f} % (medians), {:.2f} % (shortest steps)\n"
+      "it spends {:.1f} us a step outside the step's own work: {:.4f} % of a bare step\n",
+      arguments.rounds, arguments.steps, overhead.bare.batch_size, overhead.bare.device,
+      table.text(), 100 * overhead.share(), 100 * overhead.share_of_shortest(), outside_us,
+      1e-4 * outside_us / spread(overhead.bare.step_s).median);
+  print_result(arguments.json, json, text);
+}
+
+// Powers of two up to what there is, and that.
+std::vector<int64_t> up_to(int64_t cores) {
+  std::vector<int64_t> result;
+  for (int64_t n = 1; n < cores; n *= 2) result.push_back(n);
+  result.push_back(cores);
+  return result;
+}
+
+// Every combination of the two lists, interleaved.
+std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, const StopSignal& stop) {
   TrainingRuns runs(bench, stop);
   std::vector<TrainSplit> splits;
-  for (const int64_t t : threads) {
-    for (const int64_t w : workers) splits.push_back({t, w, {}});
+  for (const int64_t t : bench.threads) {
+    for (const int64_t w : bench.workers) splits.push_back({t, w, {}});
   }
   interleave(splits, bench.rounds, 0, [&](TrainSplit& split, int64_t round) {
-    if (bench.notify) {
-      bench.notify(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
+    if (!bench.json) {
+      print_remark(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
                                split.overrides()));
     }
     const ExperimentOptions options =
@@ -225,26 +324,18 @@ std::vector<TrainSplit> measure_splits(const TrainBench& bench, const std::vecto
   return splits;
 }
 
-TrainOverhead measure_overhead(const TrainBench& bench, const StopSignal& stop) {
+TrainOverhead measure_overhead(const TrainBenchArguments& bench, const StopSignal& stop) {
   TrainingRuns runs(bench, stop);
   const ExperimentOptions options = runs.options({});
   TrainOverhead result;
   for (int64_t round = 0; round < bench.rounds; ++round) {
-    if (bench.notify) {
-      bench.notify(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
+    if (!bench.json) {
+      print_remark(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
     }
     Experiment experiment(options, {});
     require_computing(experiment);
     result.trainer.device = result.bare.device = experiment.device().info().name;
-    const auto loader = experiment.make_loader(Split::train);
-    loader->start(0, 0);
-    const std::optional<Batch> batch = loader->next();
-    if (!batch) throw Error(ExitCode::data, "bench train: the loader gives no batch to run on");
-    std::shared_ptr<DeviceBatch> held = batch->on_device;
-    if (!held) {
-      held = std::make_shared<DeviceBatch>(
-          experiment.device().copy(*batch, experiment.decoder().spec()));
-    }
+    const std::shared_ptr<DeviceBatch> held = experiment.first_batch();
     const auto by_trainer = [&] { runs.train(options, held, experiment, result.trainer); };
     const auto by_hand = [&] { runs.bare(experiment, *held, result.bare); };
     // Who comes second finds the caches and the frequency that the first one leaves.
@@ -253,6 +344,25 @@ TrainOverhead measure_overhead(const TrainBench& bench, const StopSignal& stop) 
     if (round % 2 == 1) by_trainer();
   }
   return result;
+}
+
+}  // namespace
+
+ExitCode bench_train(TrainBenchArguments arguments) {
+  const StopSignal stop;
+  if (!arguments.bare) {
+    const std::vector<int64_t> all = up_to(Workers{}.resolve());
+    if (arguments.threads.empty()) arguments.threads = all;
+    if (arguments.workers.empty()) arguments.workers = all;
+    return print_splits(arguments, measure_splits(arguments, stop));
+  }
+  const TrainOverhead overhead = measure_overhead(arguments, stop);
+  print_overhead(arguments, overhead);
+  const double percent = 100 * overhead.share();
+  if (!arguments.at_most || percent <= *arguments.at_most) return ExitCode::ok;
+  throw Error(ExitCode::threshold,
+              fmt::format("bench train: the overhead of {:.2f} % is above the {} % allowed",
+                          percent, *arguments.at_most));
 }
 
 }  // namespace stoker

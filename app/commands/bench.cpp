@@ -1,19 +1,21 @@
 #include "app/bench/checkpoint.h"
 #include "app/bench/decode.h"
+#include "app/bench/headspace.h"
 #include "app/bench/loader_bench.h"
 #include "app/bench/read.h"
+#include "app/bench/train.h"
 #include "app/commands/commands.h"
 
 namespace stoker {
 namespace {
 
 void add_read(const Command& bench) {
-  const auto arguments = std::make_shared<ReadBenchArguments>();
-  ReadBenchOptions& options = arguments->options;
   const Command command =
       bench.add("read", "Images/s and MB/s of reading the training samples, by number of threads");
-  command.config(*arguments);
-  command.argument("--stages", arguments->stages, "read; read and decode; or all of the decoder")
+  ReadBenchArguments& arguments = command.run(bench_read);
+  ReadBenchOptions& options = arguments.options;
+  command.config(arguments);
+  command.argument("--stages", arguments.stages, "read; read and decode; or all of the decoder")
       .one_of({"read", "decode", "resize"});
   command.argument("--threads", options.threads, "samples in flight, e.g. 1,2,4,8").range(1, 1024);
   command.argument("--batch", options.batch, "samples per batch").range(1, 1 << 20);
@@ -22,58 +24,77 @@ void add_read(const Command& bench) {
   command.argument("--repetitions", options.repetitions, "passes; the first is dropped")
       .range(2, 1000000);
   command
-      .argument("--page-cache", arguments->page_cache,
+      .argument("--page-cache", arguments.page_cache,
                 "cold: emptied of the samples' files before each pass, and verified")
       .one_of({"cold", "as_is"});
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return bench_read(*arguments); });
 }
 
 void add_loader(const Command& bench) {
-  const auto arguments = std::make_shared<LoaderBenchArguments>();
   const Command command = bench.add(
       "loader",
       "Images/s of the configured loader without a model (a warm-up epoch, then epochs), beside "
       "what libjpeg-turbo alone does with the same files");
-  command.config(*arguments);
-  command.argument("--epochs", arguments->epochs, "measured epochs").range(1, 1000000);
+  LoaderBenchArguments& arguments = command.run(bench_loader);
+  command.config(arguments);
+  command.argument("--epochs", arguments.epochs, "measured epochs").range(1, 1000000);
   command
-      .argument("--ceiling-samples", arguments->ceiling_samples,
+      .argument("--ceiling-samples", arguments.ceiling_samples,
                 "files that libjpeg-turbo decodes for comparison; 0: all, or as many as 256 MiB "
                 "hold")
       .not_negative();
   command
-      .argument("--scaling", arguments->scaling,
+      .argument("--scaling", arguments.scaling,
                 "instead: one row per number of workers (1,2,4), measured in turn")
       .range(1, 1024);
-  command.argument("--dump", arguments->dump,
+  command.argument("--dump", arguments.dump,
                    "write the pixels of the first epoch's first batch: a NumPy file (.npy)");
-  command.flag("--quick", arguments->quick,
+  command.flag("--quick", arguments.quick,
                "only the loader: no comparison, no counting of allocations and copies");
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return bench_loader(*arguments); });
 }
 
 void add_decode(const Command& bench) {
-  const auto arguments = std::make_shared<DecodeBenchArguments>();
   const Command command = bench.add(
       "decode", "Time per image of the configured decoder on one thread, files in memory");
-  command.config(*arguments);
-  command.argument("--versus", arguments->versus, "other decoders to time in the same rounds");
-  command.argument("--samples", arguments->samples, "samples to decode; 0: all").not_negative();
-  command.argument("--rounds", arguments->rounds, "interleaved rounds").range(1, 1000000);
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return bench_decode(*arguments); });
+  DecodeBenchArguments& arguments = command.run(bench_decode);
+  command.config(arguments);
+  command.argument("--versus", arguments.versus, "other decoders to time in the same rounds");
+  command.argument("--samples", arguments.samples, "samples to decode; 0: all").not_negative();
+  command.argument("--rounds", arguments.rounds, "interleaved rounds").range(1, 1000000);
 }
 
 void add_checkpoint_bench(const Command& bench) {
-  const auto arguments = std::make_shared<CheckpointBenchArguments>();
   const Command command = bench.add(
       "checkpoint", "Save and load the state of the model and its optimizer, on its own tiers");
-  command.config(*arguments);
-  command.argument("--rounds", arguments->rounds, "saves and loads").range(1, 1000000);
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return bench_checkpoint(*arguments); });
+  CheckpointBenchArguments& arguments = command.run(bench_checkpoint);
+  command.config(arguments);
+  command.argument("--rounds", arguments.rounds, "saves and loads").range(1, 1000000);
+}
+
+void add_train_bench(const Command& bench) {
+  const Command command = bench.add(
+      "train",
+      "Some steps of the configured training for each division of the cores between computing and "
+      "loading; or the trainer beside a bare loop");
+  TrainBenchArguments& arguments = command.run(bench_train);
+  command.config(arguments);
+  command
+      .argument(
+          "--threads", arguments.threads,
+          "values of training.threads: 1,2,4; default: powers of two up to the cores there are")
+      .range(1, 1024);
+  command.argument("--workers", arguments.workers, "values of loader.workers, likewise")
+      .range(1, 1024);
+  command.argument("--steps", arguments.steps, "measured steps of a round").range(1, 1000000);
+  command.argument("--warm-up", arguments.warm_up, "steps before them").range(0, 1000000);
+  command.argument("--rounds", arguments.rounds, "interleaved rounds").range(1, 1000000);
+  const Argument bare = command.flag(
+      "--bare", arguments.bare,
+      "the trainer beside the same steps without it, on one batch that lies on the device");
+  command
+      .argument("--at-most", arguments.at_most,
+                "percent of overhead (medians) above which the exit code is 7")
+      .positive()
+      .needs(bare);
 }
 
 }  // namespace
@@ -81,9 +102,20 @@ void add_checkpoint_bench(const Command& bench) {
 void add_bench(const Command& program) {
   const Command bench = program.add_group("bench", "Measure parts of the pipeline by themselves");
   for (const auto add : {add_read, add_loader, add_decode, add_checkpoint_bench, add_bench_storage,
-                         add_bench_train}) {
+                         add_train_bench}) {
     add(bench);
   }
+}
+
+void add_headspace(const Command& program) {
+  const Command command = program.add(
+      "headspace",
+      "Rates from the device alone down to the cold tier, and which of them binds first");
+  HeadspaceArguments& arguments = command.run(headspace);
+  command.config(arguments);
+  command.argument("--epochs", arguments.epochs, "measured epochs of each level").range(1, 1000);
+  command.argument("--steps", arguments.steps, "steps in each measurement of the device")
+      .range(1, 1000000);
 }
 
 }  // namespace stoker

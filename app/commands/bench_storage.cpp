@@ -28,22 +28,21 @@ void add_workload(const Command& command, StorageBenchArguments& arguments) {
 }  // namespace
 
 void add_bench_storage(const Command& bench) {
-  const auto arguments = std::make_shared<StorageBenchArguments>();
   const Command command = bench.add(
       "storage", "Bandwidth, IOPS and latency of one tier over threads, as IOR measures them");
-  command.argument("CONFIG", arguments->config, "experiment, a YAML file").required();
-  command.argument("TIER", arguments->tier, "its name under storage:").required();
-  command.overrides(arguments->overrides);
-  add_workload(command, *arguments);
+  StorageBenchArguments& arguments = command.run(bench_storage);
+  command.argument("CONFIG", arguments.config, "experiment, a YAML file").required();
+  command.argument("TIER", arguments.tier, "its name under storage:").required();
+  command.overrides(arguments.overrides);
+  add_workload(command, arguments);
   command
-      .argument("--rounds", arguments->rounds,
+      .argument("--rounds", arguments.rounds,
                 "repetitions, after one that does not count; medians are shown")
       .range(1, 1000000);
-  command.flag("--fit", arguments->fit,
+  command.flag("--fit", arguments.fit,
                "measure what an emulated tier needs to behave like this one, and print its YAML; "
                "reads begin cold; --pattern, --op and --fsync do not matter");
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return bench_storage(*arguments); });
+  command.flag("--json", arguments.json, "print one line of JSON");
 }
 
 }  // namespace stoker

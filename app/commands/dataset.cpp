@@ -9,64 +9,53 @@ namespace stoker {
 namespace {
 
 void add_fetch(const Command& dataset) {
-  const auto arguments = std::make_shared<FetchArguments>();
   const Command command = dataset.add("fetch", "Obtain a public data set where it is absent");
-  command.argument("NAME", arguments->name, fetchable_names()).required();
-  command.argument("--to", arguments->to, "directory for its files; default data/NAME");
-  command.argument("--archive", arguments->archive, "an archive that is already there");
-  command.argument("--url", arguments->url, "where to download from instead");
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return fetch_dataset(*arguments); });
+  FetchArguments& arguments = command.run(fetch_dataset);
+  command.argument("NAME", arguments.name, fetchable_names()).required();
+  command.argument("--to", arguments.to, "directory for its files; default data/NAME");
+  command.argument("--archive", arguments.archive, "an archive that is already there");
+  command.argument("--url", arguments.url, "where to download from instead");
+  command.flag("--json", arguments.json, "print one line of JSON");
 }
 
 void add_inspect(const Command& dataset) {
-  struct Arguments : ConfigArguments {
-    bool json = false;
-  };
-  const auto arguments = std::make_shared<Arguments>();
   const Command command = dataset.add(
       "inspect", "Counts, sizes, kinds and unreadable files of an experiment's data set");
-  command.config(*arguments);
-  command.flag("--json", arguments->json, "print JSON");
-  command.run([=] { return inspect_experiment(*arguments, arguments->json); });
+  ConfigArguments& arguments = command.run(inspect_experiment);
+  command.config(arguments);
 }
 
 void add_synth(const Command& dataset) {
-  const auto options = std::make_shared<SynthOptions>();
   const Command command = dataset.add("synth", "Write a folder of generated JPEG files");
-  command.argument("DIRECTORY", options->directory, "must not exist or be empty").required();
-  command.argument("--samples", options->files, "number of files").positive();
-  command.argument("--classes", options->classes, "number of folders").positive();
-  command.argument("--median-bytes", options->image.median_bytes, "median file size, log-normal");
+  SynthOptions& options = command.run(synth);
+  command.argument("DIRECTORY", options.directory, "must not exist or be empty").required();
+  command.argument("--samples", options.files, "number of files").positive();
+  command.argument("--classes", options.classes, "number of folders").positive();
+  command.argument("--median-bytes", options.image.median_bytes, "median file size, log-normal");
   command
-      .argument("--sigma", options->image.sigma,
+      .argument("--sigma", options.image.sigma,
                 "standard deviation of the logarithm of the file size")
       .between(0, 4);
-  command.argument("--seed", options->seed, "seed of sizes and pixels");
-  command.flag("--json", options->json, "print one line of JSON");
-  command.run([=] { return synth(*options); });
+  command.argument("--seed", options.seed, "seed of sizes and pixels");
+  command.flag("--json", options.json, "print one line of JSON");
 }
 
 void add_pack(const Command& dataset) {
-  const auto arguments = std::make_shared<PackArguments>();
   const Command command =
       dataset.add("pack", "Decode a data set once, and write its pixels into a few large files");
-  command.config(*arguments);
-  command.argument("--to", arguments->to, "directory; with --tier, a folder of that tier");
-  command.argument("--tier", arguments->tier, "a tier of the experiment to write to");
-  command.argument("--shard-size", arguments->shard_size, "bytes of one file, at most");
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return pack_experiment(*arguments); });
+  PackArguments& arguments = command.run(pack_experiment);
+  command.config(arguments);
+  command.argument("--to", arguments.to, "directory; with --tier, a folder of that tier");
+  command.argument("--tier", arguments.tier, "a tier of the experiment to write to");
+  command.argument("--shard-size", arguments.shard_size, "bytes of one file, at most");
 }
 
 void add_stage(const Command& dataset) {
-  const auto arguments = std::make_shared<StageArguments>();
   const Command command = dataset.add(
       "stage", "Copy to the fast part of a cached tier what its rule chooses, ahead of a run");
-  command.config(*arguments);
-  command.flag("--dry-run", arguments->dry_run, "print what would be copied");
-  command.flag("--json", arguments->json, "print one line of JSON");
-  command.run([=] { return stage_experiment(*arguments); });
+  StageArguments& arguments = command.run(stage_experiment);
+  command.config(arguments);
+  command.flag("--dry-run", arguments.dry_run, "print what would be copied");
 }
 
 }  // namespace

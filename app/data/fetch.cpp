@@ -6,10 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/progress_line.h"
-#include "app/data/directory_tier.h"
+#include "app/base/result_table.h"
 #include "io/dataset/fetch.h"
 
 namespace stoker {
+
+std::unique_ptr<Storage> open_directory(const std::string& root) {
+  Node node = Node::map();
+  node.entries.push_back({"type", {}, Node::text("posix")});
+  node.entries.push_back({"root", {}, Node::text(root)});
+  return Registry<Storage>::global().parse(Section(node, "", "storage", nullptr)).create({});
+}
 
 ExitCode fetch_dataset(const FetchArguments& arguments) {
   const Recipe& recipe = find_recipe(arguments.name);
@@ -20,19 +27,17 @@ ExitCode fetch_dataset(const FetchArguments& arguments) {
   options.progress = [](const FetchProgress& p) { show_progress(p.stage, p.done, p.total); };
   options.notify = print_remark;
   const FetchResult result = fetch(recipe, *open_directory(root), options);
-  if (arguments.json) {
-    const nlohmann::json json = {{"root", root},
-                                 {"was_there", result.was_there},
-                                 {"source", result.source},
-                                 {"files", result.files},
-                                 {"bytes", result.bytes}};
-    fmt::print("{}\n", json.dump());
-  } else if (result.was_there) {
-    fmt::print("{} is there already\n", root);
-  } else {
-    fmt::print("{}: {} files, {} bytes from {}\n", root, result.files, result.bytes, result.source);
-  }
-  return ExitCode::ok;
+  const std::string text = result.was_there
+                               ? root + " is there already\n"
+                               : fmt::format("{}: {} files, {} bytes from {}\n", root, result.files,
+                                             result.bytes, result.source);
+  return print_result(arguments.json,
+                      {{"root", root},
+                       {"was_there", result.was_there},
+                       {"source", result.source},
+                       {"files", result.files},
+                       {"bytes", result.bytes}},
+                      text);
 }
 
 std::string fetchable_names() { return fmt::format("{}", fmt::join(recipe_names(), ", ")); }

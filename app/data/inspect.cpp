@@ -1,5 +1,6 @@
 #include "app/data/inspect.h"
 
+#include <fmt/format.h>
 #include <turbojpeg.h>
 
 #include <algorithm>
@@ -11,6 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "app/base/progress_line.h"
+#include "app/base/result_table.h"
+#include "app/experiment/data.h"
 #include "io/decoder/jpeg_header.h"
 
 namespace stoker {
@@ -98,6 +102,40 @@ class Inspection {
   std::vector<uint64_t> bytes_, widths_, heights_, pixels_;
 };
 
+std::string inspection_text(const DatasetReport& report) {
+  int64_t train = 0, test = 0;
+  for (const ClassCount& row : report.classes) train += row.train, test += row.test;
+  std::string text = fmt::format("{} classes, {} training and {} test samples, {} bytes\n",
+                                 report.classes.size(), train, test, report.bytes);
+  ResultTable table({{"", "of a sample"},
+                     {"", "min"},
+                     {"", "p1"},
+                     {"", "p50"},
+                     {"", "p90"},
+                     {"", "p99"},
+                     {"", "max"}});
+  const auto add = [&](const char* name, const Percentiles& p) {
+    if (p.count == 0) return;
+    std::vector<ResultTable::Cell> row{name};
+    for (const uint64_t value : {p.min, p.p1, p.p50, p.p90, p.p99, p.max}) {
+      row.emplace_back(static_cast<int64_t>(value));
+    }
+    table.add(row);
+  };
+  add("encoded bytes", report.encoded_bytes);
+  add("width", report.width);
+  add("height", report.height);
+  add("pixels", report.pixels);
+  text += table.text(2);
+  for (const auto& [kind, count] : report.kinds) text += fmt::format("  {:>8} {}\n", count, kind);
+  for (const std::string& key : report.ignored) text += "  ignored: " + key + "\n";
+  for (const UnreadableSample& sample : report.unreadable) {
+    text += fmt::format("  unreadable: {}: {}: {}\n", sample.key, to_string(sample.reason),
+                        sample.message);
+  }
+  return text;
+}
+
 }  // namespace
 
 Percentiles percentiles(std::vector<uint64_t> values) {
@@ -149,6 +187,12 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
     json["unreadable"].push_back(
         {{"key", u.key}, {"reason", to_string(u.reason)}, {"message", u.message}});
   }
+}
+
+ExitCode inspect_experiment(const ConfigArguments& arguments) {
+  const ExperimentData data(read_experiment(arguments.config, arguments.overrides), print_remark);
+  const DatasetReport report = inspect_dataset(data.dataset(), progress_of("samples"));
+  return print_result(arguments.json, report, inspection_text(report), 2);
 }
 
 }  // namespace stoker

@@ -13,7 +13,7 @@
 
 namespace stoker {
 
-// Of a set of sizes, by the nearest-rank method: every figure is the size of some file.
+// Of a set of sizes, by the nearest-rank method: every figure is the size of some file. A value.
 struct Percentiles {
   int64_t count = 0;
   uint64_t min = 0, p1 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
@@ -22,40 +22,51 @@ struct Percentiles {
 // `values` in any order; all zeros where it is empty.
 Percentiles percentiles(std::vector<uint64_t> values);
 
+// Samples of one class. A value.
 struct ClassCount {
   std::string name;
   int64_t train = 0;
   int64_t test = 0;
 };
 
+// A sample that no run could use. A value.
 struct UnreadableSample {
+  // As its data set names it.
   std::string key;
   BadReason reason = BadReason::corrupt;
+  // What was expected, and what was found.
   std::string message;
 };
 
-// What is known of a data set after every sample was read once.
+// What is known of a data set after every sample was read once. A value.
 struct DatasetReport {
+  // In the order of their labels.
   std::vector<ClassCount> classes;
-  uint64_t bytes = 0;  // of all samples
+  // Of all samples together, encoded; and of each.
+  uint64_t bytes = 0;
   Percentiles encoded_bytes;
-  Percentiles width;  // of JPEG files, as their headers say
+  // Of JPEG files, as their headers say.
+  Percentiles width;
   Percentiles height;
   Percentiles pixels;
-  std::map<std::string, int64_t> kinds;  // "baseline YCbCr 4:2:0", "progressive gray", "png"
+  // How many of each: "baseline YCbCr 4:2:0", "progressive gray", "png".
+  std::map<std::string, int64_t> kinds;
+  // In the order of the samples, training samples first.
   std::vector<UnreadableSample> unreadable;
+  // Objects of the tier that are no samples.
   std::vector<std::string> ignored;
 };
 
 // Reads every sample once, and its header; decodes nothing, so that damage inside the compressed
-// data remains unseen unless it ends the file early. progress (done, total) may be empty and may
-// throw to stop.
+// data remains unseen unless it ends the file early. A sample that cannot be read is part of the
+// report. progress (done, total) may be empty and may throw to stop. One thread.
 DatasetReport inspect_dataset(const Dataset& dataset,
                               const std::function<void(int64_t, int64_t)>& progress = {});
 
-// `stoker dataset inspect`: prints the report of an experiment's data set.
-ExitCode inspect_experiment(const ConfigArguments& arguments, bool json);
+// `stoker dataset inspect`: prints the report of an experiment's data set. Throws Error.
+ExitCode inspect_experiment(const ConfigArguments& arguments);
 
+// As `--json` prints them.
 void to_json(nlohmann::json& json, const Percentiles& percentiles);
 void to_json(nlohmann::json& json, const DatasetReport& report);
 

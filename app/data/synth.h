@@ -9,26 +9,33 @@
 
 namespace stoker {
 
-// The defaults are the files of the 2018 study's micro-benchmark (median
-// 112 KB) in a tenth of its number.
+// What `stoker dataset synth` is asked for. The defaults are the files of the 2018 study's
+// micro-benchmark (median 112 KB) in a tenth of its number. A value.
 struct SynthOptions {
+  // Made where it is not there.
   std::string directory;
   int64_t files = 1638;
   int64_t classes = 10;
+  // Of sizes and pixels.
   uint64_t seed = 1;
-  int64_t threads = 0;  // 0: one per core
-  bool json = false;    // of synth(): print one line of JSON
+  // 0: one per core.
+  int64_t threads = 0;
+  // The result as JSON (synth()).
+  bool json = false;
   SyntheticImageOptions image{400, 300, 90, ByteSize{112'000}, 0.5};
 };
 
+// What was written. A value.
 struct SynthResult {
   int64_t files = 0;
   uint64_t bytes = 0;
 };
 
 // Writes generated JPEGs as an image_folder: "class_003/000013.jpg". Their bytes are a function of
-// the options, whatever the number of threads. progress (done, total) is called by the calling
-// thread. Error(ExitCode::environment) where the directory is there and not empty; IoError.
+// the options, whatever the number of threads, which it starts and joins. progress (files done, of
+// all) is called by the calling thread, may be empty, and may throw to stop.
+// Error(ExitCode::environment) where the directory is there and not empty; IoError. What was
+// written before a failure stays.
 SynthResult synth_dataset(const SynthOptions& options,
                           const std::function<void(int64_t, int64_t)>& progress = {});
 

@@ -2,33 +2,37 @@
 
 #include <utility>
 
-#include "io/metrics/hub.h"
-#include "io/storage/metered.h"
-
 namespace stoker {
 
 Experiment::Experiment(ExperimentOptions options, Notify notify)
-    : options_(std::move(options)), notify_(std::move(notify)), hub_(std::make_unique<Hub>()) {
-  device_ = options_.device.create({options_.run.seed, notify_});
-  for (const auto& [name, tier] : options_.storage) {
-    tiers_.add(name, open_tier(tier, {name, notify_, hub_.get()}));
-  }
-  dataset_ = options_.dataset.create({tiers_, options_.run.seed, notify_});
-  decoder_ = options_.decoder.create({});
-}
-
-Experiment::~Experiment() = default;
+    : options_(std::move(options)),
+      notify_(std::move(notify)),
+      device_(options_.device.create({options_.run.seed, notify_})),
+      data_(options_, notify_) {}
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
   return options_.loader.create(
-      {*dataset_, *decoder_, *device_, split, options_.run.seed, notify_,
-       split == Split::train ? hub_->train_loader() : hub_->test_loader()});
+      {dataset(), decoder(), *device_, split, options_.run.seed, notify_,
+       split == Split::train ? hub().train_loader() : hub().test_loader()});
+}
+
+std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {
+  if (batch.on_device) return batch.on_device;
+  return std::make_shared<DeviceBatch>(device_->copy(batch, decoder().spec()));
+}
+
+std::shared_ptr<DeviceBatch> Experiment::first_batch() {
+  const auto loader = make_loader(Split::train);
+  loader->start(0, 0);
+  const std::optional<Batch> batch = loader->next();
+  if (!batch) throw Error(ExitCode::data, "the loader gives no batch to run on");
+  return on_device(*batch);
 }
 
 std::shared_ptr<Model> Experiment::make_model() {
-  const SampleSpec spec = decoder_->spec();
+  const SampleSpec spec = decoder().spec();
   std::shared_ptr<Model> model = options_.model.create(
-      {spec.channels, spec.height, spec.width, static_cast<int64_t>(dataset_->classes().size())});
+      {spec.channels, spec.height, spec.width, static_cast<int64_t>(dataset().classes().size())});
   const DeviceInfo& device = device_->info();
   model->to(device.emulated ? torch::Device(torch::kCPU) : device.torch_device);
   if (options_.training.channels_last) {
@@ -46,10 +50,10 @@ std::unique_ptr<Optimizer> Experiment::make_optimizer(const Model& model) {
 std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
     std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
     Notify warn) {
-  return options_.checkpoint.create({tiers_, options_.run.name, std::move(tensors),
+  return options_.checkpoint.create({tiers(), options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),
-                                     &hub_->checkpoints()});
+                                     &hub().checkpoints()});
 }
 
 }  // namespace stoker

@@ -2,33 +2,42 @@
 
 #include <memory>
 
-#include "app/experiment/options.h"
+#include "app/experiment/data.h"
 
 namespace stoker {
 
-class Hub;
-
-// The pieces of one experiment, built from its options: the only file that knows how they fit. One
-// thread at a time. The constructor opens the device and the data set; loaders, model and optimizer
-// are made on request.
+// The pieces of one experiment, built from its options: the only file that knows how they fit. The
+// constructor opens the device, then the data set; Error and IoError as theirs. Owns what it gives
+// references to; what the make_...() functions return refers to it and must not outlive it. One
+// thread at a time; the pieces as their own headers say.
 class Experiment {
  public:
+  // notify: gets what the components remark, perhaps from other threads. May be empty.
   Experiment(ExperimentOptions options, Notify notify);
-  ~Experiment();
 
   const ExperimentOptions& options() const { return options_; }
-  Hub& hub() { return *hub_; }
+  Hub& hub() { return data_.hub(); }
   Device& device() { return *device_; }
-  const Tiers& tiers() const { return tiers_; }
-  const Dataset& dataset() const { return *dataset_; }
-  const Decoder& decoder() const { return *decoder_; }
+  const Tiers& tiers() const { return data_.tiers(); }
+  const Dataset& dataset() const { return data_.dataset(); }
+  const Decoder& decoder() const { return data_.decoder(); }
+  // The files of the tier that the data set reads; null: there are none.
+  const FileTree* files() const { return data_.files(); }
 
+  // A loader that has not been started. Its figures go into the hub, by split.
   std::unique_ptr<Loader> make_loader(Split split);
+  // The batch on the device: where it lies already, or a copy, which may be under way.
+  std::shared_ptr<DeviceBatch> on_device(const Batch& batch);
+  // The first training batch, on the device, by a loader of its own: to run it again and again.
+  // Error(ExitCode::data) where there is none.
+  std::shared_ptr<DeviceBatch> first_batch();
   // The model on the device (of an emulated one: on the host, as if), in the memory format of
-  // training.channels_last.
+  // training.channels_last. Its weights come from LibTorch's generator.
   std::shared_ptr<Model> make_model();
+  // For that model; shares its parameters.
   std::unique_ptr<Optimizer> make_optimizer(const Model& model);
-  // For states of these tensors.
+  // For states of these tensors, in this order. stop_requested: since when the process has been
+  // asked to end. warn: what the user has to see.
   std::unique_ptr<Checkpointer> make_checkpointer(
       std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
       Notify warn);
@@ -36,11 +45,8 @@ class Experiment {
  private:
   ExperimentOptions options_;
   Notify notify_;
-  std::unique_ptr<Hub> hub_;  // outlives what writes into it
   std::unique_ptr<Device> device_;
-  Tiers tiers_;
-  std::unique_ptr<Dataset> dataset_;
-  std::unique_ptr<Decoder> decoder_;
+  ExperimentData data_;
 };
 
 }  // namespace stoker

@@ -1,15 +1,68 @@
 #include "app/experiment/listing.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/experiment/kinds.h"
+#include "app/base/json.h"
+#include "app/base/result_table.h"
+#include "app/experiment/options.h"
 #include "io/core/plugin.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {
+namespace {
+
+// One kind of component with what is registered for it.
+struct Kind {
+  std::string name;
+  std::vector<std::string> types;
+  // The options of a type.
+  std::vector<FieldHelp> (*describe)(const std::string& type);
+};
+
+template <class T>
+std::vector<FieldHelp> describe(const std::string& type) {
+  const auto* entry = Registry<T>::global().find(type);
+  if (entry == nullptr) {
+    throw Error(ExitCode::config, std::string("unknown ") + T::kKind + " '" + type + "'" +
+                                      suggestion(type, Registry<T>::global().names()));
+  }
+  return entry->describe();
+}
+
+template <class T>
+Kind kind() {
+  return {T::kKind, Registry<T>::global().names(), describe<T>};
+}
+
+// All kinds, with the plug-ins that are loaded by now.
+std::vector<Kind> kinds() {
+  return {kind<Storage>(),      kind<Dataset>(),    kind<Decoder>(),   kind<Loader>(),
+          kind<Device>(),       kind<Model>(),      kind<Optimizer>(), kind<Schedule>(),
+          kind<Checkpointer>(), kind<MetricsSink>()};
+}
+
+Kind find_kind(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  throw Error(ExitCode::config, "unknown kind '" + name + "'" + suggestion(name, names));
+}
+
+// The keys of the experiment file; the options of its components are not among them.
+std::vector<FieldHelp> describe_experiment() {
+  ExperimentOptions options;
+  FieldDescriber describer;
+  options.visit(describer);
+  return describer.take();
+}
+
+}  // namespace
 
 ExitCode list_components(const ListArguments& arguments) {
   if (arguments.figures) {
@@ -20,17 +73,19 @@ ExitCode list_components(const ListArguments& arguments) {
   const std::vector<Kind> chosen =
       arguments.kind.empty() ? kinds() : std::vector<Kind>{find_kind(arguments.kind)};
   nlohmann::json json = nlohmann::json::object();
+  std::string text;
   for (const Kind& kind : chosen) {
     json[kind.name] = kind.types;
-    if (!arguments.json) fmt::print("{:<10} {}\n", kind.name, fmt::join(kind.types, ", "));
+    text += fmt::format("{:<10} {}\n", kind.name, fmt::join(kind.types, ", "));
   }
-  if (arguments.json) fmt::print("{}\n", json.dump(2));
-  return ExitCode::ok;
+  return print_result(arguments.json, json, text, 2);
 }
 
 ExitCode describe_component(const ListArguments& arguments) {
   for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
-  const std::vector<FieldHelp> rows = find_kind(arguments.kind).describe(arguments.type);
+  const bool file = arguments.kind.empty();
+  const std::vector<FieldHelp> rows =
+      file ? describe_experiment() : find_kind(arguments.kind).describe(arguments.type);
   nlohmann::json json = nlohmann::json::array();
   size_t width = 4;
   for (const FieldHelp& row : rows) {
@@ -41,18 +96,19 @@ ExitCode describe_component(const ListArguments& arguments) {
                     {"required", row.required},
                     {"help", row.help}});
   }
-  if (arguments.json) {
-    fmt::print("{}\n", json.dump(2));
-    return ExitCode::ok;
-  }
-  fmt::print("{} {}\n", arguments.kind, arguments.type);
-  if (rows.empty()) fmt::print("  no options\n");
+  std::string text = file ? "experiment file\n" : arguments.kind + " " + arguments.type + "\n";
+  if (rows.empty()) text += "  no options\n";
   for (const FieldHelp& row : rows) {
     const std::string fallback = row.required ? "required" : "default " + row.fallback;
-    fmt::print("  {:<{}}  {}\n  {:<{}}  {}; {}\n", row.key, width, row.help, "", width, row.type,
-               fallback);
+    text += fmt::format("  {:<{}}  {}\n  {:<{}}  {}; {}\n", row.key, width, row.help, "", width,
+                        row.type, fallback);
   }
-  return ExitCode::ok;
+  return print_result(arguments.json, json, text, 2);
+}
+
+ExitCode check_experiment(const ConfigArguments& arguments) {
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  return print_result(arguments.json, to_json(dump_struct(options)), resolved_yaml(options), 2);
 }
 
 }  // namespace stoker

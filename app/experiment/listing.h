@@ -3,21 +3,29 @@
 #include <string>
 #include <vector>
 
+#include "app/base/config_arguments.h"
 #include "io/core/error.h"
 
 namespace stoker {
 
+// What `stoker list` and `stoker describe` are asked for. A value.
 struct ListArguments {
-  std::string kind;                  // of `list`: empty for all
+  std::string kind;                  // empty: all; of `describe`: the experiment file
   std::string type;                  // of `describe`
   std::vector<std::string> plugins;  // absolute paths, loaded first
   bool json = false;
   bool figures = false;  // of `list`: every figure of a run instead, as a page of Markdown
 };
 
-// `stoker list`: prints the components of one kind, or of all; or the page of all figures.
+// All three load the plug-ins that they are given, once for the whole process, and print on
+// standard output. Error(ExitCode::config) for an unknown kind or type, with a suggestion.
+
+// `stoker list`: the components of one kind, or of all; or the page of all figures.
 ExitCode list_components(const ListArguments& arguments);
-// `stoker describe`: prints one component's options. Error(ExitCode::config) for an unknown one.
+// `stoker describe`: one component's options, or the keys of the experiment file.
 ExitCode describe_component(const ListArguments& arguments);
+// `stoker check`: the configuration with every default, as YAML or JSON. Touches no data.
+// Error(ExitCode::config) as read_experiment.
+ExitCode check_experiment(const ConfigArguments& arguments);
 
 }  // namespace stoker

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "app/experiment/tree.h"
 #include "io/core/digest.h"
 #include "io/core/plugin.h"
 
@@ -68,6 +67,12 @@ void RunOptions::check(const Section& section) const {
   if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
   if (drop_caches && page_cache != PageCache::cold) {
     section.fail("drop_caches", "is for page_cache: cold");
+  }
+}
+
+void ProfileOptions::check(const Section& section) const {
+  if (every_steps != 0 && every_steps < steps) {
+    section.fail("every_steps", "must be 0, or at least `steps`");
   }
 }
 

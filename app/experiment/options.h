@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "app/experiment/precision.h"
-#include "app/experiment/profile_options.h"
 #include "app/optimizer/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
@@ -20,12 +19,21 @@
 
 namespace stoker {
 
+// The options of an experiment beside those of its components. All are values: reading them opens
+// nothing. Each visit() has a line for every key of the YAML file, with its default, what it may be
+// and its help; check() adds what two keys say of one another, and throws Error(ExitCode::config).
+
+// as_is, cold, warm.
 EnumNames<PageCache> enum_names(PageCache);
 
+// `run:`, what the run is called, where it leaves its files, and what it starts from.
 struct RunOptions {
   std::string name = "run";
+  // The only source of randomness: the same seed gives the same run.
   uint64_t seed = 1;
+  // Made where it is not there. Relative to where the program is started.
   Path dir{"runs"};
+  // Reached before the first sample is read; whether it was is in the summary.
   PageCache page_cache = PageCache::as_is;
   bool drop_caches = false;
   template <class V>
@@ -41,16 +49,22 @@ struct RunOptions {
       same_results(
           "cold: also drop the page cache of the whole machine, where the kernel allows it"));
   }
+  // The name has to be usable for a directory; drop_caches is for page_cache: cold.
   void check(const Section& section) const;
 };
 
+// `training:`, how long and how precisely.
 struct TrainingOptions {
   int64_t epochs = 1;
+  // Ends the run earlier; of all its processes together.
   std::optional<int64_t> max_steps;
+  // Of the model's forward and backward pass.
   Precision precision = Precision::fp32;
   bool channels_last = false;
   bool deterministic = false;
+  // Refused where the device has no graphs, or batches have more than one size.
   bool cuda_graph = false;
+  // auto: as many as there are cores that this process may use.
   Workers threads;
   template <class V>
   void visit(V& v) {
@@ -66,7 +80,9 @@ struct TrainingOptions {
   }
 };
 
+// `evaluation:`, when the accuracy on the test split is measured.
 struct EvaluationOptions {
+  // At the end of the run; and absent: only then.
   bool enabled = true;
   std::optional<int64_t> every_epochs;
   template <class V>
@@ -76,9 +92,28 @@ struct EvaluationOptions {
   }
 };
 
+// `metrics.profile:`, when LibTorch's profiler runs (ProfileWindow). In steps.
+struct ProfileOptions {
+  int64_t every_steps = 0;
+  int64_t steps = 5;
+  template <class V>
+  void visit(V& v) {
+    v("every_steps", every_steps,
+      "0: never; else a window of LibTorch's profiler (Kineto; CUPTI on a GPU) begins after every "
+      "so many steps",
+      Limits{0, 1e9});
+    v("steps", steps, "length of a window", Limits{1, 1e6});
+  }
+  // A window has to be over when the next one begins.
+  void check(const Section& section) const;
+};
+
+// `metrics:`, what is reported, how often, and where to.
 struct MetricsOptions {
+  // Between two reports. Reading the loss for one waits for the device.
   int64_t every_steps = 10;
   ProfileOptions profile;
+  // In the order in which they get a report. An empty list: none.
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
                                             default_component<MetricsSink>("csv"),
                                             default_component<MetricsSink>("timeline")};
@@ -90,20 +125,28 @@ struct MetricsOptions {
   }
 };
 
-// A whole experiment as its YAML file says it. A value; reading it touches no data.
+// A whole experiment as its YAML file says it. A value; reading it touches no data. A component in
+// it is its type with its options, parsed and checked; Component::create() makes the thing itself,
+// which app/experiment/experiment.h does in the right order.
 struct ExperimentOptions {
   RunOptions run;
+  // Loaded already; named here so that the resolved configuration is complete.
   std::vector<Path> plugins;
   Component<Device> device = default_component<Device>("auto");
+  // By the name that data set and checkpoints call a tier by.
   std::map<std::string, Component<Storage>> storage;
   Component<Dataset> dataset;
+  // Its sample has the shape that the model takes.
   Component<Decoder> decoder = default_component<Decoder>("jpeg");
+  // How many workers, how far ahead, in which order: all loaders have the same options.
   Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
+  // A factor of the optimizer's rate.
   Component<Schedule> schedule = default_component<Schedule>("constant");
   TrainingOptions training;
   EvaluationOptions evaluation;
+  // Its options name tiers of `storage`, which reading checks.
   Component<Checkpointer> checkpoint = default_component<Checkpointer>("none");
   MetricsOptions metrics;
   template <class V>
@@ -126,12 +169,20 @@ struct ExperimentOptions {
   }
 };
 
-// Reads file and overrides ("a.b=c"), loads the plug-ins, checks everything.
-// Error(ExitCode::config) with position; ExitCode::environment for a file that cannot be read.
+// A command gets its experiment from one of the following functions, and nowhere else.
+
+// Reads file and overrides ("a.b=c", the last one of a key counts), loads the plug-ins for the rest
+// of the process, checks everything: each value, and what one section says of another.
+// Error(ExitCode::config) with the place in the file; ExitCode::environment for a file that cannot
+// be read. One thread at a time.
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides);
 
-// The resolved configuration: every option with its value. read_experiment of it gives the same.
+// The same of an experiment that stands in a larger YAML file: messages name places there.
+ExperimentOptions read_experiment_tree(Node root, const std::vector<std::string>& overrides);
+
+// The resolved configuration, YAML that ends with a line break: every option with its value.
+// read_experiment of it gives the same.
 std::string resolved_yaml(const ExperimentOptions& options);
 
 // XXH3-64 of the resolved configuration in hex: equal for runs of the same experiment.

@@ -6,13 +6,17 @@
 
 namespace stoker {
 
+// training.precision: in what the model computes. Weights and optimizer are fp32 with both.
 enum class Precision { fp32, bf16 };
+// fp32, bf16.
 EnumNames<Precision> enum_names(Precision);
 
 // While it lives, this thread's operations on `device` run as `precision` says: bf16 is LibTorch's
-// autocast, which keeps weights and sensitive operations in fp32. One thread.
+// autocast, which keeps weights and sensitive operations in fp32. Objects of one thread may nest;
+// each is destroyed by the thread that made it.
 class PrecisionScope {
  public:
+  // device: whose operations are meant; those on another one stay as they are.
   PrecisionScope(Precision precision, c10::DeviceType device);
   ~PrecisionScope();
   PrecisionScope(const PrecisionScope&) = delete;

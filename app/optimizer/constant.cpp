@@ -6,16 +6,10 @@ namespace {
 // The configured rate throughout.
 class Constant final : public Schedule {
  public:
-  struct Options {
-    Warmup warmup;
-    template <class V>
-    void visit(V& v) {
-      warmup.visit(v);
-    }
-    void check(const Section& section) const { warmup.check(section); }
+  struct Options : Warmup {
     ScheduleInfo info() const { return {false}; }
   };
-  Constant(Options options, const Inputs& inputs) : warmup_(options.warmup.length(inputs)) {}
+  Constant(Options options, const Inputs& inputs) : warmup_(options.length(inputs)) {}
   double factor(int64_t step) const override { return warmup_factor(step, warmup_); }
 
  private:

@@ -11,19 +11,17 @@ namespace {
 // (arXiv:1608.03983), equation 5, one period.
 class Cosine final : public Schedule {
  public:
-  struct Options {
+  struct Options : Warmup {
     double floor = 0;
-    Warmup warmup;
     template <class V>
     void visit(V& v) {
       v("floor", floor, "share of the full rate that is left at the end", Limits{0, 1});
-      warmup.visit(v);
+      Warmup::visit(v);
     }
-    void check(const Section& section) const { warmup.check(section); }
   };
   Cosine(Options options, const Inputs& inputs)
       : floor_(options.floor),
-        warmup_(options.warmup.length(inputs)),
+        warmup_(options.length(inputs)),
         // A run that ends during its warm-up does not reach the cosine.
         period_(std::max<int64_t>(inputs.total_steps - warmup_, 1)) {}
 

@@ -18,10 +18,12 @@ struct OptimizerState {
 
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
 // model and must keep their device and memory format. Their .grad() may be undefined: such a
-// parameter is left alone, as torch::optim does.
+// parameter is left alone, as torch::optim does. The constructor allocates all state; step() may
+// throw what LibTorch throws.
 class Optimizer {
  public:
   static constexpr const char* kKind = "optimizer";
+  // All parameters of the model, in its order, on the device that they will stay on.
   struct Inputs {
     std::vector<torch::Tensor> parameters;
   };
@@ -39,9 +41,10 @@ class Optimizer {
 template <>
 Registry<Optimizer>& Registry<Optimizer>::global();
 
-// What a schedule is, as its options say it (Component<Schedule>::info).
+// What a schedule is, as its options say it (Component<Schedule>::info). A value.
 struct ScheduleInfo {
-  bool follows_length = true;  // a factor depends on how long the run is to be
+  // A factor depends on how long the run is to be: a resume with another length changes the course.
+  bool follows_length = true;
 };
 
 // The learning rate over the run as a factor of base_lr. A pure function of the step, so that a
@@ -50,12 +53,13 @@ class Schedule {
  public:
   static constexpr const char* kKind = "schedule";
   using Info = ScheduleInfo;
+  // How long the run is planned to be, from its first process on.
   struct Inputs {
     int64_t total_steps;
     int64_t steps_per_epoch;
   };
   virtual ~Schedule() = default;
-  // `step` counts from 0, over all epochs.
+  // `step` counts from 0, over all epochs and processes. 1 is the full rate.
   virtual double factor(int64_t step) const = 0;
 };
 

@@ -14,11 +14,14 @@ class DigestLog {
  public:
   explicit DigestLog(const std::string& directory) : path_(directory + "/digests.csv") {}
 
-  // Appends a row, makes the file at the first one. Does nothing for a batch without a digest.
+  // Appends a row, makes the file at the first one. Does nothing for a batch without a digest. A
+  // file that cannot be written is not noticed here: the chain counts, and is in the summary.
   void add(const Batch& batch);
-  const std::string& chain() const { return chain_; }  // empty: no digests
+  // Empty: no digests.
+  const std::string& chain() const { return chain_; }
   // Goes on from the chain of an earlier process.
   void resume(const std::string& chain) { chain_ = chain; }
+  // All rows are in the file.
   void close() { file_.close(); }
 
  private:

@@ -12,9 +12,10 @@ namespace stoker {
 // when the object ends.
 class RunDirectory {
  public:
-  // Makes the directory and writes config.yaml (resolved) and overrides.
+  // Makes the directory, and its parents, and writes config.yaml (resolved) and overrides.
   RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides);
 
+  // As run.dir gives it: relative where that is.
   const std::string& path() const { return path_; }
   // Writes a whole file durably: complete under its name or not there at all.
   void write(const std::string& name, const std::string& text) const;

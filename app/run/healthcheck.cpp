@@ -36,12 +36,12 @@ HttpReply ask(const HttpAddress& address) {
 
 }  // namespace
 
-ExitCode check_health(const std::string& where, bool json) {
-  const HttpAddress address = address_of(where);
+ExitCode check_health(const HealthArguments& arguments) {
+  const HttpAddress address = address_of(arguments.address);
   const HttpReply reply = ask(address);
   const bool healthy = reply.status == kHealthy;
   const std::string text = reply.body.substr(0, reply.body.find_last_not_of("\r\n") + 1);
-  if (json) {
+  if (arguments.json) {
     const nlohmann::json line{{"address", Scalar<HttpAddress>::format(address)},
                               {"healthy", healthy},
                               {"status", reply.status},

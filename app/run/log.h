@@ -11,22 +11,24 @@ class logger;
 
 namespace stoker {
 
-// The run's log: standard error and, once a run directory exists, log.txt in it. Any thread.
-// Colours only on a terminal and without NO_COLOR; quiet: standard error gets warnings only.
+// The run's log: standard error and, once a run directory exists, log.txt in it, which gets every
+// line. Any thread, but for also_to(). Colours only on a terminal and without NO_COLOR.
 class RunLog {
  public:
+  // quiet: standard error gets warnings only.
   explicit RunLog(bool quiet);
 
-  // From now on lines go to `path` as well. IoError where it cannot be opened.
+  // From now on lines go to `path` as well. Before other threads use the log.
   void also_to(const std::string& path);
-  // One line. Never throws for a log that cannot be written.
+  // One line, with its time. Never throws for a log that cannot be written.
   void info(const std::string& text);
   void warn(const std::string& text);
   // info() as a function; valid while the log lives.
   Notify notify() {
     return [this](const std::string& text) { info(text); };
   }
-  // Is a progress line shown on the terminal? Standard error must be one, and --quiet absent.
+  // Is a progress line shown on the terminal? Standard error must be one, and --quiet absent. A
+  // line of the log wipes it out.
   bool live() const { return live_; }
 
  private:

@@ -9,8 +9,9 @@
 namespace stoker {
 
 // While it lives, the first SIGINT or SIGTERM asks the run to stop instead of ending the process; a
-// second one ends it at once. One instance at a time; the trainer's thread. The destructor restores
-// the handlers of before.
+// second one ends it at once. One instance at a time, made and destroyed by one thread; its methods
+// are for any thread. The destructor restores the handlers of before. Nothing wakes up by itself:
+// who may wait for long asks requested() between.
 class StopSignal {
  public:
   StopSignal();
@@ -18,13 +19,15 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
+  // Once true, true until the object ends.
   bool requested() const;
-  // When the request came.
+  // When the request came; absent: there was none.
   std::optional<TimePoint> when() const;
-  // sigint or sigterm after a request, else ok.
+  // What the program should end with: sigint or sigterm after a request, else ok.
   ExitCode exit_code() const;
 
  private:
+  // The handlers of before.
   struct sigaction old_int_;
   struct sigaction old_term_;
 };

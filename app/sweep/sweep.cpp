@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/sweep_page.h"
-#include "app/experiment/tree.h"
+#include "app/experiment/options.h"
 #include "app/run/environment.h"
 #include "app/sweep/findings.h"
 #include "app/sweep/runner.h"

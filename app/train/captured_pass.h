@@ -15,21 +15,25 @@ namespace stoker {
 // run as they are, so that libraries load and choose their algorithms. Then one is captured, and
 // from then on batches are copied to where it reads them and the graph is replayed. Batches of
 // another shape run as they are. The trainer's thread, inside Device::run. Failures are the
-// graph's: Error(ExitCode::device).
+// graph's: Error(ExitCode::device). Parameters and what the pass refers to must keep their memory
+// as long as this lives: a graph has addresses in it.
 class CapturedPass {
  public:
-  static constexpr int kEagerPasses = 3;  // as many as torch.cuda.make_graphed_callables
+  // Passes before the capture, as many as torch.cuda.make_graphed_callables makes.
+  static constexpr int kEagerPasses = 3;
   // Leaves new gradients (not added to old ones) and returns the loss, a float32 scalar.
   using Pass =
       std::function<torch::Tensor(const torch::Tensor& images, const torch::Tensor& labels)>;
 
-  // `parameters` are those whose gradients `pass` leaves.
+  // Captures nothing yet. `parameters` are those whose gradients `pass` leaves.
   CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<torch::Tensor> parameters, Pass pass);
 
-  // The loss; the next call may overwrite it.
+  // The loss, on the device; the next call may overwrite it. The gradients are new ones, or the
+  // graph's own, which every replay overwrites.
   torch::Tensor operator()(const torch::Tensor& images, const torch::Tensor& labels);
 
  private:
+  // Counts the passes of this shape. True: now is the time to capture one.
   bool warm(const torch::Tensor& images);
   void capture(const torch::Tensor& images, const torch::Tensor& labels);
   torch::Tensor replay(const torch::Tensor& images, const torch::Tensor& labels);
@@ -37,8 +41,9 @@ class CapturedPass {
   const std::unique_ptr<StepGraph> graph_;
   const std::vector<torch::Tensor> parameters_;
   const Pass pass_;
-  std::vector<int64_t> shape_;  // of the eager passes, then of the graph
-  int passes_ = 0;              // of that shape
+  // Of the eager passes, then of the graph; and how many passes there were of it.
+  std::vector<int64_t> shape_;
+  int passes_ = 0;
   bool captured_ = false;
   // What the graph reads and writes.
   torch::Tensor images_;

@@ -3,13 +3,185 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/train/checkpoint_sets.h"
+#include "app/experiment/options.h"
+#include "io/checkpoint/set_store.h"
 
 namespace stoker {
 namespace {
+
+// One entry of a checkpoint directory. A value.
+struct SetEntry {
+  std::string tier;
+  std::string path;
+  std::optional<int64_t> step;  // absent: not a set under its name
+  // "committed", "on this tier only" (not drained), "damaged" and "superseded" (set aside by a
+  // resume), "unreadable" (its manifest is damaged), "unfinished" (left by a killed process)
+  std::string state;
+  std::string created;  // UTC; empty where the manifest is unreadable
+  std::optional<double> age_s;
+  uint64_t bytes = 0;
+};
+
+// The checkpoints that `where` refers to: a configuration, a directory with step-... in it, or one
+// set. Reads only. One thread at a time.
+class CheckpointSets {
+ public:
+  // Error(ExitCode::config) where the configuration names no tier for checkpoints;
+  // ExitCode::environment where `where` is neither.
+  CheckpointSets(const std::string& where, const std::vector<std::string>& overrides);
+
+  std::vector<SetEntry> list() const;
+  // Reads every byte of a committed set. Empty: it is intact; else file, tensor and offset of the
+  // damage.
+  std::string verify(const SetEntry& entry) const;
+
+ private:
+  struct Place {
+    std::unique_ptr<SetStore> store;
+    std::optional<int64_t> only;  // one set of it
+  };
+  void add_config(const std::string& file, const std::vector<std::string>& overrides);
+  void add_directory(const std::string& directory);
+  bool elsewhere(const Place& place, int64_t step) const;
+  SetEntry describe(const Place& place, const std::string& name) const;
+
+  Tiers tiers_;
+  std::vector<std::unique_ptr<FileTree>> trees_;
+  std::vector<Place> places_;
+  bool drains_ = false;
+};
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kThreads = 2;
+
+std::optional<double> age_of(const std::string& created) {
+  std::tm time{};
+  if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
+  const auto then = std::chrono::system_clock::from_time_t(timegm(&time));
+  const size_t point = created.rfind('.');
+  const double fraction =
+      point == std::string::npos ? 0 : std::strtod(created.c_str() + point, nullptr);
+  return std::chrono::duration<double>(std::chrono::system_clock::now() - then).count() - fraction;
+}
+
+uint64_t bytes_below(const std::string& path) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const uint64_t size = entry.file_size(error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+CheckpointSets::CheckpointSets(const std::string& where,
+                               const std::vector<std::string>& overrides) {
+  std::error_code error;
+  if (fs::is_directory(where, error)) {
+    add_directory(where);
+  } else {
+    add_config(where, overrides);
+  }
+}
+
+void CheckpointSets::add_config(const std::string& file,
+                                const std::vector<std::string>& overrides) {
+  const ExperimentOptions options = read_experiment(file, overrides);
+  const CheckpointerInfo checkpoint = options.checkpoint.info();
+  const std::string directory =
+      checkpoint.directory.empty() ? options.run.name : checkpoint.directory;
+  for (const std::string& tier : checkpoint.tiers) {
+    tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
+    const FileTree* files = tiers_.at(tier).files();
+    if (files == nullptr) continue;
+    places_.push_back({std::make_unique<SetStore>(tier, *files, directory), {}});
+  }
+  if (places_.empty()) {
+    throw Error(ExitCode::config, file + ": checkpoint names no tier (fast, slow)");
+  }
+  drains_ = places_.size() > 1;
+}
+
+void CheckpointSets::add_directory(const std::string& directory) {
+  const fs::path path = fs::canonical(directory);
+  const bool one = fs::exists(path / kManifestName);
+  const fs::path sets = one ? path.parent_path() : path;
+  trees_.push_back(std::make_unique<FileTree>(sets.parent_path().string()));
+  const int64_t step = one ? step_of(path.filename().string()) : 0;
+  if (one && step < 0) {
+    throw Error(ExitCode::environment, directory + ": no checkpoint has such a name");
+  }
+  places_.push_back({std::make_unique<SetStore>("-", *trees_.back(), sets.filename().string()),
+                     one ? std::optional(step) : std::nullopt});
+}
+
+bool CheckpointSets::elsewhere(const Place& place, int64_t step) const {
+  return std::any_of(places_.begin(), places_.end(), [&](const Place& other) {
+    return other.store != place.store && other.store->has(step);
+  });
+}
+
+SetEntry CheckpointSets::describe(const Place& place, const std::string& name) const {
+  const SetStore& store = *place.store;
+  SetEntry entry;
+  entry.tier = store.tier();
+  entry.path = store.tree().root() + "/" + store.directory() + "/" + name;
+  entry.bytes = bytes_below(entry.path);
+  const int64_t step = step_of(name);
+  if (is_garbage(name)) {
+    entry.state = "unfinished";
+    return entry;
+  }
+  if (step < 0) {
+    entry.state = name.substr(0, name.find('-'));
+    return entry;
+  }
+  entry.step = step;
+  try {
+    entry.created = store.manifest(step).created;
+    entry.age_s = age_of(entry.created);
+    entry.state = drains_ && !elsewhere(place, step) ? "on this tier only" : "committed";
+  } catch (const Error&) {
+    entry.state = "unreadable";
+  }
+  return entry;
+}
+
+std::vector<SetEntry> CheckpointSets::list() const {
+  std::vector<SetEntry> entries;
+  for (const Place& place : places_) {
+    for (const std::string& name : place.store->tree().list(place.store->directory())) {
+      const bool set = name.find("step-") != std::string::npos;
+      if (set && (!place.only || step_of(name) == *place.only)) {
+        entries.push_back(describe(place, name));
+      }
+    }
+  }
+  return entries;
+}
+
+std::string CheckpointSets::verify(const SetEntry& entry) const {
+  for (const Place& place : places_) {
+    if (place.store->tier() != entry.tier) continue;
+    try {
+      const Manifest manifest = place.store->manifest(*entry.step);
+      read_set(place.store->tree(), place.store->path(*entry.step), manifest, kThreads, {});
+      if (manifest.step == *entry.step) return "";
+      return fmt::format("{}: its manifest is that of step {}", entry.path, manifest.step);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  return "";
+}
 
 std::string age_text(const SetEntry& entry) {
   if (!entry.age_s) return "-";
@@ -53,10 +225,6 @@ std::vector<ResultTable::Cell> row(const SetEntry& entry,
           damage && !damage->empty() ? Cell(*damage) : Cell()};
 }
 
-void print(const ResultTable& table, bool json) {
-  fmt::print("{}", json ? table.json().dump(2) + "\n" : table.text());
-}
-
 }  // namespace
 
 ExitCode list_checkpoints(const CheckpointArguments& arguments) {
@@ -64,8 +232,7 @@ ExitCode list_checkpoints(const CheckpointArguments& arguments) {
   for (const SetEntry& entry : CheckpointSets(arguments.config, arguments.overrides).list()) {
     table.add(row(entry));
   }
-  print(table, arguments.json);
-  return ExitCode::ok;
+  return print_result(arguments.json, table.json(), table.text(), 2);
 }
 
 ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
@@ -87,7 +254,7 @@ ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
     result = ExitCode::storage;
     table.note(damage);
   }
-  print(table, arguments.json);
+  print_result(arguments.json, table.json(), table.text(), 2);
   return result;
 }
 

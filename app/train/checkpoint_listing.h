@@ -5,13 +5,15 @@
 
 namespace stoker {
 
-// config: an experiment, a directory with step-... in it, or one of these.
+// What `stoker checkpoint list` and `verify` are asked for. config: an experiment, a directory with
+// step-... in it, or one of these. A value.
 struct CheckpointArguments : ConfigArguments {
   bool all = false;  // verify all sets, not the newest ones alone
-  bool json = false;
 };
 
-// `stoker checkpoint list`: prints the sets on every tier. Reads only.
+// `stoker checkpoint list`: prints the sets on every tier, and what else lies where they are. Reads
+// only, so that it may look at the checkpoints of a run that is under way. Error(ExitCode::config)
+// where the configuration names no tier for checkpoints.
 ExitCode list_checkpoints(const CheckpointArguments& arguments);
 // `stoker checkpoint verify`: reads every byte of the sets. ExitCode::storage where one is damaged.
 // Error(ExitCode::environment) where there is none.

@@ -20,7 +20,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
       [&log](const std::string& text) { log.warn(text); });
 }
 
-std::optional<TrainingRecord> RunCheckpoints::load(RunInfo& info) {
+std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
   if (!checkpointer_) return std::nullopt;
   const TimePoint begin = Clock::now();
   const std::optional<LoadedState> loaded = checkpointer_->load();
@@ -30,19 +30,18 @@ std::optional<TrainingRecord> RunCheckpoints::load(RunInfo& info) {
     log_.warn("resuming with another configuration: " + difference);
   }
   tensors_->restore(*loaded);
-  TrainingRecord record = training_record(loaded->training());
+  RunHistory history = run_history(loaded->training());
   log_.info(fmt::format("resumed from {} (step {}, epoch {}, batch {}) in {:.2f} s", loaded->path(),
-                        record.position.step, record.position.epoch, record.position.batch,
+                        history.position.step, history.position.epoch, history.position.batch,
                         seconds(Clock::now() - begin)));
   experiment_.hub().checkpoints().finished(CheckpointPart::restore, begin, Clock::now(),
-                                           record.position.step);
+                                           history.position.step);
   info.resumed_from = loaded->path();
-  ++record.processes;
-  return record;
+  ++history.processes;
+  return history;
 }
 
-void RunCheckpoints::offer(const CheckpointOffer& offer,
-                           const std::function<TrainingRecord()>& record,
+void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<RunHistory()>& history,
                            std::optional<double> score) {
   if (!checkpointer_) return;
   ledger_.switch_to(Segment::checkpoint_stall);
@@ -51,7 +50,7 @@ void RunCheckpoints::offer(const CheckpointOffer& offer,
     TrainingState state;
     state.step = offer.step;
     state.score = score;
-    state.training = to_json(record(), experiment_.options());
+    state.training = to_json(history(), experiment_.options());
     if (score) state.training["score"] = *score;
     tensors_->capture(state);
     return state;

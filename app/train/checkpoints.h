@@ -7,7 +7,7 @@
 #include "app/experiment/experiment.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
-#include "app/train/record.h"
+#include "app/train/history.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
 #include "io/metrics/ledger.h"
@@ -15,20 +15,24 @@
 
 namespace stoker {
 
-// A run's checkpoints: what the trainer saves, when it may go on, and what became of it. Without
-// checkpoints in the configuration every method does nothing. The trainer's thread; references
-// must outlive it.
+// A run's checkpoints: what the trainer saves, when it may go on, and what became of it. The time
+// that the trainer waits is segment checkpoint_stall of the ledger. Without checkpoints in the
+// configuration every method does nothing: no stall is counted, and the record has none. The
+// trainer's thread; references must outlive it.
 class RunCheckpoints {
  public:
-  // Allocates and faults in the snapshot memory. `step` may be null where type is none.
+  // Allocates and faults in the snapshot memory, which takes as long as it is large. `step` may be
+  // null where type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
                  const StopSignal& stop);
 
-  // As checkpoint.resume says: restores tensors and random generators and returns the record, and
-  // `info` then says from what. Empty: the run begins at step 0.
-  std::optional<TrainingRecord> load(RunInfo& info);
-  // Saves a checkpoint where one is due; `record` is asked for only then.
-  void offer(const CheckpointOffer& offer, const std::function<TrainingRecord()>& record,
+  // As checkpoint.resume says: restores tensors and random generators and returns the history, and
+  // `info` then says from what. Empty: the run begins at step 0. Error(ExitCode::config) for a
+  // checkpoint of another model; else as Checkpointer::load.
+  std::optional<RunHistory> load(RunInfo& info);
+  // Saves a checkpoint where one is due; `history` is asked for only then. The copy of the state
+  // may go on afterwards: before_update() ends it. score: of the evaluation of these weights.
+  void offer(const CheckpointOffer& offer, const std::function<RunHistory()>& history,
              std::optional<double> score);
   // Waits until the tensors may change; call it before every update.
   void before_update();
@@ -42,6 +46,7 @@ class RunCheckpoints {
   std::string lost(ExitCode code);
 
  private:
+  // The trainer waited since `begin`. over: for the last time for this set.
   void blocked(TimePoint begin, int64_t step, bool over);
 
   Experiment& experiment_;
@@ -51,8 +56,9 @@ class RunCheckpoints {
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
   std::optional<double> flush_s_;
-  int64_t step_ = -1;          // of the newest save
-  Clock::duration blocked_{};  // by it so far
+  // Of the newest save: its step, and how long the trainer has waited for it.
+  int64_t step_ = -1;
+  Clock::duration blocked_{};
 };
 
 }  // namespace stoker

@@ -5,25 +5,30 @@
 
 namespace stoker {
 
-// Counts of an evaluation. A value. `top1`, `top5` and `largest_class` are shares of all samples, 0
-// to 1. mean_per_class is Caltech's measure: the mean over the classes of each class's top-1.
+// Counts of an evaluation. A value; one thread at a time. All figures but samples() are shares, 0
+// to 1, and mean nothing before the first add().
 class Accuracy {
  public:
+  // Labels are from 0 to classes - 1.
   explicit Accuracy(int64_t classes);
   // One sample: its label, and the rank of that label among the logits (0 = the largest).
   void add(int64_t label, int64_t rank);
 
   int64_t samples() const { return samples_; }
+  // Of all samples: those whose label was first, and among the first five.
   double top1() const;
   double top5() const;
+  // Caltech's measure: the mean of each class's top-1, over the classes that had samples.
   double mean_per_class() const;
   // The share that guessing at random gets.
   double chance() const { return 1.0 / static_cast<double>(seen_.size()); }
-  double largest_class() const;  // of always guessing the commonest class
+  // The share that always guessing the commonest class gets.
+  double largest_class() const;
 
  private:
-  std::vector<int64_t> seen_;   // per class
-  std::vector<int64_t> right_;  // per class, top-1
+  // Per class: all samples, and those whose label was first.
+  std::vector<int64_t> seen_;
+  std::vector<int64_t> right_;
   int64_t samples_ = 0;
   int64_t top1_ = 0;
   int64_t top5_ = 0;

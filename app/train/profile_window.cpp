@@ -46,12 +46,6 @@ uint64_t kernel_time(const std::vector<profiler::KinetoEvent>& events) {
 
 }  // namespace
 
-void ProfileOptions::check(const Section& section) const {
-  if (every_steps != 0 && every_steps < steps) {
-    section.fail("every_steps", "must be 0, or at least `steps`");
-  }
-}
-
 ProfileWindow::ProfileWindow(const ProfileOptions& options, const DeviceInfo& device,
                              std::string run_dir, RunMeter& meter, Notify log)
     : options_(options),

@@ -14,27 +14,34 @@
 namespace stoker {
 
 // Publishes the ledger's and the device's times: in the hub after every step, and window by window
-// to the sinks. The trainer's thread; references must outlive it.
+// to the sinks. The device's times come late, when it has finished a step; what it is idle for is
+// told by the segment that the trainer was in. The trainer's thread; references must outlive it.
+// What its own work costs is counted as overhead (Hub).
 class Progress {
  public:
   // After StepLedger::begin(). steps, epochs: that were finished before.
   Progress(Device& device, StepLedger& ledger, Hub& hub,
            const std::vector<std::unique_ptr<MetricsSink>>& sinks, int64_t steps, int64_t epochs);
 
-  // One more step of `images` samples was submitted.
+  // One more step of `images` samples was submitted; the device may not have begun it.
   void add_step(int64_t images, int64_t epoch);
+  // One more epoch is over.
   void add_epoch() { ++totals_.epochs; }
   // Takes over the intervals of steps that the device has finished. wait: until it has finished
   // all.
   void collect(bool wait);
   // Hands what passed since the last call to the sinks. `loss` is empty where none is computed.
+  // Throws what a sink throws.
   void report(std::optional<double> loss, double learning_rate);
+  // Samples of this process so far.
   int64_t images() const { return totals_.images; }
   // After StepLedger::end(): everything measured is in the hub.
   void finish();
 
  private:
+  // The totals, into the hub.
   void publish();
+  // What the trainer did since the last call, into the idle times and the trace.
   void take_segments();
 
   Device& device_;
@@ -43,9 +50,11 @@ class Progress {
   IdleAttribution idle_;
   const std::vector<std::unique_ptr<MetricsSink>>& sinks_;
   const int64_t first_step_;
-  RunTotals totals_;
+  RunTotals totals_;  // as published last
+  // Images/s of each second, for their spread over the run.
   RateWindows rates_;
-  RunRecord reported_;  // last
+  // As the sinks got it last: the beginning of the next window.
+  RunRecord reported_;
 };
 
 }  // namespace stoker

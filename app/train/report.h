@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "app/train/record.h"
+#include "app/train/history.h"
 #include "io/core/batch.h"
 
 namespace stoker {
+
+// What the run is, from its configuration and its opened pieces; steps are added once they are
+// known. Any time. The trainer's thread.
+RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 
 // The contents of summary.json: the record of the run (io/metrics/record/record_json.h) with
 //
@@ -20,7 +24,7 @@ namespace stoker {
 //   total            `total`: sums of all processes of the run
 //
 // Call it when the run has ended. The trainer's thread.
-nlohmann::json summary_json(Experiment& experiment, const TrainingRecord& total);
+nlohmann::json summary_json(Experiment& experiment, const RunHistory& total);
 
 // The same for people: some lines that end with the path of the run directory.
 std::string summary_text(const nlohmann::json& summary);

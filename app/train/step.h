@@ -12,27 +12,33 @@
 namespace stoker {
 
 // What one step computes: forward, backward and update. The trainer's thread, inside Device::run.
-// Owns model, optimizer and schedule. Failures are Error(ExitCode::device), and ExitCode::data for
-// damage that shows on the device.
+// Owns model, optimizer and schedule; refers to nothing of the experiment afterwards. Work is
+// queued on the device, and waited for only where a method says so. Failures are
+// Error(ExitCode::device), and ExitCode::data for damage that shows on the device.
 class TrainStep {
  public:
-  // graph: for training.cuda_graph, in the place of the device's own (for tests).
+  // Makes the model, whose weights come from LibTorch's generator: seed it before. total_steps,
+  // steps_per_epoch: for the schedule. graph: for training.cuda_graph, in the place of the device's
+  // own (for tests).
   TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch,
             std::unique_ptr<StepGraph> graph = nullptr);
 
-  // `before_update` is called when nothing but the optimizer's update is left to do.
+  // Step number `step`, from 0. `before_update` is called when nothing but the optimizer's update
+  // is left to do: until then no weight has changed.
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
   // Logits of a batch, in evaluation mode and without gradients.
   torch::Tensor predict(const DeviceBatch& batch);
   // The loss of the last step; reading it waits for the device.
   double loss() const;
-  // The rate of a step: the optimizer's times the schedule's factor.
+  // The learning rate of a step: the optimizer's times the schedule's factor.
   double learning_rate(int64_t step) const;
   const Model& model() const { return *model_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
  private:
+  // Logits, in training.precision.
   torch::Tensor forward(const torch::Tensor& values);
+  // Forward and backward: the loss, and new gradients in the parameters.
   torch::Tensor pass(const torch::Tensor& values, const torch::Tensor& labels);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
 

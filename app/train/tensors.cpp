@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,32 +27,25 @@ at::Generator generator(const std::string& name, torch::Device device) {
                                                                     : device);
 }
 
+// As safetensors writes them.
+constexpr std::array<std::pair<torch::ScalarType, const char*>, 10> kTypes{
+    {{torch::kFloat64, "F64"},
+     {torch::kFloat32, "F32"},
+     {torch::kFloat16, "F16"},
+     {torch::kBFloat16, "BF16"},
+     {torch::kInt64, "I64"},
+     {torch::kInt32, "I32"},
+     {torch::kInt16, "I16"},
+     {torch::kInt8, "I8"},
+     {torch::kUInt8, "U8"},
+     {torch::kBool, "BOOL"}}};
+
 std::string dtype_name(torch::ScalarType type) {
-  switch (type) {
-    case torch::kFloat64:
-      return "F64";
-    case torch::kFloat32:
-      return "F32";
-    case torch::kFloat16:
-      return "F16";
-    case torch::kBFloat16:
-      return "BF16";
-    case torch::kInt64:
-      return "I64";
-    case torch::kInt32:
-      return "I32";
-    case torch::kInt16:
-      return "I16";
-    case torch::kInt8:
-      return "I8";
-    case torch::kUInt8:
-      return "U8";
-    case torch::kBool:
-      return "BOOL";
-    default:
-      throw Error(ExitCode::bug,
-                  std::string("a checkpoint cannot hold tensors of type ") + c10::toString(type));
+  for (const auto& [known, name] : kTypes) {
+    if (known == type) return name;
   }
+  throw Error(ExitCode::bug,
+              std::string("a checkpoint cannot hold tensors of type ") + c10::toString(type));
 }
 
 TensorInfo info_of(const std::string& name, const torch::Tensor& tensor) {

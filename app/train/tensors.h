@@ -11,9 +11,11 @@
 namespace stoker {
 
 // All tensors that the course of a training depends on, by name: "model.<parameter or buffer>",
-// "optimizer.<parameter>.<state>", "rng.cpu", "rng.cuda". The trainer's thread.
+// "optimizer.<parameter>.<state>", "rng.cpu", "rng.cuda". The names and their order are part of a
+// checkpoint's format. Shares the tensors' memory with the step. The trainer's thread.
 class TrainingTensors {
  public:
+  // device: whose random generator counts beside the CPU's.
   TrainingTensors(const TrainStep& step, torch::Device device);
 
   // For Checkpointer::Inputs; the order of every state.
@@ -22,16 +24,19 @@ class TrainingTensors {
   // they change in the next update. Buffers change in the next forward already (batch
   // normalisation), so they are copied here, as are tensors whose memory is not in row-major order.
   void capture(TrainingState& state) const;
-  // Error(ExitCode::config): the checkpoint is that of another model or optimizer, with the first
-  // difference.
+  // Writes a saved state into all of them. Error(ExitCode::config): the checkpoint is that of
+  // another model or optimizer, with the first difference; some tensors may be overwritten by then.
   void restore(const LoadedState& loaded) const;
 
  private:
   struct Entry {
     std::string name;
-    torch::Tensor tensor;  // undefined: a random generator's state
+    // Undefined: a random generator's state, which is asked for anew each time.
+    torch::Tensor tensor;
+    // In the next forward pass already, not in the next update.
     bool changes_early = false;
   };
+  // A parameter's memory, or a copy of a generator's state.
   torch::Tensor current(const Entry& entry) const;
   void put_back(const Entry& entry, const torch::Tensor& value) const;
 

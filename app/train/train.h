@@ -5,8 +5,8 @@
 
 namespace stoker {
 
+// What `stoker train` is asked for. A value.
 struct TrainArguments : ConfigArguments {
-  bool json = false;   // the summary as one line of JSON
   bool quiet = false;  // warnings and errors only
 };
 

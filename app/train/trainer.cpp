@@ -11,9 +11,7 @@
 #include <utility>
 
 #include "app/run/environment.h"
-#include "app/train/page_cache_setup.h"
 #include "app/train/report.h"
-#include "app/train/run_info.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 
@@ -34,7 +32,6 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       directory_(directory),
       log_(log),
       stop_(stop),
-      spec_(experiment.decoder().spec()),
       ledger_(experiment.hub().run().segment()),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),
@@ -57,7 +54,8 @@ RunRecord Trainer::run() {
   }
   end();
   digests_.close();
-  write_skipped();
+  const std::string skipped = skipped_csv(budget_.skipped());
+  if (!skipped.empty()) directory_.write("skipped.csv", skipped);
   write_summary();
   if (!flush_sinks()) {
     end();
@@ -78,7 +76,6 @@ void Trainer::end() {
                               error_);
 }
 
-// Every sink has its turn. The first failure is the run's, where nothing else failed: false.
 bool Trainer::flush_sinks() {
   bool good = true;
   for (const auto& sink : sinks_) {
@@ -116,7 +113,7 @@ void Trainer::prepare() {
 }
 
 void Trainer::resume(RunInfo& info) {
-  const std::optional<TrainingRecord> found = checkpoints_->load(info);
+  const std::optional<RunHistory> found = checkpoints_->load(info);
   if (!found) return;
   before_ = *found;
   position_ = before_.position;
@@ -130,7 +127,7 @@ void Trainer::resume(RunInfo& info) {
 void Trainer::train() {
   const ExperimentOptions& options = experiment_.options();
   RunMeter& run = experiment_.hub().run();
-  RunInfo info = run_info(experiment_, directory_);
+  RunInfo info = run_info(experiment_, directory_.path());
   run.describe(info);
   make_sinks();
   set_up_page_cache(experiment_, log_.notify());
@@ -176,7 +173,6 @@ void Trainer::loop() {
   offer_checkpoint(false, true);
 }
 
-// From position_ to the end of its epoch, or of the run.
 bool Trainer::train_epoch() {
   if (position_.batch < per_epoch_) loader_->start(position_.epoch, position_.batch);
   while (position_.step < steps_planned_ && position_.batch < per_epoch_) {
@@ -219,40 +215,39 @@ bool Trainer::train_epoch() {
 }
 
 void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
-  const auto settled_record = [this] {
+  const auto settled = [this] {
     if (experiment_.device().info().emulated) {
       // A real device orders the copy behind the step; this one's clock has to get there first.
       ledger_.switch_to(Segment::compute);
       progress_->collect(true);
       ledger_.switch_to(Segment::checkpoint_stall);
     }
-    return record();
+    return history();
   };
-  checkpoints_->offer({position_.step, epoch_ended, position_.epoch, last}, settled_record, score_);
+  checkpoints_->offer({position_.step, epoch_ended, position_.epoch, last}, settled, score_);
 }
 
-TrainingRecord Trainer::record() {
-  TrainingRecord record = before_;
-  record.position = position_;
-  record.images += progress_->images();
-  record.wall_s += ledger_.wall();
+RunHistory Trainer::history() {
+  RunHistory history = before_;
+  history.position = position_;
+  history.images += progress_->images();
+  history.wall_s += ledger_.wall();
   for (size_t i = 0; i < kSegments; ++i) {
-    record.segments_s[segment_name(static_cast<Segment>(i))] += ledger_.totals()[i];
+    history.segments_s[segment_name(static_cast<Segment>(i))] += ledger_.totals()[i];
   }
-  record.bytes_read += bytes_read_;
-  record.evaluations = experiment_.hub().run().state().evaluations;
-  record.bad_samples = budget_.bad();
-  record.skipped_by_reason = budget_.by_reason();
-  record.digest_chain = digests_.chain();
-  return record;
+  history.bytes_read += bytes_read_;
+  history.evaluations = experiment_.hub().run().state().evaluations;
+  history.bad_samples = budget_.bad();
+  history.skipped_by_reason = budget_.by_reason();
+  history.digest_chain = digests_.chain();
+  return history;
 }
 
 void Trainer::train_batch(Batch batch) {
   bytes_read_ += static_cast<uint64_t>(batch.cost.bytes_read);
   Device& device = experiment_.device();
   ledger_.switch_to(Segment::h2d);
-  std::shared_ptr<DeviceBatch> on_device = std::move(batch.on_device);
-  if (!on_device) on_device = std::make_shared<DeviceBatch>(device.copy(batch, spec_));
+  const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(batch);
   batch.pixels.reset();
   ledger_.switch_to(Segment::compute);
   device.run(on_device.get(), [&] {
@@ -302,13 +297,11 @@ bool Trainer::evaluate() {
       return false;
     }
     budget_.account(*batch);
-    if (!batch->on_device) {
-      batch->on_device = std::make_shared<DeviceBatch>(device.copy(*batch, spec_));
-    }
+    const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
     torch::Tensor ranks;
-    device.run(batch->on_device.get(), [&] {
-      const torch::Tensor logits = step_->predict(*batch->on_device);
-      const torch::Tensor own = logits.gather(1, batch->on_device->labels.unsqueeze(1));
+    device.run(on_device.get(), [&] {
+      const torch::Tensor logits = step_->predict(*on_device);
+      const torch::Tensor own = logits.gather(1, on_device->labels.unsqueeze(1));
       // Ties and NaN count against the model.
       ranks = logits.size(1) - 1 - (logits < own).sum(1);
     });
@@ -333,13 +326,8 @@ void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
        accuracy.mean_per_class(), accuracy.chance(), accuracy.largest_class(), took});
 }
 
-void Trainer::write_skipped() {
-  const std::string text = skipped_csv(budget_.skipped());
-  if (!text.empty()) directory_.write("skipped.csv", text);
-}
-
 void Trainer::write_summary() {
-  summary_ = summary_json(experiment_, progress_ ? record() : before_);
+  summary_ = summary_json(experiment_, progress_ ? history() : before_);
   directory_.write("summary.json", summary_.dump(2) + "\n");
 }
 

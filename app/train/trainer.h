@@ -24,11 +24,14 @@
 namespace stoker {
 
 // The training loop: batches from the loader to the device, evaluation, reports, and the evidence
-// that a run leaves in its directory. One run per object; one thread. All references must outlive
-// it.
+// that a run leaves in its directory. One run per object. One thread, the trainer's: it makes the
+// object, calls run(), and calls every method of the step, the ledger and the device; loader,
+// checkpointer, sinks and the look at the page cache have threads of their own. All references must
+// outlive it.
 class Trainer {
  public:
-  // loader: of the training batches, in the place of the experiment's own (for measurements).
+  // Writes environment.json. loader: of the training batches, in the place of the experiment's own
+  // (for measurements); owned. IoError where the run directory cannot be written.
   Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
           const StopSignal& stop, std::unique_ptr<Loader> loader = nullptr);
   ~Trainer();
@@ -38,57 +41,79 @@ class Trainer {
   // where that fails. An Error becomes part of the record, so that what was measured before it is
   // not lost; anything else is thrown.
   RunRecord run();
-  // After run(): what summary.json holds.
+  // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
-  // After run(): writes of checkpoints go on that cannot be waited for.
+  // After run(): writes of checkpoints go on that cannot be waited for. The process should end
+  // without destroying them.
   bool abandoned() const { return abandoned_; }
 
  private:
+  // All of a run but its end: pieces, resume, loop, and the last checkpoints. Throws what ends it.
   void train();
+  // LibTorch's settings, loader, step and checkpoints; how many steps there will be.
   void prepare();
   void make_sinks();
+  // Every sink has its turn. The first failure is the run's, where nothing else failed: false.
   bool flush_sinks();
+  // The run ends with this code and error.
   void fail(ExitCode code, const std::string& error);
+  // Publishes how the run has ended: phase, exit code and error.
   void end();
+  // Goes on from a checkpoint where checkpoint.resume says so and there is one.
   void resume(RunInfo& info);
   void loop();
-  bool train_epoch();  // false: a signal asked to stop
+  // From position_ to the end of its epoch, or of the run. False: the run is over, or a signal
+  // asked to stop.
+  bool train_epoch();
+  // Copy to the device, step, and what is counted of it.
   void train_batch(Batch batch);
+  // A report to the sinks, with the loss, which waits for the device.
   void report();
-  bool evaluate();  // false: a signal asked to stop
+  // Does nothing where nothing is to be evaluated. False: a signal asked to stop.
+  bool evaluate();
   void add_evaluation(const Accuracy& accuracy, double took);
+  // Tells the checkpointer that a set may be saved here; it decides whether one is.
   void offer_checkpoint(bool epoch_ended, bool last);
-  TrainingRecord record();
-  void write_skipped();
+  // What the run has come to, processes before this one included.
+  RunHistory history();
+  // summary.json, and summary(). May be called again.
   void write_summary();
 
   Experiment& experiment_;
   const RunDirectory& directory_;
   RunLog& log_;
   const StopSignal& stop_;
-  const SampleSpec spec_;
+  // How the run ends, as far as it is known.
   ExitCode code_ = ExitCode::ok;
   std::string error_;
   bool abandoned_ = false;
   nlohmann::json summary_;
+  // What is measured.
   StepLedger ledger_;
   FailureBudget budget_;
   std::unique_ptr<CacheWatch> cache_;
   std::unique_ptr<Loader> loader_;
-  std::unique_ptr<Loader> test_loader_;  // made for the first evaluation
-  std::unique_ptr<TrainStep> step_;      // null on an emulated device without checkpoints
+  // Made for the first evaluation.
+  std::unique_ptr<Loader> test_loader_;
+  // Null on an emulated device without checkpoints: there is nothing to compute or to save.
+  std::unique_ptr<TrainStep> step_;
   std::unique_ptr<RunCheckpoints> checkpoints_;
   std::vector<std::unique_ptr<MetricsSink>> sinks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<ProfileWindow> profile_;
   DigestLog digests_;
-  int64_t per_epoch_ = 0;
-  int64_t steps_planned_ = 0;
+  // Where the run stands.
+  int64_t per_epoch_ = 0;      // batches
+  int64_t steps_planned_ = 0;  // of the whole run, processes before this one included
   TrainingPosition position_;
-  bool first_batch_ = true;  // of this process
+  // The first batch of this process has yet to come.
+  bool first_batch_ = true;
+  // Encoded, by this process.
   uint64_t bytes_read_ = 0;
-  TrainingRecord before_;        // of the processes before this one
-  std::optional<double> score_;  // of the last evaluation, where no step followed
+  // What the processes before this one came to.
+  RunHistory before_;
+  // Of the last evaluation, where no step followed: the score of the weights as they are.
+  std::optional<double> score_;
 };
 
 }  // namespace stoker

@@ -34,5 +34,25 @@ TEST(ResultTable, gives_the_same_rows_as_json_in_the_units_of_their_names) {
                     {"name": "another"}])"));
 }
 
+ResultTable record() {
+  ResultTable figures;
+  figures.put({"rate", "images/s", 1}, 10.0);
+  figures.put({"share/of_time", "share %", 0, 100}, 0.5);
+  figures.put({"share/of_bytes", "absent"}, {});
+  figures.put({"threads", ""}, int64_t{2});
+  return figures;
+}
+
+TEST(ResultTable, a_record_has_a_line_for_each_figure_that_there_is) {
+  EXPECT_EQ(record().record_text(2),
+            "  images/s  10.0\n"
+            "  share %   50\n");
+}
+
+TEST(ResultTable, a_record_is_an_object_with_objects_in_it) {
+  EXPECT_EQ(record().record_json(),
+            nlohmann::json::parse(R"({"rate": 10.0, "share": {"of_time": 0.5}, "threads": 2})"));
+}
+
 }  // namespace
 }  // namespace stoker

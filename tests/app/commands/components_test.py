@@ -38,7 +38,7 @@ def table(rows):
 
 
 def page():
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, "## The experiment file\n", table(ask("describe"))]
     for kind, types in ask("list").items():
         tables = {}  # types with the same options share one
         for name in types:

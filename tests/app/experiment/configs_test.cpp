@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "app/experiment/options.h"
-#include "app/experiment/tree.h"
 #include "app/sweep/plan.h"
 #include "tests/support/errors.h"
 

@@ -1,7 +1,6 @@
-#include "app/train/record.h"
+#include "app/train/history.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "io/metrics/record/record_json.h"
@@ -33,59 +32,56 @@ std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
 }
 
 BadReason reason_of(const std::string& text) {
-  constexpr std::array all{BadReason::missing,      BadReason::io,         BadReason::empty,
-                           BadReason::not_an_image, BadReason::truncated,  BadReason::corrupt,
-                           BadReason::too_large,    BadReason::unsupported};
-  for (const BadReason reason : all) {
-    if (text == to_string(reason)) return reason;
+  for (int i = 0; i <= static_cast<int>(BadReason::unsupported); ++i) {
+    if (text == to_string(static_cast<BadReason>(i))) return static_cast<BadReason>(i);
   }
   throw Error(ExitCode::storage, "checkpoint: unknown reason for a bad sample: " + text);
 }
 
 }  // namespace
 
-nlohmann::json totals_json(const TrainingRecord& record) {
-  return {{"processes", record.processes},
-          {"images", record.images},
-          {"wall_s", record.wall_s},
-          {"segments_s", record.segments_s},
-          {"bytes_read", record.bytes_read}};
+nlohmann::json totals_json(const RunHistory& history) {
+  return {{"processes", history.processes},
+          {"images", history.images},
+          {"wall_s", history.wall_s},
+          {"segments_s", history.segments_s},
+          {"bytes_read", history.bytes_read}};
 }
 
-nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& options) {
+nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options) {
   nlohmann::json bad = nlohmann::json::object();
-  for (const auto& [key, reason] : record.bad_samples) bad[key] = to_string(reason);
+  for (const auto& [key, reason] : history.bad_samples) bad[key] = to_string(reason);
   return {{"position",
-           {{"step", record.position.step},
-            {"epoch", record.position.epoch},
-            {"batch", record.position.batch}}},
-          {"totals", totals_json(record)},
-          {"evaluations", record.evaluations},
-          {"skipped", {{"by_reason", record.skipped_by_reason}, {"samples", bad}}},
-          {"digest_chain", record.digest_chain},
+           {{"step", history.position.step},
+            {"epoch", history.position.epoch},
+            {"batch", history.position.batch}}},
+          {"totals", totals_json(history)},
+          {"evaluations", history.evaluations},
+          {"skipped", {{"by_reason", history.skipped_by_reason}, {"samples", bad}}},
+          {"digest_chain", history.digest_chain},
           {"config_hash", config_hash(options)},
           {"config", resolved_yaml(options)}};
 }
 
-TrainingRecord training_record(const nlohmann::json& training) {
+RunHistory run_history(const nlohmann::json& training) {
   try {
-    TrainingRecord record;
+    RunHistory history;
     const nlohmann::json& position = training.at("position");
-    record.position = {position.at("step"), position.at("epoch"), position.at("batch")};
+    history.position = {position.at("step"), position.at("epoch"), position.at("batch")};
     const nlohmann::json& totals = training.at("totals");
-    record.processes = totals.at("processes");
-    record.images = totals.at("images");
-    record.wall_s = totals.at("wall_s");
-    record.segments_s = totals.at("segments_s").get<std::map<std::string, double>>();
-    record.bytes_read = totals.at("bytes_read");
-    record.evaluations = training.at("evaluations").get<std::vector<Evaluation>>();
+    history.processes = totals.at("processes");
+    history.images = totals.at("images");
+    history.wall_s = totals.at("wall_s");
+    history.segments_s = totals.at("segments_s").get<std::map<std::string, double>>();
+    history.bytes_read = totals.at("bytes_read");
+    history.evaluations = training.at("evaluations").get<std::vector<Evaluation>>();
     const nlohmann::json& skipped = training.at("skipped");
-    record.skipped_by_reason = skipped.at("by_reason").get<std::map<std::string, int64_t>>();
+    history.skipped_by_reason = skipped.at("by_reason").get<std::map<std::string, int64_t>>();
     for (const auto& [key, reason] : skipped.at("samples").items()) {
-      record.bad_samples[key] = reason_of(reason);
+      history.bad_samples[key] = reason_of(reason);
     }
-    record.digest_chain = training.at("digest_chain");
-    return record;
+    history.digest_chain = training.at("digest_chain");
+    return history;
   } catch (const nlohmann::json::exception& error) {
     throw Error(ExitCode::storage,
                 std::string("checkpoint: its record of the training is not ours: ") + error.what());

@@ -12,7 +12,7 @@
 
 namespace stoker {
 
-// Where a run stands: steps done, and the batch that comes next.
+// Where a run stands: steps done, and the batch that comes next. A value.
 struct TrainingPosition {
   int64_t step = 0;
   int64_t epoch = 0;
@@ -20,26 +20,34 @@ struct TrainingPosition {
 };
 
 // What a run has come to in all its processes, beside its tensors: the part of a checkpoint that is
-// no tensor. A value.
-struct TrainingRecord {
+// no tensor. RunRecord (io/metrics/record) has the figures of one process, and more of them; this
+// is what has to survive the process. A value.
+struct RunHistory {
   TrainingPosition position;
-  int64_t processes = 1;  // this one included
+  // This one included.
+  int64_t processes = 1;
   int64_t images = 0;
   double wall_s = 0;
+  // Seconds of the trainer's time by segment ("data_wait"); their sum is wall_s.
   std::map<std::string, double> segments_s;
   uint64_t bytes_read = 0;
+  // In their order.
   std::vector<Evaluation> evaluations;
+  // Each bad sample once, by its key; and how many were replaced, by reason.
   std::map<std::string, BadReason> bad_samples;
   std::map<std::string, int64_t> skipped_by_reason;
-  std::string digest_chain;  // of all batches so far; empty without loader.digest
+  // Of all batches so far; empty without loader.digest.
+  std::string digest_chain;
 };
 
-nlohmann::json to_json(const TrainingRecord& record, const ExperimentOptions& options);
+// As a checkpoint holds it, with the configuration that the run had.
+nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options);
 // The sums of all processes: its "totals", and "total" of summary.json.
-nlohmann::json totals_json(const TrainingRecord& record);
+nlohmann::json totals_json(const RunHistory& history);
 
-// Error(ExitCode::storage) where `training` is not what to_json() wrote.
-TrainingRecord training_record(const nlohmann::json& training);
+// The history that a checkpoint holds. Error(ExitCode::storage) where `training` is not what
+// to_json() wrote.
+RunHistory run_history(const nlohmann::json& training);
 
 // "optimizer.lr: 0.1 -> 0.01", for every option that changes what is computed and differs between
 // the run that wrote `training` and `options`. Loaders, tiers and checkpoints may differ freely.

@@ -1,0 +1,89 @@
+#include "app/analysis/compare_runs.h"
+#include "app/analysis/doctor/examine.h"
+#include "app/analysis/report.h"
+#include "app/analysis/timelogger_report.h"
+#include "app/analysis/trace_report.h"
+#include "app/commands/commands.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kDoctorFooter = R"(
+--verify repeats the run in child processes, as it was and with the proposed overrides, A B A B: --rounds of
+them, each of about --seconds, in RUN/verify. Start it where the run was started: paths of the configuration may be
+relative. Checkpoints of these runs go to the folder doctor-verify on their tiers, and stay there.)";
+
+}  // namespace
+
+void add_compare(const Command& program) {
+  const Command command =
+      program.add("compare", "Two runs, or two sets of runs: what differs, and is it noise?");
+  CompareArguments& arguments = command.run(compare_runs);
+  command.argument("RUN", arguments.pair, "A and B, directories of runs").at_most(2);
+  command.argument("--a", arguments.a, "directories of the runs of side A");
+  command.argument("--b", arguments.b, "directories of the runs of side B");
+  command.argument("--metric", arguments.metric, "what the verdict is about");
+  command.argument("--threshold", arguments.threshold,
+                   "exit code 7 where B is worse by more than this, with confidence, or cannot be "
+                   "compared");
+  command.flag("--json", arguments.json, "print JSON");
+}
+
+void add_doctor(const Command& program) {
+  const Command command =
+      program.add("doctor", "Say what holds a run up, by what evidence, and which setting to try");
+  DoctorArguments& arguments = command.run(examine_run);
+  command.footer(kDoctorFooter);
+  command.argument("RUN", arguments.run, "the directory of a run that has ended").required();
+  command.flag("--verify", arguments.verify, "try the first proposal");
+  command.argument("--rounds", arguments.rounds, "pairs of runs: as it was, and changed")
+      .range(2, 1000);
+  command.argument("--seconds", arguments.seconds, "how long each run takes, about").positive();
+  command.argument("--steps", arguments.steps, "steps of each run, instead of --seconds")
+      .positive();
+  command.argument("--dir", arguments.directory, "directory of these runs; default: RUN/verify");
+  command.flag("--json", arguments.json, "print JSON");
+}
+
+void add_report(const Command& program) {
+  const Command command =
+      program.add("report", "One HTML page of a run, of several, or of a sweep");
+  ReportArguments& arguments = command.run(write_report);
+  command
+      .argument("DIRECTORY", arguments.directories,
+                "runs, which are laid side by side, or sweeps, one below the other")
+      .required();
+  command.argument("--output", arguments.output,
+                   "the page; by default report.html in the (first) directory");
+  command.flag("--json", arguments.json, "print JSON");
+}
+
+void add_timelogger(const Command& program) {
+  const Command command = program.add(
+      "timelogger", "Analyse TimeLogger records by both published methods, and reading's overlap");
+  TimeLoggerArguments& arguments = command.run(report_time_logs);
+  command.argument("PATHS", arguments.paths, "runs, folders of records, or files of records (CSV)")
+      .required();
+  command
+      .argument("--nodes", arguments.nodes,
+                "number of nodes to divide sums by; default: that of the ranks")
+      .positive();
+  command.argument("--max-bad", arguments.max_bad, "share of lines that may be broken")
+      .between(0, 1);
+  command.flag("--json", arguments.json, "print JSON");
+}
+
+void add_trace(const Command& program) {
+  struct Arguments {
+    std::string run;
+    bool json = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  const Command command = program.add(
+      "trace", "Recompute a run's figures from its trace.json, beside its summary.json");
+  command.argument("RUN", arguments->run, "a run's directory").required();
+  command.flag("--json", arguments->json, "print JSON");
+  command.run([=] { return compare_with_trace(arguments->run, arguments->json); });
+}
+
+}  // namespace stoker
