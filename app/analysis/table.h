@@ -16,12 +16,11 @@ class Table {
   // out. Error(ExitCode::environment) for a file that is not such a table.
   static Table read(const std::string& path);
 
+  // Columns in the order of the file, and rows without the header.
   const std::vector<std::string>& names() const { return names_; }
   size_t rows() const { return columns_.empty() ? 0 : columns_.front().size(); }
   // A column by its name; empty where there is none.
   const Column& column(const std::string& name) const;
-  // The values of a column, without the rows that have none.
-  std::vector<double> values(const std::string& name) const;
 
  private:
   std::vector<std::string> names_;

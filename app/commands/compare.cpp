@@ -1,4 +1,5 @@
-#include "app/analysis/compare_runs.h"
+#include "app/analysis/compare.h"
+
 #include "app/commands/commands.h"
 
 namespace stoker {

@@ -1,4 +1,5 @@
-#include "app/analysis/doctor/examine.h"
+#include "app/analysis/doctor/doctor.h"
+
 #include "app/commands/commands.h"
 
 namespace stoker {

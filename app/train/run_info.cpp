@@ -6,7 +6,6 @@
 #include <string>
 
 #include "app/run/environment.h"
-#include "io/metrics/unix_time.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

@@ -4,10 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "io/metrics/checkpoint_report.h"
@@ -22,11 +20,13 @@ namespace stoker {
 // last tier.
 enum class CheckpointPart { blocked, snapshot, write, save, drain, restore };
 inline constexpr size_t kCheckpointParts = 6;
+// "drain": the name in every sink. Valid for ever.
 const char* to_string(CheckpointPart part);
 
 // What checkpoints cost and how they stand. Any thread.
 class CheckpointMeter {
  public:
+  // `tracer` outlives the meter and gets each part as an event of the calling thread.
   explicit CheckpointMeter(Tracer& tracer) : tracer_(tracer) {}
 
   // A part of the checkpoint of `step` has ended. bytes: what it moved; 0: not known.
@@ -35,18 +35,22 @@ class CheckpointMeter {
   // How the run's checkpoints stand now.
   void set_status(const CheckpointReport& report);
 
+  // A reading, by one lock. Arrays are indexed by CheckpointPart.
   struct State {
+    // How often, how long (seconds) and how many bytes.
     std::array<Tally::Totals, kCheckpointParts> parts;
     std::array<std::optional<double>, kCheckpointParts> last_s;  // of the newest
     std::optional<CheckpointReport> report;                      // absent: no checkpoints
     std::optional<double> last_save_unix_s;
     std::array<int, kCheckpointParts> under_way{};  // snapshot, write and drain only
   };
+  // Any thread, at any time.
   State state() const;
 
   // One part of one checkpoint. A value.
   struct Operation {
     CheckpointPart part;
+    // On the clock of all measurements.
     TimePoint begin;
     TimePoint end;
     int64_t step;
@@ -56,7 +60,8 @@ class CheckpointMeter {
   static constexpr size_t kMaxOperations = 2000;
   std::vector<Operation> operations() const;
 
-  // A part is under way until the end of the scope. meter: null: nobody watches.
+  // A part is under way until the end of the scope, so that a page shows it while it lasts. `meter`
+  // outlives it; null: nobody watches.
   class UnderWay {
    public:
     UnderWay(CheckpointMeter* meter, CheckpointPart part) : meter_(meter), part_(part) { add(1); }

@@ -20,6 +20,7 @@ namespace stoker {
 // step, the sinks, answering scrapes.
 enum class Overhead { spans, step, sinks, scrape };
 inline constexpr size_t kOverheads = 4;
+// "spans": the name in every sink. Valid for ever.
 const char* to_string(Overhead part);
 
 struct RunRecord;
@@ -28,8 +29,10 @@ struct RunRecord;
 // Made before all components and gone after them. Any thread.
 class Hub {
  public:
+  // Measures for some tens of microseconds what one reading of the clock and one tally cost.
   Hub();
 
+  // The meters live as long as the hub. Who may write through them is said where they are declared.
   RunMeter& run() { return run_; }
   const RunMeter& run() const { return run_; }
   CheckpointMeter& checkpoints() { return checkpoints_; }
@@ -41,6 +44,7 @@ class Hub {
   // A meter for a tier; valid as long as the hub.
   TierMeter& add_tier(const std::string& name, const std::string& type, bool emulated);
 
+  // In the order in which they were added.
   std::vector<TierMeter::State> tiers() const;
   // All that is known now. Asks the kernel, too: tens of files of /proc.
   RunRecord record() const;
@@ -52,6 +56,7 @@ class Hub {
   void add_overhead(Overhead part, Clock::duration took);
 
  private:
+  // Seconds by part, since the hub was made.
   std::array<double, kOverheads> overhead_s() const;
 
   Tracer tracer_;
@@ -66,9 +71,10 @@ class Hub {
   double tally_s_ = 0;
 };
 
-// Adds the time from here to the end of the scope to the overhead.
+// Adds the time from here to the end of the scope to the overhead. One thread.
 class MeasuringScope {
  public:
+  // `hub` outlives it.
   MeasuringScope(Hub& hub, Overhead part) : hub_(hub), part_(part) {}
   ~MeasuringScope() { hub_.add_overhead(part_, Clock::now() - begin_); }
   MeasuringScope(const MeasuringScope&) = delete;

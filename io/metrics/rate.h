@@ -12,6 +12,7 @@ namespace stoker {
 // split, and each rate times its window is a whole number of images. One thread at a time.
 class RateWindows {
  public:
+  // begin: of the first window. length: of each, above 0.
   RateWindows(TimePoint begin, Clock::duration length) : since_(begin), length_(length) {}
 
   // `images` more were finished at `now`, which never goes back.
@@ -24,6 +25,7 @@ class RateWindows {
   }
 
   // Of the complete windows, in order.
+  // The window under way is in none of them. Valid until the next add().
   const std::vector<double>& rates() const { return rates_; }
 
  private:

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -10,9 +9,7 @@
 #include <vector>
 
 #include "io/metrics/history.h"
-#include "io/metrics/idle.h"
-#include "io/metrics/ledger.h"
-#include "io/metrics/machine/machine.h"
+#include "io/metrics/machine/system_stats.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 
@@ -20,9 +17,12 @@ namespace stoker {
 
 // What a run is; known before the loop and constant. A value.
 struct RunInfo {
+  // run.name of the configuration, and the directory that the run writes to, as it was given.
   std::string name;
   std::string directory;
+  // Of the resolved configuration: two runs of the same hash were asked to do the same.
   std::string config_hash;
+  // Types as the configuration names them (`type: alexnet`).
   std::string model;
   std::string dataset;
   std::string loader;
@@ -34,6 +34,7 @@ struct RunInfo {
   bool loads_ahead = false;     // the loader has batches ready before they are asked for
   std::optional<unsigned> gpu;  // NVML's index
 
+  // Of one rank.
   int64_t batch_size = 0;
   int64_t rank = 0;
   int64_t world_size = 1;
@@ -45,28 +46,15 @@ struct RunInfo {
   std::vector<std::string> paths;                          // of the run directory and the tiers
 };
 
+// What a run does, or how it ended: the last three are final.
 enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
 
-// Where the training loop stands. A value. Sums are of this process, times are seconds since the
-// loop began.
-struct RunTotals {
-  int64_t steps = 0;   // finished ones, those before a resume included
-  int64_t epochs = 0;  // likewise
-  int64_t epoch = 0;   // of the last step
-  int64_t images = 0;
-  double wall_s = 0;
-  std::array<double, kSegments> segments{};
-  DeviceTime device;
-  std::optional<double> au;
-  std::optional<double> closure_error;  // once the loop has ended
-};
-// What passed between the two: sums are subtracted, the rest is of `now`.
-RunTotals operator-(const RunTotals& now, const RunTotals& before);
-
+// A value.
 // What the model came to on the test split. Shares are of all samples, but mean_per_class.
 struct Evaluation {
+  // When it was made: the last epoch that had begun, and the finished steps.
   int64_t epoch = 0;
   int64_t step = 0;
   int64_t samples = 0;
@@ -75,6 +63,7 @@ struct Evaluation {
   double mean_per_class = 0;  // mean over the classes of each class's top-1
   double chance = 0;          // 1 / classes
   double largest_class = 0;   // top-1 of always guessing the commonest class
+  // Wall time that it took.
   double seconds = 0;
 };
 
@@ -94,18 +83,26 @@ struct CacheEvidence {
 // Takes a lock for every publication, none per sample.
 class RunMeter {
  public:
+  // Says what the run is. Once, before the loop. Sinks that are made later find it in state().info.
   void describe(const RunInfo& info);
+  // The run does something else now. The first `train` is the begin of the loop: the kernel's
+  // counters are read then.
   void set_phase(RunPhase phase);
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
   // since.
   void beat();
   // After every step. queue_fill: of the queue before the trainer.
+  // totals: since the loop began, never less than those of the call before; a call without a
+  // further step updates the times only.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
   void set_first_batch(double seconds);  // since the loop began
+  // Of the newest step whose loss was read. A loss that is no number is counted.
   void set_loss(double loss, double learning_rate);
+  // An evaluation has ended; also one of before a resume, in order.
   void add_evaluation(const Evaluation& evaluation);
   // A batch of an evaluation is done.
   void add_evaluated(int64_t images);
+  // Replaces what was known of the page cache.
   void set_cache(const CacheEvidence& evidence);
   // Of the newest window of a profiler: share in which no kernel ran.
   void set_window_idle(double share);
@@ -113,36 +110,45 @@ class RunMeter {
   void end_loop(const std::optional<Spread>& rates);
   // The run has ended: completed, stopped or failed. Called again where what follows fails.
   void end(RunPhase phase, int exit_code, const std::string& error);
+  // Lives as long as the meter.
   // Where the ledger says what the trainer is doing.
   std::atomic<Segment>& segment() { return segment_; }
 
+  // A reading of everything, by one lock: its members belong to one moment, but `segment`.
   struct State {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
     std::optional<int> exit_code;  // once the run has ended
     std::string error;
     RunTotals totals;
+    // From the begin of the loop to the first batch in the trainer's hands.
     std::optional<double> first_batch_s;
     std::optional<double> loss;
     std::optional<double> learning_rate;
     int64_t nonfinite_losses = 0;
     std::vector<Evaluation> evaluations;  // those before a resume included
+    // Of all evaluations of this process.
     int64_t eval_batches = 0;
     int64_t eval_images = 0;
     std::optional<double> last_step_unix_s;
+    // Seconds since something moved on: the heartbeat.
     double since_beat_s = 0;
     std::optional<TimePoint> loop_begin;  // when the phase first was `train`
     std::optional<TimePoint> ended;
-    Machine at_begin;  // of the loop
+    // The kernel's counters at the begin and at the end of the loop; the latter absent until then.
+    Machine at_begin;
     std::optional<Machine> at_end;
     std::optional<Spread> window_rates;
     Segment segment = Segment::other;  // now
+    // Of steps, from the end of one to the end of the next; and of the trainer's waits in them.
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;
     std::optional<double> window_idle;
   };
+  // Any thread. Copies some kilobytes: not for every sample.
   State state() const;
+  // The run's course so far, oldest first; at most 512 points. Any thread.
   std::vector<HistoryPoint> history() const;
   // Of a step that was published. Absent: of another process, or still to come.
   std::optional<int64_t> epoch_of(int64_t step) const;

@@ -16,17 +16,25 @@ class MetricsSink {
  public:
   static constexpr const char* kKind = "sink";
   struct Inputs {
+    // Is there already, and the sink's own files are not.
     std::string run_dir;
     Notify log;         // a line of the run's log
     bool live = false;  // standard error is a terminal that the user wants to watch
     bool emulated = false;
-    Hub& hub;                        // everything that is measured, at any time
+    Hub& hub;  // everything that is measured, at any time
+    // Any thread may ask.
     std::function<bool()> stopping;  // a signal asked the process to end
+  };
+  // The Options of a sink that has nothing to choose.
+  struct NoOptions {
+    template <class V>
+    void visit(V&) {}
   };
   virtual ~MetricsSink() = default;
   // Every metrics.every_steps steps: where the run stands, by a step's record (Hub::step_record),
-  // and what passed since the call before (between()).
-  virtual void write(const RunRecord& run, const RunRecord& window) = 0;
+  // and what passed since the call before (between()). The default is for sinks that look at the
+  // hub themselves, when they want to.
+  virtual void write(const RunRecord&, const RunRecord&) {}
   // All that was written is with its reader. Called once, when the run and its checkpoints have
   // ended, also badly, and the record says how. An error becomes the run's, where it has none.
   virtual void flush() {}

@@ -26,11 +26,15 @@ struct SlowSample {
 // one relaxed load and a comparison.
 class SlowSamples {
  public:
+  // So many, of each thread and in the result.
   static constexpr size_t kKept = 10;
 
+  // The owning thread only. bytes: of the encoded sample. A sample that is kept costs a lock and an
+  // allocation at most.
   void add(Clock::duration took, uint64_t bytes, SampleId sample) {
     if (took > least_.load(std::memory_order_relaxed)) keep({sample, seconds(took), bytes});
   }
+  // Appends those that are kept, in no order. Any thread.
   void append_to(std::vector<SlowSample>& all) const;
 
  private:

@@ -6,12 +6,14 @@ namespace stoker {
 
 // Minimum, median, 99th percentile (nearest rank) and maximum of repeated measurements.
 struct Spread {
+  // In the unit of the values.
   double min = 0;
   double median = 0;
   double p99 = 0;
   double max = 0;
 };
 
+// A pure function; any thread.
 // `values` must not be empty. The median of an even number is the mean of the middle two.
 Spread spread(std::vector<double> values);
 

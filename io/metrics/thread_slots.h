@@ -9,6 +9,8 @@
 
 namespace stoker {
 
+// Of the whole process at one moment, not only of those that measure. Each ThreadSlots holds a
+// pointer for every one.
 inline constexpr size_t kMaxThreads = 4096;
 
 // A number below kMaxThreads that no other living thread has; the next thread gets it when this one
@@ -21,6 +23,9 @@ size_t thread_number();
 template <class T>
 class ThreadSlots {
  public:
+  // The calling thread's own. The reference stays valid as long as this object; only the calling
+  // thread may write through it. The first call of a thread allocates and takes a lock, all later
+  // ones are a load.
   T& here() {
     std::atomic<T*>& slot = slots_[thread_number()];
     T* own = slot.load(std::memory_order_relaxed);
@@ -28,6 +33,8 @@ class ThreadSlots {
   }
 
   template <class F>
+  // Calls f(T&) for the slot of every thread that ever called here(), those that have ended
+  // included. Any thread, also while others write: a slot that is made meanwhile may be left out.
   void each(F f) const {
     for (const std::atomic<T*>& slot : slots_) {
       if (T* own = slot.load(std::memory_order_acquire)) f(*own);
@@ -35,6 +42,7 @@ class ThreadSlots {
   }
 
  private:
+  // A cache line of its own, or more.
   struct alignas(64) Aligned {
     T value;
   };

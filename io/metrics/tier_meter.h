@@ -32,7 +32,9 @@ enum class TierOp {
   other  // locks, reserved space, truncation, directories
 };
 inline constexpr size_t kTierOps = 10;
+// "read": the name in every sink. Valid for ever.
 const char* to_string(TierOp op);
+bool moves(TierOp op);  // reads and writes: those with bytes
 
 // Inclusive upper bounds of request sizes in bytes: those of Darshan, so that a histogram can be
 // laid beside one of its.
@@ -44,9 +46,12 @@ using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has
 // The operations of one tier, as their callers saw them. Any thread. Lives as long as the hub.
 class TierMeter {
  public:
+  // name: of the tier in the configuration. type: its component's. `tracer` outlives the meter.
   TierMeter(std::string name, std::string type, bool emulated, Tracer& tracer)
-      : name_(std::move(name)), type_(std::move(type)), emulated_(emulated), tracer_(tracer) {}
+      : state_{.name = std::move(name), .type = std::move(type), .emulated = emulated},
+        tracer_(tracer) {}
 
+  // bytes: what it moved; 0 where it moves none. Only for one that succeeded.
   // An operation that began at `begin` ends now; returns when that was.
   TimePoint finished(TierOp op, TimePoint begin, uint64_t bytes);
   // An operation failed. errno_value 0: no system call did (a short read).
@@ -67,52 +72,57 @@ class TierMeter {
   void set_cache(uint64_t bytes, uint64_t limit);
 
   // How many operations were recorded, for the overhead.
+  // Any thread; it visits every thread's slot.
   int64_t spans() const;
 
+  // Of a tier that keeps copies: reads answered by one and reads passed on; the bytes that copies
+  // take and may take.
   struct Cache {
     int64_t hits = 0;
     int64_t misses = 0;
     uint64_t bytes = 0;
     uint64_t limit = 0;
   };
+  struct Moved {
+    SizeCounts sizes{};  // of operations that succeeded
+    double busy_s = 0;   // time with at least one of them under way
+  };
+  // A reading. Its members may be of neighbouring moments.
   struct State {
     std::string name;
     std::string type;
     bool emulated = false;
+    // Operations that have begun and not ended, of all kinds.
     int64_t in_flight = 0;
-    std::array<Tally::Totals, kTierOps> ops;
-    SizeCounts read_sizes{};
-    SizeCounts write_sizes{};
-    double read_busy_s = 0;  // time with at least one read under way
-    double write_busy_s = 0;
+    std::array<Tally::Totals, kTierOps> ops{};
+    std::array<Moved, 2> moved{};  // by reads, by writes
+    // Of an emulated tier: operations that took longer than its model says, and by how many seconds
+    // together.
     int64_t overruns = 0;
     double overrun_s = 0;
-    std::optional<Cache> cache;  // absent: keeps no copies
-    std::vector<std::string> conditions;
-    std::map<std::pair<TierOp, int>, int64_t> errors;  // by operation and errno
+    std::optional<Cache> cache{};  // absent: keeps no copies
+    // What a reader of the figures has to know, in words.
+    std::vector<std::string> conditions{};
+    std::map<std::pair<TierOp, int>, int64_t> errors{};  // by operation and errno
   };
+  // Any thread, at any time.
   State state() const;
 
  private:
+  // What one thread counts.
   struct Tallies {
     std::array<Tally, kTierOps> ops;
     std::array<std::array<std::atomic<int64_t>, kSizeBounds.size() + 1>, 2> sizes{};  // read, write
   };
-  const std::string name_;
-  const std::string type_;
-  const bool emulated_;
+  mutable std::mutex mutex_;
+  State state_;  // what is not counted below; the name never changes
   Tracer& tracer_;
   ThreadSlots<Tallies> tallies_;
   std::atomic<int64_t> in_flight_{0};
-  BusyClock reading_;
-  BusyClock writing_;
+  std::array<BusyClock, 2> busy_;  // reading, writing
   std::atomic<int64_t> overruns_{0};
   std::atomic<int64_t> overrun_ns_{0};
   std::array<std::atomic<int64_t>, 2> cache_reads_{};  // misses, hits
-  mutable std::mutex mutex_;
-  std::optional<Cache> cache_;
-  std::vector<std::string> conditions_;
-  std::map<std::pair<TierOp, int>, int64_t> errors_;
 };
 
 }  // namespace stoker

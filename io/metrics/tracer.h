@@ -30,7 +30,9 @@ struct TraceEvent {
 
 // Events of one thread, or of one engine of the device, in the order in which they ended. A value.
 struct TraceRow {
-  int64_t id;  // of the thread, or negative
+  // The kernel's number of the thread, below 0 of an engine: -1, -2, ... in the order of their
+  // first event.
+  int64_t id;
   std::string name;
   std::vector<TraceEvent> events;
   size_t slot = SIZE_MAX;  // of the thread: its number, which the next one gets when it has ended
@@ -42,6 +44,7 @@ struct TraceRow {
 // thread.
 class Tracer {
  public:
+  // When a subscriber is interested.
   // Finished steps after which a subscriber begins to get events, and how many steps long.
   struct Window {
     int64_t first_step = 0;
@@ -76,6 +79,8 @@ class Tracer {
   Tracer();
   ~Tracer();
 
+  // Begins with the next step that lies in the window, at once where first_step is already
+  // finished. The first subscription starts the tracer's thread. Any thread.
   std::unique_ptr<Subscription> subscribe(Window window, Consumer consumer);
   // Is a window open?
   bool active() const { return wanted(TimePoint::max() - Clock::duration(1)); }
@@ -86,9 +91,12 @@ class Tracer {
   }
   // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
+  // Never less than the call before.
   // So many steps are finished: opens and closes windows. The trainer's thread.
   void at_step(int64_t finished);
 
+  // Events that were kept, and those that came while their thread's store was full, since the
+  // tracer was made. Any thread.
   int64_t recorded() const { return recorded_.load(); }
   int64_t dropped() const { return dropped_.load(); }
 
@@ -96,17 +104,21 @@ class Tracer {
   struct Rows {
     std::mutex mutex;
     std::vector<TraceRow> rows;  // the last is the thread's that has the slot now
+    // Events in all rows, against the limit.
     size_t kept = 0;
   };
 
   bool wanted(TimePoint begin) const {
     return begin.time_since_epoch().count() < until_.load(std::memory_order_relaxed);
   }
+  // Finds out what is wanted from now on.
   void update_windows();
   void keep(const TraceEvent& event);
   void keep(Rows& rows, const TraceEvent& event);
   void deliver();
+  // Takes all events that were kept so far.
   std::vector<TraceRow> take();
+  // The tracer's thread.
   void run();
 
   static constexpr Clock::rep kNever = Clock::duration::min().count();
@@ -115,7 +127,7 @@ class Tracer {
   std::atomic<int64_t> dropped_{0};
   ThreadSlots<Rows> threads_;
   std::mutex engines_mutex_;
-  std::map<std::string, std::unique_ptr<Rows>> engines_;
+  std::map<std::string, Rows> engines_;
 
   std::mutex delivery_;  // held while consumers are called; before mutex_
   std::mutex mutex_;

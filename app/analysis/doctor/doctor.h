@@ -4,7 +4,9 @@
 #include <string>
 
 #include "app/analysis/doctor/finding.h"
+#include "app/analysis/doctor/trial.h"
 #include "app/analysis/run_files.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
@@ -19,9 +21,21 @@ struct Diagnosis {
   Findings findings;                  // the largest cost first
 };
 
-// From the run's files alone.
+// From the run's files alone, without a look at the machine. A pure function; any thread. A run
+// that failed or is too short has the outcome `unknown`.
 Diagnosis diagnose(const RunFiles& run);
 
+// As `stoker doctor --json` prints it.
 void to_json(nlohmann::json& json, const Diagnosis& diagnosis);
+
+// Of the command line. A value.
+struct DoctorArguments : TrialOptions {
+  std::string run;  // directory
+  bool verify = false;
+  bool json = false;
+};
+
+// `stoker doctor`: prints what holds a run up and, with verify, what the first proposal brings.
+ExitCode examine_run(const DoctorArguments& arguments);
 
 }  // namespace stoker

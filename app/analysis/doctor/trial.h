@@ -12,6 +12,7 @@
 
 namespace stoker {
 
+// How much is tried. A value.
 struct TrialOptions {
   int64_t rounds = 3;
   std::optional<int64_t> steps;  // of each run; absent: so many that it takes about `seconds`
@@ -28,6 +29,7 @@ struct Trial {
   Interval difference;  // of the medians, with its bootstrap interval
   std::string directory;
 
+  // The interval leaves out zero. Neither: it cannot be told.
   bool helped() const { return difference.low > 0; }
   bool hurt() const { return difference.high < 0; }
 };
@@ -38,6 +40,7 @@ Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrid
                     const TrialOptions& options,
                     const std::function<void(const std::string&)>& progress);
 
+// As `stoker doctor --verify --json` prints it.
 void to_json(nlohmann::json& json, const Trial& trial);
 
 }  // namespace stoker
