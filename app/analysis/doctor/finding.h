@@ -31,4 +31,5 @@ Findings input_findings(const Evidence& evidence);  // reading, decoding, workin
 Findings copy_findings(const Evidence& evidence);
 Findings checkpoint_findings(const Evidence& evidence, const nlohmann::json& summary);
 Findings host_findings(const Evidence& evidence);
+
 }  // namespace stoker
