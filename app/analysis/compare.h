@@ -13,6 +13,7 @@ namespace stoker {
 
 // A figure of steps.csv that runs are compared by: one of a window of time (a quotient). A value.
 struct CompareMetric {
+  // As the column is named.
   const char* name;
   bool relative;  // differences are ratios - 1; else shares are subtracted
   bool more_is_better;
@@ -75,6 +76,7 @@ struct CompareArguments {
   std::vector<std::string> pair;  // two directories of runs, or none, and then:
   std::vector<std::string> a;
   std::vector<std::string> b;
+  // One of compare_metrics().
   std::string metric = "images_per_s";
   std::string threshold;  // "5%" or "0.05"; empty: none
   bool json = false;

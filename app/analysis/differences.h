@@ -22,6 +22,7 @@ Leaves config_leaves(const RunFiles& run);
 Leaves environment_leaves(const RunFiles& run);
 
 // A place in which trees differ, with the value of each; absent where it has none.
+// As many values as trees were compared, in their order.
 struct Difference {
   std::string key;
   std::vector<std::optional<std::string>> values;

@@ -6,12 +6,15 @@
 #include <string>
 #include <string_view>
 
-// Members of a summary.json that may be absent, by dotted paths as figures are named:
-// "device.idle_s.data". Pure functions; they never throw for what a file holds.
+// Members of a summary.json by dotted paths, as figures are named: "device.idle_s.data". Any may be
+// absent: an older run, or one without checkpoints, lacks some. Pure functions; they never throw
+// for what a file holds.
 
 namespace stoker {
 
-// Null where there is none: iterating over that visits nothing. Valid as long as `tree` lives.
+// Null where there is none: iterating over that visits nothing. Valid as long as `tree` lives. A
+// name with a dot in it (a tier's may have one) is no path: take the object that holds it, and its
+// member by find().
 inline const nlohmann::json& member_at(const nlohmann::json& tree, std::string_view path) {
   static const nlohmann::json kNone;
   const nlohmann::json* at = &tree;
@@ -25,7 +28,7 @@ inline const nlohmann::json& member_at(const nlohmann::json& tree, std::string_v
   return *at;
 }
 
-// Absent also where the member is no number.
+// Absent also where the member is no number. For figures, all of which are numbers.
 inline std::optional<double> number_at(const nlohmann::json& tree, std::string_view path) {
   const nlohmann::json& member = member_at(tree, path);
   if (!member.is_number()) return std::nullopt;

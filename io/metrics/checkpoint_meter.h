@@ -29,7 +29,8 @@ class CheckpointMeter {
   // `tracer` outlives the meter and gets each part as an event of the calling thread.
   explicit CheckpointMeter(Tracer& tracer) : tracer_(tracer) {}
 
-  // A part of the checkpoint of `step` has ended. bytes: what it moved; 0: not known.
+  // A part of the checkpoint of `step` has ended. bytes: what it moved; 0: not known. Takes a lock,
+  // and records an event for traces.
   void finished(CheckpointPart part, TimePoint begin, TimePoint end, int64_t step,
                 uint64_t bytes = 0);
   // How the run's checkpoints stand now.
@@ -57,6 +58,7 @@ class CheckpointMeter {
     uint64_t bytes;  // 0: not known
   };
   // The newest ones, in the order in which they ended.
+  // More of them are forgotten, the oldest first: their sums stay in the parts.
   static constexpr size_t kMaxOperations = 2000;
   std::vector<Operation> operations() const;
 
@@ -70,6 +72,7 @@ class CheckpointMeter {
     UnderWay& operator=(const UnderWay&) = delete;
 
    private:
+    // Seen by state() at once.
     void add(int by) {
       if (meter_ != nullptr) meter_->under_way_[static_cast<size_t>(part_)] += by;
     }

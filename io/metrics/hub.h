@@ -17,7 +17,8 @@
 namespace stoker {
 
 // Which part of measuring costs time: spans of loaders and tiers, the trainer's bookkeeping of a
-// step, the sinks, answering scrapes.
+// step, the sinks, answering scrapes. Measuring is part of what it measures: its own cost is a
+// figure (overhead_s).
 enum class Overhead { spans, step, sinks, scrape };
 inline constexpr size_t kOverheads = 4;
 // "spans": the name in every sink. Valid for ever.
@@ -46,7 +47,8 @@ class Hub {
 
   // In the order in which they were added.
   std::vector<TierMeter::State> tiers() const;
-  // All that is known now. Asks the kernel, too: tens of files of /proc.
+  // All that is known now. Asks the kernel, too: tens of files of /proc. Milliseconds; a second
+  // thread may ask at the same time.
   RunRecord record() const;
   // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
   RunRecord step_record() const;
@@ -65,6 +67,7 @@ class Hub {
   LoaderMeter train_{"train", tracer_};
   LoaderMeter test_{"test", tracer_};
   mutable std::mutex mutex_;
+  // A deque, so that meters stay where they are while others are added.
   std::deque<TierMeter> tiers_;
   std::array<std::atomic<int64_t>, kOverheads> overhead_ns_{};
   double clock_s_ = 0;  // of one reading

@@ -29,8 +29,9 @@ inline constexpr size_t kStages = 5;
 // "decode": the name in every sink. Valid for ever.
 const char* stage_name(Stage stage);
 
-// Where the loaders of one split spend their time. Lives as long as the run; its loaders come and
-// go. Any thread.
+// Where the loaders of one split spend their time. Two kinds of threads call it: those of the
+// loaders, which add to slots of their own, and readers of figures. Lives as long as the run; its
+// loaders come and go. Any thread.
 class LoaderMeter {
  public:
   // split: "train" or "test". `tracer` outlives the meter.
@@ -38,12 +39,13 @@ class LoaderMeter {
     state_.split = std::move(split);
   }
 
-  // No lock once the thread has called it before.
-  // A stage of the calling thread has ended. bytes: what it moved.
+  // A stage of the calling thread has ended. bytes: what it moved. No lock once the thread has
+  // called it before.
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes = 0);
   // Stage::read and Stage::decode of a sample that is known.
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes, SampleId sample);
-  // A sample could not be used. The reason must live as long as the meter.
+  // A sample could not be used: once for each attempt, where skipped() counts the places in batches
+  // that another sample had to fill. The reason must live as long as the meter.
   void failed(const char* reason);
   // A sample was replaced by another.
   void skipped(const char* reason);
@@ -62,8 +64,8 @@ class LoaderMeter {
     LoaderMeter& meter_;
     bool busy_ = false;
   };
-  // capacity: in batches. The loader owns the meter; its figures go with it.
-  // Begins a queue of a loader. It replaces an earlier one of that name.
+  // Begins a queue of a loader. It replaces an earlier one of that name. capacity: in batches. The
+  // loader owns the meter; its figures go with it.
   std::shared_ptr<QueueMeter> add_queue(const std::string& name, int64_t capacity);
 
   // Items / capacity of the queue before the trainer, now. Absent: the loader has none.

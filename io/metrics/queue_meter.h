@@ -13,7 +13,7 @@ namespace stoker {
 // lock, once or twice per batch.
 class QueueMeter {
  public:
-  // A reading. A value.
+  // A reading. A value. Made by LoaderMeter::add_queue(); the loader that owns the queue keeps it.
   struct State {
     // "ready" or "device": the place of the queue on the way to the trainer.
     std::string name;
@@ -24,6 +24,7 @@ class QueueMeter {
     double empty_s = 0;
     double full_s = 0;
     double observed_s = 0;
+    // Divided by observed_s, the mean number of items.
     double item_seconds = 0;  // items, integrated over time
   };
 
@@ -59,6 +60,7 @@ class QueueMeter {
     if (state.items >= state.capacity) state.full_s += time;
   }
 
+  // Below 0: takes.
   void add(int64_t items) {
     const std::lock_guard lock(mutex_);
     const TimePoint now = Clock::now();

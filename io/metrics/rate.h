@@ -10,6 +10,8 @@ namespace stoker {
 // Images per second over windows of time, because an epoch may last a tenth of a second or an hour.
 // A window ends with the first step that finishes `length` or more after its begin, so no step is
 // split, and each rate times its window is a whole number of images. One thread at a time.
+// The spread of these rates says how even a run was; their mean is not the run's rate, as the last
+// window is left out.
 class RateWindows {
  public:
   // begin: of the first window. length: of each, above 0.

@@ -51,8 +51,7 @@ enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
 
-// A value.
-// What the model came to on the test split. Shares are of all samples, but mean_per_class.
+// What the model came to on the test split. Shares are of all samples, but mean_per_class. A value.
 struct Evaluation {
   // When it was made: the last epoch that had begun, and the finished steps.
   int64_t epoch = 0;
@@ -110,8 +109,7 @@ class RunMeter {
   void end_loop(const std::optional<Spread>& rates);
   // The run has ended: completed, stopped or failed. Called again where what follows fails.
   void end(RunPhase phase, int exit_code, const std::string& error);
-  // Lives as long as the meter.
-  // Where the ledger says what the trainer is doing.
+  // Where the ledger says what the trainer is doing. Lives as long as the meter.
   std::atomic<Segment>& segment() { return segment_; }
 
   // A reading of everything, by one lock: its members belong to one moment, but `segment`.

@@ -26,7 +26,8 @@ struct RunTotals {
   std::optional<double> au;
   std::optional<double> closure_error;  // once the loop has ended
 };
-// What passed between the two: sums are subtracted, the rest is of `now`.
+// What passed between the two: sums are subtracted, the rest is of `now`. `before` is an older
+// value of the same run.
 RunTotals operator-(const RunTotals& now, const RunTotals& before);
 
 }  // namespace stoker

@@ -14,12 +14,15 @@ struct RunRecord;
 // Where the figures of a run go. The trainer's thread. Throws IoError where it cannot write.
 class MetricsSink {
  public:
+  // As `stoker list` and messages name it.
   static constexpr const char* kKind = "sink";
+  // What every sink is made with. A value; the hub outlives the sink.
   struct Inputs {
     // Is there already, and the sink's own files are not.
     std::string run_dir;
     Notify log;         // a line of the run's log
     bool live = false;  // standard error is a terminal that the user wants to watch
+    // The device is: figures are to say so.
     bool emulated = false;
     Hub& hub;  // everything that is measured, at any time
     // Any thread may ask.

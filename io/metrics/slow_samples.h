@@ -11,6 +11,7 @@ namespace stoker {
 
 // Which sample it was. A value.
 struct SampleId {
+  // Which pass over the data, from 0.
   int64_t epoch = 0;
   int64_t index = 0;  // of its split
 };
@@ -23,7 +24,8 @@ struct SlowSample {
 };
 
 // The samples that took longest. One thread adds, any reads: a sample that is not among them costs
-// one relaxed load and a comparison.
+// one relaxed load and a comparison. So that a report can name what to look at: a damaged file, a
+// large image, a slow server.
 class SlowSamples {
  public:
   // So many, of each thread and in the result.

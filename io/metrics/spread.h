@@ -13,8 +13,8 @@ struct Spread {
   double max = 0;
 };
 
-// A pure function; any thread.
-// `values` must not be empty. The median of an even number is the mean of the middle two.
+// `values` must not be empty. The median of an even number is the mean of the middle two. A pure
+// function; any thread.
 Spread spread(std::vector<double> values);
 
 }  // namespace stoker

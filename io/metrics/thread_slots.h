@@ -56,6 +56,7 @@ class ThreadSlots {
 
   std::array<std::atomic<T*>, kMaxThreads> slots_{};
   std::mutex mutex_;
+  // Never shrinks: as many as threads lived at once.
   std::deque<std::unique_ptr<Aligned>> owned_;
 };
 

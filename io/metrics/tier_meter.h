@@ -43,7 +43,8 @@ inline constexpr std::array<uint64_t, 9> kSizeBounds{100,          1ull << 10,  
                                                      10ull << 20,  100ull << 20, 1ull << 30};
 using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has no bound
 
-// The operations of one tier, as their callers saw them. Any thread. Lives as long as the hub.
+// The operations of one tier, as their callers saw them. A wrapped tier (emulated, cached) has a
+// meter of its own, and what is inside another. Any thread. Lives as long as the hub.
 class TierMeter {
  public:
   // name: of the tier in the configuration. type: its component's. `tracer` outlives the meter.
@@ -51,12 +52,13 @@ class TierMeter {
       : state_{.name = std::move(name), .type = std::move(type), .emulated = emulated},
         tracer_(tracer) {}
 
-  // bytes: what it moved; 0 where it moves none. Only for one that succeeded.
-  // An operation that began at `begin` ends now; returns when that was.
+  // An operation that began at `begin` ends now; returns when that was. bytes: what it moved; 0
+  // where it moves none. Only for one that succeeded.
   TimePoint finished(TierOp op, TimePoint begin, uint64_t bytes);
   // An operation failed. errno_value 0: no system call did (a short read).
   void failed(TierOp op, int errno_value);
-  // Call these two around each operation, also one that fails.
+  // Call these two around each operation, also one that fails. The times between them make busy_s;
+  // in_flight is how many are between them.
   void begin(TierOp op, TimePoint begin);
   void end(TierOp op, TimePoint end);
   // An emulated tier's operation took longer than its model says, by so much, because the tier
@@ -69,6 +71,7 @@ class TierMeter {
   // For a tier that keeps copies of another's objects: a read was answered by a copy, or not.
   void cache_read(bool hit);
   // How many bytes of copies the tier holds, and may hold.
+  // Once at least, so that the figures of the cache are there.
   void set_cache(uint64_t bytes, uint64_t limit);
 
   // How many operations were recorded, for the overhead.

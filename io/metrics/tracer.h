@@ -42,14 +42,18 @@ struct TraceRow {
 // relaxed load. Each thread keeps its events, up to a limit beyond which they are dropped and
 // counted, and a thread of the tracer hands them to the subscribers several times a second. Any
 // thread.
+//
+// Events reach a consumer row by row: those of one thread in their order, those of different
+// threads in none. An event belongs to the window in which it began.
 class Tracer {
  public:
-  // When a subscriber is interested.
   // Finished steps after which a subscriber begins to get events, and how many steps long.
   struct Window {
     int64_t first_step = 0;
     int64_t steps = INT64_MAX;
   };
+  // Called while no lock of a recording thread is held, so it may take long: then events may be
+  // dropped.
   using Consumer = std::function<void(const TraceRow&)>;  // called on one thread at a time
 
   // Gets the events that begin inside its window, however late they end, until it is destroyed; the
@@ -76,7 +80,9 @@ class Tracer {
     std::exception_ptr error_;
   };
 
+  // Starts no thread.
   Tracer();
+  // All subscriptions are gone by then.
   ~Tracer();
 
   // Begins with the next step that lies in the window, at once where first_step is already
@@ -85,14 +91,15 @@ class Tracer {
   // Is a window open?
   bool active() const { return wanted(TimePoint::max() - Clock::duration(1)); }
 
-  // Adds an event to the row of the calling thread, unless no window was open when it began.
+  // Adds an event to the row of the calling thread, unless no window was open when it began. A lock
+  // of the thread's own, and an allocation now and then.
   void record(const TraceEvent& event) {
     if (wanted(event.begin)) keep(event);
   }
   // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
-  // Never less than the call before.
-  // So many steps are finished: opens and closes windows. The trainer's thread.
+  // So many steps are finished: opens and closes windows. The trainer's thread. Never less than the
+  // call before.
   void at_step(int64_t finished);
 
   // Events that were kept, and those that came while their thread's store was full, since the

@@ -17,9 +17,11 @@ class OutputFile {
   // Makes the file. One that is there already is an error: a run never overwrites another's.
   explicit OutputFile(std::string path)
       : path_(std::move(path)), file_(open_file("create", path_, O_WRONLY | O_CREAT | O_EXCL)) {}
+  // All of it, over short writes and signals. A disk that is full leaves a part of the last piece.
   void write(const std::string& text) const {
     write_all(file_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, path_);
   }
+  // For messages.
   const std::string& path() const { return path_; }
 
  private:

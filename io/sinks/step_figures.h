@@ -11,6 +11,7 @@ namespace stoker {
 // The names are the same in every row, as far as evaluations and checkpoints are there. Lives as
 // long as the program.
 inline const std::vector<const Figure*>& step_figures() {
+  // Of what the trainer and the checkpoints publish: cheap enough for every step.
   static const std::vector<const Figure*> chosen =
       select_figures({"steps",
                       "epoch",

@@ -12,7 +12,8 @@ namespace stoker {
 
 // What holds a run up. A value.
 struct Diagnosis {
-  // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why.
+  // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why. Costs
+  // below five per cent of the time decide nothing (kModerateShare of io/metrics/verdict.h).
   enum class Outcome { bound, fine, unknown };
   Outcome outcome = Outcome::unknown;
   std::string resource;  // of the first finding; "compute", or "unknown"
@@ -31,6 +32,7 @@ void to_json(nlohmann::json& json, const Diagnosis& diagnosis);
 // Of the command line. A value.
 struct DoctorArguments : TrialOptions {
   std::string run;  // directory
+  // Try the first proposal: takes minutes, uses the machine and reads the data again.
   bool verify = false;
   bool json = false;
 };

@@ -11,7 +11,8 @@
 namespace stoker {
 
 // What a run's files say about its time, in the form that the doctor's rules want. A value. Times
-// are seconds; what was not measured is absent.
+// are seconds; what was not measured is absent. All rules see the run through this one struct, so
+// that they need no JSON and no file.
 struct Evidence {
   // The resolved configuration.
   Node config;
@@ -56,6 +57,7 @@ struct Evidence {
   bool keeps_copies = false;  // of another tier's objects
   // The tier that reads end at: the one behind the copies, where there are some.
   std::string source;
+  // As the configuration names it.
   std::string source_type;
   // What was read of it.
   double source_bytes = 0;
@@ -64,10 +66,12 @@ struct Evidence {
   bool fell_behind = false;  // an emulated one that could not give what it was told to: it gave all
   std::optional<double> first_epoch_wait_s;  // data_wait of the first epoch, per step, against
   std::optional<double> later_wait_s;        // that of the others
+  // Steps of the first epoch in this process.
   double first_epoch_steps = 0;
 
   // Of the machine; at least 1.
   double cores = 1;
+  // Means over the loop; absent where the kernel does not say.
   std::optional<double> own_cores;     // that the process kept busy, on average
   std::optional<double> others_cores;  // that other processes did
 

@@ -20,15 +20,18 @@ using Return = unsigned;  // an enum
 inline constexpr Return kSuccess = 0;
 struct Device;
 struct Sample;
+// What the GPU did in the last sample period.
 struct Utilization {
   unsigned gpu;  // percent
   unsigned memory;
 };
+// Bytes.
 struct Memory {
   unsigned long long total;
   unsigned long long free;
   unsigned long long used;
 };
+// One metric of a pair of samples.
 struct GpmMetric {
   unsigned id;    // in
   Return status;  // out, as all below
@@ -37,6 +40,7 @@ struct GpmMetric {
   const char* long_name;
   const char* unit;
 };
+// Numbers of the metrics that are asked for; values are per cent.
 inline constexpr unsigned kGpmGraphicsUtil = 1;
 inline constexpr unsigned kGpmSmUtil = 2;
 inline constexpr unsigned kGpmSmOccupancy = 3;
@@ -53,6 +57,7 @@ struct GpmMetricsGet {
   Sample* later;
   GpmMetric metrics[kGpmCapacity];
 };
+// Whether a device has GPM counters.
 struct GpmSupport {
   unsigned version;
   unsigned supported;

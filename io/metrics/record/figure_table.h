@@ -25,13 +25,18 @@ using Value = std::optional<double>;
 // Tables one after the other.
 std::vector<Figure> joined(std::initializer_list<std::vector<Figure>> tables);
 
-// part / whole; absent where the whole is nothing.
+// part / whole; absent where the whole is nothing. A quotient of two sums of the record. Nothing is
+// not measured as 0: a share of no time is absent.
 inline Value ratio(double part, double whole) {
   if (whole <= 0) return std::nullopt;
   return part / whole;
 }
 
-// A figure without labels. value: of a RunRecord a number, or nothing.
+// The templates below take functions of a record and make a Read of them, so that a row of the
+// table says only where its number lies.
+
+// A figure without labels. value: of a RunRecord a number,
+// or nothing.
 template <class F>
 Read one(F value) {
   return [value](const RunRecord& record) { return FigureValues{{{}, Value(value(record)), {}}}; };
@@ -72,6 +77,7 @@ std::array<Value, kSize> shares(const std::array<double, kSize>& parts, double w
   return result;
 }
 
+// As exported: bounds in seconds, the sum of all durations.
 template <const auto& kBounds>
 Histogram histogram_of(const TallyTotals<kBounds>& totals) {
   return {{kBounds.begin(), kBounds.end()},

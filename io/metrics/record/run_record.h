@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// What the kernel counted between two moments.
+// What the kernel counted between two moments. A value.
 struct MachineUse {
   Machine from;
   Machine to;
@@ -26,7 +26,8 @@ struct RunRecord {
   double elapsed_s = 0;  // since the loop began, until the run's end; 0 before
   RunMeter::State run;
   CheckpointMeter::State checkpoints;
-  std::optional<double> queue_fill;         // of the queue before the trainer; absent: none
+  std::optional<double> queue_fill;  // of the queue before the trainer; absent: none
+  // In whole records only, as all that follows; empty or 0 in those of a step.
   std::vector<LoaderMeter::State> loaders;  // train, test
   // In the order of the configuration.
   std::vector<TierMeter::State> tiers;
