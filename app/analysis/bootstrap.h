@@ -31,6 +31,9 @@ enum class Differing { ratio, rest };
 // drawn anew with replacement `draws` times. Of pieces, in their order, as many neighbours as the
 // cube root of their number are drawn together, as neighbours resemble each other (circular block
 // bootstrap, Politis and Romano 1992). A pure function of its arguments; any thread.
+//
+// What the interval does not hold: anything that differs from run to run and not within one (where
+// the process was placed, what the cache held). For that give runs, not pieces of them.
 Interval difference(const std::vector<double>& a, const std::vector<double>& b, Differing how,
                     int draws = 2000, uint64_t seed = 1);
 Interval difference(const std::vector<Piece>& a, const std::vector<Piece>& b, Differing how,

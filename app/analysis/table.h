@@ -8,6 +8,8 @@ namespace stoker {
 
 // A CSV file with a header, as our sinks write it (steps.csv, timeline.csv): numbers, or nothing
 // where nothing was measured. A value.
+// Columns are found by name, so that a table of another release, with more or fewer of them, is
+// read all the same.
 class Table {
  public:
   using Column = std::vector<std::optional<double>>;

@@ -20,6 +20,12 @@ struct HistoryPoint {
 // A run's course in a bounded number of points, so that a run of seconds and one of weeks both fill
 // a page: where there would be more, every second point is left out, and points lie twice as far
 // apart from then on. One thread at a time.
+//
+// Rates and shares of a piece are those of two neighbours:
+//
+//   const RunTotals passed = point.totals - before.totals;
+//   passed.images / passed.wall_s                                             // images per second
+//   (point.queue_fill_s - before.queue_fill_s) / (point.queue_known_s - before.queue_known_s)
 class History {
  public:
   // At most `max_points` points (two or more), at first `point_s` seconds or more apart.

@@ -28,6 +28,10 @@ struct RunRecord;
 
 // Everything that is measured in one process: components write into its meters, sinks read them.
 // Made before all components and gone after them. Any thread.
+//
+//   components ── meters ──┐
+//   trainer ──── RunMeter ─┴─ Hub ── record() ── figures ── sinks
+//                     events ─ Tracer ── subscribers
 class Hub {
  public:
   // Measures for some tens of microseconds what one reading of the clock and one tally cost.

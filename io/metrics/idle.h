@@ -34,6 +34,9 @@ struct DeviceTime {
 //    checkpoint_stall -> checkpoint, all others, and what no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
 // 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound.
+//
+// Example: the host waits for data until 10, then submits a step at 12 that starts at 15 and ends
+// at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
 class IdleAttribution {
  public:
   // begin: of the training loop, from which on the device is observed.

@@ -29,6 +29,14 @@ struct SegmentInterval {
 // wall time has two of its own. What lies between the end of one interval and the begin of the next
 // (where the thread may lose its core, too) is in no segment, so closure_error() is measured and
 // not zero by construction.
+//
+//   ledger.begin();
+//   for (...) {
+//     ledger.switch_to(Segment::data_wait);  ... = loader.next();
+//     ledger.switch_to(Segment::compute);    step(...);
+//     ledger.switch_to(Segment::other);
+//   }
+//   ledger.end();
 class StepLedger {
  public:
   // `now` always holds what the thread is doing, for other threads to read; it must outlive the

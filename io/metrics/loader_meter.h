@@ -50,6 +50,12 @@ class LoaderMeter {
   // A sample was replaced by another.
   void skipped(const char* reason);
   // The calling thread reads samples until its worker() is destroyed.
+  //   LoaderMeter::Worker worker(meter);
+  //   while (...) {
+  //     worker.set_busy(true);
+  //     meter.finished(Stage::read, begin, end, bytes, sample);
+  //     worker.set_busy(false);
+  //   }
   class Worker {
    public:
     // Made and destroyed by the thread itself. `meter` outlives it.

@@ -80,6 +80,11 @@ struct CacheEvidence {
 
 // What the training loop publishes, step by step. The trainer's thread writes, any thread reads.
 // Takes a lock for every publication, none per sample.
+//
+// The order of the calls is that of a run: describe(), set_phase(train), then for every step
+// set_loss() where the loss was read and publish(); between steps set_phase(eval), add_evaluated()
+// for each batch, add_evaluation() and set_phase(train) again; at the end end_loop(), and when the
+// last checkpoint is where it belongs, end().
 class RunMeter {
  public:
   // Says what the run is. Once, before the loop. Sinks that are made later find it in state().info.

@@ -12,6 +12,13 @@ class Hub;
 struct RunRecord;
 
 // Where the figures of a run go. The trainer's thread. Throws IoError where it cannot write.
+//
+// A sink that gets rows writes them in write(). One that wants more, or at other times, keeps
+// Inputs::hub: it may ask for a whole record whenever it likes (Hub::record(), from a thread of its
+// own too), or subscribe to single events (Hub::tracer()). What it leaves goes into run_dir.
+//
+// A sink must not slow the run down: write() is called between two steps, and its time is a segment
+// of the trainer's ("log").
 class MetricsSink {
  public:
   // As `stoker list` and messages name it.

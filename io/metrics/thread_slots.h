@@ -20,6 +20,11 @@ size_t thread_number();
 // One T for every thread, so that writing takes no lock and shares no cache line. What a thread
 // wrote stays when it ends, and the thread that inherits its number goes on from there. T must
 // allow one thread to write and any to read.
+//
+//   ThreadSlots<Tally> reads;                             // a member of a meter
+//   reads.here().add(took, bytes);                        // any thread, millions of times
+//   Tally::Totals all;
+//   reads.each([&](const Tally& one) { all += one.totals(); });   // any thread, now and then
 template <class T>
 class ThreadSlots {
  public:
@@ -32,9 +37,9 @@ class ThreadSlots {
     return own != nullptr ? *own : make(slot);
   }
 
-  template <class F>
   // Calls f(T&) for the slot of every thread that ever called here(), those that have ended
   // included. Any thread, also while others write: a slot that is made meanwhile may be left out.
+  template <class F>
   void each(F f) const {
     for (const std::atomic<T*>& slot : slots_) {
       if (T* own = slot.load(std::memory_order_acquire)) f(*own);

@@ -45,6 +45,17 @@ using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has
 
 // The operations of one tier, as their callers saw them. A wrapped tier (emulated, cached) has a
 // meter of its own, and what is inside another. Any thread. Lives as long as the hub.
+//
+//   const TimePoint begin = Clock::now();
+//   meter.begin(TierOp::read, begin);
+//   try {
+//     ... = read(...);
+//     meter.end(TierOp::read, meter.finished(TierOp::read, begin, bytes));
+//   } catch (const IoError& error) {
+//     meter.failed(TierOp::read, error.errno_value());
+//     meter.end(TierOp::read, Clock::now());
+//     throw;
+//   }
 class TierMeter {
  public:
   // name: of the tier in the configuration. type: its component's. `tracer` outlives the meter.

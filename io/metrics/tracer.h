@@ -45,6 +45,11 @@ struct TraceRow {
 //
 // Events reach a consumer row by row: those of one thread in their order, those of different
 // threads in none. An event belongs to the window in which it began.
+//
+//   auto events = tracer.subscribe({0, 200}, [&](const TraceRow& row) { write(row); });
+//   ...
+//   events->deliver();  // throws what the consumer threw
+//   events.reset();     // from here on the consumer is not called any more
 class Tracer {
  public:
   // Finished steps after which a subscriber begins to get events, and how many steps long.

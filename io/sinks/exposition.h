@@ -11,6 +11,10 @@
 namespace stoker {
 
 // The table of figures in Prometheus's text format. Any thread; one reading at a time.
+//
+// A name is the figure's by rule (prometheus_name()), help texts are its definition and how it is
+// measured. Beside the figures there are stoker_build_info, stoker_run_info, stoker_tier_info,
+// whose labels say what a record says in words, and stoker_run_status, one series for each status.
 class Exposition {
  public:
   // `hub` outlives it.

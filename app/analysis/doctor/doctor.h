@@ -11,6 +11,9 @@
 namespace stoker {
 
 // What holds a run up. A value.
+//
+// Costs are shares of the device's time where a device was observed, else of the trainer's: a wait
+// that is hidden behind queued work costs nothing.
 struct Diagnosis {
   // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why. Costs
   // below five per cent of the time decide nothing (kModerateShare of io/metrics/verdict.h).

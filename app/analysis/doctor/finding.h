@@ -9,6 +9,9 @@
 namespace stoker {
 
 // Something that costs a run time, and what to do about it. A value.
+//
+// Costs of different findings may overlap: the device can wait for data and, at another moment of
+// the same step, for a copy; what one proposal brings is not added to what another does.
 struct Finding {
   std::string resource;  // "storage_latency": a closed set of names, see README.md
   std::string text;      // one sentence

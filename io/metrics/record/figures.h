@@ -46,6 +46,12 @@ using FigureValues = std::vector<FigureValue>;
 // A number that is known of a run, and all that there is to say about it. One name everywhere: its
 // place in summary.json and /api/status ("device.idle_s.{cause}", in braces its labels), the column
 // of steps.csv and timeline.csv, the tag in TensorBoard, and by prometheus_name() in /metrics.
+//
+//   {"device.idle_s.{cause}", counter, Unit::seconds, "Device time between steps without work.",
+//    "As device.timing_method says.", each(idle_cause_name, idle)}
+//
+// is {"device": {"idle_s": {"data": 1.5, "h2d": 0, ...}}} in summary.json, device.idle_s.data and
+// its neighbours as columns, and stoker_device_idle_seconds_total{cause="data"} in /metrics.
 struct Figure {
   // Texts are literals: valid for ever.
   const char* name;
