@@ -27,10 +27,10 @@ using NamedFigures = std::map<std::string, double>;
 struct TraceFigures {
   // Empty: the trace says that it holds everything: closed by its writer, the whole run long, no
   // event dropped or left out. Otherwise what is missing.
-  std::string incomplete;
+  std::string incomplete = {};
   int64_t events = 0;
   int64_t bad_lines = 0;  // half ones, of a process that was killed
-  NamedFigures values;
+  NamedFigures values = {};
 };
 
 constexpr double kNanoseconds = 1e-9;
@@ -143,17 +143,14 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   }
 
   // What a trace without a single such event says, too.
-  TraceFigures figures_{"",
-                        0,
-                        0,
-                        {{"steps", 0},
-                         {"wall_s", 0},
-                         {"io_share", 0},
-                         {"device.observed_s", 0},
-                         {"device.busy_s", 0},
-                         {"loaders.samples_read", 0},
-                         {"loaders.read_bytes", 0},
-                         {"checkpoints.drained", 0}}};
+  TraceFigures figures_{.values = {{"steps", 0},
+                                   {"wall_s", 0},
+                                   {"io_share", 0},
+                                   {"device.observed_s", 0},
+                                   {"device.busy_s", 0},
+                                   {"loaders.samples_read", 0},
+                                   {"loaders.read_bytes", 0},
+                                   {"checkpoints.drained", 0}}};
   nlohmann::json end_;
   std::map<std::string, int64_t> segments_;
   std::optional<TimeSpan> loop_;

@@ -144,8 +144,7 @@ std::string figures_page() {
       "`/metrics` it is written out by a rule: prefix, unit, `_total` for counters.\n\n"
       "A counter only grows; a gauge is what holds now. A quotient divides two sums: of the "
       "whole run, or, in a row of `steps.csv` and `timeline.csv`, of the time since the row "
-      "before. "
-      "`/metrics` has only the sums; a query divides them. "
+      "before. `/metrics` has only the sums; a query divides them. "
       "What was not measured is absent, never 0.\n\n"
       "| figure | kind, unit | what it is | how it is measured | `/metrics` |\n"
       "|---|---|---|---|---|\n";
