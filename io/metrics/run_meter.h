@@ -17,33 +17,46 @@ namespace stoker {
 
 // What a run is; known before the loop and constant. A value.
 struct RunInfo {
-  // run.name of the configuration, and the directory that the run writes to, as it was given.
+  // run.name of the configuration.
   std::string name;
+  // The run's directory, as the configuration and the program made it.
   std::string directory;
   // Of the resolved configuration: two runs of the same hash were asked to do the same.
   std::string config_hash;
-  // Types as the configuration names them (`type: alexnet`).
+  // Types of the components, as the configuration names them (`type: alexnet`).
   std::string model;
   std::string dataset;
   std::string loader;
-  std::string checkpoint;  // type; "none" without
+  // "none" where there are no checkpoints.
+  std::string checkpoint;
+  // Of the arithmetic of a step: "fp32", "bf16".
   std::string precision;
-  std::string device;           // its name
-  std::string timing_method;    // "host", "events" or "emulated"
-  bool emulated = false;        // the device is
-  bool loads_ahead = false;     // the loader has batches ready before they are asked for
-  std::optional<unsigned> gpu;  // NVML's index
+  // What the device calls itself, such as the processor's or the GPU's name.
+  std::string device;
+  // How the device's busy time is known: "host", "events" or "emulated".
+  std::string timing_method;
+  // The device's times are calculated by a model of it, and not measured.
+  bool emulated = false;
+  // The loader has batches ready before they are asked for.
+  bool loads_ahead = false;
+  // NVML's index of the GPU. Absent: the device is none that NVML knows.
+  std::optional<unsigned> gpu;
 
-  // Of one rank.
+  // Samples in a batch of one rank.
   int64_t batch_size = 0;
   int64_t rank = 0;
   int64_t world_size = 1;
+  // Steps in all that the run is to reach, and those that were finished before it was resumed.
   int64_t steps_planned = 0;
-  int64_t first_step = 0;    // finished before a resume
-  std::string resumed_from;  // path of the checkpoint; empty: from the beginning
+  int64_t first_step = 0;
+  // Path of the set that the run was resumed from. Empty: it began from the beginning.
+  std::string resumed_from;
+  // When the program began, by the system's clock.
   double started_unix_s = 0;
-  std::vector<std::pair<std::string, std::string>> build;  // version, revision, compiler, ...
-  std::vector<std::string> paths;                          // of the run directory and the tiers
+  // What this binary is: version, revision, compiler and so on, by name.
+  std::vector<std::pair<std::string, std::string>> build;
+  // Of the run directory and of the tiers with files: whose block devices are reported.
+  std::vector<std::string> paths;
 };
 
 // What a run does, or how it ended: the last three are final.
@@ -56,12 +69,16 @@ struct Evaluation {
   // When it was made: the last epoch that had begun, and the finished steps.
   int64_t epoch = 0;
   int64_t step = 0;
+  // How many samples were ranked.
   int64_t samples = 0;
+  // The label is the first, or among the first five, of the model's answers.
   double top1 = 0;
   double top5 = 0;
-  double mean_per_class = 0;  // mean over the classes of each class's top-1
-  double chance = 0;          // 1 / classes
-  double largest_class = 0;   // top-1 of always guessing the commonest class
+  // The mean over the classes of each class's top-1, so that a large class counts no more.
+  double mean_per_class = 0;
+  // What guessing would come to: 1 / classes, and always the commonest class.
+  double chance = 0;
+  double largest_class = 0;
   // Wall time that it took.
   double seconds = 0;
 };
