@@ -9,9 +9,6 @@
 namespace stoker {
 namespace {
 
-double summary(const std::vector<double>& values) { return spread(values).median; }
-double summary(const std::vector<Piece>& pieces) { return mean(pieces); }
-
 size_t block_of(const std::vector<double>&) { return 1; }
 size_t block_of(const std::vector<Piece>& pieces) {
   const auto block = static_cast<size_t>(std::lround(std::cbrt(pieces.size())));
@@ -28,12 +25,15 @@ double resampled(const std::vector<T>& values, std::mt19937_64& random) {
     for (size_t i = 0; i < block; ++i) drawn.push_back(values[(begin + i) % values.size()]);
   }
   drawn.resize(values.size());
-  return summary(drawn);
+  return level(drawn);
 }
 
-template <class T, class Compare>
-Interval interval(const std::vector<T>& a, const std::vector<T>& b, int draws, uint64_t seed,
-                  Compare compare) {
+template <class T>
+Interval interval(const std::vector<T>& a, const std::vector<T>& b, Differing how, int draws,
+                  uint64_t seed) {
+  const auto compare = [&](double of_a, double of_b) {
+    return how == Differing::ratio ? of_b / of_a - 1 : of_b - of_a;
+  };
   std::mt19937_64 random(seed);
   std::vector<double> differences;
   for (int i = 0; i < draws; ++i) {
@@ -44,15 +44,14 @@ Interval interval(const std::vector<T>& a, const std::vector<T>& b, int draws, u
   const auto at = [&](double q) {
     return differences[static_cast<size_t>(q * static_cast<double>(differences.size() - 1))];
   };
-  return {compare(summary(a), summary(b)), at(0.025), at(0.975)};
+  return {compare(level(a), level(b)), at(0.025), at(0.975)};
 }
-
-double ratio(double a, double b) { return b / a - 1; }
-double rest(double a, double b) { return b - a; }
 
 }  // namespace
 
-double mean(const std::vector<Piece>& pieces) {
+double level(const std::vector<double>& values) { return spread(values).median; }
+
+double level(const std::vector<Piece>& pieces) {
   double sum = 0;
   double length = 0;
   for (const Piece& piece : pieces) {
@@ -62,24 +61,14 @@ double mean(const std::vector<Piece>& pieces) {
   return sum / length;
 }
 
-Interval relative_difference(const std::vector<double>& a, const std::vector<double>& b, int draws,
-                             uint64_t seed) {
-  return interval(a, b, draws, seed, ratio);
+Interval difference(const std::vector<double>& a, const std::vector<double>& b, Differing how,
+                    int draws, uint64_t seed) {
+  return interval(a, b, how, draws, seed);
 }
 
-Interval absolute_difference(const std::vector<double>& a, const std::vector<double>& b, int draws,
-                             uint64_t seed) {
-  return interval(a, b, draws, seed, rest);
-}
-
-Interval relative_difference(const std::vector<Piece>& a, const std::vector<Piece>& b, int draws,
-                             uint64_t seed) {
-  return interval(a, b, draws, seed, ratio);
-}
-
-Interval absolute_difference(const std::vector<Piece>& a, const std::vector<Piece>& b, int draws,
-                             uint64_t seed) {
-  return interval(a, b, draws, seed, rest);
+Interval difference(const std::vector<Piece>& a, const std::vector<Piece>& b, Differing how,
+                    int draws, uint64_t seed) {
+  return interval(a, b, how, draws, seed);
 }
 
 }  // namespace stoker

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,30 +12,31 @@ struct Interval {
   double high = 0;
 };
 
-// median(b) / median(a) - 1, by the percentile bootstrap (Efron 1979): both samples are drawn anew
-// with replacement `draws` times. A pure function; any thread. Neither sample may be empty; values
-// above 0.
-Interval relative_difference(const std::vector<double>& a, const std::vector<double>& b,
-                             int draws = 2000, uint64_t seed = 1);
-
-// median(b) - median(a) in the same way, for values that may be 0.
-Interval absolute_difference(const std::vector<double>& a, const std::vector<double>& b,
-                             int draws = 2000, uint64_t seed = 1);
-
 // A piece of a run's course: a rate or share, and for how long. A value.
 struct Piece {
   double value = 0;
-  double length = 0;
+  double length = 0;  // above 0, in any unit
 };
-// The value of all pieces together: their sum weighted by length. The total length must be above 0.
-double mean(const std::vector<Piece>& pieces);
 
-// Differences of mean(), for pieces in their order. Neighbours resemble each other, so as many
-// neighbours as the cube root of their number are drawn together (circular block bootstrap, Politis
-// and Romano 1992).
-Interval relative_difference(const std::vector<Piece>& a, const std::vector<Piece>& b,
-                             int draws = 2000, uint64_t seed = 1);
-Interval absolute_difference(const std::vector<Piece>& a, const std::vector<Piece>& b,
-                             int draws = 2000, uint64_t seed = 1);
+// What a sample comes to: the median of values that are independent of each other (one for each
+// run), the sum weighted by length of the pieces of a course. No sample may be empty.
+double level(const std::vector<double>& values);
+double level(const std::vector<Piece>& pieces);
+
+// How `b` differs from `a`: ratio: level(b) / level(a) - 1, for levels above 0; rest: level(b) -
+// level(a), for shares, which may be 0.
+enum class Differing { ratio, rest };
+
+// The difference with its interval, by the percentile bootstrap (Efron 1979): both samples are
+// drawn anew with replacement `draws` times. Of pieces, in their order, as many neighbours as the
+// cube root of their number are drawn together, as neighbours resemble each other (circular block
+// bootstrap, Politis and Romano 1992). A pure function of its arguments; any thread.
+//
+// What the interval does not hold: anything that differs from run to run and not within one (where
+// the process was placed, what the cache held). For that give runs, not pieces of them.
+Interval difference(const std::vector<double>& a, const std::vector<double>& b, Differing how,
+                    int draws = 2000, uint64_t seed = 1);
+Interval difference(const std::vector<Piece>& a, const std::vector<Piece>& b, Differing how,
+                    int draws = 2000, uint64_t seed = 1);
 
 }  // namespace stoker

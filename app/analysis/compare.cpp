@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
-#include "app/base/statistics.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -43,40 +43,24 @@ std::vector<double> means(const Runs& runs, const CompareMetric& metric) {
   std::vector<double> result;
   for (const RunFiles& run : runs) {
     const std::vector<Piece> own = windows(run, metric);
-    if (!own.empty()) result.push_back(mean(own));
+    if (!own.empty()) result.push_back(level(own));
   }
   return result;
 }
 
 // Of neighbours, Pearson's; 0 where all are equal.
 double autocorrelation(const std::vector<Piece>& pieces) {
-  std::vector<double> values;
-  values.reserve(pieces.size());
-  for (const Piece& piece : pieces) values.push_back(piece.value);
-  if (values.size() < 3) return 0;
+  if (pieces.size() < 3) return 0;
   double mean = 0;
-  for (const double value : values) mean += value / static_cast<double>(values.size());
-  double together = 0;
-  double whole = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    whole += (values[i] - mean) * (values[i] - mean);
-    if (i > 0) together += (values[i] - mean) * (values[i - 1] - mean);
+  for (const Piece& piece : pieces) mean += piece.value / static_cast<double>(pieces.size());
+  double together = 0, whole = 0, before = 0;
+  for (const Piece& piece : pieces) {
+    const double apart = piece.value - mean;
+    whole += apart * apart;
+    together += apart * std::exchange(before, apart);
   }
   return whole > 0 ? together / whole : 0;
 }
-
-double largest_autocorrelation(const Runs& a, const Runs& b, const CompareMetric& metric) {
-  double most = 0;
-  for (const Runs* side : {&a, &b}) {
-    for (const RunFiles& run : *side) {
-      most = std::max(most, autocorrelation(windows(run, metric)));
-    }
-  }
-  return most;
-}
-
-double level(const std::vector<double>& runs) { return spread(runs).median; }
-double level(const std::vector<Piece>& pieces) { return mean(pieces); }
 
 template <class T>
 std::optional<MetricComparison> compare_samples(const std::vector<T>& a, const std::vector<T>& b,
@@ -89,7 +73,7 @@ std::optional<MetricComparison> compare_samples(const std::vector<T>& a, const s
   result.values_a = a.size();
   result.values_b = b.size();
   if (metric.relative && (result.a <= 0 || result.b <= 0)) return std::nullopt;
-  result.difference = metric.relative ? relative_difference(a, b) : absolute_difference(a, b);
+  result.difference = difference(a, b, metric.relative ? Differing::ratio : Differing::rest);
   const bool apart = result.difference.low > 0 || result.difference.high < 0;
   result.verdict = apart ? CompareVerdict::different : CompareVerdict::same;
   return result;
@@ -99,7 +83,12 @@ std::optional<MetricComparison> compare_one(const Runs& a, const Runs& b,
                                             const CompareMetric& metric, bool by_runs) {
   auto result = by_runs ? compare_samples(means(a, metric), means(b, metric), metric)
                         : compare_samples(all_windows(a, metric), all_windows(b, metric), metric);
-  if (result) result->autocorrelation = largest_autocorrelation(a, b, metric);
+  for (const Runs* side : {&a, &b}) {
+    for (size_t i = 0; result && i < side->size(); ++i) {
+      result->autocorrelation =
+          std::max(result->autocorrelation, autocorrelation(windows((*side)[i], metric)));
+    }
+  }
   return result;
 }
 
@@ -231,15 +220,8 @@ const CompareMetric& compare_metric(const std::string& name) {
 }
 
 const char* to_string(CompareVerdict verdict) {
-  switch (verdict) {
-    case CompareVerdict::same:
-      return "same";
-    case CompareVerdict::different:
-      return "different";
-    case CompareVerdict::not_comparable:
-      break;
-  }
-  return "not comparable";
+  constexpr std::array kNames{"same", "different", "not comparable"};
+  return kNames[static_cast<size_t>(verdict)];
 }
 
 Comparison compare(const Runs& a, const Runs& b, const CompareMetric& metric) {

@@ -1,18 +1,19 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/analysis/bootstrap.h"
 #include "app/analysis/differences.h"
 #include "app/analysis/run_files.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
 // A figure of steps.csv that runs are compared by: one of a window of time (a quotient). A value.
 struct CompareMetric {
+  // As the column is named.
   const char* name;
   bool relative;  // differences are ratios - 1; else shares are subtracted
   bool more_is_better;
@@ -24,6 +25,7 @@ const CompareMetric& compare_metric(const std::string& name);
 
 // `same`: no difference was shown at the 5 % level, which does not prove that there is none.
 enum class CompareVerdict { same, different, not_comparable };
+// "not comparable": the word that is printed.
 const char* to_string(CompareVerdict verdict);
 
 // One figure of both sides. A value.
@@ -32,6 +34,7 @@ struct MetricComparison {
   double a = 0;  // of the windows together, or the median of runs
   double b = 0;
   Interval difference;  // of b from a
+  // How many runs, or windows, the figure is made of.
   size_t values_a = 0;
   size_t values_b = 0;
   double autocorrelation = 0;  // of neighbouring windows, the larger of both sides
@@ -63,8 +66,24 @@ Comparison compare(const std::vector<RunFiles>& a, const std::vector<RunFiles>& 
 // can that not be told as they are not comparable?
 bool misses(const Comparison& comparison, double threshold);
 
+// Of schema_version 1. Absent values are null.
 nlohmann::json to_json(const Comparison& comparison);
 // For people, some lines.
 std::string to_text(const Comparison& comparison);
+
+// Of the command line. A value.
+struct CompareArguments {
+  std::vector<std::string> pair;  // two directories of runs, or none, and then:
+  std::vector<std::string> a;
+  std::vector<std::string> b;
+  // One of compare_metrics().
+  std::string metric = "images_per_s";
+  std::string threshold;  // "5%" or "0.05"; empty: none
+  bool json = false;
+};
+
+// `stoker compare`: prints what differs between two runs, or two sets of runs, and whether it is
+// noise. ExitCode::threshold where B is worse by more than the threshold, or cannot be compared.
+ExitCode compare_runs(CompareArguments arguments);
 
 }  // namespace stoker

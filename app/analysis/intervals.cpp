@@ -1,7 +1,6 @@
 #include "app/analysis/intervals.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace stoker {
 

@@ -12,6 +12,7 @@ struct TimeSpan {
   bool operator==(const TimeSpan&) const = default;
 };
 // "United": ascending, apart from one another, none of them empty.
+// All functions are pure; any thread.
 using TimeSpans = std::vector<TimeSpan>;
 
 // Time that lies in at least one of any spans, united. Spans that end before they begin are empty.

@@ -1,27 +1,38 @@
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
-// Members of a summary.json that may be absent.
+// Members of a summary.json by dotted paths, as figures are named: "device.idle_s.data". Any may be
+// absent: an older run, or one without checkpoints, lacks some. Pure functions; they never throw
+// for what a file holds.
 
 namespace stoker {
 
-// The member `name`; absent also where it is no number.
-inline std::optional<double> number_if_there(const nlohmann::json& object,
-                                             const std::string& name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
+// Null where there is none: iterating over that visits nothing. Valid as long as `tree` lives. A
+// name with a dot in it (a tier's may have one) is no path: take the object that holds it, and its
+// member by find().
+inline const nlohmann::json& member_at(const nlohmann::json& tree, std::string_view path) {
+  static const nlohmann::json kNone;
+  const nlohmann::json* at = &tree;
+  while (!path.empty()) {
+    const size_t dot = std::min(path.find('.'), path.size());
+    const auto found = at->find(std::string(path.substr(0, dot)));
+    if (found == at->end()) return kNone;
+    at = &*found;
+    path.remove_prefix(std::min(path.size(), dot + 1));
+  }
+  return *at;
 }
 
-// The member `name`, or an empty object where it is absent or no object. Valid as long as `json`
-// lives.
-inline const nlohmann::json& object_if_there(const nlohmann::json& json, const std::string& name) {
-  static const nlohmann::json kNone = nlohmann::json::object();
-  const auto found = json.find(name);
-  return found != json.end() && found->is_object() ? *found : kNone;
+// Absent also where the member is no number. For figures, all of which are numbers.
+inline std::optional<double> number_at(const nlohmann::json& tree, std::string_view path) {
+  const nlohmann::json& member = member_at(tree, path);
+  if (!member.is_number()) return std::nullopt;
+  return member.get<double>();
 }
 
 }  // namespace stoker

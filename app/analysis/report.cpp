@@ -1,12 +1,13 @@
 #include "app/analysis/report.h"
 
 #include <fmt/format.h>
+#include <stoker_version.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/analysis/report_page.h"
 #include "app/analysis/run_page.h"
-#include "app/analysis/sweep_page.h"
 #include "io/core/file.h"
 
 namespace stoker {
@@ -16,24 +17,15 @@ bool is_sweep(const std::string& directory) {
   return read_if_there(directory + "/results.json").has_value();
 }
 
-nlohmann::json read_sweep_results(const std::string& directory) {
-  const std::string path = directory + "/results.json";
-  try {
-    return nlohmann::json::parse(read_if_there(path).value_or(""));
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ExitCode::environment, path + ": " + error.what());
-  }
-}
-
 std::string page_of(const std::vector<std::string>& directories) {
   const auto sweeps = std::ranges::count_if(directories, is_sweep);
   if (sweeps == std::ssize(directories)) {
     std::vector<nlohmann::json> results;
     results.reserve(directories.size());
     for (const std::string& directory : directories) {
-      results.push_back(read_sweep_results(directory));
+      results.push_back(read_json(directory + "/results.json"));
     }
-    return results.size() == 1 ? sweep_page(results.front()) : sweeps_page(results);
+    return sweep_page(results);
   }
   if (sweeps > 0) {
     throw Error(ExitCode::config, "report: give runs, or sweeps, but not both for one page");
@@ -41,10 +33,41 @@ std::string page_of(const std::vector<std::string>& directories) {
   std::vector<RunFiles> runs;
   runs.reserve(directories.size());
   for (const std::string& directory : directories) runs.push_back(read_run_so_far(directory));
-  return run_page(runs);
+  return report_html(run_page_data(runs));
 }
 
 }  // namespace
+
+std::string report_html(nlohmann::json data) {
+  constexpr std::string_view kPlace = "{{data}}";
+  data["version"] = STOKER_VERSION;
+  std::string text;
+  for (const char c : data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
+    // In JSON it only stands in texts; an element or a comment could begin with it.
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  std::string page(report_page());
+  return page.replace(page.find(kPlace), kPlace.size(), text);
+}
+
+std::string sweep_page(const std::vector<nlohmann::json>& results) {
+  for (const nlohmann::json& sweep : results) {
+    if (sweep.is_object() && sweep.value("schema_version", nlohmann::json()) == 1) continue;
+    throw Error(ExitCode::environment,
+                "results.json: expected schema_version 1: was it written by `stoker sweep` of this "
+                "release?");
+  }
+  nlohmann::json data = {{"kind", "sweeps"}, {"sweeps", results}};
+  if (results.size() == 1) {
+    data = results.front();
+    data["kind"] = "sweep";
+  }
+  return report_html(std::move(data));
+}
 
 ExitCode write_report(const ReportArguments& arguments) {
   const std::string page = page_of(arguments.directories);

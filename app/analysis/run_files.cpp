@@ -4,8 +4,6 @@
 #include "io/core/file.h"
 
 namespace stoker {
-namespace {
-
 nlohmann::json read_json(const std::string& path) {
   const std::optional<std::string> text = read_if_there(path);
   if (!text) {
@@ -18,8 +16,6 @@ nlohmann::json read_json(const std::string& path) {
     throw Error(ExitCode::environment, path + ": " + error.what());
   }
 }
-
-}  // namespace
 
 RunFiles read_run_so_far(const std::string& directory) {
   RunFiles run;

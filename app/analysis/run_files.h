@@ -16,8 +16,13 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   Table steps;                 // steps.csv; empty without that sink
   Table timeline;              // timeline.csv; likewise
 
+  // Of a file in the directory, whether it is there or not.
   std::string path(const std::string& file) const { return directory + "/" + file; }
 };
+
+// The JSON of a file that a run or a sweep left. Error(ExitCode::environment), which names the
+// file, where it is missing or no JSON.
+nlohmann::json read_json(const std::string& path);
 
 // Error(ExitCode::environment) where `directory` is no run's that has ended: it names what is
 // missing.

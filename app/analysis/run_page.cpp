@@ -5,10 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/differences.h"
-#include "app/analysis/report_page.h"
-#include "app/analysis/thinned.h"
 #include "app/base/json.h"
 #include "io/core/file.h"
+#include "io/metrics/record/figures.h"
 
 namespace stoker {
 namespace {
@@ -74,7 +73,42 @@ json differences_json(const std::vector<RunFiles>& runs, Leaves (*read)(const Ru
   return list;
 }
 
+// Of quotients the mean; of what grows or stands, the last.
+bool averaged(const std::string& column) {
+  const Figure* figure = find_figure(column);
+  return figure == nullptr || figure->kind == FigureKind::quotient;
+}
+
+json merged(const Table::Column& column, size_t from, size_t to, bool average) {
+  double sum = 0;
+  double last = 0;
+  int count = 0;
+  for (size_t row = from; row < to; ++row) {
+    if (!column[row]) continue;
+    last = *column[row];
+    sum += last;
+    ++count;
+  }
+  if (count == 0) return nullptr;
+  return average ? sum / count : last;
+}
+
 }  // namespace
+
+json thinned(const Table& table, size_t most) {
+  const size_t step = (table.rows() + most - 1) / most;
+  json result = json::object();
+  for (const std::string& name : table.names()) {
+    const Table::Column& column = table.column(name);
+    json values = json::array();
+    for (size_t row = 0; row < column.size(); row += step) {
+      const size_t end = std::min(column.size(), row + step);
+      values.push_back(merged(column, row, end, averaged(name)));
+    }
+    result[name] = std::move(values);
+  }
+  return result;
+}
 
 json run_page_data(const std::vector<RunFiles>& runs) {
   json data = {{"kind", runs.size() == 1 ? "run" : "runs"}, {"runs", json::array()}};
@@ -86,7 +120,5 @@ json run_page_data(const std::vector<RunFiles>& runs) {
   }
   return data;
 }
-
-std::string run_page(const std::vector<RunFiles>& runs) { return report_html(run_page_data(runs)); }
 
 }  // namespace stoker

@@ -1,18 +1,20 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <vector>
 
 #include "app/analysis/run_files.h"
 
 namespace stoker {
 
-// What the report shows of one run, or of several side by side: what their directories hold, and
-// what differs between them. `runs` is not empty.
-nlohmann::json run_page_data(const std::vector<RunFiles>& runs);
+// A table as {column: [values]}, null where nothing was measured. Neighbouring rows are merged
+// where there are more than `most`: the mean of quotients (rates and shares), the last of all
+// others.
+nlohmann::json thinned(const Table& table, size_t most);
 
-// A self-contained HTML document of it.
-std::string run_page(const std::vector<RunFiles>& runs);
+// What the report shows of one run, or of several side by side: what their directories hold, and
+// what differs between them. `runs` is not empty. For report_html().
+nlohmann::json run_page_data(const std::vector<RunFiles>& runs);
 
 }  // namespace stoker

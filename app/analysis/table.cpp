@@ -60,12 +60,4 @@ const Table::Column& Table::column(const std::string& name) const {
   return found == names_.end() ? kNone : columns_[static_cast<size_t>(found - names_.begin())];
 }
 
-std::vector<double> Table::values(const std::string& name) const {
-  std::vector<double> result;
-  for (const std::optional<double>& value : column(name)) {
-    if (value) result.push_back(*value);
-  }
-  return result;
-}
-
 }  // namespace stoker

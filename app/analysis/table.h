@@ -8,6 +8,8 @@ namespace stoker {
 
 // A CSV file with a header, as our sinks write it (steps.csv, timeline.csv): numbers, or nothing
 // where nothing was measured. A value.
+// Columns are found by name, so that a table of another release, with more or fewer of them, is
+// read all the same.
 class Table {
  public:
   using Column = std::vector<std::optional<double>>;
@@ -16,12 +18,12 @@ class Table {
   // out. Error(ExitCode::environment) for a file that is not such a table.
   static Table read(const std::string& path);
 
+  // Columns in the order of the file, and rows without the header.
   const std::vector<std::string>& names() const { return names_; }
+  // Of every column.
   size_t rows() const { return columns_.empty() ? 0 : columns_.front().size(); }
   // A column by its name; empty where there is none.
   const Column& column(const std::string& name) const;
-  // The values of a column, without the rows that have none.
-  std::vector<double> values(const std::string& name) const;
 
  private:
   std::vector<std::string> names_;

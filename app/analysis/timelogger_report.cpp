@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/run_files.h"
 #include "app/analysis/timelogger.h"
-#include "app/analysis/timelogger_figures.h"
 #include "app/base/result_table.h"
 
 namespace stoker {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr size_t kBadLinesPrinted = 5;
 
@@ -20,54 +23,55 @@ std::optional<double> bytes_read(const std::vector<std::string>& paths) {
   double bytes = 0;
   for (const std::string& path : paths) {
     if (!std::filesystem::exists(path + "/summary.json")) return std::nullopt;
-    const nlohmann::json summary = read_run(path).summary;
+    const Json summary = read_run(path).summary;
     if (!summary.contains("loaders")) return std::nullopt;
-    for (const nlohmann::json& loader : summary["loaders"]) {
+    for (const Json& loader : summary["loaders"]) {
       bytes += loader.at("read_bytes").get<double>();
     }
   }
   return bytes;
 }
 
-void print_methods(const TimeLogFigures& figures) {
-  if (const auto& of = figures.nested) {
+double number(const Json& figures, const char* name) { return figures.at(name).get<double>(); }
+
+void print_methods(const Json& figures) {
+  if (figures.contains("hepcnnb")) {
+    const Json& of = figures["hepcnnb"];
     fmt::print(
         "nested sums / {} nodes (HEPCNNB): read {:.3f} s, load {:.3f} s, training {:.3f} s, "
         "checkpoints {:.3f} s; read share {:.2f} %\n",
-        figures.nodes, of->read_s, of->load_s, of->training_s, of->checkpoint_s,
-        100 * of->read_share);
+        figures["nodes"].get<int64_t>(), number(of, "read_s"), number(of, "load_s"),
+        number(of, "training_s"), number(of, "checkpoint_s"), 100 * number(of, "read_share"));
   }
-  if (const auto& of = figures.merged) {
+  if (figures.contains("cdb")) {
+    const Json& of = figures["cdb"];
     fmt::print(
         "merged intervals of all ranks by epoch (CDB): read {:.3f} s, training {:.3f} s; index "
         "{:.2f} %; of the {:.3f} s of the run, reads were under way in {:.2f} %\n",
-        of->read_s, of->training_s, 100 * of->index, of->run_s, 100 * of->read_share_of_run);
+        number(of, "read_s"), number(of, "training_s"), 100 * number(of, "index"),
+        number(of, "run_s"), 100 * number(of, "read_share_of_run"));
   }
 }
 
-void print_overlap(const TimeLogFigures& figures) {
-  OverlapFigures all;
-  const auto line = [](const std::string& who, const OverlapFigures& of) {
+void print_overlap(const Json& overlap) {
+  std::map<std::string, double> all;
+  const auto line = [](const std::string& who, const std::map<std::string, double>& of) {
+    const double read = of.at("read_s"), hidden = of.at("hidden_s"), exposed = of.at("exposed_s");
     fmt::print(
         "  {:<9} {:>10.3f} s of reading: hidden {:.3f} s ({:.1f} %), exposed {:.3f} s ({:.1f} %), "
         "beside checkpoints {:.3f} s, outside of iterations {:.3f} s\n",
-        who, of.read_s, of.hidden_s, 100 * of.hidden_s / of.read_s, of.exposed_s,
-        100 * of.exposed_s / of.read_s, of.checkpoint_s, of.outside_s);
+        who, read, hidden, 100 * hidden / read, exposed, 100 * exposed / read,
+        of.at("checkpoint_s"), of.at("outside_s"));
   };
-  if (!figures.overlap.empty()) fmt::print("reading beside training:\n");
-  for (const auto& [rank, of] : figures.overlap) {
-    line(fmt::format("rank {}", rank), of);
-    all.read_s += of.read_s;
-    all.hidden_s += of.hidden_s;
-    all.exposed_s += of.exposed_s;
-    all.checkpoint_s += of.checkpoint_s;
-    all.outside_s += of.outside_s;
+  if (!overlap.empty()) fmt::print("reading beside training:\n");
+  for (const auto& of : overlap.get<std::vector<std::map<std::string, double>>>()) {
+    line(fmt::format("rank {}", of.at("rank")), of);
+    for (const auto& [name, value] : of) all[name] += value;
   }
-  if (figures.overlap.size() > 1) line("all ranks", all);
+  if (overlap.size() > 1) line("all ranks", all);
 }
 
-void print_time_logs(const TimeLog& log, const TimeLogFigures& figures,
-                     std::optional<double> bandwidth) {
+void print_time_logs(const TimeLog& log, const Json& figures, std::optional<double> bandwidth) {
   fmt::print("{} records in {} files, {} bad lines\n", log.records.size(), log.files.size(),
              log.bad.size());
   for (size_t i = 0; i < std::min(log.bad.size(), kBadLinesPrinted); ++i) {
@@ -75,21 +79,22 @@ void print_time_logs(const TimeLog& log, const TimeLogFigures& figures,
   }
   ResultTable table(
       {{"", "component"}, {"", "rank"}, {"", "count"}, {"", "sum s", 3}, {"", "merged s", 3}});
-  for (const auto& [key, of] : figures.components) {
-    table.add({key.first, key.second, of.count, of.sum_s, of.union_s});
+  for (const Json& of : figures["components"]) {
+    table.add({of.at("description").get<std::string>(), of.at("rank").get<int64_t>(),
+               of.at("count").get<int64_t>(), number(of, "sum_s"), number(of, "union_s")});
   }
   fmt::print("{}", table.text());
   print_methods(figures);
-  print_overlap(figures);
+  print_overlap(figures["overlap"]);
   if (bandwidth) {
     fmt::print("bandwidth: {:.1f} MB/s (bytes / merged read time of {:.3f} s)\n", *bandwidth,
-               figures.read_union_s);
+               number(figures, "read_union_s"));
   }
-  for (const std::string& note : figures.notes) fmt::print("note: {}\n", note);
+  for (const Json& note : figures["notes"]) fmt::print("note: {}\n", note.get<std::string>());
 }
 
-nlohmann::json bad_lines(const TimeLog& log) {
-  nlohmann::json bad = nlohmann::json::array();
+Json bad_lines(const TimeLog& log) {
+  Json bad = Json::array();
   for (const TimeLog::BadLine& line : log.bad) {
     bad.push_back({{"file", line.path}, {"line", line.number}, {"reason", line.reason}});
   }
@@ -100,21 +105,21 @@ nlohmann::json bad_lines(const TimeLog& log) {
 
 ExitCode report_time_logs(const TimeLoggerArguments& arguments) {
   const TimeLog log = read_time_logs(arguments.paths, arguments.max_bad);
-  const TimeLogFigures figures = time_log_figures(log, arguments.nodes.value_or(0));
+  Json figures = time_log_figures(log, arguments.nodes.value_or(0));
+  const double read_s = number(figures, "read_union_s");
   std::optional<double> bandwidth;
   const std::optional<double> bytes = bytes_read(arguments.paths);
-  if (bytes && figures.read_union_s > 0) bandwidth = 1e-6 * *bytes / figures.read_union_s;
+  if (bytes && read_s > 0) bandwidth = 1e-6 * *bytes / read_s;
   if (!arguments.json) {
     print_time_logs(log, figures, bandwidth);
     return ExitCode::ok;
   }
-  nlohmann::json json = figures;
-  json["files"] = log.files;
-  json["records"] = log.records.size();
-  json["bad_lines"] = bad_lines(log);
-  if (bytes) json["read_bytes"] = *bytes;
-  if (bandwidth) json["read_mb_per_s"] = *bandwidth;
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  figures["files"] = log.files;
+  figures["records"] = log.records.size();
+  figures["bad_lines"] = bad_lines(log);
+  if (bytes) figures["read_bytes"] = *bytes;
+  if (bandwidth) figures["read_mb_per_s"] = *bandwidth;
+  fmt::print("{}\n", figures.dump(2, ' ', false, Json::error_handler_t::replace));
   return ExitCode::ok;
 }
 

@@ -9,6 +9,7 @@
 
 namespace stoker {
 
+// Of the command line. A value.
 struct TimeLoggerArguments {
   std::vector<std::string> paths;  // runs, folders of records, or files of records
   std::optional<int64_t> nodes;    // to divide sums by; absent: the ranks
@@ -17,6 +18,7 @@ struct TimeLoggerArguments {
 };
 
 // `stoker timelogger`: prints the figures of TimeLogger records by both published methods.
+// Error as read_time_logs(). Where all paths are runs, their bytes read give a bandwidth, too.
 ExitCode report_time_logs(const TimeLoggerArguments& arguments);
 
 }  // namespace stoker

@@ -2,21 +2,214 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
+#include "app/analysis/intervals.h"
+#include "app/analysis/json_fields.h"
 #include "app/analysis/run_files.h"
-#include "app/analysis/trace_figures.h"
 #include "app/base/result_table.h"
 
 namespace stoker {
 namespace {
 
+// Figures by the names that they have in summary.json; those that are absent are left out. Reads of
+// both splits are one figure here ("loaders.samples_read"), and `steps` are those of the process.
+using NamedFigures = std::map<std::string, double>;
+
+// A run's figures from the single events of its trace.json, without a look at its other files.
+struct TraceFigures {
+  // Empty: the trace says that it holds everything: closed by its writer, the whole run long, no
+  // event dropped or left out. Otherwise what is missing.
+  std::string incomplete = {};
+  int64_t events = 0;
+  int64_t bad_lines = 0;  // half ones, of a process that was killed
+  NamedFigures values = {};
+};
+
+constexpr double kNanoseconds = 1e-9;
+
+double seconds_in(const TimeSpans& spans) {
+  return kNanoseconds * static_cast<double>(total(spans));
+}
+
+// Collects events, and says in the end what they come to.
+class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+ public:
+  void add_line(std::string_view line) {
+    line = line.substr(std::min(line.find_first_not_of(", []\r"), line.size()));
+    if (line.empty()) return;
+    const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
+    if (event.is_discarded() || !event.is_object()) {
+      ++figures_.bad_lines;
+    } else if (event.value("ph", "") == "X") {
+      add_event(event);
+    } else if (event.value("name", "") == "trace_end") {
+      end_ = event.at("args");
+    }
+  }
+
+  TraceFigures figures() {
+    figures_.incomplete = missing();
+    NamedFigures& values = figures_.values;
+    if (loop_) values["wall_s"] = seconds_in({*loop_});
+    for (const auto& [name, ns] : segments_) {
+      values["segments_s." + name] = kNanoseconds * static_cast<double>(ns);
+    }
+    if (values["wall_s"] > 0) {
+      values["io_share"] = values["segments_s.data_wait"] / values["wall_s"];
+    }
+    add_device();
+    for (auto& [name, spans] : operations_) {
+      const double busy_s = values[name + "busy_s"] = seconds_in(unite(std::move(spans)));
+      if (busy_s > 0) values[name + "busy_mb_per_s"] = 1e-6 * values[name + "bytes"] / busy_s;
+    }
+    return figures_;
+  }
+
+ private:
+  void add_event(const nlohmann::json& event) {
+    ++figures_.events;
+    const auto begin = std::llround(1e3 * event.at("ts").get<double>());
+    const TimeSpan span{begin, begin + std::llround(1e3 * event.at("dur").get<double>())};
+    const auto category = event.at("cat").get<std::string>();
+    const auto name = event.at("name").get<std::string>();
+    const double bytes = number_at(event, "args.bytes").value_or(0);
+    if (category == "trainer") {
+      add_segment(name, span);
+    } else if (category == "device" && name == "step") {
+      steps_.push_back(span);
+    } else if (category == "loader" && name == "read") {
+      ++figures_.values["loaders.samples_read"];
+      figures_.values["loaders.read_bytes"] += bytes;
+    } else if (category == "checkpoint" && name == "drain") {
+      ++figures_.values["checkpoints.drained"];
+    } else if (category == "storage") {
+      add_operation(name, span, bytes);
+    }
+  }
+
+  void add_segment(const std::string& name, const TimeSpan& span) {
+    segments_[name] += span.end - span.begin;
+    if (!loop_) loop_ = span;
+    loop_->begin = std::min(loop_->begin, span.begin);
+    loop_->end = std::max(loop_->end, span.end);
+  }
+
+  // "TIER: read"
+  void add_operation(const std::string& name, const TimeSpan& span, double bytes) {
+    const size_t colon = name.rfind(": ");
+    if (colon == std::string::npos) return;
+    const std::string tier = name.substr(0, colon), operation = name.substr(colon + 2);
+    if (operation != "read" && operation != "write") return;
+    const std::string figure = fmt::format("tiers.{}.{}.", tier, operation);
+    ++figures_.values[figure + "count"];
+    figures_.values[figure + "bytes"] += bytes;
+    operations_[figure].push_back(span);
+  }
+
+  // As IdleAttribution: from the loop's begin to the last step's end; no moment counts twice.
+  void add_device() {
+    NamedFigures& values = figures_.values;
+    values["steps"] = static_cast<double>(steps_.size());
+    const TimeSpans busy = unite(std::move(steps_));
+    if (busy.empty() || !loop_) return;
+    const TimeSpan observed{loop_->begin, busy.back().end};
+    values["device.busy_s"] = seconds_in(intersect(busy, {observed}));
+    values["device.observed_s"] = seconds_in({observed});
+    if (values["device.observed_s"] <= 0) return;
+    values["device.idle_share"] = 1 - values["device.busy_s"] / values["device.observed_s"];
+  }
+
+  // Empty: nothing.
+  std::string missing() const {
+    if (end_.is_null()) return "it was not closed: the process was killed, or still runs";
+    if (!end_.value("whole_run", false)) {
+      return "it is shorter than the run: metrics.sinks trace.first_step 0 and trace.steps above "
+             "the run's";
+    }
+    for (const auto& [name, what] : {std::pair("dropped", "were dropped"),
+                                     std::pair("over_max_bytes", "were over max_bytes")}) {
+      const int64_t events = end_.value(name, int64_t{0});
+      if (events > 0) return fmt::format("{} events {}", events, what);
+    }
+    return "";
+  }
+
+  // What a trace without a single such event says, too.
+  TraceFigures figures_{.values = {{"steps", 0},
+                                   {"wall_s", 0},
+                                   {"io_share", 0},
+                                   {"device.observed_s", 0},
+                                   {"device.busy_s", 0},
+                                   {"loaders.samples_read", 0},
+                                   {"loaders.read_bytes", 0},
+                                   {"checkpoints.drained", 0}}};
+  nlohmann::json end_;
+  std::map<std::string, int64_t> segments_;
+  std::optional<TimeSpan> loop_;
+  TimeSpans steps_;
+  std::map<std::string, TimeSpans> operations_;  // by tier and kind, as figures begin
+};
+
+// Line by line, as our sink writes it. Error(ExitCode::environment) where there is no such file, or
+// it is no trace of ours.
+TraceFigures read_trace_figures(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    throw Error(ExitCode::environment,
+                path + " is missing: add {type: trace, steps: 1000000} to metrics.sinks");
+  }
+  Reader reader;
+  try {
+    for (std::string line; std::getline(file, line);) reader.add_line(line);
+    return reader.figures();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ExitCode::environment, path + ": is it a trace of stoker's? " + error.what());
+  }
+}
+
+// The same figures out of a summary.json.
+NamedFigures figures_of_summary(const nlohmann::json& summary) {
+  NamedFigures result;
+  const auto take = [&](const nlohmann::json& tree, const std::string& path,
+                        const std::string& name) {
+    if (const auto value = number_at(tree, path)) result[name] = *value;
+  };
+  for (const char* name : {"wall_s", "io_share", "steps", "device.observed_s", "device.busy_s",
+                           "device.idle_share", "checkpoints.drained"}) {
+    take(summary, name, name);
+  }
+  if (const auto before = number_at(summary, "resumed.step")) result["steps"] -= *before;
+  for (const auto& [name, time] : member_at(summary, "segments_s").items()) {
+    result["segments_s." + name] = time.get<double>();
+  }
+  for (const nlohmann::json& loader : member_at(summary, "loaders")) {
+    result["loaders.samples_read"] += number_at(loader, "stages.read.duration_s.count").value();
+    result["loaders.read_bytes"] += number_at(loader, "read_bytes").value();
+  }
+  for (const auto& [name, tier] : member_at(summary, "tiers").items()) {
+    for (const std::string op : {"read", "write"}) {
+      if (number_at(tier, op + ".duration_s.count").value_or(0) == 0) continue;
+      const std::string as = fmt::format("tiers.{}.{}.", name, op);
+      take(tier, op + ".duration_s.count", as + "count");
+      for (const char* figure : {"bytes", "busy_s", "busy_mb_per_s"}) {
+        take(tier, op + "." + figure, as + figure);
+      }
+    }
+  }
+  return result;
+}
+
 // Of what both have. Nothing against nothing is no deviation.
-std::map<std::string, double> deviations(const std::map<std::string, double>& trace,
-                                         const std::map<std::string, double>& summary) {
-  std::map<std::string, double> result;
+NamedFigures deviations(const NamedFigures& trace, const NamedFigures& summary) {
+  NamedFigures result;
   for (const auto& [name, value] : trace) {
     const auto other = summary.find(name);
     if (other == summary.end()) continue;
@@ -34,21 +227,22 @@ std::map<std::string, double> deviations(const std::map<std::string, double>& tr
 
 ExitCode compare_with_trace(const std::string& run, bool json) {
   const TraceFigures figures = read_trace_figures(run + "/trace.json");
-  const std::map<std::string, double> from_trace = by_name(figures);
+  const NamedFigures& from_trace = figures.values;
+  const bool complete = figures.incomplete.empty();
   const bool ended = std::filesystem::exists(run + "/summary.json");
-  std::map<std::string, double> from_summary, deviation;
-  if (ended) from_summary = by_name(read_run(run).summary);
-  if (figures.complete) deviation = deviations(from_trace, from_summary);
+  NamedFigures from_summary, deviation;
+  if (ended) from_summary = figures_of_summary(read_run(run).summary);
+  if (complete) deviation = deviations(from_trace, from_summary);
   if (json) {
-    nlohmann::json line = {{"complete", figures.complete},   {"events", figures.events},
+    nlohmann::json line = {{"complete", complete},           {"events", figures.events},
                            {"bad_lines", figures.bad_lines}, {"trace", from_trace},
                            {"summary", from_summary},        {"deviation_percent", deviation}};
-    if (!figures.complete) line["incomplete"] = figures.incomplete;
+    if (!complete) line["incomplete"] = figures.incomplete;
     fmt::print("{}\n", line.dump(2));
     return ExitCode::ok;
   }
   fmt::print("{} events, {} lines that are none\n", figures.events, figures.bad_lines);
-  if (!figures.complete) {
+  if (!complete) {
     fmt::print("not compared with summary.json: the trace is not whole; {}\n", figures.incomplete);
   } else if (!ended) {
     fmt::print("not compared: there is no summary.json\n");
@@ -57,7 +251,7 @@ ExitCode compare_with_trace(const std::string& run, bool json) {
                      {"", "from the trace", 6},
                      {"", "summary.json", 6},
                      {"", "differs by %", 3}});
-  const auto value_in = [](const std::map<std::string, double>& values, const std::string& name) {
+  const auto value_in = [](const NamedFigures& values, const std::string& name) {
     const auto found = values.find(name);
     return found == values.end() ? ResultTable::Cell() : ResultTable::Cell(found->second);
   };

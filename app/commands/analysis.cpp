@@ -1,5 +1,5 @@
-#include "app/analysis/compare_runs.h"
-#include "app/analysis/doctor/examine.h"
+#include "app/analysis/compare.h"
+#include "app/analysis/doctor/doctor.h"
 #include "app/analysis/report.h"
 #include "app/analysis/timelogger_report.h"
 #include "app/analysis/trace_report.h"

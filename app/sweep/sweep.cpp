@@ -6,7 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "app/analysis/sweep_page.h"
+#include "app/analysis/report_page.h"
 #include "app/experiment/options.h"
 #include "app/run/environment.h"
 #include "app/sweep/findings.h"
@@ -104,7 +104,7 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   }
   directory.write(plan, results);
   const nlohmann::json json = results_json(options, plan, results, path);
-  directory.write_file("report.html", sweep_page(json));
+  directory.write_file("report.html", sweep_page({json}));
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
   } else {

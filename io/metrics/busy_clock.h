@@ -12,7 +12,10 @@ namespace stoker {
 // end().
 class BusyClock {
  public:
+  // Something begins at `now`, a reading of Clock that is not older than the object. At most 65 535
+  // may be under way at once.
   void begin(TimePoint now);
+  // Something that begin() was called for ends at `now`. Which one does not matter.
   void end(TimePoint now);
   // The union so far; what is still going on counts up to `now`.
   Clock::duration total(TimePoint now) const;
@@ -22,6 +25,7 @@ class BusyClock {
   // so that whoever ends the last one knows when the first began.
   uint64_t ticks(TimePoint time) const;
   const TimePoint origin_ = Clock::now();
+  // Nobody at it where the count is 0; the time beside it is old then.
   std::atomic<uint64_t> state_{0};
   std::atomic<uint64_t> total_{0};  // ticks
 };

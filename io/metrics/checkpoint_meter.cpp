@@ -1,7 +1,5 @@
 #include "io/metrics/checkpoint_meter.h"
 
-#include "io/metrics/unix_time.h"
-
 namespace stoker {
 
 const char* to_string(CheckpointPart part) {

@@ -4,10 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "io/metrics/checkpoint_report.h"
@@ -22,41 +20,50 @@ namespace stoker {
 // last tier.
 enum class CheckpointPart { blocked, snapshot, write, save, drain, restore };
 inline constexpr size_t kCheckpointParts = 6;
+// "drain": the name in every sink. Valid for ever.
 const char* to_string(CheckpointPart part);
 
 // What checkpoints cost and how they stand. Any thread.
 class CheckpointMeter {
  public:
+  // `tracer` outlives the meter and gets each part as an event of the calling thread.
   explicit CheckpointMeter(Tracer& tracer) : tracer_(tracer) {}
 
-  // A part of the checkpoint of `step` has ended. bytes: what it moved; 0: not known.
+  // A part of the checkpoint of `step` has ended. bytes: what it moved; 0: not known. Takes a lock,
+  // and records an event for traces.
   void finished(CheckpointPart part, TimePoint begin, TimePoint end, int64_t step,
                 uint64_t bytes = 0);
   // How the run's checkpoints stand now.
   void set_status(const CheckpointReport& report);
 
+  // A reading, by one lock. Arrays are indexed by CheckpointPart.
   struct State {
+    // How often, how long (seconds) and how many bytes.
     std::array<Tally::Totals, kCheckpointParts> parts;
     std::array<std::optional<double>, kCheckpointParts> last_s;  // of the newest
     std::optional<CheckpointReport> report;                      // absent: no checkpoints
     std::optional<double> last_save_unix_s;
     std::array<int, kCheckpointParts> under_way{};  // snapshot, write and drain only
   };
+  // Any thread, at any time.
   State state() const;
 
   // One part of one checkpoint. A value.
   struct Operation {
     CheckpointPart part;
+    // On the clock of all measurements.
     TimePoint begin;
     TimePoint end;
     int64_t step;
     uint64_t bytes;  // 0: not known
   };
   // The newest ones, in the order in which they ended.
+  // More of them are forgotten, the oldest first: their sums stay in the parts.
   static constexpr size_t kMaxOperations = 2000;
   std::vector<Operation> operations() const;
 
-  // A part is under way until the end of the scope. meter: null: nobody watches.
+  // A part is under way until the end of the scope, so that a page shows it while it lasts. `meter`
+  // outlives it; null: nobody watches.
   class UnderWay {
    public:
     UnderWay(CheckpointMeter* meter, CheckpointPart part) : meter_(meter), part_(part) { add(1); }
@@ -65,6 +72,7 @@ class CheckpointMeter {
     UnderWay& operator=(const UnderWay&) = delete;
 
    private:
+    // Seen by state() at once.
     void add(int by) {
       if (meter_ != nullptr) meter_->under_way_[static_cast<size_t>(part_)] += by;
     }

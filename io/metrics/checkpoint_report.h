@@ -11,21 +11,33 @@ namespace stoker {
 // How a run's checkpoints stand; counts are of this process. What is absent was not measured. A
 // value.
 struct CheckpointReport {
-  int64_t saved = 0;     // committed on the first tier
-  int64_t failed = 0;    // given up after all attempts
-  int64_t skipped = 0;   // on_backlog: skip
-  int64_t replaced = 0;  // on_backlog: replace
+  // Each offer that was due ends as one of these. saved: the set was committed on the first tier.
+  // failed: it was given up after all attempts. skipped and replaced: another set was still under
+  // way, and on_backlog said which of the two has to give way.
+  int64_t saved = 0;
+  int64_t failed = 0;
+  int64_t skipped = 0;
+  int64_t replaced = 0;
+  // Of the saved ones: committed on the last tier, and still on the first one only. A drain that
+  // fails is tried again.
   int64_t drained = 0;
   int64_t drain_retries = 0;
-  int64_t drains_left = 0;              // on the fast tier only
-  std::optional<int64_t> saved_step;    // newest on any tier
-  std::optional<int64_t> durable_step;  // newest on the last tier
+  int64_t drains_left = 0;
+  // The step that a restart would go on from: of the newest set on any tier, and of the newest on
+  // the last tier. What lies between the two is lost with the fast tier.
+  std::optional<int64_t> saved_step;
+  std::optional<int64_t> durable_step;
+  // Size of one set, of all its files; 0 before the first.
   uint64_t set_bytes = 0;
-  bool degraded = false;  // the last attempt on some tier failed
+  // The last attempt on some tier failed; last_error says why, also once it has been mended.
+  bool degraded = false;
   std::string last_error;
-  std::optional<Spread> save_times;   // seconds from offer to commit on the first tier
-  std::optional<Spread> drain_times;  // seconds from the copy's begin to commit on the last tier
-  std::optional<double> flush_s;      // after the loop, until all were where they belong
+  // Seconds from the offer to the commit on the first tier.
+  std::optional<Spread> save_times;
+  // Seconds from the begin of the copy to the commit on the last tier.
+  std::optional<Spread> drain_times;
+  // Seconds after the loop until all sets were where they belong.
+  std::optional<double> flush_s;
 };
 
 }  // namespace stoker

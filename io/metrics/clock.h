@@ -5,10 +5,17 @@
 namespace stoker {
 
 // The clock of all measurements. Never goes back, and says nothing about the time of day
-// (unix_time.h).
+// (unix_now()).
 using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 
+// Seconds since 1970, for people and other programs; jumps when somebody sets the clock. Any
+// thread.
+inline double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The unit of every figure: durations become seconds where they leave the code that measures.
 inline double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
 // One step as the device saw it, on the host's steady clock. A value. The device could have begun

@@ -1,43 +1,29 @@
 #include "io/metrics/history.h"
 
 namespace stoker {
-namespace {
 
-void merge(HistoryPoint& into, const HistoryPoint& next) {
-  if (into.queue_fill && next.queue_fill) {
-    const double both = into.wall_s + next.wall_s;
-    if (both > 0) {
-      into.queue_fill = (*into.queue_fill * into.wall_s + *next.queue_fill * next.wall_s) / both;
-    }
-  } else if (next.queue_fill) {
-    into.queue_fill = next.queue_fill;
+void History::add(const RunTotals& totals, std::optional<double> queue_fill,
+                  std::optional<double> loss) {
+  HistoryPoint next = points_.empty() ? HistoryPoint() : points_.back();
+  if (queue_fill) {
+    const double passed = totals.wall_s - next.totals.wall_s;
+    next.queue_known_s += passed;
+    next.queue_fill_s += *queue_fill * passed;
   }
-  into.end_s = next.end_s;
-  into.wall_s += next.wall_s;
-  for (size_t i = 0; i < kSegments; ++i) into.segments[i] += next.segments[i];
-  into.observed += next.observed;
-  for (size_t i = 0; i < kIdleCauses; ++i) into.idle[i] += next.idle[i];
-  into.images += next.images;
-  if (next.loss) into.loss = next.loss;
-}
-
-}  // namespace
-
-void History::add(const HistoryPoint& piece) {
-  if (!points_.empty() && points_.back().wall_s < point_s_) {
-    merge(points_.back(), piece);
+  next.totals = totals;
+  if (loss) next.loss = loss;
+  const size_t size = points_.size();
+  const double before = size < 2 ? 0 : points_[size - 2].totals.wall_s;
+  if (size > 0 && points_.back().totals.wall_s - before < point_s_) {
+    points_.back() = next;
     return;
   }
-  if (points_.size() >= max_points_) {
-    size_t kept = 0;
-    for (size_t i = 0; i < points_.size(); i += 2, ++kept) {
-      points_[kept] = points_[i];
-      if (i + 1 < points_.size()) merge(points_[kept], points_[i + 1]);
-    }
-    points_.resize(kept);
+  if (size >= max_points_) {
+    for (size_t i = 0; 2 * i + 1 < size; ++i) points_[i] = points_[2 * i + 1];
+    points_.resize(size / 2);
     point_s_ *= 2;
   }
-  points_.push_back(piece);
+  points_.push_back(next);
 }
 
 }  // namespace stoker

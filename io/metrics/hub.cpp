@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "io/metrics/record/run_record.h"
-#include "io/metrics/unix_time.h"
 
 namespace stoker {
 namespace {

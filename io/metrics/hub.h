@@ -17,19 +17,27 @@
 namespace stoker {
 
 // Which part of measuring costs time: spans of loaders and tiers, the trainer's bookkeeping of a
-// step, the sinks, answering scrapes.
+// step, the sinks, answering scrapes. Measuring is part of what it measures: its own cost is a
+// figure (overhead_s).
 enum class Overhead { spans, step, sinks, scrape };
 inline constexpr size_t kOverheads = 4;
+// "spans": the name in every sink. Valid for ever.
 const char* to_string(Overhead part);
 
 struct RunRecord;
 
 // Everything that is measured in one process: components write into its meters, sinks read them.
 // Made before all components and gone after them. Any thread.
+//
+//   components ── meters ──┐
+//   trainer ──── RunMeter ─┴─ Hub ── record() ── figures ── sinks
+//                     events ─ Tracer ── subscribers
 class Hub {
  public:
+  // Measures for some tens of microseconds what one reading of the clock and one tally cost.
   Hub();
 
+  // The meters live as long as the hub. Who may write through them is said where they are declared.
   RunMeter& run() { return run_; }
   const RunMeter& run() const { return run_; }
   CheckpointMeter& checkpoints() { return checkpoints_; }
@@ -41,8 +49,10 @@ class Hub {
   // A meter for a tier; valid as long as the hub.
   TierMeter& add_tier(const std::string& name, const std::string& type, bool emulated);
 
+  // In the order in which they were added.
   std::vector<TierMeter::State> tiers() const;
-  // All that is known now. Asks the kernel, too: tens of files of /proc.
+  // All that is known now. Asks the kernel, too: tens of files of /proc. Milliseconds; a second
+  // thread may ask at the same time.
   RunRecord record() const;
   // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
   RunRecord step_record() const;
@@ -52,6 +62,7 @@ class Hub {
   void add_overhead(Overhead part, Clock::duration took);
 
  private:
+  // Seconds by part, since the hub was made.
   std::array<double, kOverheads> overhead_s() const;
 
   Tracer tracer_;
@@ -60,15 +71,17 @@ class Hub {
   LoaderMeter train_{"train", tracer_};
   LoaderMeter test_{"test", tracer_};
   mutable std::mutex mutex_;
+  // A deque, so that meters stay where they are while others are added.
   std::deque<TierMeter> tiers_;
   std::array<std::atomic<int64_t>, kOverheads> overhead_ns_{};
   double clock_s_ = 0;  // of one reading
   double tally_s_ = 0;
 };
 
-// Adds the time from here to the end of the scope to the overhead.
+// Adds the time from here to the end of the scope to the overhead. One thread.
 class MeasuringScope {
  public:
+  // `hub` outlives it.
   MeasuringScope(Hub& hub, Overhead part) : hub_(hub), part_(part) {}
   ~MeasuringScope() { hub_.add_overhead(part_, Clock::now() - begin_); }
   MeasuringScope(const MeasuringScope&) = delete;

@@ -34,8 +34,12 @@ struct DeviceTime {
 //    checkpoint_stall -> checkpoint, all others, and what no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
 // 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound.
+//
+// Example: the host waits for data until 10, then submits a step at 12 that starts at 15 and ends
+// at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
 class IdleAttribution {
  public:
+  // begin: of the training loop, from which on the device is observed.
   explicit IdleAttribution(TimePoint begin) : begin_(begin), last_end_(begin) {}
 
   // The trainer's segments, in order. Those that ended before a step was submitted must come before
@@ -53,16 +57,19 @@ class IdleAttribution {
  private:
   using Duration = Clock::duration;
 
+  // Splits the gap [from, to) between the causes.
   void attribute(TimePoint from, TimePoint to);
   Duration& idle(IdleCause cause) { return idle_[static_cast<size_t>(cause)]; }
 
   TimePoint begin_;
   TimePoint last_end_;
   std::deque<SegmentInterval> segments_;  // those that end after last_end_
+  // Sums in the clock's own integers: nothing is lost to rounding, however long the run.
   Duration busy_{};
   Duration copy_{};
   std::array<Duration, kIdleCauses> idle_{};
   int64_t steps_ = 0;
+  // For au(), which leaves the first step out.
   TimePoint first_end_;
   Duration first_busy_{};
 };

@@ -13,6 +13,7 @@ namespace stoker {
 // enumerator here and a name in segment_name().
 enum class Segment { data_wait, h2d, compute, checkpoint_stall, eval, log, other };
 inline constexpr size_t kSegments = 7;
+// "data_wait": the name in every sink. Valid for ever. Any thread.
 const char* segment_name(Segment segment);
 
 // One stretch of a segment. A value.
@@ -28,6 +29,14 @@ struct SegmentInterval {
 // wall time has two of its own. What lies between the end of one interval and the begin of the next
 // (where the thread may lose its core, too) is in no segment, so closure_error() is measured and
 // not zero by construction.
+//
+//   ledger.begin();
+//   for (...) {
+//     ledger.switch_to(Segment::data_wait);  ... = loader.next();
+//     ledger.switch_to(Segment::compute);    step(...);
+//     ledger.switch_to(Segment::other);
+//   }
+//   ledger.end();
 class StepLedger {
  public:
   // `now` always holds what the thread is doing, for other threads to read; it must outlive the
@@ -35,12 +44,15 @@ class StepLedger {
   explicit StepLedger(std::atomic<Segment>& now) : now_(now) {}
 
   // Starts the loop, in `other`.
-  void begin();  // the loop starts, in `other`
+  void begin();
   // Ends the segment under way and begins another.
   void switch_to(Segment segment);
+  // Ends the segment under way, and the loop. Nothing happens where no loop runs.
   void end();
 
+  // Between begin() and end().
   bool running() const { return running_; }
+  // When the loop began; only after begin().
   TimePoint begun() const { return wall_begin_; }
   // Seconds since begin(), or of the whole loop after end().
   double wall() const;
@@ -54,6 +66,7 @@ class StepLedger {
   std::vector<SegmentInterval> take_intervals() { return std::exchange(intervals_, {}); }
 
  private:
+  // Adds an interval that has ended to the sums and to what take_intervals() gives.
   void keep(const SegmentInterval& interval);
 
   std::atomic<Segment>& now_;

@@ -31,12 +31,12 @@ std::vector<SlowSample> LoaderMeter::slowest(Stage stage) const {
 
 void LoaderMeter::failed(const char* reason) {
   const std::lock_guard lock(mutex_);
-  ++errors_[reason];
+  ++state_.errors[reason];
 }
 
 void LoaderMeter::skipped(const char* reason) {
   const std::lock_guard lock(mutex_);
-  ++skipped_[reason];
+  ++state_.skipped[reason];
 }
 
 LoaderMeter::Worker::Worker(LoaderMeter& meter) : meter_(meter) {
@@ -86,16 +86,13 @@ int64_t LoaderMeter::spans() const {
 }
 
 LoaderMeter::State LoaderMeter::state() const {
-  State result;
-  result.split = split_;
+  const std::lock_guard lock(mutex_);
+  State result = state_;
   result.busy = busy_.load(std::memory_order_relaxed);
   tallies_.each([&result](const Tallies& tallies) {
     for (size_t i = 0; i < kStages; ++i) result.stages[i] += tallies.stages[i].totals();
   });
-  const std::lock_guard lock(mutex_);
   result.workers = static_cast<int64_t>(readers_.size());
-  result.errors = errors_;
-  result.skipped = skipped_;
   for (const auto& [name, weak] : queues_) {
     if (const auto queue = weak.lock()) result.queues.push_back(queue->state());
   }

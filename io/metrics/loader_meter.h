@@ -26,36 +26,52 @@ namespace stoker {
 // batches ahead is full).
 enum class Stage { read, decode, digest, copy, wait };
 inline constexpr size_t kStages = 5;
+// "decode": the name in every sink. Valid for ever.
 const char* stage_name(Stage stage);
 
-// Where the loaders of one split spend their time. Lives as long as the run; its loaders come and
-// go. Any thread.
+// Where the loaders of one split spend their time. Two kinds of threads call it: those of the
+// loaders, which add to slots of their own, and readers of figures. Lives as long as the run; its
+// loaders come and go. Any thread.
 class LoaderMeter {
  public:
-  LoaderMeter(std::string split, Tracer& tracer) : split_(std::move(split)), tracer_(tracer) {}
+  // split: "train" or "test". `tracer` outlives the meter.
+  LoaderMeter(std::string split, Tracer& tracer) : tracer_(tracer) {
+    state_.split = std::move(split);
+  }
 
-  // A stage of the calling thread has ended. bytes: what it moved.
+  // A stage of the calling thread has ended. bytes: what it moved. No lock once the thread has
+  // called it before.
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes = 0);
   // Stage::read and Stage::decode of a sample that is known.
   void finished(Stage stage, TimePoint begin, TimePoint end, uint64_t bytes, SampleId sample);
-  // A sample could not be used. The reason must live as long as the meter.
+  // A sample could not be used: once for each attempt, where skipped() counts the places in batches
+  // that another sample had to fill. The reason must live as long as the meter.
   void failed(const char* reason);
   // A sample was replaced by another.
   void skipped(const char* reason);
   // The calling thread reads samples until its worker() is destroyed.
+  //   LoaderMeter::Worker worker(meter);
+  //   while (...) {
+  //     worker.set_busy(true);
+  //     meter.finished(Stage::read, begin, end, bytes, sample);
+  //     worker.set_busy(false);
+  //   }
   class Worker {
    public:
+    // Made and destroyed by the thread itself. `meter` outlives it.
     explicit Worker(LoaderMeter& meter);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
+    // Whether it works on a sample, or waits for something to do.
     void set_busy(bool busy);
 
    private:
     LoaderMeter& meter_;
     bool busy_ = false;
   };
-  // Begins a queue of a loader. It replaces an earlier one of that name.
+  // Begins a queue of a loader. It replaces an earlier one of that name. capacity: in batches. The
+  // loader owns the meter; its figures go with it.
   std::shared_ptr<QueueMeter> add_queue(const std::string& name, int64_t capacity);
 
   // Items / capacity of the queue before the trainer, now. Absent: the loader has none.
@@ -64,10 +80,13 @@ class LoaderMeter {
   // How many stages were recorded, for the overhead.
   int64_t spans() const;
 
+  // A reading. Its members may be of neighbouring moments.
   struct State {
     std::string split;
+    // Threads that read now, and those of them that are not waiting.
     int64_t workers = 0;
     int64_t busy = 0;
+    // By Stage; of all threads that ever took part.
     std::array<Tally::Totals, kStages> stages;
     std::map<std::string, int64_t> errors;   // by reason
     std::map<std::string, int64_t> skipped;  // by reason
@@ -75,25 +94,29 @@ class LoaderMeter {
     // Bytes that the block layer delivered to the reading threads; absent where the kernel does
     // not say.
     std::optional<uint64_t> storage_bytes;
+
+    // Of one stage.
+    const Tally::Totals& of(Stage stage) const { return stages[static_cast<size_t>(stage)]; }
   };
+  // Any thread. Asks the kernel for each reading thread's counters.
   State state() const;
   // The samples that took longest, slowest first; at most SlowSamples::kKept.
   std::vector<SlowSample> slowest(Stage stage) const;
 
  private:
+  // What one thread counts.
   struct Tallies {
     std::array<Tally, kStages> stages;
     std::array<SlowSamples, 2> slow;  // read, decode
   };
-  const std::string split_;
   Tracer& tracer_;
   ThreadSlots<Tallies> tallies_;
   std::atomic<int64_t> busy_{0};
   mutable std::mutex mutex_;
-  std::map<std::string, int64_t> errors_;
-  std::map<std::string, int64_t> skipped_;
+  State state_;                        // the split, errors and skipped
   std::map<pid_t, uint64_t> readers_;  // with what they had read before
   uint64_t ended_readers_bytes_ = 0;
+  // False: the kernel did not say of some thread, so the sum means nothing.
   bool storage_known_ = true;
   std::map<std::string, std::weak_ptr<QueueMeter>> queues_;
 };

@@ -13,20 +13,27 @@ namespace stoker {
 // lock, once or twice per batch.
 class QueueMeter {
  public:
-  // A reading. A value.
+  // A reading. A value. Made by LoaderMeter::add_queue(); the loader that owns the queue keeps it.
   struct State {
+    // "ready" or "device": the place of the queue on the way to the trainer.
     std::string name;
     int64_t items = 0;
     int64_t capacity = 0;
+    // Seconds. A queue is empty or full from the call that made it so; observed_s since it was
+    // made.
     double empty_s = 0;
     double full_s = 0;
     double observed_s = 0;
+    // Divided by observed_s, the mean number of items.
     double item_seconds = 0;  // items, integrated over time
   };
 
+  // capacity: how many items fit, above 0; constant.
   QueueMeter(std::string name, int64_t capacity) : state_{std::move(name), 0, capacity} {}
 
+  // Call it after an item was put into the queue.
   void put() { add(1); }
+  // Call it after so many items were taken out, also when the rest is thrown away.
   void get(int64_t items = 1) { add(-items); }
 
   // Items / capacity, now.
@@ -35,6 +42,7 @@ class QueueMeter {
     return static_cast<double>(state_.items) / static_cast<double>(state_.capacity);
   }
 
+  // What was counted until now: the time since the last put() or get() is in it.
   State state() const {
     const std::lock_guard lock(mutex_);
     State result = state_;
@@ -43,6 +51,7 @@ class QueueMeter {
   }
 
  private:
+  // Adds the time in which nothing was put or taken.
   static void pass(State& state, Clock::duration took) {
     const double time = seconds(took);
     state.observed_s += time;
@@ -51,6 +60,7 @@ class QueueMeter {
     if (state.items >= state.capacity) state.full_s += time;
   }
 
+  // Below 0: takes.
   void add(int64_t items) {
     const std::lock_guard lock(mutex_);
     const TimePoint now = Clock::now();
@@ -61,6 +71,7 @@ class QueueMeter {
 
   mutable std::mutex mutex_;
   State state_;
+  // Of the last put() or get().
   TimePoint since_ = Clock::now();
 };
 

@@ -10,8 +10,11 @@ namespace stoker {
 // Images per second over windows of time, because an epoch may last a tenth of a second or an hour.
 // A window ends with the first step that finishes `length` or more after its begin, so no step is
 // split, and each rate times its window is a whole number of images. One thread at a time.
+// The spread of these rates says how even a run was; their mean is not the run's rate, as the last
+// window is left out.
 class RateWindows {
  public:
+  // begin: of the first window. length: of each, above 0.
   RateWindows(TimePoint begin, Clock::duration length) : since_(begin), length_(length) {}
 
   // `images` more were finished at `now`, which never goes back.
@@ -24,6 +27,7 @@ class RateWindows {
   }
 
   // Of the complete windows, in order.
+  // The window under way is in none of them. Valid until the next add().
   const std::vector<double>& rates() const { return rates_; }
 
  private:

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <limits>
 
-#include "io/metrics/unix_time.h"
-
 namespace stoker {
 namespace {
 
@@ -79,8 +77,7 @@ void RunMeter::beat() {
 void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill) {
   const std::lock_guard lock(mutex_);
   const RunTotals piece = totals - state_.totals;
-  history_.add({totals.wall_s, piece.wall_s, piece.segments, piece.device.observed,
-                piece.device.idle, piece.images, queue_fill, state_.loss});
+  history_.add(totals, queue_fill, state_.loss);
   if (totals.steps > state_.totals.steps) {
     step_times_.add(from_seconds(piece.wall_s));
     data_waits_.add(from_seconds(piece.segments[static_cast<size_t>(Segment::data_wait)]));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -10,9 +9,7 @@
 #include <vector>
 
 #include "io/metrics/history.h"
-#include "io/metrics/idle.h"
-#include "io/metrics/ledger.h"
-#include "io/metrics/machine/machine.h"
+#include "io/metrics/machine/system_stats.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 
@@ -20,61 +17,69 @@ namespace stoker {
 
 // What a run is; known before the loop and constant. A value.
 struct RunInfo {
+  // run.name of the configuration.
   std::string name;
+  // The run's directory, as the configuration and the program made it.
   std::string directory;
+  // Of the resolved configuration: two runs of the same hash were asked to do the same.
   std::string config_hash;
+  // Types of the components, as the configuration names them (`type: alexnet`).
   std::string model;
   std::string dataset;
   std::string loader;
-  std::string checkpoint;  // type; "none" without
+  // "none" where there are no checkpoints.
+  std::string checkpoint;
+  // Of the arithmetic of a step: "fp32", "bf16".
   std::string precision;
-  std::string device;           // its name
-  std::string timing_method;    // "host", "events" or "emulated"
-  bool emulated = false;        // the device is
-  bool loads_ahead = false;     // the loader has batches ready before they are asked for
-  std::optional<unsigned> gpu;  // NVML's index
+  // What the device calls itself, such as the processor's or the GPU's name.
+  std::string device;
+  // How the device's busy time is known: "host", "events" or "emulated".
+  std::string timing_method;
+  // The device's times are calculated by a model of it, and not measured.
+  bool emulated = false;
+  // The loader has batches ready before they are asked for.
+  bool loads_ahead = false;
+  // NVML's index of the GPU. Absent: the device is none that NVML knows.
+  std::optional<unsigned> gpu;
 
+  // Samples in a batch of one rank.
   int64_t batch_size = 0;
   int64_t rank = 0;
   int64_t world_size = 1;
+  // Steps in all that the run is to reach, and those that were finished before it was resumed.
   int64_t steps_planned = 0;
-  int64_t first_step = 0;    // finished before a resume
-  std::string resumed_from;  // path of the checkpoint; empty: from the beginning
+  int64_t first_step = 0;
+  // Path of the set that the run was resumed from. Empty: it began from the beginning.
+  std::string resumed_from;
+  // When the program began, by the system's clock.
   double started_unix_s = 0;
-  std::vector<std::pair<std::string, std::string>> build;  // version, revision, compiler, ...
-  std::vector<std::string> paths;                          // of the run directory and the tiers
+  // What this binary is: version, revision, compiler and so on, by name.
+  std::vector<std::pair<std::string, std::string>> build;
+  // Of the run directory and of the tiers with files: whose block devices are reported.
+  std::vector<std::string> paths;
 };
 
+// What a run does, or how it ended: the last three are final.
 enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
 
-// Where the training loop stands. A value. Sums are of this process, times are seconds since the
-// loop began.
-struct RunTotals {
-  int64_t steps = 0;   // finished ones, those before a resume included
-  int64_t epochs = 0;  // likewise
-  int64_t epoch = 0;   // of the last step
-  int64_t images = 0;
-  double wall_s = 0;
-  std::array<double, kSegments> segments{};
-  DeviceTime device;
-  std::optional<double> au;
-  std::optional<double> closure_error;  // once the loop has ended
-};
-// What passed between the two: sums are subtracted, the rest is of `now`.
-RunTotals operator-(const RunTotals& now, const RunTotals& before);
-
-// What the model came to on the test split. Shares are of all samples, but mean_per_class.
+// What the model came to on the test split. Shares are of all samples, but mean_per_class. A value.
 struct Evaluation {
+  // When it was made: the last epoch that had begun, and the finished steps.
   int64_t epoch = 0;
   int64_t step = 0;
+  // How many samples were ranked.
   int64_t samples = 0;
+  // The label is the first, or among the first five, of the model's answers.
   double top1 = 0;
   double top5 = 0;
-  double mean_per_class = 0;  // mean over the classes of each class's top-1
-  double chance = 0;          // 1 / classes
-  double largest_class = 0;   // top-1 of always guessing the commonest class
+  // The mean over the classes of each class's top-1, so that a large class counts no more.
+  double mean_per_class = 0;
+  // What guessing would come to: 1 / classes, and always the commonest class.
+  double chance = 0;
+  double largest_class = 0;
+  // Wall time that it took.
   double seconds = 0;
 };
 
@@ -92,20 +97,33 @@ struct CacheEvidence {
 
 // What the training loop publishes, step by step. The trainer's thread writes, any thread reads.
 // Takes a lock for every publication, none per sample.
+//
+// The order of the calls is that of a run: describe(), set_phase(train), then for every step
+// set_loss() where the loss was read and publish(); between steps set_phase(eval), add_evaluated()
+// for each batch, add_evaluation() and set_phase(train) again; at the end end_loop(), and when the
+// last checkpoint is where it belongs, end().
 class RunMeter {
  public:
+  // Says what the run is. Once, before the loop. Sinks that are made later find it in state().info.
   void describe(const RunInfo& info);
+  // The run does something else now. The first `train` is the begin of the loop: the kernel's
+  // counters are read then.
   void set_phase(RunPhase phase);
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
   // since.
   void beat();
   // After every step. queue_fill: of the queue before the trainer.
+  // totals: since the loop began, never less than those of the call before; a call without a
+  // further step updates the times only.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
   void set_first_batch(double seconds);  // since the loop began
+  // Of the newest step whose loss was read. A loss that is no number is counted.
   void set_loss(double loss, double learning_rate);
+  // An evaluation has ended; also one of before a resume, in order.
   void add_evaluation(const Evaluation& evaluation);
   // A batch of an evaluation is done.
   void add_evaluated(int64_t images);
+  // Replaces what was known of the page cache.
   void set_cache(const CacheEvidence& evidence);
   // Of the newest window of a profiler: share in which no kernel ran.
   void set_window_idle(double share);
@@ -113,36 +131,44 @@ class RunMeter {
   void end_loop(const std::optional<Spread>& rates);
   // The run has ended: completed, stopped or failed. Called again where what follows fails.
   void end(RunPhase phase, int exit_code, const std::string& error);
-  // Where the ledger says what the trainer is doing.
+  // Where the ledger says what the trainer is doing. Lives as long as the meter.
   std::atomic<Segment>& segment() { return segment_; }
 
+  // A reading of everything, by one lock: its members belong to one moment, but `segment`.
   struct State {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
     std::optional<int> exit_code;  // once the run has ended
     std::string error;
     RunTotals totals;
+    // From the begin of the loop to the first batch in the trainer's hands.
     std::optional<double> first_batch_s;
     std::optional<double> loss;
     std::optional<double> learning_rate;
     int64_t nonfinite_losses = 0;
     std::vector<Evaluation> evaluations;  // those before a resume included
+    // Of all evaluations of this process.
     int64_t eval_batches = 0;
     int64_t eval_images = 0;
     std::optional<double> last_step_unix_s;
+    // Seconds since something moved on: the heartbeat.
     double since_beat_s = 0;
     std::optional<TimePoint> loop_begin;  // when the phase first was `train`
     std::optional<TimePoint> ended;
-    Machine at_begin;  // of the loop
+    // The kernel's counters at the begin and at the end of the loop; the latter absent until then.
+    Machine at_begin;
     std::optional<Machine> at_end;
     std::optional<Spread> window_rates;
     Segment segment = Segment::other;  // now
+    // Of steps, from the end of one to the end of the next; and of the trainer's waits in them.
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;
     std::optional<double> window_idle;
   };
+  // Any thread. Copies some kilobytes: not for every sample.
   State state() const;
+  // The run's course so far, oldest first; at most 512 points. Any thread.
   std::vector<HistoryPoint> history() const;
   // Of a step that was published. Absent: of another process, or still to come.
   std::optional<int64_t> epoch_of(int64_t step) const;

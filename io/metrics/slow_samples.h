@@ -11,6 +11,7 @@ namespace stoker {
 
 // Which sample it was. A value.
 struct SampleId {
+  // Which pass over the data, from 0.
   int64_t epoch = 0;
   int64_t index = 0;  // of its split
 };
@@ -23,14 +24,19 @@ struct SlowSample {
 };
 
 // The samples that took longest. One thread adds, any reads: a sample that is not among them costs
-// one relaxed load and a comparison.
+// one relaxed load and a comparison. So that a report can name what to look at: a damaged file, a
+// large image, a slow server.
 class SlowSamples {
  public:
+  // So many, of each thread and in the result.
   static constexpr size_t kKept = 10;
 
+  // The owning thread only. bytes: of the encoded sample. A sample that is kept costs a lock and an
+  // allocation at most.
   void add(Clock::duration took, uint64_t bytes, SampleId sample) {
     if (took > least_.load(std::memory_order_relaxed)) keep({sample, seconds(took), bytes});
   }
+  // Appends those that are kept, in no order. Any thread.
   void append_to(std::vector<SlowSample>& all) const;
 
  private:

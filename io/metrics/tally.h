@@ -13,6 +13,8 @@ namespace stoker {
 
 // Upper bounds of histogram buckets in seconds. Half decades for what may take microseconds or
 // minutes, finer ones for steps, of which the quantiles matter.
+// Ascending; a value on a bound is in the bucket below it. What is above the last has a bucket of
+// its own.
 inline constexpr std::array kLatencyBounds{1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2,
                                            0.1,  0.3,  1.0,  3.0,  10.,  30.,  100.};
 inline constexpr std::array kStepBounds{1e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.015, 0.02, 0.03,
@@ -40,15 +42,19 @@ inline double quantile(std::span<const double> bounds, std::span<const int64_t> 
 // How often something was done, how long it took and how many bytes it moved. A value.
 template <const auto& kBounds>
 struct TallyTotals {
+  // Of things that were done, of their durations in nanoseconds, and of what they moved.
   int64_t count = 0;
   int64_t ns = 0;
   uint64_t bytes = 0;
   std::array<int64_t, kBounds.size() + 1> buckets{};  // not cumulative; the last has no bound
 
+  // Sum of the durations. Over a count of 0 there is no mean: callers check.
   double seconds() const { return 1e-9 * static_cast<double>(ns); }
 
+  // Of the durations, in seconds; see quantile() above.
   double quantile(double q) const { return stoker::quantile(kBounds, buckets, q); }
 
+  // Adds what another thread, or another time, counted.
   TallyTotals& operator+=(const TallyTotals& other) {
     count += other.count;
     ns += other.ns;
@@ -56,6 +62,8 @@ struct TallyTotals {
     for (size_t i = 0; i < buckets.size(); ++i) buckets[i] += other.buckets[i];
     return *this;
   }
+  // Takes an earlier reading of the same tally off: what was counted since. Every member of the
+  // result is 0 or more where `other` is the older one.
   TallyTotals& operator-=(const TallyTotals& other) {
     count -= other.count;
     ns -= other.ns;
@@ -72,6 +80,8 @@ class BasicTally {
  public:
   using Totals = TallyTotals<kBounds>;
 
+  // One thing was done and took so long. bytes: what it moved. Only the thread that owns the tally.
+  // No lock, no allocation: four relaxed stores.
   void add(Clock::duration took, uint64_t bytes = 0) {
     const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
     const auto bucket = static_cast<size_t>(
@@ -82,8 +92,10 @@ class BasicTally {
     increase(buckets_[bucket], 1);
   }
 
+  // How many things were added. Any thread.
   int64_t count() const { return count_.load(std::memory_order_relaxed); }
 
+  // A copy of all that was counted. Any thread, also while another adds.
   Totals totals() const {
     Totals result;
     result.count = count_.load(std::memory_order_relaxed);
@@ -96,6 +108,7 @@ class BasicTally {
   }
 
  private:
+  // The bounds in the unit of the clock, so that add() compares integers.
   static constexpr auto kNanoseconds = [] {
     std::array<int64_t, kBounds.size()> result{};
     for (size_t i = 0; i < result.size(); ++i)
@@ -104,6 +117,7 @@ class BasicTally {
   }();
 
   template <class T>
+  // Not one atomic operation: there is one writer.
   static void increase(std::atomic<T>& value, std::type_identity_t<T> by) {
     value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
@@ -114,7 +128,9 @@ class BasicTally {
   std::array<std::atomic<int64_t>, kBounds.size() + 1> buckets_{};
 };
 
+// For operations and stages of a loader: microseconds to minutes.
 using Tally = BasicTally<kLatencyBounds>;
+// For steps of the trainer and its waits: milliseconds to a minute.
 using StepTally = BasicTally<kStepBounds>;
 
 }  // namespace stoker

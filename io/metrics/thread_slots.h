@@ -9,6 +9,8 @@
 
 namespace stoker {
 
+// Of the whole process at one moment, not only of those that measure. Each ThreadSlots holds a
+// pointer for every one.
 inline constexpr size_t kMaxThreads = 4096;
 
 // A number below kMaxThreads that no other living thread has; the next thread gets it when this one
@@ -18,15 +20,25 @@ size_t thread_number();
 // One T for every thread, so that writing takes no lock and shares no cache line. What a thread
 // wrote stays when it ends, and the thread that inherits its number goes on from there. T must
 // allow one thread to write and any to read.
+//
+//   ThreadSlots<Tally> reads;                             // a member of a meter
+//   reads.here().add(took, bytes);                        // any thread, millions of times
+//   Tally::Totals all;
+//   reads.each([&](const Tally& one) { all += one.totals(); });   // any thread, now and then
 template <class T>
 class ThreadSlots {
  public:
+  // The calling thread's own. The reference stays valid as long as this object; only the calling
+  // thread may write through it. The first call of a thread allocates and takes a lock, all later
+  // ones are a load.
   T& here() {
     std::atomic<T*>& slot = slots_[thread_number()];
     T* own = slot.load(std::memory_order_relaxed);
     return own != nullptr ? *own : make(slot);
   }
 
+  // Calls f(T&) for the slot of every thread that ever called here(), those that have ended
+  // included. Any thread, also while others write: a slot that is made meanwhile may be left out.
   template <class F>
   void each(F f) const {
     for (const std::atomic<T*>& slot : slots_) {
@@ -35,6 +47,7 @@ class ThreadSlots {
   }
 
  private:
+  // A cache line of its own, or more.
   struct alignas(64) Aligned {
     T value;
   };
@@ -48,6 +61,7 @@ class ThreadSlots {
 
   std::array<std::atomic<T*>, kMaxThreads> slots_{};
   std::mutex mutex_;
+  // Never shrinks: as many as threads lived at once.
   std::deque<std::unique_ptr<Aligned>> owned_;
 };
 

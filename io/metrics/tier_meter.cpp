@@ -10,34 +10,34 @@ const char* to_string(TierOp op) {
   return kNames[static_cast<size_t>(op)];
 }
 
+bool moves(TierOp op) { return op == TierOp::read || op == TierOp::write; }
+
 TimePoint TierMeter::finished(TierOp op, TimePoint begin, uint64_t bytes) {
   const TimePoint end = Clock::now();
   Tallies& here = tallies_.here();
   here.ops[static_cast<size_t>(op)].add(end - begin, bytes);
-  if (op == TierOp::read || op == TierOp::write) {
+  if (moves(op)) {
     const auto bucket = std::ranges::lower_bound(kSizeBounds, bytes) - kSizeBounds.begin();
     auto& count = here.sizes[op == TierOp::write][static_cast<size_t>(bucket)];
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  tracer_.record({to_string(op), "storage", begin, end, bytes, -1, name_.c_str()});
+  tracer_.record({to_string(op), "storage", begin, end, bytes, -1, state_.name.c_str()});
   return end;
 }
 
 void TierMeter::failed(TierOp op, int errno_value) {
   const std::lock_guard lock(mutex_);
-  ++errors_[{op, errno_value}];
+  ++state_.errors[{op, errno_value}];
 }
 
 void TierMeter::begin(TierOp op, TimePoint begin) {
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  if (op == TierOp::read) reading_.begin(begin);
-  if (op == TierOp::write) writing_.begin(begin);
+  if (moves(op)) busy_[op == TierOp::write].begin(begin);
 }
 
 void TierMeter::end(TierOp op, TimePoint end) {
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
-  if (op == TierOp::read) reading_.end(end);
-  if (op == TierOp::write) writing_.end(end);
+  if (moves(op)) busy_[op == TierOp::write].end(end);
 }
 
 void TierMeter::overran(Clock::duration by) {
@@ -48,14 +48,15 @@ void TierMeter::overran(Clock::duration by) {
 
 void TierMeter::add_condition(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (std::ranges::find(conditions_, text) == conditions_.end()) conditions_.push_back(text);
+  auto& known = state_.conditions;
+  if (std::ranges::find(known, text) == known.end()) known.push_back(text);
 }
 
 void TierMeter::cache_read(bool hit) { cache_reads_[hit].fetch_add(1, std::memory_order_relaxed); }
 
 void TierMeter::set_cache(uint64_t bytes, uint64_t limit) {
   const std::lock_guard lock(mutex_);
-  cache_ = Cache{0, 0, bytes, limit};
+  state_.cache = Cache{0, 0, bytes, limit};
 }
 
 int64_t TierMeter::spans() const {
@@ -67,31 +68,27 @@ int64_t TierMeter::spans() const {
 }
 
 TierMeter::State TierMeter::state() const {
-  State result;
-  result.name = name_;
-  result.type = type_;
-  result.emulated = emulated_;
+  const std::lock_guard lock(mutex_);
+  State result = state_;
   result.in_flight = in_flight_.load(std::memory_order_relaxed);
   tallies_.each([&result](const Tallies& tallies) {
     for (size_t i = 0; i < kTierOps; ++i) result.ops[i] += tallies.ops[i].totals();
-    for (size_t i = 0; i < result.read_sizes.size(); ++i) {
-      result.read_sizes[i] += tallies.sizes[0][i].load(std::memory_order_relaxed);
-      result.write_sizes[i] += tallies.sizes[1][i].load(std::memory_order_relaxed);
+    for (size_t way = 0; way < result.moved.size(); ++way) {
+      for (size_t i = 0; i <= kSizeBounds.size(); ++i) {
+        result.moved[way].sizes[i] += tallies.sizes[way][i].load(std::memory_order_relaxed);
+      }
     }
   });
   const TimePoint now = Clock::now();
-  result.read_busy_s = seconds(reading_.total(now));
-  result.write_busy_s = seconds(writing_.total(now));
+  for (size_t way = 0; way < busy_.size(); ++way) {
+    result.moved[way].busy_s = seconds(busy_[way].total(now));
+  }
   result.overruns = overruns_.load(std::memory_order_relaxed);
   result.overrun_s = 1e-9 * static_cast<double>(overrun_ns_.load(std::memory_order_relaxed));
-  const std::lock_guard lock(mutex_);
-  result.cache = cache_;
   if (result.cache) {
     result.cache->misses = cache_reads_[0].load(std::memory_order_relaxed);
     result.cache->hits = cache_reads_[1].load(std::memory_order_relaxed);
   }
-  result.conditions = conditions_;
-  result.errors = errors_;
   return result;
 }
 

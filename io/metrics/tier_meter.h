@@ -32,7 +32,9 @@ enum class TierOp {
   other  // locks, reserved space, truncation, directories
 };
 inline constexpr size_t kTierOps = 10;
+// "read": the name in every sink. Valid for ever.
 const char* to_string(TierOp op);
+bool moves(TierOp op);  // reads and writes: those with bytes
 
 // Inclusive upper bounds of request sizes in bytes: those of Darshan, so that a histogram can be
 // laid beside one of its.
@@ -41,17 +43,33 @@ inline constexpr std::array<uint64_t, 9> kSizeBounds{100,          1ull << 10,  
                                                      10ull << 20,  100ull << 20, 1ull << 30};
 using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has no bound
 
-// The operations of one tier, as their callers saw them. Any thread. Lives as long as the hub.
+// The operations of one tier, as their callers saw them. A wrapped tier (emulated, cached) has a
+// meter of its own, and what is inside another. Any thread. Lives as long as the hub.
+//
+//   const TimePoint begin = Clock::now();
+//   meter.begin(TierOp::read, begin);
+//   try {
+//     ... = read(...);
+//     meter.end(TierOp::read, meter.finished(TierOp::read, begin, bytes));
+//   } catch (const IoError& error) {
+//     meter.failed(TierOp::read, error.errno_value());
+//     meter.end(TierOp::read, Clock::now());
+//     throw;
+//   }
 class TierMeter {
  public:
+  // name: of the tier in the configuration. type: its component's. `tracer` outlives the meter.
   TierMeter(std::string name, std::string type, bool emulated, Tracer& tracer)
-      : name_(std::move(name)), type_(std::move(type)), emulated_(emulated), tracer_(tracer) {}
+      : state_{.name = std::move(name), .type = std::move(type), .emulated = emulated},
+        tracer_(tracer) {}
 
-  // An operation that began at `begin` ends now; returns when that was.
+  // An operation that began at `begin` ends now; returns when that was. bytes: what it moved; 0
+  // where it moves none. Only for one that succeeded.
   TimePoint finished(TierOp op, TimePoint begin, uint64_t bytes);
   // An operation failed. errno_value 0: no system call did (a short read).
   void failed(TierOp op, int errno_value);
-  // Call these two around each operation, also one that fails.
+  // Call these two around each operation, also one that fails. The times between them make busy_s;
+  // in_flight is how many are between them.
   void begin(TierOp op, TimePoint begin);
   void end(TierOp op, TimePoint end);
   // An emulated tier's operation took longer than its model says, by so much, because the tier
@@ -64,55 +82,61 @@ class TierMeter {
   // For a tier that keeps copies of another's objects: a read was answered by a copy, or not.
   void cache_read(bool hit);
   // How many bytes of copies the tier holds, and may hold.
+  // Once at least, so that the figures of the cache are there.
   void set_cache(uint64_t bytes, uint64_t limit);
 
   // How many operations were recorded, for the overhead.
+  // Any thread; it visits every thread's slot.
   int64_t spans() const;
 
+  // Of a tier that keeps copies: reads answered by one and reads passed on; the bytes that copies
+  // take and may take.
   struct Cache {
     int64_t hits = 0;
     int64_t misses = 0;
     uint64_t bytes = 0;
     uint64_t limit = 0;
   };
+  struct Moved {
+    SizeCounts sizes{};  // of operations that succeeded
+    double busy_s = 0;   // time with at least one of them under way
+  };
+  // A reading. Its members may be of neighbouring moments.
   struct State {
     std::string name;
     std::string type;
     bool emulated = false;
+    // Operations that have begun and not ended, of all kinds.
     int64_t in_flight = 0;
-    std::array<Tally::Totals, kTierOps> ops;
-    SizeCounts read_sizes{};
-    SizeCounts write_sizes{};
-    double read_busy_s = 0;  // time with at least one read under way
-    double write_busy_s = 0;
+    std::array<Tally::Totals, kTierOps> ops{};
+    std::array<Moved, 2> moved{};  // by reads, by writes
+    // Of an emulated tier: operations that took longer than its model says, and by how many seconds
+    // together.
     int64_t overruns = 0;
     double overrun_s = 0;
-    std::optional<Cache> cache;  // absent: keeps no copies
-    std::vector<std::string> conditions;
-    std::map<std::pair<TierOp, int>, int64_t> errors;  // by operation and errno
+    std::optional<Cache> cache{};  // absent: keeps no copies
+    // What a reader of the figures has to know, in words.
+    std::vector<std::string> conditions{};
+    std::map<std::pair<TierOp, int>, int64_t> errors{};  // by operation and errno
   };
+  // Any thread, at any time.
   State state() const;
 
  private:
+  // What one thread counts.
   struct Tallies {
     std::array<Tally, kTierOps> ops;
     std::array<std::array<std::atomic<int64_t>, kSizeBounds.size() + 1>, 2> sizes{};  // read, write
   };
-  const std::string name_;
-  const std::string type_;
-  const bool emulated_;
+  mutable std::mutex mutex_;
+  State state_;  // what is not counted below; the name never changes
   Tracer& tracer_;
   ThreadSlots<Tallies> tallies_;
   std::atomic<int64_t> in_flight_{0};
-  BusyClock reading_;
-  BusyClock writing_;
+  std::array<BusyClock, 2> busy_;  // reading, writing
   std::atomic<int64_t> overruns_{0};
   std::atomic<int64_t> overrun_ns_{0};
   std::array<std::atomic<int64_t>, 2> cache_reads_{};  // misses, hits
-  mutable std::mutex mutex_;
-  std::optional<Cache> cache_;
-  std::vector<std::string> conditions_;
-  std::map<std::pair<TierOp, int>, int64_t> errors_;
 };
 
 }  // namespace stoker

@@ -91,18 +91,11 @@ void Tracer::keep(const TraceEvent& event) {
 
 void Tracer::record(const char* row, const TraceEvent& event) {
   if (!wanted(event.begin)) return;
-  Rows* rows = nullptr;
-  {
-    const std::lock_guard lock(engines_mutex_);
-    std::unique_ptr<Rows>& entry = engines_[row];
-    if (!entry) {
-      entry = std::make_unique<Rows>();
-      entry->rows.push_back({-static_cast<int64_t>(engines_.size()), row, {}});
-    }
-    rows = entry.get();
-  }
-  const std::lock_guard lock(rows->mutex);
-  keep(*rows, event);
+  const std::lock_guard engines(engines_mutex_);
+  Rows& rows = engines_[row];
+  const std::lock_guard lock(rows.mutex);
+  if (rows.rows.empty()) rows.rows.push_back({-static_cast<int64_t>(engines_.size()), row, {}});
+  keep(rows, event);
 }
 
 void Tracer::keep(Rows& rows, const TraceEvent& event) {
@@ -129,7 +122,7 @@ std::vector<TraceRow> Tracer::take() {
   };
   threads_.each(take_from);
   const std::lock_guard lock(engines_mutex_);
-  for (auto& [name, rows] : engines_) take_from(*rows);
+  for (auto& [name, rows] : engines_) take_from(rows);
   return result;
 }
 

@@ -30,7 +30,9 @@ struct TraceEvent {
 
 // Events of one thread, or of one engine of the device, in the order in which they ended. A value.
 struct TraceRow {
-  int64_t id;  // of the thread, or negative
+  // The kernel's number of the thread, below 0 of an engine: -1, -2, ... in the order of their
+  // first event.
+  int64_t id;
   std::string name;
   std::vector<TraceEvent> events;
   size_t slot = SIZE_MAX;  // of the thread: its number, which the next one gets when it has ended
@@ -40,6 +42,14 @@ struct TraceRow {
 // relaxed load. Each thread keeps its events, up to a limit beyond which they are dropped and
 // counted, and a thread of the tracer hands them to the subscribers several times a second. Any
 // thread.
+//
+// Events reach a consumer row by row: those of one thread in their order, those of different
+// threads in none. An event belongs to the window in which it began.
+//
+//   auto events = tracer.subscribe({0, 200}, [&](const TraceRow& row) { write(row); });
+//   ...
+//   events->deliver();  // throws what the consumer threw
+//   events.reset();     // from here on the consumer is not called any more
 class Tracer {
  public:
   // Finished steps after which a subscriber begins to get events, and how many steps long.
@@ -47,6 +57,8 @@ class Tracer {
     int64_t first_step = 0;
     int64_t steps = INT64_MAX;
   };
+  // Called while no lock of a recording thread is held, so it may take long: then events may be
+  // dropped.
   using Consumer = std::function<void(const TraceRow&)>;  // called on one thread at a time
 
   // Gets the events that begin inside its window, however late they end, until it is destroyed; the
@@ -73,22 +85,30 @@ class Tracer {
     std::exception_ptr error_;
   };
 
+  // Starts no thread.
   Tracer();
+  // All subscriptions are gone by then.
   ~Tracer();
 
+  // Begins with the next step that lies in the window, at once where first_step is already
+  // finished. The first subscription starts the tracer's thread. Any thread.
   std::unique_ptr<Subscription> subscribe(Window window, Consumer consumer);
   // Is a window open?
   bool active() const { return wanted(TimePoint::max() - Clock::duration(1)); }
 
-  // Adds an event to the row of the calling thread, unless no window was open when it began.
+  // Adds an event to the row of the calling thread, unless no window was open when it began. A lock
+  // of the thread's own, and an allocation now and then.
   void record(const TraceEvent& event) {
     if (wanted(event.begin)) keep(event);
   }
   // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
-  // So many steps are finished: opens and closes windows. The trainer's thread.
+  // So many steps are finished: opens and closes windows. The trainer's thread. Never less than the
+  // call before.
   void at_step(int64_t finished);
 
+  // Events that were kept, and those that came while their thread's store was full, since the
+  // tracer was made. Any thread.
   int64_t recorded() const { return recorded_.load(); }
   int64_t dropped() const { return dropped_.load(); }
 
@@ -96,17 +116,21 @@ class Tracer {
   struct Rows {
     std::mutex mutex;
     std::vector<TraceRow> rows;  // the last is the thread's that has the slot now
+    // Events in all rows, against the limit.
     size_t kept = 0;
   };
 
   bool wanted(TimePoint begin) const {
     return begin.time_since_epoch().count() < until_.load(std::memory_order_relaxed);
   }
+  // Finds out what is wanted from now on.
   void update_windows();
   void keep(const TraceEvent& event);
   void keep(Rows& rows, const TraceEvent& event);
   void deliver();
+  // Takes all events that were kept so far.
   std::vector<TraceRow> take();
+  // The tracer's thread.
   void run();
 
   static constexpr Clock::rep kNever = Clock::duration::min().count();
@@ -115,7 +139,7 @@ class Tracer {
   std::atomic<int64_t> dropped_{0};
   ThreadSlots<Rows> threads_;
   std::mutex engines_mutex_;
-  std::map<std::string, std::unique_ptr<Rows>> engines_;
+  std::map<std::string, Rows> engines_;
 
   std::mutex delivery_;  // held while consumers are called; before mutex_
   std::mutex mutex_;

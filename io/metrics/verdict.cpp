@@ -13,17 +13,13 @@ constexpr double kWarmFetched = 0.05;
 constexpr double kColdFetched = 0.90;
 constexpr double kBusyWorkers = 0.80;
 
-const Tally::Totals& of(const LoaderMeter::State& loader, Stage stage) {
-  return loader.stages[static_cast<size_t>(stage)];
-}
-
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Which stage of the loader to blame, and why.
 std::string blame(const RunMeter::State& run, const LoaderMeter::State& loader) {
-  const double read = of(loader, Stage::read).seconds();
-  const double decode = of(loader, Stage::decode).seconds();
-  const double waiting = of(loader, Stage::wait).seconds();
+  const double read = loader.of(Stage::read).seconds();
+  const double decode = loader.of(Stage::decode).seconds();
+  const double waiting = loader.of(Stage::wait).seconds();
   if (read + decode <= 0) return "";
   const char* stage = read > decode ? "reading" : "decoding";
   std::string text = fmt::format("{:.0f} % of the loader's work is {}",
@@ -159,7 +155,7 @@ std::string missed_page_cache(const CacheEvidence& cache) {
 CacheVerdict judge_cache(const RunRecord& record) {
   const CacheEvidence& cache = record.run.cache;
   const LoaderMeter::State& loader = record.loaders.front();
-  const double asked = static_cast<double>(of(loader, Stage::read).bytes);
+  const double asked = static_cast<double>(loader.of(Stage::read).bytes);
   std::string resident;
   if (cache.resident_before) {
     resident = fmt::format(

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +33,11 @@ struct Verdict {
     failed
   };
   Level level = Level::unknown;
+  // One sentence or two; then what they are concluded from, a line each.
   std::string text;
   std::vector<std::string> evidence;
 };
+// "input_bound": the word in summary.json.
 const char* to_string(Verdict::Level level);
 
 // A whole record (Hub::record). stalled_after_s: so long without progress is no training.
@@ -50,13 +50,16 @@ bool makes_progress(const RunMeter::State& run, double stalled_after_s);
 struct CacheVerdict {
   enum class Level { unknown, cold, mixed, warm };
   Level level = Level::unknown;
+  // The figures that it was judged by.
   std::string text;
 };
+// "cold": the word in summary.json.
 const char* to_string(CacheVerdict::Level level);
 
 // The page cache was not as the run was told to make it: why, in words. Such a run says nothing of
 // the storage below. Empty: it was, or nothing was asked.
 std::string missed_page_cache(const CacheEvidence& cache);
+// A whole record. `unknown` where the kernel does not say what the reading threads fetched.
 CacheVerdict judge_cache(const RunRecord& record);
 
 }  // namespace stoker

@@ -21,10 +21,7 @@ std::string duration(double s) {
 // One live line on a terminal, else a line of the log per report.
 class Console final : public MetricsSink {
  public:
-  struct Options {
-    template <class V>
-    void visit(V&) {}
-  };
+  using Options = NoOptions;
   Console(Options, const Inputs& inputs) : inputs_(inputs) {}
 
   void write(const RunRecord& run, const RunRecord& window) override {

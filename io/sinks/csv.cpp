@@ -8,16 +8,12 @@ namespace {
 // steps.csv in the run directory: a row of step_figures() per report.
 class Csv final : public MetricsSink {
  public:
-  struct Options {
-    template <class V>
-    void visit(V&) {}
-  };
+  using Options = NoOptions;
   Csv(Options, const Inputs& inputs) : file_(inputs.run_dir + "/steps.csv") {}
 
   void write(const RunRecord& run, const RunRecord& window) override {
     file_.add(figure_row(step_figures(), run, window));
   }
-  void flush() override { file_.flush(); }
 
  private:
   CsvFile file_;

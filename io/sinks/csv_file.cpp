@@ -3,22 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-
-#include "io/core/error.h"
 
 namespace stoker {
-
-CsvFile::CsvFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wx")) {
-  if (file_ == nullptr) throw_errno("create", path_, errno);
-  std::setvbuf(file_.get(), nullptr, _IOLBF, BUFSIZ);
-}
 
 void CsvFile::add(const std::vector<RowField>& row) {
   std::string names;
   std::string values;
   for (const RowField& field : row) {
-    // A tier's name may hold anything.
     std::string name = field.name;
     std::ranges::replace_if(
         name, [](char c) { return c == ',' || c == '"' || c < ' '; }, '_');
@@ -31,17 +22,9 @@ void CsvFile::add(const std::vector<RowField>& row) {
                           : field.unit == Unit::unix_time ? 13
                                                           : 9);
   }
-  if (!header_) put(names);
+  if (!header_) values.insert(0, names + "\n");
   header_ = true;
-  put(values);
-}
-
-void CsvFile::flush() {
-  if (std::fflush(file_.get()) != 0) throw_errno("write", path_, errno);
-}
-
-void CsvFile::put(const std::string& line) {
-  if (std::fprintf(file_.get(), "%s\n", line.c_str()) < 0) throw_errno("write", path_, errno);
+  file_.write(values + "\n");
 }
 
 }  // namespace stoker

@@ -4,24 +4,24 @@
 #include <vector>
 
 #include "io/metrics/record/figures.h"
-#include "io/sinks/stdio_file.h"
+#include "io/sinks/output_file.h"
 
 namespace stoker {
 
 // A CSV file of rows of figures; an empty field was not measured. The first row gives the names, so
-// all others have the same ones. A process that is killed leaves whole rows. One thread at a time.
-// Throws IoError; a file that is there already is an error.
+// all others need the same fields in the same order. Commas, quotes and control characters in a
+// name (a tier's may hold anything) become underscores. A process that is killed leaves whole rows.
+// One thread at a time. Throws IoError; a file that is there already is an error.
 class CsvFile {
  public:
-  explicit CsvFile(const std::string& path);
+  // Makes the file at once; names come with the first row.
+  explicit CsvFile(const std::string& path) : file_(path) {}
+  // One write: the row, before the first one the names. Counts are written with 15 digits, Unix
+  // times with 13, all others with 9.
   void add(const std::vector<RowField>& row);
-  void flush();
 
  private:
-  void put(const std::string& line);
-
-  const std::string path_;
-  const StdioFile file_;
+  const OutputFile file_;
   bool header_ = false;
 };
 

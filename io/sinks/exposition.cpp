@@ -3,15 +3,17 @@
 #include <prometheus/text_serializer.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
-#include "io/metrics/record/figures.h"
-#include "io/metrics/unix_time.h"
+#include "io/metrics/record/record_json.h"
+#include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {
 
+using nlohmann::json;
 using Labels = std::vector<std::pair<std::string, std::string>>;
 using Families = std::vector<prometheus::MetricFamily>;
 
@@ -116,6 +118,53 @@ std::string serialize(const Families& families) {
   return std::move(text).str();
 }
 
+constexpr double kRecent_s = 10;
+
+json quotient(double part, double whole) { return whole > 0 ? json(part / whole) : json(); }
+
+json images_per_s(const RunTotals& passed) {
+  return quotient(static_cast<double>(passed.images), passed.wall_s);
+}
+
+// Of the last seconds, where the history has them.
+json recent_rate(const std::vector<HistoryPoint>& points) {
+  if (points.empty()) return {};
+  const RunTotals& now = points.back().totals;
+  RunTotals before;
+  for (const HistoryPoint& point : points) {
+    if (now.wall_s - point.totals.wall_s >= kRecent_s) before = point.totals;
+  }
+  return images_per_s(now - before);
+}
+
+template <class E, size_t kSize>
+void add_shares(json& out, const char* (*name)(E), const std::array<double, kSize>& parts,
+                double whole) {
+  for (size_t i = 0; i < kSize; ++i) {
+    out[name(static_cast<E>(i))].push_back(quotient(parts[i], whole));
+  }
+}
+
+// Columns of equal length; null where nothing was measured.
+json history_json(const std::vector<HistoryPoint>& points) {
+  json out = {{"elapsed_s", json::array()}};
+  HistoryPoint before;
+  for (const HistoryPoint& point : points) {
+    const RunTotals passed = point.totals - before.totals;
+    out["elapsed_s"].push_back(point.totals.wall_s);
+    out["wall_s"].push_back(passed.wall_s);
+    add_shares(out["segments_share"], segment_name, passed.segments, passed.wall_s);
+    add_shares(out["idle_share_by_cause"], idle_cause_name, passed.device.idle,
+               passed.device.observed);
+    out["images_per_s"].push_back(images_per_s(passed));
+    out["queue_fill"].push_back(quotient(point.queue_fill_s - before.queue_fill_s,
+                                         point.queue_known_s - before.queue_known_s));
+    out["loss"].push_back(point.loss ? json(*point.loss) : json());
+    before = point;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string run_label(const RunInfo& info) {
@@ -144,6 +193,19 @@ std::string outcome_text(const Hub& hub) {
                         {number(unix_now(), {})}});
   }
   return serialize(families);
+}
+
+json status_json(const Hub& hub, double stalled_after_s) {
+  const RunRecord record = hub.record();
+  const std::vector<HistoryPoint> points = hub.run().history();
+  json status = to_json(record, stalled_after_s);
+  status["health"] = {{"healthy", makes_progress(record.run, stalled_after_s)},
+                      {"stalled_after_s", stalled_after_s},
+                      {"segment", segment_name(record.run.segment)}};
+  status["history"] = history_json(points);
+  const json recent = recent_rate(points);
+  if (!recent.is_null()) status["history"]["images_per_s_recent"] = recent;
+  return status;
 }
 
 }  // namespace stoker

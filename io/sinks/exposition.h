@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -10,9 +11,16 @@
 namespace stoker {
 
 // The table of figures in Prometheus's text format. Any thread; one reading at a time.
+//
+// A name is the figure's by rule (prometheus_name()), help texts are its definition and how it is
+// measured. Beside the figures there are stoker_build_info, stoker_run_info, stoker_tier_info,
+// whose labels say what a record says in words, and stoker_run_status, one series for each status.
 class Exposition {
  public:
+  // `hub` outlives it.
   explicit Exposition(Hub& hub) : hub_(hub) {}
+  // All figures of a whole record, and what the run is in words. Never throws for what a record
+  // holds. The first reading of a run on a GPU loads NVML; the time is counted as Overhead::scrape.
   std::string text();
 
  private:
@@ -21,6 +29,11 @@ class Exposition {
   std::optional<Nvml> nvml_;
   std::optional<NvmlDevice> gpu_;
 };
+
+// /api/status, which the status page shows: the record (record_json.h), and beside it "health" and
+// "history", the course of the run so far in columns of equal length. stalled_after_s: as for
+// judge(). Any thread.
+nlohmann::json status_json(const Hub& hub, double stalled_after_s);
 
 // What a Pushgateway keeps of a run: how it ended, and the trainer's and the checkpoints' figures.
 std::string outcome_text(const Hub& hub);

@@ -1,6 +1,7 @@
 #include "io/sinks/http_address.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 
 #include <array>
@@ -83,22 +84,16 @@ std::string Scalar<HttpAddress>::format(const HttpAddress& value) {
 }
 
 socklen_t to_socket(const HttpAddress& address, sockaddr_storage& out) {
-  std::memset(&out, 0, sizeof out);
-  sockaddr_in ipv4{};
-  sockaddr_in6 ipv6{};
-  if (read_ipv4(address.host, ipv4.sin_addr)) {
-    ipv4.sin_family = AF_INET;
-    ipv4.sin_port = htons(address.port);
-    std::memcpy(&out, &ipv4, sizeof ipv4);
-    return sizeof ipv4;
-  }
-  if (!read_ipv6(address.host, ipv6.sin6_addr)) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  const std::string port = std::to_string(address.port);
+  if (::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found) != 0) {
     throw std::invalid_argument("not a numeric address: " + address.host);
   }
-  ipv6.sin6_family = AF_INET6;
-  ipv6.sin6_port = htons(address.port);
-  std::memcpy(&out, &ipv6, sizeof ipv6);
-  return sizeof ipv6;
+  const socklen_t size = found->ai_addrlen;
+  std::memcpy(&out, found->ai_addr, size);
+  ::freeaddrinfo(found);
+  return size;
 }
 
 HttpAddress from_socket(const sockaddr_storage& socket) {

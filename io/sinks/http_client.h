@@ -16,6 +16,7 @@ HttpReply http_get(const HttpAddress& address, const std::string& path,
                    std::chrono::milliseconds timeout);
 
 // url: "http://host:port", as a Pushgateway has it. The path is appended to it.
+// Numeric addresses of this machine pass any proxy. Error as above, also for another kind of URL.
 HttpReply http_put(const std::string& url, const std::string& path, const std::string& content_type,
                    const std::string& body, std::chrono::milliseconds timeout);
 

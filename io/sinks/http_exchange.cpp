@@ -69,9 +69,9 @@ HttpReply plain(int status, const std::string& text) {
   return {status, "text/plain; charset=utf-8", text + "\n"};
 }
 
-HttpReply reply_of(const HttpRoute& route) {
+HttpReply reply_of(const std::function<HttpReply()>& handler) {
   try {
-    return route.handler();
+    return handler();
   } catch (const std::exception& error) {
     return plain(500, error.what());
   } catch (...) {
@@ -80,38 +80,28 @@ HttpReply reply_of(const HttpRoute& route) {
 }
 
 HttpReply reply_to(const std::optional<RequestLine>& request, std::string_view headers,
-                   const std::vector<HttpRoute>& routes) {
+                   const HttpRoutes& routes) {
   if (!request) return plain(400, "this is no HTTP/1 request");
   if (request->method != "GET" && request->method != "HEAD") return plain(405, "only GET and HEAD");
   if (announces_body(headers)) return plain(413, "this server takes no bodies");
-  const auto route = std::find_if(routes.begin(), routes.end(), [&](const HttpRoute& each) {
-    return each.path == request->path;
-  });
-  return route == routes.end() ? plain(404, "not found") : reply_of(*route);
+  const auto route = routes.find(request->path);
+  return route == routes.end() ? plain(404, "not found") : reply_of(route->second);
 }
 
 const char* reason(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 413:
-      return "Content Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
+  static const std::map<int, const char*> kReasons{{200, "OK"},
+                                                   {400, "Bad Request"},
+                                                   {404, "Not Found"},
+                                                   {405, "Method Not Allowed"},
+                                                   {413, "Content Too Large"},
+                                                   {503, "Service Unavailable"}};
+  const auto found = kReasons.find(status);
+  return found != kReasons.end() ? found->second : "Internal Server Error";
 }
 
 }  // namespace
 
-std::string http_answer(std::string_view request, const std::vector<HttpRoute>& routes) {
+std::string http_answer(std::string_view request, const HttpRoutes& routes) {
   std::string_view headers = request;
   const bool whole = request.ends_with("\r\n\r\n");
   const auto line = whole ? read_request_line(cut_line(headers)) : std::nullopt;

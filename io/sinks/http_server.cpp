@@ -10,15 +10,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <exception>
 #include <list>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "io/core/error.h"
-#include "io/sinks/http_connection.h"
+#include "io/metrics/clock.h"
 
 namespace stoker {
 namespace {
@@ -26,8 +28,15 @@ namespace {
 constexpr size_t kMaxConnections = 64;
 constexpr int kBacklog = 128;
 constexpr int kAcceptedAtOnce = 16;
+constexpr size_t kMaxRequest = size_t{16} << 10;
+constexpr size_t kMaxDiscarded = size_t{256} << 10;
+constexpr std::chrono::seconds kRequestTime{5};
+constexpr std::chrono::seconds kReplyTime{5};
+constexpr std::chrono::milliseconds kGoodbyeTime{1000};
 constexpr std::chrono::milliseconds kFarewell{500};
 constexpr std::chrono::milliseconds kWithoutDescriptors{100};
+
+bool not_now() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 std::string advice(int errno_value) {
   switch (errno_value) {
@@ -83,9 +92,93 @@ void name_and_lower_priority() {
   ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5);
 }
 
+// One connection: a request, its reply, the end. Never blocks.
+class HttpConnection {
+ public:
+  // `routes` outlives it.
+  HttpConnection(FileDescriptor socket, const HttpRoutes& routes, TimePoint now)
+      : socket_(std::move(socket)), routes_(routes), deadline_(now + kRequestTime) {}
+
+  int socket() const { return socket_.get(); }
+  // What to wait for.
+  short events() const { return state_ == State::reply ? POLLOUT : POLLIN; }
+  // When it is to be closed, whatever it does.
+  TimePoint deadline() const { return deadline_; }
+  bool replying() const { return state_ == State::reply; }
+  // After poll() reported its socket. False: it is over.
+  bool advance(TimePoint now) {
+    if (state_ == State::request) {
+      if (!receive()) return false;
+      if (state_ == State::request) return true;
+      // A handler may have taken long.
+      now = Clock::now();
+      deadline_ = now + kReplyTime;
+    }
+    if (state_ == State::reply) {
+      if (!send()) return false;
+      if (state_ == State::reply) return true;
+      deadline_ = now + kGoodbyeTime;
+    }
+    return discard();
+  }
+
+ private:
+  enum class State { request, reply, goodbye };
+
+  bool receive() {
+    std::array<char, 4096> block;
+    const size_t room = std::min(block.size(), kMaxRequest - bytes_.size());
+    const ssize_t count = ::recv(socket(), block.data(), room, 0);
+    if (count < 0) return not_now();
+    // The end of the headers may lie across two blocks.
+    const size_t from = bytes_.size() < 3 ? 0 : bytes_.size() - 3;
+    bytes_.append(block.data(), static_cast<size_t>(count));
+    const size_t end = bytes_.find("\r\n\r\n", from);
+    if (end == std::string::npos && count > 0 && bytes_.size() < kMaxRequest) return true;
+    if (bytes_.empty()) return false;
+    if (end != std::string::npos) bytes_.resize(end + 4);
+    bytes_ = http_answer(bytes_, routes_);
+    state_ = State::reply;
+    return true;
+  }
+
+  bool send() {
+    const ssize_t count =
+        ::send(socket(), bytes_.data() + done_, bytes_.size() - done_, MSG_NOSIGNAL);
+    if (count < 0) return not_now();
+    done_ += static_cast<size_t>(count);
+    if (done_ < bytes_.size()) return true;
+    // close() with unread bytes resets the connection, and the client may lose the reply: first its
+    // end, then what the client still sends.
+    ::shutdown(socket(), SHUT_WR);
+    std::string().swap(bytes_);
+    done_ = 0;
+    state_ = State::goodbye;
+    return true;
+  }
+
+  bool discard() {
+    std::array<char, 16384> block;
+    while (done_ < kMaxDiscarded) {
+      const ssize_t count = ::recv(socket(), block.data(), block.size(), 0);
+      if (count < 0) return not_now();
+      if (count == 0) return false;
+      done_ += static_cast<size_t>(count);
+    }
+    return false;
+  }
+
+  FileDescriptor socket_;
+  const HttpRoutes& routes_;
+  State state_ = State::request;
+  TimePoint deadline_;
+  std::string bytes_;  // of the request, then of the reply
+  size_t done_ = 0;    // bytes sent, then bytes discarded
+};
+
 class Service {
  public:
-  Service(int listener, int stop, const std::vector<HttpRoute>& routes)
+  Service(int listener, int stop, const HttpRoutes& routes)
       : listener_(listener), stop_(stop), routes_(routes) {
     polled_.reserve(kMaxConnections + 2);
   }
@@ -165,7 +258,7 @@ class Service {
 
   const int listener_;
   const int stop_;
-  const std::vector<HttpRoute>& routes_;
+  const HttpRoutes& routes_;
   std::list<HttpConnection> connections_;  // the oldest first
   std::vector<pollfd> polled_;             // stop, listener, connections
   TimePoint accept_at_{};
@@ -175,8 +268,7 @@ class Service {
 
 }  // namespace
 
-WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken,
-                     std::vector<HttpRoute> routes)
+WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes)
     : listener_(new_listener(address, other_port_if_taken)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
       address_(address_of(listener_)),

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <thread>
-#include <vector>
 
 #include "io/core/file.h"
 #include "io/sinks/http_address.h"
@@ -18,7 +17,7 @@ class WebServer {
   // Listens when it returns. Handlers run on the server's thread, one at a time; a slow one delays
   // all replies. Error(ExitCode::environment), which names the address, where it cannot listen
   // there; a port that is taken is replaced by a free one if other_port_if_taken.
-  WebServer(const HttpAddress& address, bool other_port_if_taken, std::vector<HttpRoute> routes);
+  WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes);
   // Waits for a handler that runs, and half a second at most for replies under way.
   ~WebServer();
   WebServer(const WebServer&) = delete;
@@ -31,7 +30,8 @@ class WebServer {
   FileDescriptor listener_;
   FileDescriptor stop_;
   HttpAddress address_;
-  const std::vector<HttpRoute> routes_;
+  // Used by the thread, so it is joined first.
+  const HttpRoutes routes_;
   std::jthread thread_;
 };
 

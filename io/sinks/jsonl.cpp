@@ -1,11 +1,8 @@
-#include <fcntl.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
 
-#include "io/core/file.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/output_file.h"
 #include "io/sinks/step_figures.h"
 
 namespace stoker {
@@ -15,23 +12,15 @@ namespace {
 // summary.json. What was not measured is left out; what is no number (a loss of NaN) is null.
 class Jsonl final : public MetricsSink {
  public:
-  struct Options {
-    template <class V>
-    void visit(V&) {}
-  };
-  Jsonl(Options, const Inputs& inputs)
-      : path_(inputs.run_dir + "/steps.jsonl"),
-        file_(open_file("create", path_, O_WRONLY | O_CREAT | O_EXCL)) {}
+  using Options = NoOptions;
+  Jsonl(Options, const Inputs& inputs) : file_(inputs.run_dir + "/steps.jsonl") {}
 
-  // In one write each: a process that is killed leaves whole lines.
   void write(const RunRecord& run, const RunRecord& window) override {
-    const std::string line = to_json(step_figures(), run, window).dump() + "\n";
-    write_all(file_, {reinterpret_cast<const uint8_t*>(line.data()), line.size()}, path_);
+    file_.write(to_json(step_figures(), run, window).dump() + "\n");
   }
 
  private:
-  const std::string path_;
-  const FileDescriptor file_;
+  const OutputFile file_;
 };
 
 STOKER_REGISTER(MetricsSink, "jsonl", Jsonl);

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,7 +16,6 @@
 #include "io/sinks/exposition.h"
 #include "io/sinks/http_client.h"
 #include "io/sinks/http_server.h"
-#include "io/sinks/status.h"
 #include "io/sinks/status_page.h"
 
 namespace stoker {
@@ -87,8 +85,6 @@ class Prometheus final : public MetricsSink {
     }
     write_targets();
   }
-
-  void write(const RunRecord&, const RunRecord&) override {}
 
   void flush() override {
     linger();

@@ -49,13 +49,10 @@ class Timeline final : public MetricsSink {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
-  void write(const RunRecord&, const RunRecord&) override {}
-
   void flush() override {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
     if (error_) std::rethrow_exception(error_);
-    file_.flush();
   }
 
  private:

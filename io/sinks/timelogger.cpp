@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <fmt/compile.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "io/core/file.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/output_file.h"
 
 namespace stoker {
 namespace {
@@ -29,6 +28,12 @@ const char* checkpoint_description(std::string_view part) {
   if (part == "drain") return "Checkpoint Drain";
   if (part == "restore") return "Checkpoint Restore";
   return nullptr;
+}
+
+// In a directory that is there then.
+std::string path_of(const std::string& directory, int64_t rank) {
+  make_directories(directory);
+  return directory + "/" + std::to_string(rank);
 }
 
 struct Span {
@@ -57,23 +62,14 @@ struct Span {
 // samples are files, and read beside the training rather than inside an iteration.
 class TimeLogger final : public MetricsSink {
  public:
-  struct Options {
-    template <class V>
-    void visit(V&) {}
-  };
+  using Options = NoOptions;
   TimeLogger(Options, const Inputs& inputs)
       : inputs_(inputs),
         rank_(inputs.hub.run().state().info.rank),
-        directory_(inputs.run_dir + "/time_logger_output"),
-        path_(directory_ + "/" + std::to_string(rank_)) {
-    make_directories(directory_);
-    file_ = open_file("create", path_, O_WRONLY | O_CREAT | O_EXCL);
-    text_ = kHeader;
-    write_text();
+        file_(path_of(inputs.run_dir + "/time_logger_output", rank_)) {
+    file_.write(kHeader);
     events_ = inputs_.hub.tracer().subscribe({}, [this](const TraceRow& row) { take(row); });
   }
-
-  void write(const RunRecord&, const RunRecord&) override {}
 
   void flush() override {
     events_->deliver();
@@ -82,8 +78,8 @@ class TimeLogger final : public MetricsSink {
     if (loop_) put(kUnknown, "loop", "Training Loop", *loop_);
     write_text();
     if (const int64_t dropped = inputs_.hub.tracer().dropped(); dropped > 0) {
-      inputs_.log(
-          fmt::format("warning: {} lacks some of {} events that came too fast", path_, dropped));
+      inputs_.log(fmt::format("warning: {} lacks some of {} events that came too fast",
+                              file_.path(), dropped));
     }
   }
 
@@ -156,18 +152,17 @@ class TimeLogger final : public MetricsSink {
 
   // Whole lines, also for a process that is killed.
   void write_text() {
-    write_all(file_, {reinterpret_cast<const uint8_t*>(text_.data()), text_.size()}, path_);
+    file_.write(text_);
     text_.clear();
   }
 
   const Inputs inputs_;
   const int64_t rank_;
   const int64_t pid_ = ::getpid();
-  const std::string directory_, path_;
+  const OutputFile file_;
   // Found once: durations stay right when somebody sets the clock.
   const std::chrono::nanoseconds to_unix_ =
       std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
-  FileDescriptor file_;
   std::string text_;
   std::optional<Iteration> iteration_;
   std::optional<Span> loop_;                      // up to the last segment

@@ -3,20 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
-#include "io/core/error.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
-#include "io/sinks/stdio_file.h"
+#include "io/sinks/output_file.h"
 
 namespace stoker {
 namespace {
@@ -76,12 +72,10 @@ class Trace final : public MetricsSink {
   Trace(Options options, const Inputs& inputs)
       : inputs_(inputs),
         max_bytes_(options.max_bytes.bytes),
-        path_(inputs.run_dir + "/trace.json"),
-        file_(std::fopen(path_.c_str(), "wx")),
+        file_(inputs.run_dir + "/trace.json"),
         start_(start_of(inputs.hub.run().state().info)),
         window_{options.first_step, options.steps},
         dropped_before_(inputs.hub.tracer().dropped()) {
-    if (file_ == nullptr) throw_errno("create", path_, errno);
     const RunInfo run = inputs.hub.run().state().info;
     buffer_ = fmt::format(
         "[\n"
@@ -93,8 +87,6 @@ class Trace final : public MetricsSink {
         inputs.hub.tracer().subscribe(window_, [this](const TraceRow& row) { add(row); });
   }
 
-  void write(const RunRecord&, const RunRecord&) override {}
-
   void flush() override {
     subscription_->deliver();
     subscription_.reset();
@@ -105,7 +97,7 @@ class Trace final : public MetricsSink {
                     "\n]\n",
                     pid_, events_, dropped, over_max_bytes_, whole_run());
     write_out();
-    std::string line = fmt::format("trace: {} events in {}", events_, path_);
+    std::string line = fmt::format("trace: {} events in {}", events_, file_.path());
     if (over_max_bytes_ > 0) line += fmt::format("; {} more over max_bytes", over_max_bytes_);
     if (dropped > 0) line += fmt::format("; {} came too fast and were dropped", dropped);
     inputs_.log(line);
@@ -156,15 +148,12 @@ class Trace final : public MetricsSink {
                      R"(,{{"ph":"X",{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})",
                      label_of(event), pid_, id, begin / 1000, begin % 1000, took / 1000,
                      took % 1000);
-      if (event.bytes > 0 && event.step >= 0) {
-        fmt::format_to(std::back_inserter(line_), R"(,"args":{{"bytes":{},"step":{}}})",
-                       event.bytes, event.step);
-      } else if (event.bytes > 0) {
-        fmt::format_to(std::back_inserter(line_), R"(,"args":{{"bytes":{}}})", event.bytes);
-      } else if (event.step >= 0) {
-        fmt::format_to(std::back_inserter(line_), R"(,"args":{{"step":{}}})", event.step);
-      }
-      line_ += "}\n";
+      const bool moves = event.bytes > 0, has_step = event.step >= 0;
+      if (moves || has_step) line_ += R"(,"args":{)";
+      if (moves) fmt::format_to(std::back_inserter(line_), R"("bytes":{})", event.bytes);
+      if (moves && has_step) line_ += ',';
+      if (has_step) fmt::format_to(std::back_inserter(line_), R"("step":{})", event.step);
+      line_ += moves || has_step ? "}}\n" : "}\n";
       ++(put(line_) ? events_ : over_max_bytes_);
     }
     write_out();
@@ -180,16 +169,13 @@ class Trace final : public MetricsSink {
   // Whole lines only, so that a process that is killed leaves few of them half.
   void write_out() {
     bytes_ += buffer_.size();
-    const bool written =
-        std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size();
-    if (!written || std::fflush(file_.get()) != 0) throw_errno("write", path_, errno);
+    file_.write(buffer_);
     buffer_.clear();
   }
 
   const Inputs inputs_;
   const uint64_t max_bytes_;
-  const std::string path_;
-  const StdioFile file_;
+  const OutputFile file_;
   const TimePoint start_;
   const Tracer::Window window_;
   const int64_t dropped_before_;

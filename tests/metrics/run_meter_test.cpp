@@ -71,19 +71,16 @@ TEST(RunMeter, the_history_has_what_passed_between_two_calls) {
   RunMeter meter;
   meter.set_loss(2.5, 0.1);
   for (int64_t step = 1; step <= 100; ++step) meter.publish(after(step), 0.5);
-  HistoryPoint sum;
   for (const HistoryPoint& point : meter.history()) {
-    sum.wall_s += point.wall_s;
-    sum.images += point.images;
-    sum.observed += point.observed;
-    sum.idle[0] += point.idle[0];
-    EXPECT_NEAR(*point.queue_fill, 0.5, 1e-9);
+    EXPECT_NEAR(point.queue_fill_s / point.queue_known_s, 0.5, 1e-9);
     EXPECT_EQ(point.loss, 2.5);
   }
-  EXPECT_NEAR(sum.wall_s, 3, 1e-9);
-  EXPECT_EQ(sum.images, 3200);
-  EXPECT_NEAR(sum.observed, 3, 1e-9);
-  EXPECT_NEAR(sum.idle[0], 1, 1e-9);
+  const HistoryPoint last = meter.history().back();
+  EXPECT_NEAR(last.queue_known_s, 3, 1e-9);
+  EXPECT_NEAR(last.totals.wall_s, 3, 1e-9);
+  EXPECT_EQ(last.totals.images, 3200);
+  EXPECT_NEAR(last.totals.device.observed, 3, 1e-9);
+  EXPECT_NEAR(last.totals.device.idle[0], 1, 1e-9);
 }
 
 TEST(RunMeter, counts_losses_that_are_no_number) {

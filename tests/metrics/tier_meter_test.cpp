@@ -57,11 +57,11 @@ TEST(TierMeter, knows_the_sizes_of_requests_and_the_time_with_one_under_way) {
   meter.end(TierOp::read, Clock::now());
   meter.end(TierOp::read, Clock::now());
   const TierMeter::State state = meter.state();
-  EXPECT_EQ(state.read_sizes, (SizeCounts{2, 1, 0, 0, 1, 1, 0, 0, 0, 0}));
-  EXPECT_EQ(state.write_sizes, (SizeCounts{0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
-  EXPECT_GT(state.read_busy_s, 0);
-  EXPECT_LE(state.read_busy_s, seconds(Clock::now() - begin));
-  EXPECT_EQ(state.write_busy_s, 0);
+  EXPECT_EQ(state.moved[0].sizes, (SizeCounts{2, 1, 0, 0, 1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(state.moved[1].sizes, (SizeCounts{0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
+  EXPECT_GT(state.moved[0].busy_s, 0);
+  EXPECT_LE(state.moved[0].busy_s, seconds(Clock::now() - begin));
+  EXPECT_EQ(state.moved[1].busy_s, 0);
 }
 
 TEST(TierMeter, conditions_are_kept_once_and_overruns_add_up) {

@@ -30,7 +30,7 @@ size_t entries(const char* directory) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory), {}));
 }
 
-std::vector<HttpRoute> routes() {
+HttpRoutes routes() {
   return {{"/healthz",
            [] {
              return HttpReply{200, "text/plain", "fine\n"};
@@ -271,10 +271,9 @@ TEST(WebServer, ends_with_open_connections_and_frees_its_port) {
 TEST(WebServer, a_reply_under_way_survives_its_end) {
   constexpr size_t kSize = 200000;  // as /metrics has
   auto server = std::make_unique<WebServer>(
-      kAnyPort, false,
-      std::vector<HttpRoute>{{"/metrics", [] {
-                                return HttpReply{200, "text/plain", std::string(kSize, 'x')};
-                              }}});
+      kAnyPort, false, HttpRoutes{{"/metrics", [] {
+                                     return HttpReply{200, "text/plain", std::string(kSize, 'x')};
+                                   }}});
   RawClient client(server->address());
   client.send("GET /metrics HTTP/1.1\r\n\r\n");
   std::string reply = client.receive(12);

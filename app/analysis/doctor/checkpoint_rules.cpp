@@ -20,11 +20,8 @@ struct Saves {
 };
 
 Saves saves_of(const nlohmann::json& checkpoints) {
-  const auto of = [&](const char* name) { return number_if_there(checkpoints, name).value_or(0); };
-  const auto median = [&](const char* name) {
-    return number_if_there(object_if_there(checkpoints, name), "median").value_or(0);
-  };
-  return {of("saved"), median("save_s"), median("drain_s"), of("flush_s"), of("drains_left")};
+  const auto of = [&](const char* name) { return number_at(checkpoints, name).value_or(0); };
+  return {of("saved"), of("save_s.median"), of("drain_s.median"), of("flush_s"), of("drains_left")};
 }
 
 // Time from one save to the next, if none of them held training up.
@@ -59,14 +56,14 @@ std::string fast_tier(const Evidence& e) {
 
 Finding stall(const Evidence& e, const Saves& saves) {
   const double cost = e.share(e.checkpoint_s), interval = interval_s(e, saves);
-  Finding finding{"checkpoint_write", "", cost, {}, {}, "", gain_of(cost)};
+  Finding finding{"checkpoint_write", "", cost};
   finding.evidence = {fmt::format("checkpoints held the device up for {:.1f} % of its {:.1f} s",
                                   100 * cost, e.total_s),
                       fmt::format("{:.0f} sets, each durable {:.2f} s after it was begun (median), "
                                   "with {:.2f} s of training between two",
                                   saves.saved, saves.save_s, interval)};
-  const bool direct = setting(e.config, "checkpoint.type") == "direct";
-  const bool async = setting(e.config, "checkpoint.snapshot") == "async";
+  const bool direct = e.checkpoint.written.size() == 1;
+  const bool async = e.checkpoint.snapshot == "async";
   const std::string fast = fast_tier(e);
   if (direct && !fast.empty()) {
     finding.text =
@@ -87,7 +84,7 @@ Finding stall(const Evidence& e, const Saves& saves) {
 Finding drain(const Evidence& e, const Saves& saves) {
   const double cost = saves.flush_s / (e.wall_s + saves.flush_s);
   const double interval = interval_s(e, saves);
-  Finding finding{"checkpoint_drain", "", cost, {}, {}, "", gain_of(cost)};
+  Finding finding{"checkpoint_drain", "", cost};
   finding.text = "The slow tier takes longer for a set than there is between two: sets pile up.";
   finding.evidence = {
       fmt::format("after the loop of {:.1f} s the run waited {:.1f} s for its drains", e.wall_s,
@@ -103,7 +100,7 @@ Finding drain(const Evidence& e, const Saves& saves) {
 }  // namespace
 
 Findings checkpoint_findings(const Evidence& e, const nlohmann::json& summary) {
-  const nlohmann::json& checkpoints = object_if_there(summary, "checkpoints");
+  const nlohmann::json& checkpoints = member_at(summary, "checkpoints");
   if (checkpoints.empty()) return {};
   const Saves saves = saves_of(checkpoints);
   Findings findings;

@@ -4,13 +4,19 @@
 #include <string>
 
 #include "app/analysis/doctor/finding.h"
+#include "app/analysis/doctor/trial.h"
 #include "app/analysis/run_files.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
 // What holds a run up. A value.
+//
+// Costs are shares of the device's time where a device was observed, else of the trainer's: a wait
+// that is hidden behind queued work costs nothing.
 struct Diagnosis {
-  // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why.
+  // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why. Costs
+  // below five per cent of the time decide nothing (kModerateShare of io/metrics/verdict.h).
   enum class Outcome { bound, fine, unknown };
   Outcome outcome = Outcome::unknown;
   std::string resource;  // of the first finding; "compute", or "unknown"
@@ -19,9 +25,22 @@ struct Diagnosis {
   Findings findings;                  // the largest cost first
 };
 
-// From the run's files alone.
+// From the run's files alone, without a look at the machine. A pure function; any thread. A run
+// that failed or is too short has the outcome `unknown`.
 Diagnosis diagnose(const RunFiles& run);
 
+// As `stoker doctor --json` prints it.
 void to_json(nlohmann::json& json, const Diagnosis& diagnosis);
+
+// Of the command line. A value.
+struct DoctorArguments : TrialOptions {
+  std::string run;  // directory
+  // Try the first proposal: takes minutes, uses the machine and reads the data again.
+  bool verify = false;
+  bool json = false;
+};
+
+// `stoker doctor`: prints what holds a run up and, with verify, what the first proposal brings.
+ExitCode examine_run(const DoctorArguments& arguments);
 
 }  // namespace stoker

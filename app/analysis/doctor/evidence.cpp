@@ -1,6 +1,7 @@
 #include "app/analysis/doctor/evidence.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -17,13 +18,7 @@ using Json = nlohmann::json;
 
 constexpr double kFellBehind = 0.1;  // of the time of reads, beyond what the model says
 
-double number(const Json& object, const char* name) {
-  return number_if_there(object, name).value_or(0);
-}
-
-const Json& object(const Json& json, const std::string& name) {
-  return object_if_there(json, name);
-}
+double number(const Json& tree, std::string_view path) { return number_at(tree, path).value_or(0); }
 
 std::optional<double> to_number(const std::string& text) {
   double value = 0;
@@ -33,27 +28,25 @@ std::optional<double> to_number(const std::string& text) {
 }
 
 void add_device(const Json& summary, Evidence& e) {
-  const Json& segments = object(summary, "segments_s");
-  const Json& device = object(summary, "device");
-  e.device = setting(e.config, "device.type");
-  e.eval_s = number(segments, "eval");
-  e.log_s = number(segments, "log");
-  e.total_s = number(device, "observed_s");
+  e.on_host = member_at(summary, "device.timing_method").is_null() ||
+              member_at(summary, "device.timing_method") == "host";
+  e.eval_s = number(summary, "segments_s.eval");
+  e.log_s = number(summary, "segments_s.log");
+  e.total_s = number(summary, "device.observed_s");
   e.device_observed = e.total_s > 0;
-  const Json& idle = object(device, "idle_s");
-  e.busy_s = number(device, "busy_s");
-  e.copy_s = number(device, "copy_s");
-  e.data_s = number(idle, "data");
-  e.h2d_s = number(idle, "h2d");
-  e.checkpoint_s = number(idle, "checkpoint");
-  e.host_s = number(idle, "host");
+  e.busy_s = number(summary, "device.busy_s");
+  e.copy_s = number(summary, "device.copy_s");
+  e.data_s = number(summary, "device.idle_s.data");
+  e.h2d_s = number(summary, "device.idle_s.h2d");
+  e.checkpoint_s = number(summary, "device.idle_s.checkpoint");
+  e.host_s = number(summary, "device.idle_s.host");
   if (e.device_observed) return;
   e.total_s = e.wall_s;
-  e.busy_s = number(segments, "compute");
-  e.data_s = number(segments, "data_wait");
-  e.h2d_s = number(segments, "h2d");
-  e.checkpoint_s = number(segments, "checkpoint_stall");
-  e.host_s = e.eval_s + e.log_s + number(segments, "other");
+  e.busy_s = number(summary, "segments_s.compute");
+  e.data_s = number(summary, "segments_s.data_wait");
+  e.h2d_s = number(summary, "segments_s.h2d");
+  e.checkpoint_s = number(summary, "segments_s.checkpoint_stall");
+  e.host_s = e.eval_s + e.log_s + number(summary, "segments_s.other");
 }
 
 // Empty: the run has none, or one of a plug-in, which is not loaded here.
@@ -78,18 +71,19 @@ void add_source(const Json& summary, Evidence& e) {
     if (tier.options<CachedOptions>() != nullptr) e.source += ".inner";
     tier = tier.inner();
   }
-  const Json& record = object(object(summary, "tiers"), e.source);
-  const Json& reads = object(record, "read");
+  static const Json kNone;
+  const Json& tiers_seen = member_at(summary, "tiers");
+  const Json& record = tiers_seen.contains(e.source) ? tiers_seen[e.source] : kNone;
   e.source_type = tier ? tier.type() : setting(e.config, "storage." + e.tier + ".type");
-  e.source_bytes = number(reads, "bytes");
-  e.source_busy_s = number(reads, "busy_s");
+  e.source_bytes = number(record, "read.bytes");
+  e.source_busy_s = number(record, "read.busy_s");
   if (e.source_bytes <= 0 || e.source_busy_s <= 0) {  // mapped files, or an old record
     e.source_bytes = e.read_bytes;
     e.source_busy_s = std::min(e.read_s, e.wall_s);
   }
   if (tier) e.source_mb_per_s = tier.info().read_mb_per_s;
-  e.fell_behind = e.source_mb_per_s && number(record, "overrun_s") >
-                                           kFellBehind * number(object(reads, "duration_s"), "sum");
+  e.fell_behind = e.source_mb_per_s &&
+                  number(record, "overrun_s") > kFellBehind * number(record, "read.duration_s.sum");
 }
 
 void add_loader(const Json& summary, Evidence& e) {
@@ -104,15 +98,12 @@ void add_loader(const Json& summary, Evidence& e) {
       static_cast<int64_t>(to_number(setting(e.config, "loader.workers")).value_or(e.cores));
   e.batch_size =
       static_cast<int64_t>(to_number(setting(e.config, "loader.batch_size")).value_or(1));
-  const Json& stages = object(object(object(summary, "loaders"), "train"), "stages");
-  const auto times = [&](const char* stage) -> const Json& {
-    return object(object(stages, stage), "duration_s");
-  };
-  e.read_s = number(times("read"), "sum");
-  e.decode_s = number(times("decode"), "sum");
-  e.wait_s = number(times("wait"), "sum");
-  e.reads = number(times("read"), "count");
-  e.read_bytes = number(object(object(summary, "loaders"), "train"), "read_bytes");
+  const Json& loader = member_at(summary, "loaders.train");
+  e.read_s = number(loader, "stages.read.duration_s.sum");
+  e.decode_s = number(loader, "stages.decode.duration_s.sum");
+  e.wait_s = number(loader, "stages.wait.duration_s.sum");
+  e.reads = number(loader, "stages.read.duration_s.count");
+  e.read_bytes = number(loader, "read_bytes");
   add_source(summary, e);
   // The first batch of a loader that works ahead finds an empty pipeline, once a run.
   if (e.works_ahead) {
@@ -142,8 +133,8 @@ void add_epochs(const Table& steps, Evidence& e) {
 }
 
 void add_cpu(const Json& summary, Evidence& e) {
-  e.own_cores = number_if_there(object(summary, "process"), "cores");
-  const auto all = number_if_there(object(summary, "system"), "busy_cores");
+  e.own_cores = number_at(summary, "process.cores");
+  const auto all = number_at(summary, "system.busy_cores");
   if (e.own_cores && all) e.others_cores = std::max(0.0, *all - *e.own_cores);
 }
 
@@ -171,17 +162,19 @@ Evidence gather(const RunFiles& run) {
   e.config = parse_yaml(run.config, run.path("config.yaml"));
   e.status = summary.value("status", "");
   e.error = summary.value("error", "");
-  e.steps =
-      static_cast<int64_t>(number(summary, "steps") - number(object(summary, "resumed"), "step"));
+  e.steps = static_cast<int64_t>(number(summary, "steps") - number(summary, "resumed.step"));
   e.images = static_cast<int64_t>(number(summary, "images"));
   e.wall_s = number(summary, "wall_s");
-  e.cores = std::max(1.0, number(object(run.environment, "cpu"), "cores"));
+  e.cores = std::max(1.0, number(run.environment, "cpu.cores"));
+  const Node* checkpoint = e.config.find("checkpoint");
+  if (const auto known = component<Checkpointer>(checkpoint)) e.checkpoint = known.info();
+  if (checkpoint == nullptr) e.checkpoint.saves = false;
   add_device(summary, e);
   add_loader(summary, e);
   add_epochs(run.steps, e);
   add_cpu(summary, e);
   e.measuring_s = number(summary, "overhead_share") * e.wall_s;
-  for (const auto& [reason, count] : object(summary, "skipped").items()) {
+  for (const auto& [reason, count] : member_at(summary, "skipped").items()) {
     e.skipped += count.get<double>();
   }
   return e;

@@ -15,10 +15,11 @@ constexpr double kOwn = 0.4;          // likewise
 
 Finding evaluation(const Evidence& e) {
   const double cost = e.share(std::min(e.eval_s, e.host_s));
-  Finding finding{"evaluation", "The device trains nothing while the network is evaluated.",
-                  cost,         {fmt::format("{:.1f} s of {:.1f} s", e.eval_s, e.wall_s)},
-                  {},           "",
-                  gain_of(cost)};
+  Finding finding{"evaluation",
+                  "The device trains nothing while the network is evaluated.",
+                  cost,
+                  {fmt::format("{:.1f} s of {:.1f} s", e.eval_s, e.wall_s)},
+                  {}};
   const std::string every = setting(e.config, "evaluation.every_epochs");
   if (std::atoll(every.c_str()) > 0) {
     finding.text += " Evaluate less often.";
@@ -41,8 +42,7 @@ Finding reporting(const Evidence& e, double host) {
       {fmt::format("{:.2f} s of {:.1f} s are spent on reports, one every {} steps", e.log_s,
                    e.wall_s, every)},
       {fmt::format("metrics.every_steps={}", kRarer * std::max(1LL, std::atoll(every.c_str())))},
-      "fewer metrics.sinks",
-      gain_of(cost)};
+      "fewer metrics.sinks"};
 }
 
 // What is neither evaluation nor reports: launching steps, taking over batches.
@@ -54,14 +54,12 @@ Finding overhead(const Evidence& e, double rest) {
           {fmt::format("{:.2f} ms of the host's own work in a step of {:.2f} ms",
                        1e3 * rest / static_cast<double>(std::max<int64_t>(1, e.steps)),
                        1e3 * e.total_s / static_cast<double>(std::max<int64_t>(1, e.steps)))},
-          {fmt::format("loader.batch_size={}", kEightfoldBatch * e.batch_size)},
-          "",
-          gain_of(cost)};
+          {fmt::format("loader.batch_size={}", kEightfoldBatch * e.batch_size)}};
 }
 
 // Computing on the CPU beside others: the device counts as busy while it waits for a core.
 Findings contention(const Evidence& e) {
-  if (!e.own_cores || !e.others_cores || e.device == "emulated" || e.device == "cuda") return {};
+  if (!e.own_cores || !e.others_cores || !e.on_host) return {};
   const double others = *e.others_cores, own = *e.own_cores;
   if (own + others < kAllCores * e.cores || others < kManyOthers * e.cores ||
       own < kOwn * e.cores) {
@@ -74,8 +72,7 @@ Findings contention(const Evidence& e) {
            {fmt::format("of {:.0f} cores others kept {:.1f} busy, this process {:.1f}", e.cores,
                         others, own)},
            {},
-           "let this run have the machine, or fewer jobs on it",
-           gain_of(cost)}};
+           "let this run have the machine, or fewer jobs on it"}};
 }
 
 Finding measuring(const Evidence& e) {
@@ -85,9 +82,7 @@ Finding measuring(const Evidence& e) {
       "Measuring and reporting take time themselves.",
       cost,
       {fmt::format("{:.2f} s over all threads, in a loop of {:.1f} s", e.measuring_s, e.wall_s)},
-      {"metrics.sinks=[{type: csv}]"},
-      "",
-      gain_of(cost)};
+      {"metrics.sinks=[{type: csv}]"}};
 }
 
 }  // namespace

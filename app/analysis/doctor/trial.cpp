@@ -26,46 +26,37 @@ int64_t steps_for(const Evidence& evidence, const TrialOptions& options) {
 }
 
 double rate_of(const nlohmann::json& summary) {
-  const double flush =
-      number_if_there(object_if_there(summary, "checkpoints"), "flush_s").value_or(0);
+  const double flush = number_at(summary, "checkpoints.flush_s").value_or(0);
   return summary.at("images").get<double>() / (summary.at("wall_s").get<double>() + flush);
 }
 
-class Runner {
- public:
-  Runner(const RunFiles& run, const Evidence& evidence, int64_t steps, std::string directory)
-      : config_(run.path("config.yaml")), directory_(std::move(directory)) {
-    make_directories(directory_);
-    always_ = {fmt::format("training.max_steps={}", steps), "run.dir=" + directory_};
-    const std::string checkpoint = setting(evidence.config, "checkpoint.type");
-    if (!checkpoint.empty() && checkpoint != "none") {
-      always_.emplace_back("checkpoint.directory=doctor-verify");
-      always_.emplace_back("checkpoint.resume=none");
-    }
+// What every run of the trial is given.
+std::vector<std::string> common_words(const RunFiles& run, const Evidence& evidence,
+                                      const Trial& trial) {
+  std::vector<std::string> words{"train", "--json", run.path("config.yaml"),
+                                 fmt::format("training.max_steps={}", trial.steps),
+                                 "run.dir=" + trial.directory};
+  if (evidence.checkpoint.saves) {
+    words.emplace_back("checkpoint.directory=doctor-verify");
+    words.emplace_back("checkpoint.resume=none");
   }
+  return words;
+}
 
-  double operator()(const std::string& name, const std::vector<std::string>& overrides) const {
-    std::vector<std::string> words{"train", "--json", config_};
-    words.insert(words.end(), always_.begin(), always_.end());
-    words.push_back("run.name=" + name);
-    words.insert(words.end(), overrides.begin(), overrides.end());
-    const std::string log = directory_ + "/log.txt";
-    const ChildResult child = run_child(words, log);
-    if (child.exit_code != 0) {
-      throw Error(
-          ExitCode::environment,
-          fmt::format("run '{}' ended with exit code {}: see {}; paths in the configuration "
-                      "are relative to where the run was started",
-                      name, child.exit_code, log));
-    }
-    return rate_of(nlohmann::json::parse(child.output));
+// A run's images/s.
+double run_once(std::vector<std::string> words, const std::string& name,
+                const std::vector<std::string>& overrides, const std::string& log) {
+  words.push_back("run.name=" + name);
+  words.insert(words.end(), overrides.begin(), overrides.end());
+  const ChildResult child = run_child(words, log);
+  if (child.exit_code != 0) {
+    throw Error(ExitCode::environment,
+                fmt::format("run '{}' ended with exit code {}: see {}; paths in the configuration "
+                            "are relative to where the run was started",
+                            name, child.exit_code, log));
   }
-
- private:
-  const std::string config_;
-  const std::string directory_;
-  std::vector<std::string> always_;
-};
+  return rate_of(nlohmann::json::parse(child.output));
+}
 
 }  // namespace
 
@@ -76,15 +67,17 @@ Trial try_overrides(const RunFiles& run, const std::vector<std::string>& overrid
   Trial trial;
   trial.steps = steps_for(evidence, options);
   trial.directory = options.directory.empty() ? run.path("verify") : options.directory;
-  const Runner once(run, evidence, trial.steps, trial.directory);
+  make_directories(trial.directory);
+  const std::vector<std::string> words = common_words(run, evidence, trial);
+  const std::string log = trial.directory + "/log.txt";
   for (int64_t round = 1; round <= options.rounds; ++round) {
-    trial.as_it_was.push_back(once("as-it-was", {}));
-    trial.changed.push_back(once("changed", overrides));
+    trial.as_it_was.push_back(run_once(words, "as-it-was", {}, log));
+    trial.changed.push_back(run_once(words, "changed", overrides, log));
     progress(fmt::format("round {} of {}, {} steps each: {:.1f} images/s as it was, {:.1f} changed",
                          round, options.rounds, trial.steps, trial.as_it_was.back(),
                          trial.changed.back()));
   }
-  trial.difference = relative_difference(trial.as_it_was, trial.changed);
+  trial.difference = difference(trial.as_it_was, trial.changed, Differing::ratio);
   return trial;
 }
 

@@ -14,19 +14,6 @@ using nvml_abi::kSuccess;
 struct NvmlLibrary {
   explicit NvmlLibrary(const std::string& path)
       : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), dlclose) {
-    if (handle == nullptr) return;
-    find(init, "nvmlInit_v2");
-    find(shutdown, "nvmlShutdown");
-    find(get_handle_by_index, "nvmlDeviceGetHandleByIndex_v2");
-    find(get_handle_by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
-    find(get_utilization, "nvmlDeviceGetUtilizationRates");
-    find(get_memory, "nvmlDeviceGetMemoryInfo");
-    find(get_energy, "nvmlDeviceGetTotalEnergyConsumption");
-    find(gpm_query_support, "nvmlGpmQueryDeviceSupport");
-    find(gpm_sample_alloc, "nvmlGpmSampleAlloc");
-    find(gpm_sample_free, "nvmlGpmSampleFree");
-    find(gpm_sample_get, "nvmlGpmSampleGet");
-    find(gpm_get_metrics, "nvmlGpmMetricsGet");
     initialized = init != nullptr && shutdown != nullptr && init() == kSuccess;
   }
   ~NvmlLibrary() {
@@ -35,9 +22,15 @@ struct NvmlLibrary {
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
-  template <class F>
-  void find(F*& function, const char* name) {
-    function = reinterpret_cast<F*>(dlsym(handle.get(), name));
+  struct Symbol {
+    void* address;
+    template <class F>
+    operator F*() const {
+      return reinterpret_cast<F*>(address);
+    }
+  };
+  Symbol find(const char* name) const {
+    return {handle == nullptr ? nullptr : dlsym(handle.get(), name)};
   }
 
   bool supports_gpm(nvml_abi::Device* device) const {
@@ -48,18 +41,17 @@ struct NvmlLibrary {
   }
 
   std::unique_ptr<void, int (*)(void*)> handle;
-  nvml_abi::Init* init = nullptr;
-  nvml_abi::Shutdown* shutdown = nullptr;
-  nvml_abi::GetHandleByIndex* get_handle_by_index = nullptr;
-  nvml_abi::GetHandleByPciBusId* get_handle_by_pci_bus_id = nullptr;
-  nvml_abi::GetUtilization* get_utilization = nullptr;
-  nvml_abi::GetMemory* get_memory = nullptr;
-  nvml_abi::GetEnergy* get_energy = nullptr;
-  nvml_abi::GpmQuerySupport* gpm_query_support = nullptr;
-  nvml_abi::GpmSampleAlloc* gpm_sample_alloc = nullptr;
-  nvml_abi::GpmSampleFree* gpm_sample_free = nullptr;
-  nvml_abi::GpmSampleGet* gpm_sample_get = nullptr;
-  nvml_abi::GpmGetMetrics* gpm_get_metrics = nullptr;
+  nvml_abi::Init* init = find("nvmlInit_v2");
+  nvml_abi::Shutdown* shutdown = find("nvmlShutdown");
+  nvml_abi::GetHandleByIndex* get_handle_by_index = find("nvmlDeviceGetHandleByIndex_v2");
+  nvml_abi::GetUtilization* get_utilization = find("nvmlDeviceGetUtilizationRates");
+  nvml_abi::GetMemory* get_memory = find("nvmlDeviceGetMemoryInfo");
+  nvml_abi::GetEnergy* get_energy = find("nvmlDeviceGetTotalEnergyConsumption");
+  nvml_abi::GpmQuerySupport* gpm_query_support = find("nvmlGpmQueryDeviceSupport");
+  nvml_abi::GpmSampleAlloc* gpm_sample_alloc = find("nvmlGpmSampleAlloc");
+  nvml_abi::GpmSampleFree* gpm_sample_free = find("nvmlGpmSampleFree");
+  nvml_abi::GpmSampleGet* gpm_sample_get = find("nvmlGpmSampleGet");
+  nvml_abi::GpmGetMetrics* gpm_get_metrics = find("nvmlGpmMetricsGet");
   bool initialized = false;
 };
 
@@ -142,15 +134,6 @@ std::optional<NvmlDevice> Nvml::device_by_index(unsigned index) const {
   nvml_abi::Device* device = nullptr;
   if (!library_ || !library_->get_handle_by_index ||
       library_->get_handle_by_index(index, &device) != kSuccess) {
-    return std::nullopt;
-  }
-  return NvmlDevice(library_, device);
-}
-
-std::optional<NvmlDevice> Nvml::device_by_pci_bus_id(const std::string& bus_id) const {
-  nvml_abi::Device* device = nullptr;
-  if (!library_ || !library_->get_handle_by_pci_bus_id ||
-      library_->get_handle_by_pci_bus_id(bus_id.c_str(), &device) != kSuccess) {
     return std::nullopt;
   }
   return NvmlDevice(library_, device);

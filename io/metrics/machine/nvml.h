@@ -15,19 +15,23 @@ namespace stoker {
 // is one.
 namespace nvml_abi {
 
+// Names and layouts are NVML's, in our spelling; pointers are to what the library owns.
 using Return = unsigned;  // an enum
 inline constexpr Return kSuccess = 0;
 struct Device;
 struct Sample;
+// What the GPU did in the last sample period.
 struct Utilization {
   unsigned gpu;  // percent
   unsigned memory;
 };
+// Bytes.
 struct Memory {
   unsigned long long total;
   unsigned long long free;
   unsigned long long used;
 };
+// One metric of a pair of samples.
 struct GpmMetric {
   unsigned id;    // in
   Return status;  // out, as all below
@@ -36,6 +40,7 @@ struct GpmMetric {
   const char* long_name;
   const char* unit;
 };
+// Numbers of the metrics that are asked for; values are per cent.
 inline constexpr unsigned kGpmGraphicsUtil = 1;
 inline constexpr unsigned kGpmSmUtil = 2;
 inline constexpr unsigned kGpmSmOccupancy = 3;
@@ -44,6 +49,7 @@ inline constexpr unsigned kGpmVersion = 1;
 // NVML's array has grown from 98 to 333 entries under the same version number, so it is longer here
 // than in any driver.
 inline constexpr size_t kGpmCapacity = 1024;
+// In: all but the metrics' results. Too large for a stack.
 struct GpmMetricsGet {
   unsigned version;
   unsigned count;
@@ -51,15 +57,16 @@ struct GpmMetricsGet {
   Sample* later;
   GpmMetric metrics[kGpmCapacity];
 };
+// Whether a device has GPM counters.
 struct GpmSupport {
   unsigned version;
   unsigned supported;
 };
 
+// The functions, by the names of nvml.h without their prefix and version.
 using Init = Return();
 using Shutdown = Return();
 using GetHandleByIndex = Return(unsigned index, Device** device);
-using GetHandleByPciBusId = Return(const char* bus_id, Device** device);
 using GetUtilization = Return(Device* device, Utilization* utilization);
 using GetMemory = Return(Device* device, Memory* memory);
 using GetEnergy = Return(Device* device, unsigned long long* millijoules);
@@ -71,6 +78,7 @@ using GpmGetMetrics = Return(GpmMetricsGet* request);
 
 }  // namespace nvml_abi
 
+// The loaded library, with the functions found in it. Shared by all objects that use it.
 struct NvmlLibrary;
 
 // Shares of the time between the last two readings that were at least 100 ms apart, by the hardware
@@ -97,7 +105,10 @@ struct GpuReadings {
 // before.
 class NvmlDevice {
  public:
+  // device: of this library. By Nvml only.
   NvmlDevice(std::shared_ptr<const NvmlLibrary> library, nvml_abi::Device* device);
+  // Asks the driver now: some microseconds to milliseconds. Never throws; what the driver refuses
+  // is absent.
   GpuReadings read(TimePoint now = Clock::now());
 
  private:
@@ -107,7 +118,9 @@ class NvmlDevice {
   };
   using Sample = std::unique_ptr<nvml_abi::Sample, FreeSample>;
 
+  // Null where the device has no such counters.
   Sample new_sample() const;
+  // Updates gpm_ where the last sample is old enough.
   void read_gpm(TimePoint now);
 
   std::shared_ptr<const NvmlLibrary> library_;
@@ -125,11 +138,11 @@ class Nvml {
   // Never throws: where the library is absent, is not NVML, or finds no driver, available() is
   // false.
   explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
+  // Whether the library was found and agreed to start.
   bool available() const { return library_ != nullptr; }
   // Absent: there is no such GPU, or nothing is available. The index is NVML's own, which
-  // CUDA_VISIBLE_DEVICES does not change; the PCI bus id ("0000:3b:00.0") is CUDA's, too.
+  // CUDA_VISIBLE_DEVICES does not change.
   std::optional<NvmlDevice> device_by_index(unsigned index) const;
-  std::optional<NvmlDevice> device_by_pci_bus_id(const std::string& bus_id) const;
 
  private:
   std::shared_ptr<const NvmlLibrary> library_;

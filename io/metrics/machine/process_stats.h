@@ -13,9 +13,10 @@ namespace stoker {
 // The traffic of a process or thread since its start, as /proc/self/io counts it. A value. Bytes
 // and calls.
 struct ProcessIo {
-  uint64_t rchar =
-      0;  // bytes that read calls returned, from the page cache or not; mmap has no part
-  uint64_t wchar = 0;        // bytes given to write calls
+  // Bytes that read calls returned, from the page cache or not, and that write calls were given;
+  // what a mapping moves is in neither.
+  uint64_t rchar = 0;
+  uint64_t wchar = 0;
   uint64_t syscr = 0;        // read calls
   uint64_t syscw = 0;        // write calls
   uint64_t read_bytes = 0;   // fetched from a block device, also by read-ahead and page faults
@@ -25,12 +26,14 @@ struct ProcessIo {
 // This process now. A value. Absent: this system does not say (no /proc, hidden files).
 struct ProcessStats {
   std::optional<double> cpu_seconds;  // user + system, of all threads
+  // Of physical memory; virtual_bytes: of address space.
   std::optional<uint64_t> resident_bytes;
   std::optional<uint64_t> virtual_bytes;
   std::optional<uint64_t> open_fds;
   std::optional<uint64_t> max_fds;  // the soft limit; absent also where there is none
   std::optional<uint64_t> threads;
   std::optional<double> start_time_s;  // Unix time, to the second
+  // Absent in containers that hide the file.
   std::optional<ProcessIo> io;
 };
 
@@ -50,13 +53,17 @@ struct ProcessStat {
 };
 
 // Parsers; absent: the text is not what it should be.
+// /proc/<pid>/stat; the name in it may hold blanks and brackets.
 std::optional<ProcessStat> parse_process_stat(std::string_view text);
+// /proc/<pid>/io.
 std::optional<ProcessIo> parse_process_io(std::string_view text);
 
 // For the text files of /proc. Any thread.
 namespace proc {
 
-std::optional<std::string> read(const std::string& path);  // absent: it cannot be read
+// The whole file, of any length.
+// Absent: it cannot be read.
+std::optional<std::string> read(const std::string& path);
 // Without empty pieces. They refer to `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);
 // The word as a decimal number that fits; absent otherwise.

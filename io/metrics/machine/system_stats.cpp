@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "io/metrics/machine/process_stats.h"
-
 namespace stoker {
 namespace {
 
@@ -118,14 +116,18 @@ SystemStats read_system_stats(std::span<const std::string> paths) {
   SystemStats stats;
   stats.cpu = parse_cpu(text_of("/proc/stat"), static_cast<double>(::sysconf(_SC_CLK_TCK)));
   stats.memory = parse_memory(text_of("/proc/meminfo"));
-  stats.cpu_pressure = parse_pressure(text_of("/proc/pressure/cpu"));
-  stats.io_pressure = parse_pressure(text_of("/proc/pressure/io"));
-  stats.memory_pressure = parse_pressure(text_of("/proc/pressure/memory"));
+  for (size_t i = 0; i < kPressures.size(); ++i) {
+    stats.pressures[i] = parse_pressure(text_of(std::string("/proc/pressure/") + kPressures[i]));
+  }
   stats.networks = parse_networks(text_of("/proc/net/dev"));
   if (const auto devices = block_devices_under(paths); !devices.empty()) {
     stats.disks = parse_disks(text_of("/proc/diskstats"), devices);
   }
   return stats;
+}
+
+Machine read_machine(std::span<const std::string> paths) {
+  return {read_process_stats(), read_system_stats(paths)};
 }
 
 }  // namespace stoker

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/metrics/machine/process_stats.h"
+
 namespace stoker {
 
 // The machine as its kernel counts it, since boot: all processes, also those outside a container.
@@ -18,6 +20,8 @@ inline constexpr std::array<const char*, 8> kCpuModes{"user",   "nice", "system"
 // Of all CPUs together, in the order of kCpuModes. iowait may decrease.
 using CpuSeconds = std::array<double, kCpuModes.size()>;
 
+// /proc/meminfo. `available`: what could be had without swapping; `cached` pages of files, of which
+// `dirty` wait to be written and `writeback` are being written.
 struct MemoryBytes {
   std::optional<uint64_t> available;
   std::optional<uint64_t> cached;
@@ -27,17 +31,20 @@ struct MemoryBytes {
 
 // Time since boot in which some tasks, or all that were not idle, waited for a resource
 // (/proc/pressure). A value.
+inline constexpr std::array<const char*, 3> kPressures{"cpu", "io", "memory"};
 struct PressureSeconds {
   std::optional<double> some;
   std::optional<double> full;
 };
 
+// One interface. Both counters are of all processes.
 struct NetworkBytes {
   std::string device;
   uint64_t received = 0;
   uint64_t sent = 0;
 };
 
+// One block device; a partition counts as itself. Whatever its sectors are, these are bytes.
 struct DiskStats {
   std::string device;
   uint64_t read_bytes = 0;
@@ -47,12 +54,12 @@ struct DiskStats {
 
 // The machine now. A value.
 struct SystemStats {
+  // Absent: /proc/stat is hidden.
   std::optional<CpuSeconds> cpu;
   MemoryBytes memory;
-  PressureSeconds cpu_pressure;
-  PressureSeconds io_pressure;
-  PressureSeconds memory_pressure;
+  std::array<PressureSeconds, kPressures.size()> pressures;
   std::vector<NetworkBytes> networks;  // without the loopback
+  // Of the paths that were asked for.
   std::vector<DiskStats> disks;
 };
 
@@ -61,6 +68,7 @@ struct SystemStats {
 // none. Any thread.
 SystemStats read_system_stats(std::span<const std::string> paths);
 
+// A device by the kernel's numbers. A value.
 struct BlockDevice {
   uint64_t major = 0;
   uint64_t minor = 0;
@@ -71,10 +79,21 @@ std::vector<BlockDevice> block_devices_under(std::span<const std::string> paths)
 
 // Parsers of /proc/stat, meminfo, pressure/*, net/dev and diskstats. Lines that are not what they
 // should be count as missing.
+// ticks_per_second: sysconf(_SC_CLK_TCK).
 std::optional<CpuSeconds> parse_cpu(std::string_view text, double ticks_per_second);
 MemoryBytes parse_memory(std::string_view text);
 PressureSeconds parse_pressure(std::string_view text);
 std::vector<NetworkBytes> parse_networks(std::string_view text);
+// Only of these devices, in the file's order.
 std::vector<DiskStats> parse_disks(std::string_view text, std::span<const BlockDevice> devices);
+
+// What the kernel counts now: of this process since its start, of the machine since boot. A value.
+struct Machine {
+  ProcessStats process;
+  SystemStats system;
+};
+
+// `paths`: as for read_system_stats(). Any thread; reads about ten files of /proc, never throws.
+Machine read_machine(std::span<const std::string> paths);
 
 }  // namespace stoker

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "io/metrics/record/figure_table.h"
 
 namespace stoker {
@@ -5,7 +7,8 @@ namespace {
 
 using enum FigureKind;
 using R = const RunRecord&;
-using Value = std::optional<double>;
+using Report = CheckpointReport;
+using State = CheckpointMeter::State;
 
 constexpr const char* kEngine = "Counted by the checkpointer.";
 constexpr const char* kClock = "Monotonic clock, at the begin and the end.";
@@ -13,34 +16,30 @@ constexpr const char* kClock = "Monotonic clock, at the begin and the end.";
 // Of a run with checkpoints.
 template <class F>
 Read of_report(F value) {
-  return one([value](R record) -> Value {
+  return one([value](R record) {
     const auto& report = record.checkpoints.report;
-    return report ? Value(value(*report)) : std::nullopt;
+    return report ? Value(std::invoke(value, *report)) : std::nullopt;
   });
 }
 
+// Labelled by part. value: of the meter's state and the part's index.
 template <class F>
-Read by_part(F fill) {
-  return [fill](R record) {
-    FigureValues values;
-    if (!record.checkpoints.report) return values;
-    for (size_t i = 0; i < kCheckpointParts; ++i) {
-      FigureValue value{{to_string(static_cast<CheckpointPart>(i))}, {}, {}};
-      fill(value, record.checkpoints, i);
-      values.push_back(std::move(value));
+Read by_part(F value) {
+  return several([value](R record, const auto& add) {
+    for (size_t i = 0; record.checkpoints.report && i < kCheckpointParts; ++i) {
+      add({to_string(static_cast<CheckpointPart>(i))}, value(record.checkpoints, i));
     }
-    return values;
-  };
+  });
 }
 
-Read spread_of(std::optional<Spread> CheckpointReport::*times) {
-  return [times](R record) {
+Read spread_of(std::optional<Spread> Report::*times) {
+  return by_stat([times](R record) {
     const auto& report = record.checkpoints.report;
-    return report ? spread_values((*report).*times) : FigureValues{};
-  };
+    return report ? (*report).*times : std::nullopt;
+  });
 }
 
-int under_way(const CheckpointMeter::State& state, CheckpointPart part) {
+int under_way(const State& state, CheckpointPart part) {
   return state.under_way[static_cast<size_t>(part)];
 }
 
@@ -51,33 +50,32 @@ Value steps_at_risk(R record) {
 }
 
 std::vector<Figure> counts() {
-  using Report = CheckpointReport;
   return {
       {"checkpoints.saved", counter, Unit::none, "Sets that were committed on the first tier.",
-       kEngine, of_report([](const Report& r) { return r.saved; })},
+       kEngine, of_report(&Report::saved)},
       {"checkpoints.failed", counter, Unit::none, "Sets that were given up after all attempts.",
-       kEngine, of_report([](const Report& r) { return r.failed; })},
+       kEngine, of_report(&Report::failed)},
       {"checkpoints.skipped", counter, Unit::none, "Sets left out by on_backlog: skip.", kEngine,
-       of_report([](const Report& r) { return r.skipped; })},
+       of_report(&Report::skipped)},
       {"checkpoints.replaced", counter, Unit::none, "Sets replaced by on_backlog: replace.",
-       kEngine, of_report([](const Report& r) { return r.replaced; })},
+       kEngine, of_report(&Report::replaced)},
       {"checkpoints.drained", counter, Unit::none,
        "Sets that were copied, verified and committed on the last tier.", kEngine,
-       of_report([](const Report& r) { return r.drained; })},
+       of_report(&Report::drained)},
       {"checkpoints.drain_retries", counter, Unit::none, "Drains that failed and were tried again.",
-       kEngine, of_report([](const Report& r) { return r.drain_retries; })},
+       kEngine, of_report(&Report::drain_retries)},
       {"checkpoints.drains_left", gauge, Unit::none, "Sets that are on the fast tier only.",
-       kEngine, of_report([](const Report& r) { return r.drains_left; })},
+       kEngine, of_report(&Report::drains_left)},
       {"checkpoints.saved_step", gauge, Unit::none, "Newest step that is saved on any tier.",
-       kEngine, of_report([](const Report& r) { return Value(r.saved_step); })},
+       kEngine, of_report(&Report::saved_step)},
       {"checkpoints.durable_step", gauge, Unit::none, "Newest step on the last tier.", kEngine,
-       of_report([](const Report& r) { return Value(r.durable_step); })},
+       of_report(&Report::durable_step)},
       {"checkpoints.steps_at_risk", gauge, Unit::none,
        "steps - durable_step: what is lost if the machine dies now.", kEngine, one(steps_at_risk)},
       {"checkpoints.set_bytes", gauge, Unit::bytes, "Size of one set.", kEngine,
-       of_report([](const Report& r) { return r.set_bytes; })},
+       of_report(&Report::set_bytes)},
       {"checkpoints.degraded", gauge, Unit::none, "1 where the last attempt on some tier failed.",
-       kEngine, of_report([](const Report& r) { return r.degraded ? 1 : 0; })},
+       kEngine, of_report(&Report::degraded)},
   };
 }
 
@@ -86,30 +84,25 @@ std::vector<Figure> times() {
       {"checkpoints.parts.{part}.duration_s", histogram, Unit::seconds,
        "Time of a part of a checkpoint's way. blocked: the trainer waited; snapshot: copy into "
        "snapshot memory; write: from there to the commit on the first tier; save: from the offer "
-       "to "
-       "that commit; drain: from the begin of the copy to the commit on the last tier; restore: a "
+       "to that commit; drain: from the begin of the copy to the commit on the last tier; restore: "
+       "a "
        "state was verified and loaded.",
-       kClock, by_part([](FigureValue& value, const CheckpointMeter::State& state, size_t part) {
-         value.histogram = histogram_of(state.parts[part]);
-       })},
+       kClock,
+       by_part([](const State& state, size_t part) { return histogram_of(state.parts[part]); })},
       {"checkpoints.parts.{part}.bytes", counter, Unit::bytes, "Bytes that the part moved.",
        "Where the part knows them: drain.",
-       by_part([](FigureValue& value, const CheckpointMeter::State& state, size_t part) {
-         value.value = state.parts[part].bytes;
-       })},
+       by_part([](const State& state, size_t part) { return state.parts[part].bytes; })},
       {"checkpoints.parts.{part}.last_s", gauge, Unit::seconds, "Time of the newest.", kClock,
-       by_part([](FigureValue& value, const CheckpointMeter::State& state, size_t part) {
-         value.value = state.last_s[part];
-       })},
+       by_part([](const State& state, size_t part) { return state.last_s[part]; })},
       {"checkpoints.save_s.{stat}", quotient, Unit::seconds,
        "Exact, where parts.save.duration_s is a histogram.", kClock,
-       spread_of(&CheckpointReport::save_times)},
+       spread_of(&Report::save_times)},
       {"checkpoints.drain_s.{stat}", quotient, Unit::seconds,
        "Exact, where parts.drain.duration_s is a histogram.", kClock,
-       spread_of(&CheckpointReport::drain_times)},
+       spread_of(&Report::drain_times)},
       {"checkpoints.flush_s", gauge, Unit::seconds,
        "Time after the loop until all sets were where they belong.", kClock,
-       of_report([](const CheckpointReport& r) { return r.flush_s; })},
+       of_report(&Report::flush_s)},
       {"checkpoints.last_save_unix_s", gauge, Unit::unix_time, "When the newest good save ended.",
        "System clock.", one([](R r) { return r.checkpoints.last_save_unix_s; })},
       {"checkpoints.saving", gauge, Unit::none, "Saves under way now.", kEngine, one([](R r) {
@@ -123,10 +116,6 @@ std::vector<Figure> times() {
 
 }  // namespace
 
-std::vector<Figure> checkpoint_figures() {
-  std::vector<Figure> table = counts();
-  for (Figure& figure : times()) table.push_back(std::move(figure));
-  return table;
-}
+std::vector<Figure> checkpoint_figures() { return joined({counts(), times()}); }
 
 }  // namespace stoker

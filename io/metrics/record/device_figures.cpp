@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "io/metrics/record/figure_table.h"
 
 namespace stoker {
@@ -15,22 +17,15 @@ const DeviceTime& device_of(R record) { return record.run.totals.device; }
 
 // Of a device that was observed.
 Read observed(double DeviceTime::*member) {
-  return one([member](R record) -> std::optional<double> {
-    if (device_of(record).observed <= 0) return std::nullopt;
-    return device_of(record).*member;
+  return one([member](R record) {
+    return device_of(record).observed > 0 ? Value(device_of(record).*member) : std::nullopt;
   });
 }
 
-std::array<std::optional<double>, kIdleCauses> idle(R record) {
-  std::array<std::optional<double>, kIdleCauses> result;
-  if (device_of(record).observed <= 0) return result;
-  std::copy(device_of(record).idle.begin(), device_of(record).idle.end(), result.begin());
+std::array<Value, kIdleCauses> idle(R record) {
+  std::array<Value, kIdleCauses> result;
+  if (device_of(record).observed > 0) std::ranges::copy(device_of(record).idle, result.begin());
   return result;
-}
-
-FigureValues gpu_memory(R record) {
-  return {{{"used"}, record.gpu.memory_used_bytes, {}},
-          {{"total"}, record.gpu.memory_total_bytes, {}}};
 }
 
 }  // namespace
@@ -79,7 +74,10 @@ std::vector<Figure> device_figures() {
        "Memory bandwidth / the most there could be.", kGpm,
        one([](R r) { return r.gpu.gpm.dram_active; })},
       {"device.memory_bytes.{kind}", gauge, Unit::bytes, "Device memory, of all processes.",
-       "NVML, at a scrape.", gpu_memory},
+       "NVML, at a scrape.", several([](R r, const auto& add) {
+         add({"used"}, r.gpu.memory_used_bytes);
+         add({"total"}, r.gpu.memory_total_bytes);
+       })},
       {"device.energy_joules", counter, Unit::joules, "Energy since the driver was loaded.",
        "NVML, at a scrape.", one([](R r) { return r.gpu.energy_joules; })},
   };

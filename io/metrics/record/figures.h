@@ -16,21 +16,26 @@ namespace stoker {
 // `none` and `per_s` are numbers and rates of whatever the name says. Most names end with their
 // unit: _s, _unix_s, _bytes, _share, _joules, _mb_per_s.
 enum class Unit { none, seconds, unix_time, bytes, share, joules, mb_per_s, per_s };
+// "s", "share, 0 to 1": for people. Empty: none.
 const char* to_string(Unit unit);
 
 // A counter only grows. A quotient is of sums, and so of any piece of time: of the run, or in
 // steps.csv and timeline.csv of the time since the row before.
 enum class FigureKind { counter, gauge, quotient, histogram };
+// "counter": as in docs/figures.md.
 const char* to_string(FigureKind kind);
 
+// A distribution. A value.
 struct Histogram {
   std::vector<double> bounds;   // inclusive upper ones
   std::vector<int64_t> counts;  // not cumulative; the last has no bound
   double sum = 0;
 
+  // Of all buckets.
   int64_t count() const;
 };
 
+// One value of a figure: a number or, of histograms, a distribution; neither: not measured.
 struct FigureValue {
   std::vector<std::string> labels;  // in the order of the name's braces
   std::optional<double> value;      // absent: not measured
@@ -41,12 +46,21 @@ using FigureValues = std::vector<FigureValue>;
 // A number that is known of a run, and all that there is to say about it. One name everywhere: its
 // place in summary.json and /api/status ("device.idle_s.{cause}", in braces its labels), the column
 // of steps.csv and timeline.csv, the tag in TensorBoard, and by prometheus_name() in /metrics.
+//
+//   {"device.idle_s.{cause}", counter, Unit::seconds, "Device time between steps without work.",
+//    "As device.timing_method says.", each(idle_cause_name, idle)}
+//
+// is {"device": {"idle_s": {"data": 1.5, "h2d": 0, ...}}} in summary.json, device.idle_s.data and
+// its neighbours as columns, and stoker_device_idle_seconds_total{cause="data"} in /metrics.
 struct Figure {
+  // Texts are literals: valid for ever.
   const char* name;
   FigureKind kind;
   Unit unit;
   const char* definition;
   const char* measured;  // how
+  // Of a record, all values with their labels; empty where the record lacks the subject. A pure
+  // function.
   std::function<FigureValues(const RunRecord&)> read;
   bool in_summary = true;  // false: since boot or the process's start, for those who scrape
 };
@@ -78,6 +92,8 @@ struct RowField {
   Unit unit;
   std::optional<double> value;
 };
+// Values that were not measured are in the row, without a number, so that rows of a run have the
+// same fields.
 std::vector<RowField> figure_row(std::span<const Figure* const> chosen, const RunRecord& now,
                                  const RunRecord& window);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "io/core/error.h"
 #include "io/metrics/record/figure_table.h"
@@ -9,6 +10,7 @@ namespace {
 using enum FigureKind;
 using R = const RunRecord&;
 using Loader = LoaderMeter::State;
+using Queue = QueueMeter::State;
 
 constexpr const char* kQueue = "Counted by the queue, with the clock at each batch.";
 constexpr const char* kThreads =
@@ -16,70 +18,57 @@ constexpr const char* kThreads =
 constexpr size_t kBadReasons = static_cast<size_t>(BadReason::unsupported) + 1;
 constexpr const char* kLooked = "mincore() of a sample of the files.";
 
-const Tally::Totals& of(const Loader& loader, Stage stage) {
-  return loader.stages[static_cast<size_t>(stage)];
-}
-
-bool used(const Loader& loader) { return loader.workers > 0 || of(loader, Stage::read).count > 0; }
+bool used(const Loader& loader) { return loader.workers > 0 || loader.of(Stage::read).count > 0; }
 
 // Labelled by split. value: of a loader and the record.
 template <class F>
 Read by_split(F value) {
-  return [value](R record) {
-    FigureValues values;
+  return several([value](R record, const auto& add) {
     for (const Loader& loader : record.loaders) {
-      if (used(loader)) values.push_back({{loader.split}, value(loader, record), {}});
+      if (used(loader)) add({loader.split}, value(loader, record));
     }
-    return values;
-  };
+  });
 }
 
+// By split and stage. value: of a loader, the stage and the record.
 template <class F>
-Read by_stage(F fill) {
-  return [fill](R record) {
-    FigureValues values;
+Read by_stage(F value) {
+  return several([value](R record, const auto& add) {
     for (const Loader& loader : record.loaders) {
       for (size_t i = 0; i < kStages && used(loader); ++i) {
         const auto stage = static_cast<Stage>(i);
-        FigureValue value{{loader.split, stage_name(stage)}, {}, {}};
-        fill(value, loader, stage, record);
-        values.push_back(std::move(value));
+        add({loader.split, stage_name(stage)}, value(loader, stage, record));
       }
     }
-    return values;
-  };
+  });
 }
 
 Read by_reason(std::map<std::string, int64_t> Loader::*counts) {
-  return [counts](R record) {
-    FigureValues values;
+  return several([counts](R record, const auto& add) {
     for (const Loader& loader : record.loaders) {
       for (size_t i = 0; i < kBadReasons && used(loader); ++i) {
         const char* reason = to_string(static_cast<BadReason>(i));
         const auto found = (loader.*counts).find(reason);
-        const int64_t count = found == (loader.*counts).end() ? 0 : found->second;
-        values.push_back({{loader.split, reason}, count, {}});
+        add({loader.split, reason}, found == (loader.*counts).end() ? 0 : found->second);
       }
     }
-    return values;
-  };
+  });
 }
 
+// By split and queue. value: of a queue.
 template <class F>
 Read by_queue(F value) {
-  return [value](R record) {
-    FigureValues values;
+  return several([value](R record, const auto& add) {
     for (const Loader& loader : record.loaders) {
-      for (const QueueMeter::State& queue : loader.queues) {
-        values.push_back({{loader.split, queue.name}, value(queue), {}});
+      for (const Queue& queue : loader.queues) {
+        add({loader.split, queue.name}, std::invoke(value, queue));
       }
     }
-    return values;
-  };
+  });
 }
 
-std::optional<double> hidden_share(const Loader& loader, R record) {
-  const double work = of(loader, Stage::read).seconds() + of(loader, Stage::decode).seconds();
+Value hidden_share(const Loader& loader, R record) {
+  const double work = loader.of(Stage::read).seconds() + loader.of(Stage::decode).seconds();
   if (loader.split != "train" || work <= 0 || loader.workers <= 0) return std::nullopt;
   const double felt = record.run.totals.segments[static_cast<size_t>(Segment::data_wait)];
   return std::max(0.0, 1 - felt * static_cast<double>(loader.workers) / work);
@@ -90,39 +79,36 @@ std::vector<Figure> stages() {
       {"loaders.{split}.stages.{stage}.duration_s", histogram, Unit::seconds,
        "Time of an item in a stage: read and decode (with augmentation) of a sample; digest and "
        "copy (to the device, ahead) of a batch; wait: a worker has nothing left to fill.",
-       kThreads, by_stage([](FigureValue& value, const Loader& loader, Stage stage, R) {
-         value.histogram = histogram_of(of(loader, stage));
+       kThreads, by_stage([](const Loader& loader, Stage stage, R) {
+         return histogram_of(loader.of(stage));
        })},
       {"loaders.{split}.stages.{stage}.busy_workers", quotient, Unit::none,
        "Workers that the stage kept busy, on average: sum of duration_s / wall_s.", "As both are.",
-       by_stage([](FigureValue& value, const Loader& loader, Stage stage, R record) {
-         value.value = ratio(of(loader, stage).seconds(), record.run.totals.wall_s);
+       by_stage([](const Loader& loader, Stage stage, R record) {
+         return ratio(loader.of(stage).seconds(), record.run.totals.wall_s);
        })},
       {"loaders.{split}.stages.{stage}.capacity_per_s", quotient, Unit::per_s,
        "Items per second if all workers did nothing but this stage.",
-       "workers / mean of duration_s.",
-       by_stage([](FigureValue& value, const Loader& loader, Stage stage, R) {
-         const Tally::Totals& totals = of(loader, stage);
-         if (stage != Stage::read && stage != Stage::decode) return;
-         value.value = ratio(static_cast<double>(totals.count * loader.workers), totals.seconds());
+       "workers / mean of duration_s.", by_stage([](const Loader& loader, Stage stage, R) -> Value {
+         const Tally::Totals& totals = loader.of(stage);
+         if (stage != Stage::read && stage != Stage::decode) return std::nullopt;
+         return ratio(static_cast<double>(totals.count * loader.workers), totals.seconds());
        })},
   };
 }
 
 std::vector<Figure> queues() {
-  using Queue = QueueMeter::State;
   return {
       {"loaders.{split}.queues.{queue}.items", gauge, Unit::none, "Batches in the queue, now.",
-       kQueue, by_queue([](const Queue& queue) { return queue.items; })},
+       kQueue, by_queue(&Queue::items)},
       {"loaders.{split}.queues.{queue}.capacity", gauge, Unit::none, "Batches that it can hold.",
-       "Configuration.", by_queue([](const Queue& queue) { return queue.capacity; })},
+       "Configuration.", by_queue(&Queue::capacity)},
       {"loaders.{split}.queues.{queue}.observed_s", counter, Unit::seconds,
-       "Time since the queue was made.", kQueue,
-       by_queue([](const Queue& queue) { return queue.observed_s; })},
+       "Time since the queue was made.", kQueue, by_queue(&Queue::observed_s)},
       {"loaders.{split}.queues.{queue}.empty_s", counter, Unit::seconds, "Time it was empty.",
-       kQueue, by_queue([](const Queue& queue) { return queue.empty_s; })},
+       kQueue, by_queue(&Queue::empty_s)},
       {"loaders.{split}.queues.{queue}.full_s", counter, Unit::seconds, "Time it was full.", kQueue,
-       by_queue([](const Queue& queue) { return queue.full_s; })},
+       by_queue(&Queue::full_s)},
       {"loaders.{split}.queues.{queue}.fill_share", quotient, Unit::share,
        "Mean of items / capacity over observed_s.", kQueue, by_queue([](const Queue& queue) {
          return ratio(queue.item_seconds, queue.observed_s * static_cast<double>(queue.capacity));
@@ -137,22 +123,20 @@ std::vector<Figure> queues() {
 }
 
 std::vector<Figure> loaders() {
-  using Value = std::optional<double>;
   return {
       {"loaders.{split}.workers", gauge, Unit::none,
        "Threads that read and decode now; sync: the trainer's own.", "Counted by the loader.",
-       by_split([](const Loader& loader, R) -> Value { return loader.workers; })},
+       by_split([](const Loader& loader, R) { return loader.workers; })},
       {"loaders.{split}.workers_busy", gauge, Unit::none, "Those that do so now.",
-       "Counted by the loader.",
-       by_split([](const Loader& loader, R) -> Value { return loader.busy; })},
+       "Counted by the loader.", by_split([](const Loader& loader, R) { return loader.busy; })},
       {"loaders.{split}.read_bytes", counter, Unit::bytes,
        "Encoded bytes that the loader asked its tier for.", "Counted by the loader.",
-       by_split([](const Loader& loader, R) -> Value { return of(loader, Stage::read).bytes; })},
+       by_split([](const Loader& loader, R) { return loader.of(Stage::read).bytes; })},
       {"loaders.{split}.storage_bytes", counter, Unit::bytes,
        "Bytes that block devices delivered to the reading threads, read-ahead included; the rest "
        "came from the page cache.",
        "/proc/self/task/*/io.",
-       by_split([](const Loader& loader, R) -> Value { return loader.storage_bytes; })},
+       by_split([](const Loader& loader, R) { return loader.storage_bytes; })},
       {"loaders.{split}.hidden_share", quotient, Unit::share,
        "Share of the loader's work that the trainer did not wait for.",
        "1 - segments_s.data_wait / ((read + decode) / workers).", by_split(hidden_share)},
@@ -174,12 +158,6 @@ std::vector<Figure> loaders() {
 
 }  // namespace
 
-std::vector<Figure> loader_figures() {
-  std::vector<Figure> table = loaders();
-  for (auto part : {stages, queues}) {
-    for (Figure& figure : part()) table.push_back(std::move(figure));
-  }
-  return table;
-}
+std::vector<Figure> loader_figures() { return joined({loaders(), stages(), queues()}); }
 
 }  // namespace stoker

@@ -8,7 +8,6 @@ namespace {
 
 using enum FigureKind;
 using R = const RunRecord&;
-using Value = std::optional<double>;
 
 constexpr const char* kStat = "/proc/stat, of all processes.";
 constexpr const char* kIo = "/proc/self/io.";
@@ -84,8 +83,7 @@ std::vector<Figure> rates() {
       {"overhead_s.{part}", counter, Unit::seconds,
        "Thread time that this process spent on measuring itself.",
        "spans (reads, decodes, ...) are counted and multiplied by what one cost at the start; "
-       "step, "
-       "sinks and scrape are timed.",
+       "step, sinks and scrape are timed.",
        each<Overhead>(to_string, [](R r) { return r.overhead_s; })},
       {"overhead_share", quotient, Unit::share, "Sum of overhead_s / wall_s.", "As both are.",
        one([](R r) {
@@ -136,89 +134,66 @@ std::vector<Figure> process() {
   };
 }
 
-FigureValues cpu_modes(R record) {
-  FigureValues values;
-  if (!record.machine.system.cpu) return values;
-  for (size_t i = 0; i < kCpuModes.size(); ++i) {
-    values.push_back({{kCpuModes[i]}, (*record.machine.system.cpu)[i], {}});
-  }
-  return values;
-}
-
-FigureValues memory(R record) {
-  const MemoryBytes& memory = record.machine.system.memory;
-  return {{{"available"}, memory.available, {}},
-          {{"cached"}, memory.cached, {}},
-          {{"dirty"}, memory.dirty, {}},
-          {{"writeback"}, memory.writeback, {}}};
-}
-
-FigureValues pressure(R record) {
-  const SystemStats& system = record.machine.system;
-  FigureValues values;
-  for (const auto& [resource, waited] : {std::pair("cpu", &system.cpu_pressure),
-                                         {"io", &system.io_pressure},
-                                         {"memory", &system.memory_pressure}}) {
-    values.push_back({{resource, "some"}, waited->some, {}});
-    values.push_back({{resource, "full"}, waited->full, {}});
-  }
-  return values;
-}
-
-FigureValues disks(R record) {
-  FigureValues values;
-  for (const DiskStats& disk : record.machine.system.disks) {
-    values.push_back({{disk.device, "read"}, disk.read_bytes, {}});
-    values.push_back({{disk.device, "written"}, disk.written_bytes, {}});
-  }
-  return values;
-}
-
-FigureValues disk_times(R record) {
-  FigureValues values;
-  for (const DiskStats& disk : record.machine.system.disks) {
-    values.push_back({{disk.device}, disk.io_seconds, {}});
-  }
-  return values;
-}
-
-FigureValues networks(R record) {
-  FigureValues values;
-  for (const NetworkBytes& network : record.machine.system.networks) {
-    values.push_back({{network.device, "received"}, network.received, {}});
-    values.push_back({{network.device, "sent"}, network.sent, {}});
-  }
-  return values;
+// Values of each disk, or each network. add_values: adds those of one.
+template <class T, class F>
+Read by_device(std::vector<T> SystemStats::*devices, F add_values) {
+  return several([=](R record, const auto& add) {
+    for (const T& device : record.machine.system.*devices) add_values(device, add);
+  });
 }
 
 std::vector<Figure> machine() {
   return {
       {"system.cpu_s.{mode}", counter, Unit::seconds, "CPU time of the machine by mode.", kStat,
-       cpu_modes},
+       several([](R r, const auto& add) {
+         for (size_t i = 0; r.machine.system.cpu && i < kCpuModes.size(); ++i) {
+           add({kCpuModes[i]}, (*r.machine.system.cpu)[i]);
+         }
+       })},
       {"system.disk_bytes.{device}.{direction}", counter, Unit::bytes, "Traffic of block devices.",
-       kDisks, disks},
+       kDisks,
+       by_device(&SystemStats::disks,
+                 [](const DiskStats& disk, const auto& add) {
+                   add({disk.device, "read"}, disk.read_bytes);
+                   add({disk.device, "written"}, disk.written_bytes);
+                 })},
       {"system.disk_io_time_s.{device}", counter, Unit::seconds,
-       "Time with a request under way on them.", kDisks, disk_times},
+       "Time with a request under way on them.", kDisks,
+       by_device(
+           &SystemStats::disks,
+           [](const DiskStats& disk, const auto& add) { add({disk.device}, disk.io_seconds); })},
       {"system.network_bytes.{device}.{direction}", counter, Unit::bytes,
-       "Traffic by interface, without the loopback.", "/proc/net/dev, of all processes.", networks},
+       "Traffic by interface, without the loopback.", "/proc/net/dev, of all processes.",
+       by_device(&SystemStats::networks,
+                 [](const NetworkBytes& network, const auto& add) {
+                   add({network.device, "received"}, network.received);
+                   add({network.device, "sent"}, network.sent);
+                 })},
       {"system.memory_bytes.{kind}", gauge, Unit::bytes, "Memory of the machine.", "/proc/meminfo.",
-       memory},
+       several([](R r, const auto& add) {
+         const MemoryBytes& memory = r.machine.system.memory;
+         add({"available"}, memory.available);
+         add({"cached"}, memory.cached);
+         add({"dirty"}, memory.dirty);
+         add({"writeback"}, memory.writeback);
+       })},
       {"system.pressure_s.{resource}.{kind}", counter, Unit::seconds,
-       "Time in which some or all tasks waited for a resource.", "/proc/pressure.", pressure},
+       "Time in which some or all tasks waited for a resource.", "/proc/pressure.",
+       several([](R r, const auto& add) {
+         for (size_t i = 0; i < kPressures.size(); ++i) {
+           add({kPressures[i], "some"}, r.machine.system.pressures[i].some);
+           add({kPressures[i], "full"}, r.machine.system.pressures[i].full);
+         }
+       })},
   };
 }
 
 }  // namespace
 
 std::vector<Figure> machine_figures() {
-  std::vector<Figure> table = rates();
-  for (auto part : {process, machine}) {
-    for (Figure& figure : part()) {
-      figure.in_summary = false;
-      table.push_back(std::move(figure));
-    }
-  }
-  return table;
+  std::vector<Figure> scraped = joined({process(), machine()});
+  for (Figure& figure : scraped) figure.in_summary = false;
+  return joined({rates(), scraped});
 }
 
 }  // namespace stoker

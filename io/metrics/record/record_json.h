@@ -7,6 +7,8 @@
 
 namespace stoker {
 
+// Of summary.json. It grows by one where a member changes its meaning or goes; new ones do not
+// count.
 inline constexpr int kRecordSchema = 2;
 
 // The record as one JSON object, each figure at its place (figures.h); beside them in words: what
@@ -21,6 +23,7 @@ nlohmann::json to_json(std::span<const Figure* const> chosen, const RunRecord& n
                        const RunRecord& window);
 
 // An element of "evaluations".
+// from_json throws nlohmann::json::exception where a member is missing.
 void to_json(nlohmann::json& json, const Evaluation& evaluation);
 void from_json(const nlohmann::json& json, Evaluation& evaluation);
 

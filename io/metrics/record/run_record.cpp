@@ -12,8 +12,9 @@ RunRecord between(const RunRecord& before, const RunRecord& now) {
   for (size_t i = 0; i < std::min(now.tiers.size(), before.tiers.size()); ++i) {
     TierMeter::State& tier = piece.tiers[i];
     for (size_t op = 0; op < kTierOps; ++op) tier.ops[op] -= before.tiers[i].ops[op];
-    tier.read_busy_s -= before.tiers[i].read_busy_s;
-    tier.write_busy_s -= before.tiers[i].write_busy_s;
+    for (size_t way = 0; way < tier.moved.size(); ++way) {
+      tier.moved[way].busy_s -= before.tiers[i].moved[way].busy_s;
+    }
   }
   return piece;
 }

@@ -10,7 +10,7 @@
 
 namespace stoker {
 
-// What the kernel counted between two moments.
+// What the kernel counted between two moments. A value.
 struct MachineUse {
   Machine from;
   Machine to;
@@ -20,15 +20,19 @@ struct MachineUse {
 // All that is known of a run at one moment: what steps.csv, timeline.csv, /metrics, /api/status and
 // summary.json say is read from it, by the table of figures (figures.h). Made by the Hub. A value.
 struct RunRecord {
+  // The moment, on the clock of all measurements and as Unix time.
   TimePoint at;
   double unix_s = 0;
   double elapsed_s = 0;  // since the loop began, until the run's end; 0 before
   RunMeter::State run;
   CheckpointMeter::State checkpoints;
-  std::optional<double> queue_fill;         // of the queue before the trainer; absent: none
+  std::optional<double> queue_fill;  // of the queue before the trainer; absent: none
+  // In whole records only, as all that follows; empty or 0 in those of a step.
   std::vector<LoaderMeter::State> loaders;  // train, test
+  // In the order of the configuration.
   std::vector<TierMeter::State> tiers;
   std::array<double, kOverheads> overhead_s{};
+  // Of the tracer: kept, and dropped because they came too fast.
   int64_t trace_events = 0;
   int64_t trace_dropped = 0;
   Machine machine;

@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 
 #include "io/metrics/record/figure_table.h"
 #include "io/metrics/verdict.h"
@@ -18,74 +18,57 @@ constexpr const char* kCaller =
 constexpr const char* kMoved = "What the operations that succeeded moved, when they end.";
 constexpr const char* kModel = "Counted by the emulated tier.";
 constexpr const char* kCopies = "Counted by a tier of type cached.";
-constexpr std::array kMoves{TierOp::read, TierOp::write};
 
 const Tally::Totals& of(const Tier& tier, TierOp op) { return tier.ops[static_cast<size_t>(op)]; }
 
 // Labelled by tier and operation. Reads and writes are there from the start, the rest once used.
 template <class F>
-Read by_operation(F fill) {
-  return [fill](R record) {
-    FigureValues values;
+Read by_operation(F value) {
+  return several([value](R record, const auto& add) {
     for (const Tier& tier : record.tiers) {
       for (size_t i = 0; i < kTierOps; ++i) {
         const auto op = static_cast<TierOp>(i);
-        if (std::ranges::find(kMoves, op) == kMoves.end() && tier.ops[i].count == 0) continue;
-        FigureValue value{{tier.name, to_string(op)}, {}, {}};
-        fill(value, tier, op);
-        values.push_back(std::move(value));
+        if (!moves(op) && tier.ops[i].count == 0) continue;
+        add({tier.name, to_string(op)}, value(tier, op));
       }
     }
-    return values;
-  };
+  });
 }
 
 // Of reads and writes. value: of a tier, the operation and the record.
 template <class F>
 Read by_move(F value) {
-  return [value](R record) {
-    FigureValues values;
+  return several([value](R record, const auto& add) {
     for (const Tier& tier : record.tiers) {
-      for (const TierOp op : kMoves) {
-        values.push_back({{tier.name, to_string(op)}, value(tier, op, record), {}});
+      for (const TierOp op : {TierOp::read, TierOp::write}) {
+        add({tier.name, to_string(op)}, value(tier, op, record));
       }
     }
-    return values;
-  };
+  });
 }
 
 template <class F>
 Read by_tier(F value) {
-  return [value](R record) {
-    FigureValues values;
-    for (const Tier& tier : record.tiers) values.push_back({{tier.name}, value(tier), {}});
-    return values;
-  };
-}
-
-template <class F>
-Read by_cache(F value) {
-  return by_tier([value](const Tier& tier) -> std::optional<double> {
-    if (!tier.cache) return std::nullopt;
-    return value(*tier.cache);
+  return several([value](R record, const auto& add) {
+    for (const Tier& tier : record.tiers) add({tier.name}, std::invoke(value, tier));
   });
 }
 
-FigureValues errors(R record) {
-  FigureValues values;
-  for (Tier tier : record.tiers) {
-    tier.errors.emplace(std::pair(TierOp::read, EIO), 0);  // there from the start
-    for (const auto& [error, count] : tier.errors) {
-      const char* name = error.second == 0 ? "none" : strerrorname_np(error.second);
-      values.push_back(
-          {{tier.name, to_string(error.first), name == nullptr ? "unknown" : name}, count, {}});
-    }
-  }
-  return values;
+template <class T>
+Read by_cache(T TierMeter::Cache::*member) {
+  return by_tier([member](const Tier& tier) {
+    return tier.cache ? Value((*tier.cache).*member) : std::nullopt;
+  });
 }
 
-double busy_s(const Tier& tier, TierOp op) {
-  return op == TierOp::read ? tier.read_busy_s : tier.write_busy_s;
+template <class T>
+Read by_emulated(T Tier::*member) {
+  return by_tier(
+      [member](const Tier& tier) { return tier.emulated ? Value(tier.*member) : std::nullopt; });
+}
+
+const TierMeter::Moved& moved(const Tier& tier, TierOp op) {
+  return tier.moved[op == TierOp::write];
 }
 
 double megabytes(const Tier& tier, TierOp op) {
@@ -96,24 +79,19 @@ std::vector<Figure> operations() {
   return {
       {"tiers.{tier}.{op}.duration_s", histogram, Unit::seconds,
        "Latency of operations that succeeded, on objects (data) and files (checkpoints).", kCaller,
-       by_operation([](FigureValue& value, const Tier& tier, TierOp op) {
-         value.histogram = histogram_of(of(tier, op));
-       })},
+       by_operation([](const Tier& tier, TierOp op) { return histogram_of(of(tier, op)); })},
       {"tiers.{tier}.{op}.bytes", counter, Unit::bytes, "Bytes moved.", kMoved,
-       by_move([](const Tier& tier, TierOp op, R) -> std::optional<double> {
-         return of(tier, op).bytes;
-       })},
+       by_move([](const Tier& tier, TierOp op, R) { return of(tier, op).bytes; })},
       {"tiers.{tier}.{op}.request_bytes", histogram, Unit::bytes, "Sizes of operations.", kMoved,
-       by_operation([](FigureValue& value, const Tier& tier, TierOp op) {
-         if (op != TierOp::read && op != TierOp::write) return;
-         const SizeCounts& counts = op == TierOp::read ? tier.read_sizes : tier.write_sizes;
-         value.histogram = Histogram{{kSizeBounds.begin(), kSizeBounds.end()},
-                                     {counts.begin(), counts.end()},
-                                     static_cast<double>(of(tier, op).bytes)};
+       by_move([](const Tier& tier, TierOp op, R) {
+         const SizeCounts& counts = moved(tier, op).sizes;
+         return Histogram{{kSizeBounds.begin(), kSizeBounds.end()},
+                          {counts.begin(), counts.end()},
+                          static_cast<double>(of(tier, op).bytes)};
        })},
       {"tiers.{tier}.{op}.busy_s", counter, Unit::seconds,
        "Time with at least one operation of the kind under way.", kCaller,
-       by_move([](const Tier& tier, TierOp op, R) { return std::optional(busy_s(tier, op)); })},
+       by_move([](const Tier& tier, TierOp op, R) { return moved(tier, op).busy_s; })},
       {"tiers.{tier}.{op}.mb_per_s", quotient, Unit::mb_per_s, "bytes / elapsed_s.", kMoved,
        by_move([](const Tier& tier, TierOp op, R record) {
          return ratio(megabytes(tier, op), record.elapsed_s);
@@ -121,10 +99,10 @@ std::vector<Figure> operations() {
       {"tiers.{tier}.{op}.busy_mb_per_s", quotient, Unit::mb_per_s,
        "bytes / busy_s: the tier's rate while it had something to do. Reads have none where "
        "run.page_cache was asked for and missed.",
-       kMoved, by_move([](const Tier& tier, TierOp op, R record) -> std::optional<double> {
+       kMoved, by_move([](const Tier& tier, TierOp op, R record) -> Value {
          if (op == TierOp::read && !missed_page_cache(record.run.cache).empty()) return {};
          if (of(tier, op).bytes == 0) return {};
-         return ratio(megabytes(tier, op), busy_s(tier, op));
+         return ratio(megabytes(tier, op), moved(tier, op).busy_s);
        })},
       {"tiers.{tier}.{op}.operations_per_s", quotient, Unit::per_s,
        "Operations that ended / elapsed_s.", kMoved,
@@ -132,45 +110,45 @@ std::vector<Figure> operations() {
          return ratio(static_cast<double>(of(tier, op).count), record.elapsed_s);
        })},
       {"tiers.{tier}.{op}.errors.{errno}", counter, Unit::none, "Operations that failed.",
-       "Counted by the tier.", errors},
+       "Counted by the tier.", several([](R r, const auto& add) {
+         for (const Tier& tier : r.tiers) {
+           auto errors = tier.errors;
+           errors.emplace(std::pair(TierOp::read, EIO), 0);  // there from the start
+           for (const auto& [error, count] : errors) {
+             const char* name = error.second == 0 ? "none" : strerrorname_np(error.second);
+             add({tier.name, to_string(error.first), name == nullptr ? "unknown" : name}, count);
+           }
+         }
+       })},
   };
 }
 
 std::vector<Figure> states() {
-  using Value = std::optional<double>;
   using Cache = TierMeter::Cache;
   return {
       {"tiers.{tier}.in_flight", gauge, Unit::none, "Operations under way now.",
-       "Counted by the tier.", by_tier([](const Tier& tier) -> Value { return tier.in_flight; })},
+       "Counted by the tier.", by_tier(&Tier::in_flight)},
       {"tiers.{tier}.overruns", counter, Unit::none,
        "Operations of an emulated tier that took longer than its model says, because the tier "
        "below or the processor did.",
-       kModel, by_tier([](const Tier& tier) {
-         return tier.emulated ? Value(tier.overruns) : std::nullopt;
-       })},
+       kModel, by_emulated(&Tier::overruns)},
       {"tiers.{tier}.overrun_s", counter, Unit::seconds,
        "By how much, summed over threads. More than a few per cent of the tier's time: its figures "
        "are not those of the emulated device.",
-       kModel, by_tier([](const Tier& tier) {
-         return tier.emulated ? Value(tier.overrun_s) : std::nullopt;
-       })},
+       kModel, by_emulated(&Tier::overrun_s)},
       {"tiers.{tier}.cache.hits", counter, Unit::none, "Reads that were answered by a copy.",
-       kCopies, by_cache([](const Cache& cache) { return cache.hits; })},
+       kCopies, by_cache(&Cache::hits)},
       {"tiers.{tier}.cache.misses", counter, Unit::none, "Reads passed on to the inner tier.",
-       kCopies, by_cache([](const Cache& cache) { return cache.misses; })},
+       kCopies, by_cache(&Cache::misses)},
       {"tiers.{tier}.cache.held_bytes", gauge, Unit::bytes, "Bytes of the copies.", kCopies,
-       by_cache([](const Cache& cache) { return cache.bytes; })},
+       by_cache(&Cache::bytes)},
       {"tiers.{tier}.cache.limit_bytes", gauge, Unit::bytes, "Bytes that the copies may take.",
-       "Configuration.", by_cache([](const Cache& cache) { return cache.limit; })},
+       "Configuration.", by_cache(&Cache::limit)},
   };
 }
 
 }  // namespace
 
-std::vector<Figure> tier_figures() {
-  std::vector<Figure> table = operations();
-  for (Figure& figure : states()) table.push_back(std::move(figure));
-  return table;
-}
+std::vector<Figure> tier_figures() { return joined({operations(), states()}); }
 
 }  // namespace stoker

@@ -13,28 +13,21 @@ constexpr const char* kEvaluation = "Ranks of the labels among the logits; ties 
 
 const RunTotals& of(R record) { return record.run.totals; }
 
-std::optional<double> seconds_left(R record) {
+Value seconds_left(R record) {
   const double done = static_cast<double>(of(record).steps - record.run.info.first_step);
   if (done <= 0) return std::nullopt;
   return of(record).wall_s / done *
          static_cast<double>(record.run.info.steps_planned - of(record).steps);
 }
 
-FigureValues accuracy(R record) {
-  if (record.run.evaluations.empty()) return {};
-  const Evaluation& last = record.run.evaluations.back();
-  return {{{"top1"}, last.top1, {}},
-          {{"top5"}, last.top5, {}},
-          {{"mean_per_class"}, last.mean_per_class, {}},
-          {{"chance"}, last.chance, {}},
-          {{"largest_class"}, last.largest_class, {}}};
+const Evaluation* newest(R record) {
+  return record.run.evaluations.empty() ? nullptr : &record.run.evaluations.back();
 }
 
-template <class F>
-Read newest_evaluation(F member) {
-  return one([member](R record) -> std::optional<double> {
-    if (record.run.evaluations.empty()) return std::nullopt;
-    return record.run.evaluations.back().*member;
+Read newest_evaluation(int64_t Evaluation::*member) {
+  return one([member](R record) {
+    const Evaluation* last = newest(record);
+    return last != nullptr ? Value(last->*member) : std::nullopt;
   });
 }
 
@@ -58,7 +51,7 @@ std::vector<Figure> progress() {
       {"images_per_s_windows.{stat}", quotient, Unit::per_s,
        "Images per second in windows of a second, once the loop has ended.",
        "A window ends with the first step that ends a second or more after its begin.",
-       [](R r) { return spread_values(r.run.window_rates); }},
+       by_stat([](R r) { return r.run.window_rates; })},
       {"elapsed_s", counter, Unit::seconds,
        "Time since the loop began, until checkpoints and drains have ended.", "Monotonic clock.",
        one([](R r) { return r.elapsed_s; })},
@@ -96,14 +89,9 @@ std::vector<Figure> ledger() {
        "As both are.", one([](R r) { return of(r).closure_error; })},
       {"step_duration_s", histogram, Unit::seconds,
        "Wall time from the end of a step to the end of the next.", kLedger,
-       [](R r) {
-         return FigureValues{{{}, {}, histogram_of(r.run.step_times)}};
-       }},
+       several([](R r, const auto& add) { add({}, histogram_of(r.run.step_times)); })},
       {"data_wait_s", histogram, Unit::seconds, "Time the trainer blocked for the batch of a step.",
-       kLedger,
-       [](R r) {
-         return FigureValues{{{}, {}, histogram_of(r.run.data_waits)}};
-       }},
+       kLedger, several([](R r, const auto& add) { add({}, histogram_of(r.run.data_waits)); })},
       {"queue_fill", gauge, Unit::share,
        "Batches in the queue before the trainer / its capacity, now.", "Counted by the queue.",
        one([](R r) { return r.queue_fill; })},
@@ -122,7 +110,15 @@ std::vector<Figure> learning() {
       {"evaluation.accuracy.{measure}", gauge, Unit::share,
        "The newest evaluation of the test split: top-1, top-5, mean over the classes of top-1; "
        "beside them 1 / classes and always guessing the largest class.",
-       kEvaluation, accuracy},
+       kEvaluation, several([](R r, const auto& add) {
+         const Evaluation* last = newest(r);
+         if (last == nullptr) return;
+         add({"top1"}, last->top1);
+         add({"top5"}, last->top5);
+         add({"mean_per_class"}, last->mean_per_class);
+         add({"chance"}, last->chance);
+         add({"largest_class"}, last->largest_class);
+       })},
       {"evaluation.step", gauge, Unit::none, "Step after which it was made.", kTrainer,
        newest_evaluation(&Evaluation::step)},
       {"evaluation.samples", gauge, Unit::none, "Samples that it ranked.", kEvaluation,
@@ -136,12 +132,6 @@ std::vector<Figure> learning() {
 
 }  // namespace
 
-std::vector<Figure> training_figures() {
-  std::vector<Figure> table = progress();
-  for (auto part : {ledger, learning}) {
-    for (Figure& figure : part()) table.push_back(std::move(figure));
-  }
-  return table;
-}
+std::vector<Figure> training_figures() { return joined({progress(), ledger(), learning()}); }
 
 }  // namespace stoker

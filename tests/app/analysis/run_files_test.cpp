@@ -19,7 +19,6 @@ TEST_F(Files, a_table_has_numbers_and_gaps) {
   EXPECT_EQ(table.names(), (std::vector<std::string>{"step", "loss"}));
   EXPECT_EQ(table.rows(), 3u);  // the last line is not whole
   EXPECT_EQ(table.column("loss"), (Table::Column{0.5, std::nullopt, 1e-3}));
-  EXPECT_EQ(table.values("loss"), (std::vector<double>{0.5, 1e-3}));
   EXPECT_TRUE(table.column("none").empty());
   EXPECT_EQ(Table::read(root / "absent.csv").rows(), 0u);
 }

@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/analysis/sweep_page.h"
-#include "app/analysis/thinned.h"
+#include "app/analysis/report_page.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
@@ -60,7 +59,8 @@ TEST_F(RunPage, runs_side_by_side_have_labels_of_their_own_and_differences) {
 TEST_F(RunPage, no_text_ends_an_element) {
   const std::string hostile = "</script><!-- ";
   root.write("x/overrides", hostile + "\xff");
-  const std::string page = run_page({run("x", "run: {}\n", {{"error", hostile}})});
+  const std::string page =
+      report_html(run_page_data({run("x", "run: {}\n", {{"error", hostile}})}));
   EXPECT_EQ(page.find("</script><!--"), std::string::npos);
   EXPECT_NE(page.find("\\u003c/script>\\u003c!-- \xef\xbf\xbd"), std::string::npos);
   EXPECT_EQ(page.find("{{data}}"), std::string::npos);
@@ -68,13 +68,14 @@ TEST_F(RunPage, no_text_ends_an_element) {
 
 TEST(SweepPage, of_another_schema_is_an_error) {
   EXPECT_NE(error_of([] {
-              sweep_page({{"schema_version", 2}});
+              sweep_page({json{{"schema_version", 2}}});
             }).find("expected schema_version 1"),
             std::string::npos);
-  EXPECT_NE(sweep_page({{"schema_version", 1}}).find("\"kind\":\"sweep\""), std::string::npos);
+  EXPECT_NE(sweep_page({json{{"schema_version", 1}}}).find("\"kind\":\"sweep\""),
+            std::string::npos);
   const nlohmann::json good = {{"schema_version", 1}}, bad = {{"schema_version", 2}};
-  EXPECT_NE(sweeps_page({good, good}).find("\"kind\":\"sweeps\""), std::string::npos);
-  EXPECT_THROW(sweeps_page({good, bad}), Error);
+  EXPECT_NE(sweep_page({good, good}).find("\"kind\":\"sweeps\""), std::string::npos);
+  EXPECT_THROW(sweep_page({good, bad}), Error);
 }
 
 TEST_F(RunPage, rows_are_merged_by_what_they_are) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/analysis/timelogger_figures.h"
+#include <nlohmann/json.hpp>
 
 namespace stoker {
 namespace {
@@ -58,16 +58,16 @@ TEST(TimeLog, bad_lines_are_numbered_and_the_others_are_used) {
 }
 
 TEST(TimeLog, nested_sums_are_divided_by_the_nodes_and_checkpoints_are_not) {
-  const TimeLogFigures figures = time_log_figures(parsed(kHep), 0);
-  EXPECT_EQ(figures.nodes, 2);
-  ASSERT_TRUE(figures.nested);
-  EXPECT_TRUE(figures.nested->nested);
-  EXPECT_NEAR(figures.nested->read_s, (2 + 2) / 2., 1e-9);
-  EXPECT_NEAR(figures.nested->load_s, (3 + 3 - 4) / 2., 1e-9);
-  EXPECT_NEAR(figures.nested->checkpoint_s, 1, 1e-9);
-  EXPECT_NEAR(figures.nested->training_s, (20.004 - 6) / 2 - 1, 1e-9);
-  EXPECT_NEAR(figures.nested->read_share, 2 / (2 + 1 + 6.002 + 1), 1e-9);
-  EXPECT_NEAR(time_log_figures(parsed(kHep), 4).nested->read_s, 1, 1e-9);
+  const nlohmann::json figures = time_log_figures(parsed(kHep), 0);
+  EXPECT_EQ(figures["nodes"], 2);
+  ASSERT_TRUE(figures.contains("hepcnnb"));
+  EXPECT_EQ(figures["hepcnnb"]["nested"], true);
+  EXPECT_NEAR(figures["hepcnnb"]["read_s"].get<double>(), (2 + 2) / 2., 1e-9);
+  EXPECT_NEAR(figures["hepcnnb"]["load_s"].get<double>(), (3 + 3 - 4) / 2., 1e-9);
+  EXPECT_NEAR(figures["hepcnnb"]["checkpoint_s"].get<double>(), 1, 1e-9);
+  EXPECT_NEAR(figures["hepcnnb"]["training_s"].get<double>(), (20.004 - 6) / 2 - 1, 1e-9);
+  EXPECT_NEAR(figures["hepcnnb"]["read_share"].get<double>(), 2 / (2 + 1 + 6.002 + 1), 1e-9);
+  EXPECT_NEAR(time_log_figures(parsed(kHep), 4)["hepcnnb"]["read_s"].get<double>(), 1, 1e-9);
 }
 
 TEST(TimeLog, intervals_of_all_ranks_are_merged_by_epoch) {
@@ -79,19 +79,22 @@ TEST(TimeLog, intervals_of_all_ranks_are_merged_by_epoch) {
       "0,0,t,Training Iteration,2,6,4,1,1\n"
       "0,1,t,Training Iteration,3,7,4,1,1\n"
       "1,0,t,Training Iteration,6,10,4,1,1\n");
-  const TimeLogFigures figures = time_log_figures(log, 0);
-  ASSERT_TRUE(figures.merged);
-  EXPECT_NEAR(figures.merged->read_s, 4, 1e-9);
-  EXPECT_NEAR(figures.merged->training_s, 5 + 4, 1e-9);  // [6, 7] lies in two epochs
-  EXPECT_NEAR(figures.merged->index, 4. / 13, 1e-9);
-  EXPECT_NEAR(figures.merged->run_s, 10, 1e-9);
-  EXPECT_NEAR(figures.merged->read_share_of_run, 0.4, 1e-9);
-  const ComponentFigures& component = figures.components.at({"Time to Read Single Image", 0});
-  EXPECT_EQ(component.count, 2);
-  EXPECT_NEAR(component.sum_s, 2.25, 1e-9);
-  EXPECT_NEAR(component.union_s, 2, 1e-9);
-  EXPECT_TRUE(figures.overlap.empty());
-  EXPECT_EQ(figures.notes.size(), 2U);
+  const nlohmann::json figures = time_log_figures(log, 0);
+  ASSERT_TRUE(figures.contains("cdb"));
+  EXPECT_NEAR(figures["cdb"]["read_s"].get<double>(), 4, 1e-9);
+  EXPECT_NEAR(figures["cdb"]["training_s"].get<double>(), 5 + 4,
+              1e-9);  // [6, 7] lies in two epochs
+  EXPECT_NEAR(figures["cdb"]["index"].get<double>(), 4. / 13, 1e-9);
+  EXPECT_NEAR(figures["cdb"]["run_s"].get<double>(), 10, 1e-9);
+  EXPECT_NEAR(figures["cdb"]["read_share_of_run"].get<double>(), 0.4, 1e-9);
+  const nlohmann::json& component = figures["components"][0];
+  EXPECT_EQ(component["description"], "Time to Read Single Image");
+  EXPECT_EQ(component["rank"], 0);
+  EXPECT_EQ(component["count"], 2);
+  EXPECT_NEAR(component["sum_s"].get<double>(), 2.25, 1e-9);
+  EXPECT_NEAR(component["union_s"].get<double>(), 2, 1e-9);
+  EXPECT_TRUE(figures["overlap"].empty());
+  EXPECT_EQ(figures["notes"].size(), 2U);
 }
 
 TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
@@ -102,13 +105,18 @@ TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
       "0,0,t,Training Iteration,1,11,10,1,1\n"
       "0,0,w,Call to Next Batch,1,3,2,1,1\n"
       "7,0,c,Checkpoint Listener,9,10,1,1,1\n");
-  const OverlapFigures of = time_log_figures(log, 0).overlap.at(0);
-  EXPECT_NEAR(of.read_s, 6 + 3.5, 1e-9);
-  EXPECT_NEAR(of.exposed_s, 2, 1e-9);
-  EXPECT_NEAR(of.checkpoint_s, 1, 1e-9);
-  EXPECT_NEAR(of.hidden_s, 3 + 0.5 + 1, 1e-9);
-  EXPECT_NEAR(of.outside_s, 1 + 1, 1e-9);
-  EXPECT_NEAR(of.hidden_s + of.exposed_s + of.checkpoint_s + of.outside_s, of.read_s, 1e-9);
+  const nlohmann::json of = time_log_figures(log, 0)["overlap"].at(0);
+  EXPECT_EQ(of["rank"], 0);
+  EXPECT_NEAR(of["read_s"].get<double>(), 6 + 3.5, 1e-9);
+  EXPECT_NEAR(of["exposed_s"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(of["checkpoint_s"].get<double>(), 1, 1e-9);
+  EXPECT_NEAR(of["hidden_s"].get<double>(), 3 + 0.5 + 1, 1e-9);
+  EXPECT_NEAR(of["outside_s"].get<double>(), 1 + 1, 1e-9);
+  double parts = 0;
+  for (const char* part : {"hidden_s", "exposed_s", "checkpoint_s", "outside_s"}) {
+    parts += of[part].get<double>();
+  }
+  EXPECT_NEAR(parts, of["read_s"].get<double>(), 1e-9);
 }
 
 }  // namespace

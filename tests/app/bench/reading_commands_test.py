@@ -192,43 +192,43 @@ class Headspace(Reading):
     def test_the_ladder_of_rates(self):
         tier = f"storage.data={emulated(profile='ssd', read_latency_ms=1, queue_depth=1)}"
         result = self.json("headspace", self.config, tier, "--epochs", 1, "--steps", 10)
-        rungs = {r["rung"]: r for r in result["rungs"]}
-        self.assertEqual(list(rungs), ["device", "decoded", "encoded", "page_cache", "cold"])
-        device = rungs["device"]
+        levels = {level["level"]: level for level in result["levels"]}
+        self.assertEqual(list(levels), ["device", "decoded", "encoded", "page_cache", "cold"])
+        device = levels["device"]
         self.assertTrue(device["emulated"])
         self.assertEqual(device["ratio_to_device"], 1)
         self.assertLessEqual(device["images_per_s"]["median"], 16 / 0.005)
         self.assertGreater(device["images_per_s"]["median"], 0.5 * 16 / 0.005)
         for name in ("decoded", "encoded", "page_cache"):
-            self.assertFalse(rungs[name]["emulated"])
-            self.assertGreater(rungs[name]["images_per_s"]["median"], 0)
-        self.assertTrue(rungs["cold"]["emulated"])
-        self.assertLess(rungs["cold"]["images_per_s"]["median"], 1001)
+            self.assertFalse(levels[name]["emulated"])
+            self.assertGreater(levels[name]["images_per_s"]["median"], 0)
+        self.assertTrue(levels["cold"]["emulated"])
+        self.assertLess(levels["cold"]["images_per_s"]["median"], 1001)
         self.assertIn("binds_first", result)
         text = self.stoker("headspace", self.config, tier, "--epochs", 1, "--steps", 5).stdout
         self.assertIn("EMULATED", text)
         self.assertIn("binds first", text)
 
-    def test_a_rung_that_cannot_be_measured_says_why(self):
+    def test_a_level_that_cannot_be_measured_says_why(self):
         result = self.json("headspace", self.config, "storage={}",
                            "dataset={type: synthetic, samples: 64, classes: 4, unique: 8, "
                            "image: {median_bytes: 8KiB}}",
                            "--epochs", 1, "--steps", 2)
-        rungs = {r["rung"]: r for r in result["rungs"]}
+        levels = {level["level"]: level for level in result["levels"]}
         for name in ("page_cache", "cold"):
-            self.assertEqual(rungs[name]["absent"], "this data set reads no files")
+            self.assertEqual(levels[name]["absent"], "this data set reads no files")
         with tempfile.TemporaryDirectory(dir="/dev/shm") as data:
             shutil.copytree(MINI, data, dirs_exist_ok=True)
             result = self.json("headspace", self.config, f"storage.data.root={data}", "--epochs", 1)
-            cold = result["rungs"][-1]
+            cold = result["levels"][-1]
             self.assertIn("tmpfs cannot be cold", cold["absent"])
             self.assertNotIn("images_per_s", cold)
 
     def test_a_real_device_is_measured_alone(self):
         result = self.json("headspace", self.config, "device={type: cpu}", "--epochs", 1,
                            "--steps", 2)
-        self.assertFalse(result["rungs"][0]["emulated"])
-        self.assertGreater(result["rungs"][0]["images_per_s"]["median"], 0)
+        self.assertFalse(result["levels"][0]["emulated"])
+        self.assertGreater(result["levels"][0]["images_per_s"]["median"], 0)
 
 
 if __name__ == "__main__":

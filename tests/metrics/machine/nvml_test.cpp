@@ -58,11 +58,6 @@ Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device** out) {
   *out = &device;
   return kSuccess;
 }
-Return nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, Device** out) {
-  if (std::strcmp(bus_id, "0000:3b:00.0") != 0) return kNotFound;
-  *out = &device;
-  return kSuccess;
-}
 Return nvmlDeviceGetUtilizationRates(Device*, Utilization* out) {
   *out = {87, 12};
   return fake.readings;
@@ -151,7 +146,6 @@ TEST_F(NvmlTest, an_absent_library_is_no_error) {
   const Nvml nvml("libnvidia-ml-that-nobody-has.so.1");
   EXPECT_FALSE(nvml.available());
   EXPECT_FALSE(nvml.device_by_index(0));
-  EXPECT_FALSE(nvml.device_by_pci_bus_id("0000:3b:00.0"));
 }
 
 TEST_F(NvmlTest, a_library_that_is_something_else_is_not_available) {
@@ -202,8 +196,6 @@ TEST_F(NvmlTest, a_gpu_is_found_by_index_or_bus_id) {
   const Nvml nvml(FAKE_NVML_LIBRARY);
   EXPECT_TRUE(nvml.device_by_index(0));
   EXPECT_FALSE(nvml.device_by_index(1));
-  EXPECT_TRUE(nvml.device_by_pci_bus_id("0000:3b:00.0"));
-  EXPECT_FALSE(nvml.device_by_pci_bus_id("0000:3c:00.0"));
 }
 
 TEST_F(NvmlTest, readings_are_ratios_bytes_and_joules) {
@@ -358,7 +350,6 @@ TEST(Nvml, declarations_are_those_of_the_toolkit) {
   static_assert(same_call_as<abi::Init>(nvmlInit_v2));
   static_assert(same_call_as<abi::Shutdown>(nvmlShutdown));
   static_assert(same_call_as<abi::GetHandleByIndex>(nvmlDeviceGetHandleByIndex_v2));
-  static_assert(same_call_as<abi::GetHandleByPciBusId>(nvmlDeviceGetHandleByPciBusId_v2));
   static_assert(same_call_as<abi::GetUtilization>(nvmlDeviceGetUtilizationRates));
   static_assert(same_call_as<abi::GetMemory>(nvmlDeviceGetMemoryInfo));
   static_assert(same_call_as<abi::GetEnergy>(nvmlDeviceGetTotalEnergyConsumption));

@@ -105,7 +105,7 @@ TEST(System, says_what_this_kernel_says) {
   EXPECT_GT(stats.memory.available.value_or(0), 1u << 20);
   EXPECT_TRUE(stats.memory.cached && stats.memory.dirty && stats.memory.writeback);
   const bool pressure = proc::read("/proc/pressure/io").has_value();
-  for (const PressureSeconds& of : {stats.cpu_pressure, stats.io_pressure, stats.memory_pressure}) {
+  for (const PressureSeconds& of : stats.pressures) {
     EXPECT_EQ(of.some.has_value(), pressure);
   }
   for (const NetworkBytes& network : stats.networks) {

@@ -43,7 +43,7 @@ TEST_F(Window, traffic_is_per_second_of_it) {
   auto& reads = tier.ops[static_cast<size_t>(TierOp::read)];
   reads.bytes = 6'000'000;
   reads.count = 4;
-  tier.read_busy_s = 0.5;
+  tier.moved[0].busy_s = 0.5;
   to.tiers = {tier};
   EXPECT_EQ(value("elapsed_s"), 12.0);
   EXPECT_EQ(value("tiers.a,b.read.mb_per_s"), 3.0);

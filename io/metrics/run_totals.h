@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "io/metrics/idle.h"
+#include "io/metrics/ledger.h"
+
+namespace stoker {
+
+// Where the training loop stands. A value. Sums are of this process, times are seconds since the
+// loop began.
+struct RunTotals {
+  int64_t steps = 0;   // finished ones, those before a resume included
+  int64_t epochs = 0;  // likewise
+  int64_t epoch = 0;   // of the last step
+  int64_t images = 0;
+  // Wall time of the loop, evaluations included; segments add up to it, but for closure_error.
+  double wall_s = 0;
+  std::array<double, kSegments> segments{};
+  // As the device's clock saw it, which may be some steps late: its observed time ends with a step
+  // that has finished there.
+  DeviceTime device;
+  // 0 to 1. Absent before the second step, or where the device is not observed.
+  std::optional<double> au;
+  std::optional<double> closure_error;  // once the loop has ended
+};
+// What passed between the two: sums are subtracted, the rest is of `now`. `before` is an older
+// value of the same run.
+RunTotals operator-(const RunTotals& now, const RunTotals& before);
+
+}  // namespace stoker
