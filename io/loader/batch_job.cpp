@@ -4,17 +4,17 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "io/core/sample_spec.h"
 
 namespace stoker {
 
-BatchJob::BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
-                   const SampleSpec& spec, bool digest, std::vector<int32_t> claims)
+BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
+                   std::vector<int32_t> claims)
     : batch_(std::move(batch)),
-      order_(std::move(order)),
-      first_(first),
+      samples_(std::move(samples)),
       claims_(std::move(claims)),
       spec_(spec),
       digest_(digest),
@@ -42,7 +42,7 @@ bool BatchJob::work(SampleLoader& loader) {
 void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
   try {
     uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * spec_.bytes();
-    const int64_t index = order_->samples[static_cast<size_t>(first_ + place)];
+    const int64_t index = samples_[static_cast<size_t>(place)];
     LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
     (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
     if (sample.skipped) {

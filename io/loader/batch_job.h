@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -10,7 +9,6 @@
 
 #include "io/core/batch.h"
 #include "io/loader/sample_loader.h"
-#include "io/loader/sampler.h"
 #include "io/metrics/loader_meter.h"
 
 namespace stoker {
@@ -20,10 +18,10 @@ namespace stoker {
 // samples are kept until take().
 class BatchJob {
  public:
-  // `first`: the batch's first place in `order`. batch.size places are filled, in the order of
-  // `claims` (LargestFirst), or where that is empty as they come.
-  BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
-           const SampleSpec& spec, bool digest, std::vector<int32_t> claims = {});
+  // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch. Places
+  // are claimed in the order of `claims` (LargestFirst), or where that is empty as they come.
+  BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
+           std::vector<int32_t> claims = {});
 
   // Fills places until none is left to claim. True: this call finished the batch.
   bool work(SampleLoader& loader);
@@ -31,14 +29,15 @@ class BatchJob {
   bool cancel();
   // The batch, or the error of its first bad place. Once, after the job is finished.
   Batch take();
+  // Those that it was made for.
+  const std::vector<int64_t>& samples() const { return samples_; }
 
  private:
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
   void finish(LoaderMeter& meter);
 
   Batch batch_;
-  const std::shared_ptr<const EpochOrder> order_;
-  const int64_t first_;
+  const std::vector<int64_t> samples_;
   const std::vector<int32_t> claims_;
   const SampleSpec spec_;
   const bool digest_;

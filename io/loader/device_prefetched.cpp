@@ -22,12 +22,12 @@ struct DevicePrefetchedOptions : LoaderOptions {
 class DevicePrefetched final : public Loader {
  public:
   using Options = DevicePrefetchedOptions;
-  DevicePrefetched(Options options, const Inputs& inputs)
+  DevicePrefetched(const Options& options, const Inputs& inputs)
       : device_(inputs.device),
         spec_(inputs.decoder.spec()),
         device_batches_(static_cast<size_t>(options.device_batches)),
         meter_(inputs.meter),
-        pipeline_(options, inputs, options.prefetch_batches) {
+        pipeline_(options, options.info(), inputs) {
     if (!device_.info().own_memory) {
       inputs.notify("device_prefetched: " + device_.info().name +
                     " has no memory of its own, so batches stay in host memory as with prefetched");

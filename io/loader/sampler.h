@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "io/dataset/dataset.h"
@@ -9,10 +8,9 @@
 
 namespace stoker {
 
-// The indices of one epoch in the order in which this rank trains on them. Shared and immutable
-// once made; any thread.
+// The indices of one epoch in the order in which this rank trains on them. A value.
 struct EpochOrder {
-  int64_t epoch = 0;
+  int64_t epoch = -1;  // -1: none
   bool shuffled = false;
   std::vector<int64_t> samples;
 };
@@ -33,7 +31,7 @@ class Sampler {
   // Samples of batch `batch`; only the last one may be smaller.
   int64_t batch_size(int64_t batch) const;
   // Computes the order of an epoch; the caller keeps it.
-  std::shared_ptr<const EpochOrder> order(int64_t epoch) const;
+  EpochOrder order(int64_t epoch) const;
 
  private:
   LoaderOptions options_;

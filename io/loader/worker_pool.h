@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "io/loader/batch_job.h"
-#include "io/loader/pinning.h"
 #include "io/metrics/loader_meter.h"
 
 namespace stoker {
@@ -19,8 +18,11 @@ namespace stoker {
 // thread. An error of a sample belongs to its batch (BatchJob::take) and ends no worker.
 class WorkerPool {
  public:
+  // pinned: worker i stays on the i-th core of those that the calling thread may use, and on the
+  // first one again where there are more workers; a line of inputs.notify names the cores. Where
+  // the kernel refuses, workers run anywhere: that is no part of a result.
   // `ready` (may be null): of batches that are finished and were not waited for yet.
-  WorkerPool(const Loader::Inputs& inputs, int64_t workers, const Pinning& pinning,
+  WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinned,
              std::shared_ptr<QueueMeter> ready);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -43,7 +45,7 @@ class WorkerPool {
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
   std::unordered_set<const BatchJob*> unfinished_;
   LoaderMeter& meter_;
-  const Pinning pinning_;
+  const std::vector<int> cores_;  // empty: the scheduler moves workers as it likes
   const std::shared_ptr<QueueMeter> ready_;
   bool stop_ = false;
   std::vector<SampleLoader> loaders_;
