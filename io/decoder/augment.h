@@ -29,23 +29,25 @@ struct Jitter {
   double hue = 0;  // turn of the colour circle, -0.5 to 0.5
 };
 
-// What is done to one sample, in this order. A value; in pixels of the upright image, before any
-// decoding at a reduced size.
-struct AugmentPlan {
-  Rect crop;  // of the upright image
-  bool flip = false;
+// How an image becomes a sample: crop, mirror, swap the axes, change the colours, in this order. A
+// value; in pixels before any decoding at a reduced size. For the upright image nothing is swapped.
+struct SamplePlan {
+  Rect crop;
+  bool flip_x = false;
+  bool flip_y = false;
+  bool transpose = false;
   std::optional<Jitter> jitter;
 };
 
-// A pure function of its arguments; any thread. Every part draws from its own stream of
-// random numbers, so that turning one on leaves the others as they were. The algorithms are those
-// of torchvision 0.26, transforms/transforms.py:
+// The plan for an upright image of `width` x `height` pixels. A pure function of its arguments; any
+// thread. Every part draws from its own stream of random numbers, so that turning one on leaves the
+// others as they were. The algorithms are those of torchvision 0.26, transforms/transforms.py:
 //   crop:   RandomResizedCrop.get_params: ten tries of an area from `scale` and an aspect ratio
-//   whose
-//           logarithm is uniform in `ratio`, else the largest middle part of an allowed ratio;
+//           whose logarithm is uniform in `ratio`, else the largest middle part of an allowed
+//           ratio;
 //   jitter: ColorJitter.get_params: a random order of the four steps, uniform factors.
 // Without training (or without a random crop) the crop is what `fit` says.
-AugmentPlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
-                        int64_t height);
+SamplePlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
+                       int64_t height);
 
 }  // namespace stoker

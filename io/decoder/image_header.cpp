@@ -115,17 +115,8 @@ ImageHeader read_any(Bytes file) {
 }  // namespace
 
 const char* to_string(ImageFormat format) {
-  switch (format) {
-    case ImageFormat::jpeg:
-      return "JPEG";
-    case ImageFormat::png:
-      return "PNG";
-    case ImageFormat::webp:
-      return "WebP";
-    case ImageFormat::bmp:
-      return "BMP";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"JPEG", "PNG", "WebP", "BMP"};
+  return kNames[static_cast<size_t>(format)];
 }
 
 ImageHeader read_image_header(Bytes file) {

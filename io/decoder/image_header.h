@@ -6,10 +6,10 @@
 
 namespace stoker {
 
-// Formats that are told apart by their first bytes.
+// Formats that are told apart by their first bytes. to_string() has their names in this order.
 enum class ImageFormat { jpeg, png, webp, bmp };
 
-// "jpeg", "png", ...
+// "JPEG", "PNG", ... A literal.
 const char* to_string(ImageFormat format);
 
 // What an encoded image says of itself. A value. The size is that of the image as stored, before

@@ -22,13 +22,10 @@ class JpegCodec {
   void decode(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height, uint8_t* rgb);
 
  private:
-  struct CloseHandle {
-    void operator()(void* handle) const;
-  };
   void open();
   void decompress(Bytes encoded, int64_t width, int64_t height, int format, uint8_t* out);
 
-  std::unique_ptr<void, CloseHandle> handle_;
+  std::unique_ptr<void, int (*)(void*)> handle_;
   Buffer cmyk_;
 };
 

@@ -11,7 +11,8 @@
 
 namespace stoker {
 
-// The coding process that the frame header names (T.81, table B.1).
+// The coding process that the frame header names (T.81, table B.1). The first four are those of
+// SOF0 to SOF3, in this order; to_string() has the names in the order of all.
 enum class JpegProcess { baseline, extended, progressive, lossless, hierarchical, arithmetic };
 
 // "baseline", "progressive", ...

@@ -1,9 +1,6 @@
-#include <memory>
 #include <opencv2/imgcodecs.hpp>
-#include <utility>
 
 #include "io/core/error.h"
-#include "io/decoder/decoder.h"
 #include "io/decoder/image_header.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/decoder/options.h"
@@ -81,18 +78,7 @@ class OpenCvSession final : public DecoderSession {
 };
 
 // OpenCV's codecs: PNG, WebP, BMP and JPEG. A plug-in, because they bring 140 shared libraries.
-class OpenCv final : public Decoder {
- public:
-  using Options = ImageOptions;
-  OpenCv(Options options, const Inputs&) : options_(std::move(options)) {}
-  SampleSpec spec() const override { return options_.spec(); }
-  std::unique_ptr<DecoderSession> open() const override {
-    return std::make_unique<OpenCvSession>(options_);
-  }
-
- private:
-  const Options options_;
-};
+using OpenCv = SessionDecoder<ImageOptions, OpenCvSession>;
 
 STOKER_REGISTER(Decoder, "opencv", OpenCv);
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "io/core/config.h"
@@ -102,6 +104,22 @@ struct ImageOptions {
   }
   SampleSpec spec() const { return {size, size, 3, output}; }
   DecoderInfo info() const { return {augment.any(), false, output}; }
+};
+
+// A decoder that is its options and its sessions: SpecOptions has spec(), and a Session is made of
+// the options, which outlive it.
+template <class SpecOptions, class Session>
+class SessionDecoder final : public Decoder {
+ public:
+  using Options = SpecOptions;
+  SessionDecoder(Options options, const Inputs&) : options_(std::move(options)) {}
+  SampleSpec spec() const override { return options_.spec(); }
+  std::unique_ptr<DecoderSession> open() const override {
+    return std::make_unique<Session>(options_);
+  }
+
+ private:
+  const Options options_;
 };
 
 }  // namespace stoker

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <memory>
 
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
-#include "io/decoder/decoder.h"
 #include "io/decoder/options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
@@ -78,18 +76,7 @@ class RawSession final : public DecoderSession {
 };
 
 // Pixels as stored: uint8, rows of interleaved RGB. What remains of loading when decoding is free.
-class Raw final : public Decoder {
- public:
-  using Options = RawOptions;
-  Raw(Options options, const Inputs&) : options_(std::move(options)) {}
-  SampleSpec spec() const override { return options_.spec(); }
-  std::unique_ptr<DecoderSession> open() const override {
-    return std::make_unique<RawSession>(options_);
-  }
-
- private:
-  const Options options_;
-};
+using Raw = SessionDecoder<RawOptions, RawSession>;
 
 STOKER_REGISTER(Decoder, "raw", Raw);
 

@@ -124,27 +124,15 @@ constexpr size_t line_offset(int64_t pixel) {
 // for something else, or into the caches.
 enum class Store { streamed, cached };
 
-// A row of an image as values of normalise.h: pixel x of channel c lies at data[c * plane + x].
-struct PlanarRow {
-  float* data = nullptr;
-  size_t plane = 0;
-};
+// Makes what was streamed visible to those that see what the calling thread does next. Any thread.
+void end_streams();
 
-// Do all planes begin at a multiple of `bytes`?
-inline bool is_aligned(const PlanarRow& row, size_t bytes) {
-  return (reinterpret_cast<uintptr_t>(row.data) | row.plane * sizeof(float)) % bytes == 0;
-}
-
-// The two passes for one kind of processor, and what makes values of pixels. Pure functions; any
-// thread. A table of functions, so that the variant is chosen once, at run time.
+// The two passes for one kind of processor. Pure functions; any thread. A table of functions, so
+// that the variant is chosen once, at run time.
 struct Resampling {
   void (*horizontal)(const uint8_t* row, const Columns& columns, uint16_t* line);
   void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps,
                    const Columns& columns, uint8_t* out, Store store);
-  // Always streamed, where the alignment allows it.
-  void (*normalise)(const uint8_t* row, int64_t width, PlanarRow out);
-  // Makes what was streamed visible to those that see what the caller does next.
-  void (*end_streams)();
   bool wide = false;  // Columns that are wide where they can be
 };
 

@@ -39,8 +39,6 @@ class Resizer {
               Store store = Store::cached);
   // The same pixels, normalised: three planes without padding. They are streamed.
   void resize(PixelRows& image, const Geometry& geometry, float* planes);
-  // All pixels as they are, normalised. They are streamed.
-  void normalise(PixelRows& image, float* planes) const;
 
  private:
   template <class F>
@@ -54,5 +52,9 @@ class Resizer {
   std::vector<uint16_t*> window_;  // the lines under the filter, from the top
   std::vector<uint8_t> row_;       // of pixels that are normalised at once
 };
+
+// All pixels of an image as they are, normalised: three planes without padding. They are streamed.
+// Any thread that may use the image.
+void normalise_rows(PixelRows& image, float* planes);
 
 }  // namespace stoker

@@ -13,8 +13,6 @@
 //    first, and is let go by the next call after that. So a batch on the device holds no host slot,
 //    as on a GPU. Its tensors are meta tensors: a shape without memory that nobody could misread.
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <deque>
 #include <mutex>
@@ -23,7 +21,6 @@
 #include <utility>
 
 #include "io/core/sample_spec.h"
-#include "io/device/batch_layout.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"
 
@@ -108,14 +105,7 @@ class Emulated final : public Device {
     const auto bytes = static_cast<double>(used_bytes(batch.pixels.get(), batch.size, spec) +
                                            batch.labels->size() * sizeof(int64_t));
     const Clock::duration took = from_seconds(latency_s_ + bytes / (1e9 * gb_per_s_));
-    DeviceBatch result;
-    result.host = batch;
-    result.host.on_device = nullptr;
-    result.host.pixels = nullptr;
-    const torch::TensorOptions meta(torch::kMeta);
-    const BatchLayout layout = batch_layout(batch.size, spec);
-    result.images = at::empty(layout.shape, meta.dtype(layout.type));
-    result.labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
+    DeviceBatch result = shapes_of(batch, spec);
     const std::lock_guard lock(copy_mutex_);
     const TimePoint now = Clock::now();
     release_slots(now);

@@ -17,7 +17,7 @@
 
 #include "io/core/error.h"
 #include "io/core/huge_memory.h"
-#include "io/device/batch_layout.h"
+#include "io/device/host_memory.h"
 #include "io/metrics/machine/system_stats.h"
 
 namespace stoker {
@@ -94,14 +94,7 @@ class EmulatedRows final : public ResidentSamples {
   }
   void gather(std::span<const int64_t> places, Batch& batch) override {
     if (host_ && batch.pixels) host_->gather(places, batch);
-    auto result = std::make_shared<DeviceBatch>();
-    const torch::TensorOptions meta(torch::kMeta);
-    const BatchLayout layout = batch_layout(batch.size, spec_);
-    result->images = at::empty(layout.shape, meta.dtype(layout.type));
-    result->labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
-    result->host = batch;
-    result->host.pixels = nullptr;
-    batch.on_device = std::move(result);
+    batch.on_device = std::make_shared<DeviceBatch>(shapes_of(batch, spec_));
   }
 
  private:
@@ -145,14 +138,12 @@ class StreamRows final : public ResidentSamples {
     const at::NoGradGuard no_grad;
     const c10::DeviceGuard on_device(target_);
     const auto& [shape, type] = batch_layout(batch.size, spec_);
-    auto result = std::make_shared<DeviceBatch>();
+    auto result = std::make_shared<DeviceBatch>(without_slot(batch));
     result->images = at::index(rows_, {send(places)}).view(type).view(shape);
     result->labels = send(*batch.labels);
     if (batch.pixels) {
       at::from_blob(batch.pixels.get(), shape, torch::TensorOptions(type)).copy_(result->images);
     }
-    result->host = batch;
-    result->host.pixels = nullptr;
     batch.on_device = std::move(result);
   }
 

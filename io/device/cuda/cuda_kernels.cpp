@@ -17,8 +17,6 @@ ValueType value_type(torch::ScalarType type) {
       return ValueType::fp32;
     case torch::kBFloat16:
       return ValueType::bf16;
-    case torch::kFloat16:
-      return ValueType::fp16;
     default:
       throw Error(ExitCode::bug,
                   std::string("cuda_kernels: no values of type ") + c10::toString(type));

@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-enum class ValueType { fp32, bf16, fp16 };
+enum class ValueType { fp32, bf16 };
 
 // A batch of normalised values on the device: [N, 3, height, width], or the channels last in
 // memory. A value; somebody else owns the memory.

@@ -113,7 +113,7 @@ class Nvjpeg final : public FrameDecoder {
     template <class V>
     void visit(V&) {}
   };
-  Nvjpeg(Options, const Inputs&) : library_(NvjpegLibrary::load()) {
+  Nvjpeg(Options, const Inputs&) {
     engines_ = open(kBackendHardware);
     cores_ = open(kBackendGpuHybrid);
     if (!cores_)

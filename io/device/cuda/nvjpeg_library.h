@@ -4,8 +4,8 @@
 
 namespace stoker {
 
-// The part of the C interface of nvJPEG (nvjpeg.h) that is used here, so that neither the header
-// nor the library is needed to build.
+// The types of nvJPEG's C interface (nvjpeg.h) that are used here, so that neither the header nor
+// the library is needed to build.
 namespace nvjpeg_abi {
 
 using Status = int;  // an enum
@@ -22,43 +22,51 @@ struct Image {
   size_t pitch[4];
 };
 
-using CreateEx = Status(int backend, void* device_allocator, void* pinned_allocator, unsigned flags,
-                        Handle**);
-using Destroy = Status(Handle*);
-using StateCreate = Status(Handle*, State**);
-using StateDestroy = Status(State*);
-using StreamCreate = Status(Handle*, Stream**);
-using StreamDestroy = Status(Stream*);
-using StreamParseHeader = Status(Handle*, const unsigned char*, size_t, Stream*);
-using ParamsCreate = Status(Handle*, Params**);
-using ParamsDestroy = Status(Params*);
-using ParamsSetOutputFormat = Status(Params*, int format);
-using BatchedSupportedEx = Status(Handle*, Stream*, Params*, int* is_supported);
-using BatchedInitialize = Status(Handle*, State*, int batch, int cpu_threads, int format);
-using DecodeBatched = Status(Handle*, State*, const unsigned char* const* data,
-                             const size_t* lengths, Image* destinations, void* stream);
-
 }  // namespace nvjpeg_abi
 
-// libnvjpeg's functions, loaded at run time and never unloaded. A value; any thread.
-struct NvjpegLibrary {
-  nvjpeg_abi::CreateEx* create = nullptr;
-  nvjpeg_abi::Destroy* destroy = nullptr;
-  nvjpeg_abi::StateCreate* state_create = nullptr;
-  nvjpeg_abi::StateDestroy* state_destroy = nullptr;
-  nvjpeg_abi::StreamCreate* stream_create = nullptr;
-  nvjpeg_abi::StreamDestroy* stream_destroy = nullptr;
-  nvjpeg_abi::StreamParseHeader* parse_header = nullptr;
-  nvjpeg_abi::ParamsCreate* params_create = nullptr;
-  nvjpeg_abi::ParamsDestroy* params_destroy = nullptr;
-  nvjpeg_abi::ParamsSetOutputFormat* set_output_format = nullptr;
-  // 0: supported.
-  nvjpeg_abi::BatchedSupportedEx* supported = nullptr;
-  nvjpeg_abi::BatchedInitialize* batch_initialize = nullptr;
-  nvjpeg_abi::DecodeBatched* decode_batched = nullptr;
+// libnvjpeg's functions, loaded at run time and never unloaded. A value; any thread. The
+// constructor throws Error(ExitCode::device), which says what to install, where the library is not
+// here or lacks one of these functions.
+class NvjpegLibrary {
+  // The address of a function, of whatever type it is assigned to.
+  struct Symbol {
+    void* address;
+    template <class F>
+    operator F*() const {
+      return reinterpret_cast<F*>(address);
+    }
+  };
+  static void* open();
+  Symbol find(const char* name) const;
 
-  // Error(ExitCode::device): not here, or without one of these functions; says what to install.
-  static NvjpegLibrary load();
+  void* library_ = open();
+
+  using Status = nvjpeg_abi::Status;
+  using Handle = nvjpeg_abi::Handle;
+  using State = nvjpeg_abi::State;
+  using Stream = nvjpeg_abi::Stream;
+  using Params = nvjpeg_abi::Params;
+  using Bytes = const unsigned char*;
+
+ public:
+  Status (*create)(int backend, void* device_allocator, void* pinned_allocator, unsigned flags,
+                   Handle**) = find("nvjpegCreateEx");
+  Status (*destroy)(Handle*) = find("nvjpegDestroy");
+  Status (*state_create)(Handle*, State**) = find("nvjpegJpegStateCreate");
+  Status (*state_destroy)(State*) = find("nvjpegJpegStateDestroy");
+  Status (*stream_create)(Handle*, Stream**) = find("nvjpegJpegStreamCreate");
+  Status (*stream_destroy)(Stream*) = find("nvjpegJpegStreamDestroy");
+  Status (*parse_header)(Handle*, Bytes, size_t, Stream*) = find("nvjpegJpegStreamParseHeader");
+  Status (*params_create)(Handle*, Params**) = find("nvjpegDecodeParamsCreate");
+  Status (*params_destroy)(Params*) = find("nvjpegDecodeParamsDestroy");
+  Status (*set_output_format)(Params*, int) = find("nvjpegDecodeParamsSetOutputFormat");
+  // Of the last parameter: 0: supported.
+  Status (*supported)(Handle*, Stream*, Params*, int*) = find("nvjpegDecodeBatchedSupportedEx");
+  Status (*batch_initialize)(Handle*, State*, int batch, int cpu_threads,
+                             int format) = find("nvjpegDecodeBatchedInitialize");
+  Status (*decode_batched)(Handle*, State*, const Bytes* data, const size_t* lengths,
+                           nvjpeg_abi::Image* destinations,
+                           void* stream) = find("nvjpegDecodeBatched");
 };
 
 }  // namespace stoker
