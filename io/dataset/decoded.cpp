@@ -99,7 +99,8 @@ class Decoded final : public Dataset {
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     const size_t number = static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
     const Bytes kept = kept_.find(number);
-    return {kept.empty() ? find_or_decode(split, index, number, scratch) : kept, labels_.at(number)};
+    return {kept.empty() ? find_or_decode(split, index, number, scratch) : kept,
+            labels_.at(number)};
   }
 
  private:
@@ -115,7 +116,9 @@ class Decoded final : public Dataset {
         prefix_(prefix_of(options, inputs.seed)),
         index_(options.limit.bytes),
         kept_(claimed_.size(), sample_bytes_, in_.get(), true),
-        decoding_([this] { return DecodeScratch{decoder_->open(), {}}; }) {
+        decoding_([this] {
+          return DecodeScratch{decoder_->open(), {}};
+        }) {
     for (size_t i = 0; i < claimed_.size(); ++i) labels_.push_back(inner_info(i).label);
     const uint64_t room = options.limit.bytes / sample_bytes_;
     in_ == nullptr ? take_memory(std::min<uint64_t>(room, claimed_.size())) : look_around();

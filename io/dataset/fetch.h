@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "io/core/notify.h"
+#include "io/dataset/download.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -27,13 +27,6 @@ std::vector<std::string> recipe_names();
 // Error(ExitCode::config) for an unknown name.
 const Recipe& find_recipe(const std::string& name);
 
-// How far a fetch is. A value.
-struct FetchProgress {
-  std::string stage;   // "download", "verify" or "unpack"
-  uint64_t done = 0;   // bytes, or files for "unpack"
-  uint64_t total = 0;  // 0: not known
-};
-
 // Where a fetch looks and how it works. A value.
 struct FetchOptions {
   std::string folder;             // prefix of the objects: "" or "name/"
@@ -43,9 +36,9 @@ struct FetchOptions {
   int64_t writers = 8;            // threads that write objects
   int64_t attempts = 5;           // of the download
   double retry_s = 1;             // before the second attempt, then twice as long each time
-  // Called by the calling thread, some times a second. May throw to stop; the next call goes on
-  // where this one stopped.
-  std::function<void(const FetchProgress&)> progress;
+  // "download" and "verify" in bytes, "unpack" in files, some times a second. Where it throws, the
+  // next call goes on where this one stopped.
+  Progress progress;
   Notify notify;
 };
 

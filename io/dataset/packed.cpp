@@ -47,7 +47,8 @@ class Packed final : public Dataset {
                                                                         : options.folder + "/"),
         index_(read_index(options.storage.name)),
         sample_bytes_(index_.sample_bytes()),
-        pixels_(index_.samples(), sample_bytes_, &tier_, options.access == PackedAccess::automatic) {
+        pixels_(index_.samples(), sample_bytes_, &tier_,
+                options.access == PackedAccess::automatic) {
     check_shards();
   }
 
@@ -67,7 +68,7 @@ class Packed final : public Dataset {
     const std::string shard = prefix_ + index_.shards[number / index_.samples_per_shard];
     const Bytes pixels =
         pixels_.read(shard, number % index_.samples_per_shard * sample_bytes_, scratch);
-    check(pixels, samples.checksums[i], shard);
+    check(pixels, samples.xxh3[i], shard);
     pixels_.publish(number, pixels, scratch);
     return {pixels, label};
   }

@@ -23,7 +23,7 @@ inline constexpr const char* kPackedIndex = "packed.json";
 struct PackedSamples {
   std::vector<std::string> keys;
   std::vector<int64_t> labels;
-  std::vector<uint64_t> checksums;  // packed_checksum() of the pixels
+  std::vector<uint64_t> xxh3;  // packed_checksum() of the pixels
 };
 
 // What packed.json says. A value.

@@ -38,9 +38,8 @@ class DeviceResident final : public Pipeline {
  private:
   void begin(Coming& coming) override {
     std::vector<int64_t> missing;
-    std::ranges::copy_if(
-        coming.samples, std::back_inserter(missing),
-        [this](int64_t sample) { return !present_[static_cast<size_t>(sample)]; });
+    std::ranges::copy_if(coming.samples, std::back_inserter(missing),
+                         [this](int64_t sample) { return !present_[static_cast<size_t>(sample)]; });
     if (missing.empty()) return;
     coming.job = make_job(coming.batch, std::move(missing), false);
     workers_.submit(coming.job);

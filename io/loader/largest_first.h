@@ -25,7 +25,6 @@ class LargestFirst {
   const Dataset& dataset_;
   const Split split_;
   std::vector<uint32_t> bytes_;  // of each sample, plus one; 0: not asked for yet
-  std::vector<uint64_t> keys_;   // scratch
 };
 
 }  // namespace stoker

@@ -24,6 +24,14 @@ void check(Status status, const char* what) {
 template <class T>
 using Owned = std::unique_ptr<T, Status (*)(T*)>;
 
+template <class T>
+Owned<T> made(Handle* handle, Status (*create)(Handle*, T**), Status (*destroy)(T*),
+              const char* what) {
+  T* object = nullptr;
+  check(create(handle, &object), what);
+  return {object, destroy};
+}
+
 // One backend with two states that take turns, so that the batch before this one may still be
 // decoded from the first while the second is filled.
 class Backend {
@@ -31,20 +39,15 @@ class Backend {
   Backend(const NvjpegLibrary& library, Owned<Handle> handle)
       : library_(library),
         handle_(std::move(handle)),
-        stream_(nullptr, library.stream_destroy),
-        params_(nullptr, library.params_destroy) {
-    Stream* stream = nullptr;
-    check(library_.stream_create(handle_.get(), &stream), "making a parser");
-    stream_.reset(stream);
-    Params* params = nullptr;
-    check(library_.params_create(handle_.get(), &params), "making its parameters");
-    params_.reset(params);
+        stream_(
+            made(handle_.get(), library.stream_create, library.stream_destroy, "making a parser")),
+        params_(made(handle_.get(), library.params_create, library.params_destroy,
+                     "making its parameters")) {
     check(library_.set_output_format(params_.get(), kOutputRgbi), "asking for RGB");
     for (int i = 0; i < 2; ++i) {
-      State* state = nullptr;
-      check(library_.state_create(handle_.get(), &state), "making a state");
       turns_.push_back(
-          {Owned<State>(state, library_.state_destroy), c10::Event(c10::DeviceType::CUDA), false});
+          {made(handle_.get(), library.state_create, library.state_destroy, "making a state"),
+           c10::Event(c10::DeviceType::CUDA), false});
     }
   }
   ~Backend() {
@@ -100,8 +103,8 @@ class Backend {
 
   const NvjpegLibrary& library_;
   const Owned<Handle> handle_;
-  Owned<Stream> stream_;
-  Owned<Params> params_;
+  const Owned<Stream> stream_;
+  const Owned<Params> params_;
   std::vector<Turn> turns_;
   size_t next_ = 0;
 };
