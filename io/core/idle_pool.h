@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,25 +20,21 @@ class IdlePool {
   // object is not used again.
   template <class Use>
   void with(const Use& use) {
-    T object = take();
-    use(object);
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(object));
-  }
-
- private:
-  T take() {
+    std::optional<T> object;
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        T object = std::move(idle_.back());
+        object = std::move(idle_.back());
         idle_.pop_back();
-        return object;
       }
     }
-    return make_();
+    if (!object) object = make_();
+    use(*object);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(*object));
   }
 
+ private:
   const std::function<T()> make_;
   std::mutex mutex_;
   std::vector<T> idle_;

@@ -13,14 +13,15 @@ namespace stoker {
 // Which part of the data: trained on, or evaluated.
 enum class Split { train, test };
 
-// What is known of a sample without reading it. A value.
+// What is known of a sample without reading it. A value. It costs a string: not for inner loops.
 struct SampleInfo {
   std::string key;  // names the sample in messages: its path, or "synthetic/17"
   int64_t label = 0;
   uint64_t bytes = 0;  // encoded size
 };
 
-// One sample as its format keeps it. A value; says below (read) how long the bytes live.
+// One sample as its format keeps it: the bytes for the decoder. A value that does not own them;
+// Dataset::read says how long they live.
 struct EncodedSample {
   Bytes bytes;
   int64_t label = 0;
@@ -31,10 +32,11 @@ struct EncodedSample {
 struct Budget {
   double value = 0;
   bool percent = false;
-  // The budget in samples, of so many.
+  // The budget in samples where there are so many training samples; a share is rounded down.
   int64_t of(int64_t samples) const;
 };
 
+// How a configuration writes it.
 template <>
 struct Scalar<Budget> {
   static bool parse(const std::string& text, Budget& out);
@@ -42,7 +44,7 @@ struct Scalar<Budget> {
   static constexpr const char* expected = "a count or a percentage such as 0.1%";
 };
 
-// What a bad sample does to the run.
+// What a bad sample does to the run. (Bad: BadSample of io/core/error.h, or unreadable.)
 enum class ErrorPolicy { fail, skip };
 EnumNames<ErrorPolicy> enum_names(ErrorPolicy);
 
@@ -57,7 +59,8 @@ struct OnError {
   }
 };
 
-// What a data set is, as its options say it (Component<Dataset>::info).
+// What a data set is, as its options say it (Component<Dataset>::info), before anything is listed.
+// A value.
 struct DatasetInfo {
   std::string tier = {};  // that it reads; empty: none
 };
@@ -79,15 +82,18 @@ class Dataset {
 
   // Names by label, 0 to classes().size() - 1.
   virtual const std::vector<std::string>& classes() const = 0;  // label -> name
+  // Samples of the split; 0 is possible for Split::test only.
   virtual int64_t size(Split split) const = 0;
+  // Of sample `index` in [0, size(split)). Reads nothing.
   virtual SampleInfo info(Split split, int64_t index) const = 0;
   // Reads one sample. Its bytes lie in `scratch`, or, without a copy, in memory that the data set
   // keeps unchanged as long as it lives: they are valid until `scratch` is used again. Throws
   // IoError, or BadSample for damage that the format sees.
   virtual EncodedSample read(Split split, int64_t index, Buffer& scratch) const = 0;
-  // Files that are no samples, by name (Caltech's BACKGROUND_Google/tmp).
+  // Keys of files that are no samples and were left out (Caltech's BACKGROUND_Google/tmp).
   virtual std::vector<std::string> ignored() const { return {}; }
 
+  // What loaders do with a bad sample of this data set.
   const OnError& on_error() const { return on_error_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace stoker {
 
 // How a public data set is obtained: a zip that holds a tar.gz that holds
-// "<top folder>/<class>/<file>".
+// "<top folder>/<class>/<file>". A value; objects are named without the top folder.
 struct Recipe {
   std::string name;
   std::string url;
@@ -22,9 +22,9 @@ struct Recipe {
   int64_t files = 0;     // in the data set
 };
 
-// The public data sets that are known.
+// The names of the public data sets that are known.
 std::vector<std::string> recipe_names();
-// Error(ExitCode::config) for an unknown name.
+// Valid for ever. Error(ExitCode::config), with a suggestion, for an unknown name.
 const Recipe& find_recipe(const std::string& name);
 
 // Where a fetch looks and how it works. A value.

@@ -19,7 +19,7 @@ namespace stoker {
 
 inline constexpr const char* kPackedIndex = "packed.json";
 
-// The samples of one split, in their order in the shards. A value.
+// The samples of one split, in their order in the shards: three fields of equal length. A value.
 struct PackedSamples {
   std::vector<std::string> keys;
   std::vector<int64_t> labels;
@@ -38,19 +38,21 @@ struct PackedIndex {
   PackedSamples train;
   PackedSamples test;
 
+  // Of each sample's pixels.
   size_t sample_bytes() const { return static_cast<size_t>(height * width * channels); }
   uint64_t samples() const { return train.keys.size() + test.keys.size(); }
-  // Bytes of shard `shard`; the last one may be shorter.
+  // Bytes of shard `shard` in [0, shards.size()); the last one may be shorter.
   uint64_t shard_bytes(size_t shard) const;
 };
 
-// XXH3-64 of a sample's pixels.
+// XXH3-64 of a sample's pixels: guards against damage, not against malice. Any thread.
 uint64_t packed_checksum(Bytes pixels);
 
-// The text of packed.json; parse_packed() of it gives the same index.
+// The text of packed.json; parse_packed() of it gives the same index. Pure; any thread.
 std::string packed_json(const PackedIndex& index);
-// Throws Error(ExitCode::data): no such index, another version, damaged or contradicting itself.
-// `name` is for the message.
+// The index that the text describes; it agrees with itself, and what it says of the shards is still
+// to be checked. Throws Error(ExitCode::data): no such index, another version, damaged or
+// contradicting itself. `name` is for the message.
 PackedIndex parse_packed(Bytes text, const std::string& name);
 
 }  // namespace stoker

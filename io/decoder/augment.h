@@ -17,13 +17,13 @@ struct Rect {
   bool operator==(const Rect&) const = default;
 };
 
-// One colour change; their order is random.
+// One colour change. A sample has all four, in random order.
 enum class JitterStep { brightness, contrast, saturation, hue };
 
-// The colour changes of one sample. A value.
+// The colour changes of one sample, as they were drawn. A value.
 struct Jitter {
   std::array<JitterStep, 4> order{};
-  double brightness = 1;  // factors
+  double brightness = 1;  // factors; 1 changes nothing
   double contrast = 1;
   double saturation = 1;
   double hue = 0;  // turn of the colour circle, -0.5 to 0.5

@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// What a decoder's samples are, as its options say it (Component<Decoder>::info).
+// What a decoder's samples are, as its options say it (Component<Decoder>::info). A value.
 struct DecoderInfo {
   bool augments = false;  // a training image's pixels are others in every epoch
   bool frames = false;    // work is left to the device (SampleSpec::frame)

@@ -7,20 +7,6 @@
 namespace stoker {
 namespace {
 
-// The decoded image, of which only the part in the frame is asked for.
-class FrameRows final : public PixelRows {
- public:
-  FrameRows(const FrameHeader& header, const uint8_t* pixels)
-      : PixelRows(header.image_width, header.image_height), header_(header), pixels_(pixels) {}
-  const uint8_t* row(int64_t y) override {
-    return pixels_ + ((y - header_.y) * header_.width - header_.x) * 3;
-  }
-
- private:
-  const FrameHeader& header_;
-  const uint8_t* const pixels_;
-};
-
 // The pixels are normalised next.
 Transform make_transform(int64_t size, ResizeMethod method) {
   ImageOptions options;
@@ -49,7 +35,10 @@ void FrameReader::read(const uint8_t* frame, uint8_t* out) {
     codec_.decode(file, read_jpeg_header(file), header.width, header.height, rgb);
     pixels = rgb;
   }
-  FrameRows rows(header, pixels);
+  // The decoded image, of which the frame holds what will be asked for.
+  const size_t stride = static_cast<size_t>(header.width) * 3;
+  const int64_t before = (int64_t{header.y} * header.width + header.x) * 3;
+  ViewRows rows({pixels - before, header.image_width, header.image_height, stride});
   const SamplePlan plan{{header.crop_x, header.crop_y, header.crop_width, header.crop_height},
                         header.flip_x != 0,
                         header.flip_y != 0,

@@ -17,7 +17,8 @@ namespace stoker {
 enum class OnDevice { nothing, resize, decode };
 EnumNames<OnDevice> enum_names(OnDevice);
 
-// The options of decoders that can hand out frames (io/core/frame_header.h). A value.
+// The options of decoders that can hand out frames (io/core/frame_header.h). A value. With
+// on_device: nothing they are those of any decoder.
 struct FramedOptions : ImageOptions {
   OnDevice on_device = OnDevice::nothing;
   ByteSize frame{512u << 10};
@@ -31,7 +32,9 @@ struct FramedOptions : ImageOptions {
   // Refuses colour jitter and float32 together with on_device, and a frame that is too small for a
   // finished sample. Error(ExitCode::config).
   void check(const Section& section) const;
+  // Decoder::spec: with frames their capacity, a multiple of a header's size.
   SampleSpec spec() const;
+  // Component<Decoder>::info.
   DecoderInfo info() const { return {augment.any(), on_device != OnDevice::nothing, output}; }
 };
 
@@ -40,6 +43,7 @@ struct FramedOptions : ImageOptions {
 // batch and belongs to the caller.
 class Framing {
  public:
+  // Copies the options.
   explicit Framing(const FramedOptions& options);
 
   // Does the decoder make frames at all?
@@ -59,6 +63,8 @@ class Framing {
 
   // The frame holds all of the image, so that it may be decoded straight to pixels_of(frame).
   static bool is_whole(const FrameHeader& header);
+  // The header belongs at the beginning of the place. Where pixels are written first and may fail,
+  // it is put last.
   static void put_header(const FrameHeader& header, uint8_t* frame);
   static uint8_t* pixels_of(uint8_t* frame) { return frame + kFrameHeader; }
   // Writes the header, then the pixels, row by row as `image` makes them.

@@ -16,6 +16,7 @@ namespace stoker {
 // the file before.
 class JpegCodec {
  public:
+  // Throws std::bad_alloc where libjpeg-turbo has no memory for a handle.
   JpegCodec();
   // `width` x `height`: those of the header, or reduced to 1/2, 1/4 or 1/8, rounded up. `rgb`: room
   // for that many pixels, owned by the caller. Throws BadSample: truncated, corrupt or unsupported.

@@ -22,17 +22,24 @@ const char* to_string(JpegProcess process);
 struct JpegHeader {
   JpegProcess process = JpegProcess::baseline;
   int precision = 8;  // bits per component
-  int64_t width = 0;
+  int64_t width = 0;  // both at least 1
   int64_t height = 0;
-  int components = 0;       // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK
-  int orientation = 1;      // EXIF, 1 to 8
-  bool adobe = false;       // has an Adobe segment; four components are stored inverted then
-  bool one_scan = true;     // the first scan holds all components completely
-  bool own_tables = false;  // one scan, and all tables that it needs stand before it
-  size_t first_scan = 0;    // where its entropy-coded data starts
+  // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK. Any other number can be written, too.
+  int components = 0;
+  // EXIF's, 1 to 8; 1 where there is none.
+  int orientation = 1;
+  // Has an Adobe segment; four components are stored inverted then.
+  bool adobe = false;
+  // The first scan holds all components completely.
+  bool one_scan = true;
+  // One scan, and all tables that it needs stand before it.
+  bool own_tables = false;
+  // Where the first scan's entropy-coded data starts in the file.
+  size_t first_scan = 0;
 };
 
-// A marker with parameters; the payload is a part of the file, without the length.
+// A marker with parameters; the payload is a part of the file, without the length. A value that must
+// not outlive the file's bytes.
 struct JpegSegment {
   uint8_t marker = 0;
   Bytes payload;
@@ -52,7 +59,8 @@ struct JpegScans {
   bool complete = false;  // the end-of-image marker is there
 };
 
-// Walks over the entropy-coded data: what is to come for a decoder. Any thread. Never throws.
+// Walks over the entropy-coded data from header.first_scan on, from marker to marker: what is to come
+// for a decoder. Decodes nothing; takes the time to look at every byte. Any thread. Never throws.
 JpegScans count_jpeg_scans(Bytes file, const JpegHeader& header);
 
 }  // namespace stoker

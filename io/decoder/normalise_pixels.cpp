@@ -100,8 +100,10 @@ STOKER_AVX2 int64_t avx2_interleaved(const uint8_t* rgb, int64_t pixels, T* out)
 
 #endif
 
+}  // namespace
+
 template <class T>
-void normalise_all(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out, Store how) {
+void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out, Store how) {
   int64_t done = 0;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
@@ -119,14 +121,7 @@ void normalise_all(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out, St
   normalise_rest(rgb, done, pixels, plane, out);
 }
 
-}  // namespace
-
-void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, float* out, Store store) {
-  normalise_all(rgb, pixels, plane, out, store);
-}
-
-void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, Bf16* out, Store store) {
-  normalise_all(rgb, pixels, plane, out, store);
-}
+template void normalise_pixels(const uint8_t*, int64_t, int64_t, float*, Store);
+template void normalise_pixels(const uint8_t*, int64_t, int64_t, Bf16*, Store);
 
 }  // namespace stoker

@@ -17,7 +17,7 @@ struct Bf16 {
 // to 32 bytes; end_streams() then makes them visible. Pure functions; any thread. The caller owns
 // `out`, which must not overlap `rgb`.
 inline constexpr int64_t kInterleaved = 0;
-void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, float* out, Store store);
-void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, Bf16* out, Store store);
+template <class T>  // float or Bf16
+void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out, Store store);
 
 }  // namespace stoker

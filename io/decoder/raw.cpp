@@ -30,11 +30,11 @@ class StoredRows final : public PixelRows {
       : PixelRows(view.width, view.height), view_(view), last_(last) {}
 
   const uint8_t* row(int64_t y) override {
-    const uint8_t* const stored = view_.data + static_cast<size_t>(y) * view_.stride();
-    const auto behind = static_cast<size_t>(view_.height - 1 - y) * view_.stride();
+    const uint8_t* const stored = view_.data + static_cast<size_t>(y) * view_.stride;
+    const auto behind = static_cast<size_t>(view_.height - 1 - y) * view_.stride;
     if (behind >= PixelView::kSlack) return stored;
-    uint8_t* const copy = last_.resize(view_.stride() + PixelView::kSlack);
-    std::memcpy(copy, stored, view_.stride());
+    uint8_t* const copy = last_.resize(view_.stride + PixelView::kSlack);
+    std::memcpy(copy, stored, view_.stride);
     return copy;
   }
 

@@ -23,8 +23,8 @@ namespace stoker {
 //            Pillow's Image.BILINEAR (Resample.c, precompute_coeffs) and torchvision's antialias.
 enum class ResizeMethod { bilinear, antialias };
 
-// What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels. A
-// value.
+// What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels,
+// mirrored where `flip` says so. A value. The interval lies within the image and is not empty.
 struct Axis {
   ResizeMethod method = ResizeMethod::bilinear;
   int64_t extent = 0;
@@ -35,6 +35,7 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+// Up to so many taps the sums are made in 16 bits.
 constexpr int kFewTaps = 8;
 
 // Which inputs make each output along one axis, and with which weights. One thread at a time while
@@ -52,6 +53,7 @@ struct Filter {
   // weight of 65536 is stored as 65535. False: it is the axis of the last call, and nothing had to
   // be done.
   bool assign(const Axis& wanted, int32_t one_of_few);
+  // `taps` weights, for the inputs from first[output] on.
   const uint16_t* weights_of(int64_t output) const {
     return weights.data() + static_cast<size_t>(output) * static_cast<size_t>(taps);
   }
@@ -130,12 +132,15 @@ void end_streams();
 // The two passes for one kind of processor. Pure functions; any thread. A table of functions, so
 // that the variant is chosen once, at run time.
 struct Resampling {
+  // A row of the image -> a line. Reads up to PixelView::kSlack bytes behind the last pixel used.
   void (*horizontal)(const uint8_t* row, const Columns& columns, uint16_t* line);
+  // `taps` lines -> a row of RGB pixels. Writes nothing behind it.
   void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps,
                    const Columns& columns, uint8_t* out, Store store);
   bool wide = false;  // Columns that are wide where they can be
 };
 
+// The variants. The first one runs everywhere and says what is right.
 Resampling portable_resampling();
 Resampling avx2_resampling();    // only where the processor has AVX2
 Resampling avx512_resampling();  // AVX-512 with VBMI, whose vpermb picks any 64 bytes out of 64

@@ -11,7 +11,7 @@ namespace stoker {
 
 // Turns a plan for the upright image into one for the stored image of `width` x `height` pixels
 // with this EXIF orientation (1 to 8). Nothing is rotated at full size: mirroring is free in the
-// resizer.
+// resizer, and only the sample's axes are swapped. A pure function; any thread.
 SamplePlan orient(SamplePlan plan, int orientation, int64_t width, int64_t height);
 
 // What all decoders have in common behind the decoding: stored pixels -> sample in the slot. One
@@ -27,7 +27,8 @@ class Transform {
   // The image is the sample as it stands: decode it into the slot, then finish() is all that is
   // left. Never where the output is float32.
   bool is_copy(const SamplePlan& plan, int64_t width, int64_t height) const;
-  // Fills the slot from the plan's image, which was decoded at 1/reduction.
+  // Fills the slot, `out`, from the plan's image, which was decoded at 1/reduction: 1, 2, 4 or 8.
+  // Every row of the crop is asked for at most once, in ascending order.
   void apply(const SamplePlan& plan, PixelRows& image, int64_t reduction, uint8_t* out);
   // What is left when the slot holds the pixels already: the colours.
   void finish(const SamplePlan& plan, uint8_t* out);

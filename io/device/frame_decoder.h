@@ -28,9 +28,10 @@ class FrameDecoder {
   static constexpr const char* kKind = "frame_decoder";
   struct Inputs {};
   virtual ~FrameDecoder() = default;
-  // Queues the decoding of all images on `stream`; the files must stay until it is done. May wait
-  // for the decoding of an earlier batch. Sets elements of `refused` for images that it does not
-  // decode; the caller decodes those.
+  // Queues the decoding of all images on `stream`; files and destinations must stay until it is
+  // done. May wait for the decoding of an earlier batch. `refused` has an element for each image,
+  // false at first; it is set for those that are not decoded, and the caller decodes them. Damage
+  // that shows later is an error of the stream.
   virtual void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
                       std::span<bool> refused) = 0;
 };

@@ -20,45 +20,47 @@ namespace stoker {
 // The most taps a filter may have here; Framing hands out no frame that needs more.
 constexpr int kMaxTaps = 16;
 
-// What is wanted along one axis (Axis of resample.h).
+// What is wanted along one axis, as Axis of resample.h. A value.
 struct FrameAxis {
+  // The crop along this axis, in pixels of the image as it was decoded; fractions where that is a
+  // reduced one.
   double begin;
   double length;
-  int extent;
-  int size;
+  int extent;  // of the image
+  int size;    // of the output
   bool flip;
   bool antialias;
   int one_of_few;  // what the weights of up to eight taps sum to; those of more: 65536
 };
 
-// Which inputs make one output, and with which weights.
+// Which inputs make one output, and with which weights: weights[t] belongs to input first + t. A
+// value. Inputs are counted in the image, not in the part of it that the frame holds.
 struct FrameTaps {
   int first;
   int taps;
   uint16_t weights[kMaxTaps];
 };
 
-// What the frame's crop asks for along each axis, for an output of `size` pixels.
-STOKER_HOST_DEVICE inline FrameAxis horizontal_axis(const FrameHeader& header, int size) {
+// What the frame's crop asks for along one axis of the image, for an output of `size` pixels.
+STOKER_HOST_DEVICE inline FrameAxis frame_axis(const FrameHeader& header, bool vertical, int size) {
   const double scale = 1.0 / header.reduction;
+  const bool antialias = header.antialias != 0;
+  if (vertical) {
+    return {header.crop_y * scale,
+            header.crop_height * scale,
+            header.image_height,
+            size,
+            header.flip_y != 0,
+            antialias,
+            65536};
+  }
   return {header.crop_x * scale,
           header.crop_width * scale,
           header.image_width,
           size,
           header.flip_x != 0,
-          header.antialias != 0,
+          antialias,
           256};
-}
-
-STOKER_HOST_DEVICE inline FrameAxis vertical_axis(const FrameHeader& header, int size) {
-  const double scale = 1.0 / header.reduction;
-  return {header.crop_y * scale,
-          header.crop_height * scale,
-          header.image_height,
-          size,
-          header.flip_y != 0,
-          header.antialias != 0,
-          65536};
 }
 
 namespace frame_math {
@@ -66,7 +68,7 @@ namespace frame_math {
 STOKER_HOST_DEVICE inline int smaller(int a, int b) { return a < b ? a : b; }
 STOKER_HOST_DEVICE inline int larger(int a, int b) { return a > b ? a : b; }
 
-// Not negative.
+// Of a value that is not negative.
 STOKER_HOST_DEVICE inline int round_up(double value) {
   const int whole = static_cast<int>(value);
   return whole + (value > whole ? 1 : 0);

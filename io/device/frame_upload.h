@@ -20,7 +20,8 @@ namespace stoker {
 // their offsets lead to the pixels behind them. All are of kind pixels.
 class FrameUpload {
  public:
-  // `make_decoder`: asked once, when the first encoded frame comes.
+  // `allocate`: pinned host memory. `make_decoder`: asked once, when the first encoded frame comes;
+  // what it throws, start() throws.
   FrameUpload(torch::Device device, std::function<HostMemory(size_t)> allocate,
               std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
@@ -29,8 +30,9 @@ class FrameUpload {
     torch::Tensor frames;
     std::vector<HostMemory> keep;  // with the batch's own slot, until the stream has got there
   };
-  // Queues everything on `stream`, which is the current one. Error(ExitCode::data): an encoded
-  // frame is damaged.
+  // Queues everything on `stream`, which is the current one, and returns. The batch's slot is read
+  // until the stream has got there, also after an exception. Error(ExitCode::data): an encoded frame
+  // is damaged.
   Started start(const Batch& batch, const SampleSpec& spec, const c10::Stream& stream);
 
  private:

@@ -15,7 +15,7 @@ class StepGraph {
  public:
   static constexpr const char* kKind = "step_graph";
   struct Inputs {
-    torch::Device device;
+    torch::Device device;  // a GPU, with its index
   };
   virtual ~StepGraph() = default;
   // Records what `work` launches, without computing it. Tensors that `work` makes, gradients

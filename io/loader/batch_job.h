@@ -14,8 +14,9 @@
 namespace stoker {
 
 // One batch being filled by any number of workers: each claims the next place and fills it, and the
-// one that fills the last place finishes the batch. Any thread; claiming takes no lock. Errors of
-// samples are kept until take().
+// one that fills the last place finishes the batch: it sorts what was skipped and computes the
+// digest. Any thread; claiming takes no lock. Errors of samples are kept until take(). Owns the
+// batch until then; refers to nothing else.
 class BatchJob {
  public:
   // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch. Places
@@ -23,11 +24,13 @@ class BatchJob {
   BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
            std::vector<int32_t> claims = {});
 
-  // Fills places until none is left to claim. True: this call finished the batch.
+  // Fills places until none is left to claim. True: this call finished the batch. Throws nothing of
+  // a sample's.
   bool work(SampleLoader& loader);
   // Ends the claiming of places. True: no worker is at one, the job is over with this call.
   bool cancel();
-  // The batch, or the error of its first bad place. Once, after the job is finished.
+  // The batch, or throws the error of its first bad place, whichever was met first. Once, after the
+  // job is finished.
   Batch take();
   // Those that it was made for.
   const std::vector<int64_t>& samples() const { return samples_; }

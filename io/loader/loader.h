@@ -14,13 +14,14 @@ namespace stoker {
 class Device;
 class LoaderMeter;
 
-// A number of threads, or `auto`: the cores this process may use. A value.
+// A number of threads, or `auto`: as many as the cores that this process may use. A value.
 struct Workers {
   int64_t count = 0;  // 0: auto
-  // The number; at least 1.
+  // The number; at least 1. `auto` is looked up anew by every call.
   int64_t resolve() const;
 };
 
+// How a configuration writes it.
 template <>
 struct Scalar<Workers> {
   static bool parse(const std::string& text, Workers& out);
@@ -28,7 +29,8 @@ struct Scalar<Workers> {
   static constexpr const char* expected = "auto or a number from 1 to 1024";
 };
 
-// What a loader does, as its options say it (Component<Loader>::info).
+// What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
+// says nothing all fields have their defaults.
 struct LoaderInfo {
   int64_t batch_size = 0;            // samples; 0: it does not say
   int64_t workers = 0;               // threads that read and decode; 0: the trainer's own does
@@ -39,10 +41,12 @@ struct LoaderInfo {
   int64_t rank = 0;                  // its share of the data ...
   int64_t world_size = 1;            // ... of so many
 
+  // Are complete batches made before they are asked for?
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
 };
 
-// The options of every loader, so that a sweep changes nothing but loader.type. A value.
+// The options of every loader, so that a sweep changes nothing but loader.type. A value. A loader
+// that says more of itself derives from it and has an info() of its own.
 struct LoaderOptions {
   int64_t batch_size = 64;
   Workers workers;
@@ -70,6 +74,7 @@ struct LoaderOptions {
     v("rank", rank, "this process's share of the data", Limits{0, 1 << 20});
     v("world_size", world_size, "number of shares", Limits{1, 1 << 20});
   }
+  // Error(ExitCode::config) where there is no such rank.
   void check(const Section& section) const;
   // Of a loader that has workers and makes so many batches ahead; others add what they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
@@ -84,6 +89,7 @@ class Loader {
  public:
   static constexpr const char* kKind = "loader";
   using Info = LoaderInfo;
+  // What a loader works with; all of it must outlive the loader.
   struct Inputs {
     const Dataset& dataset;
     const Decoder& decoder;

@@ -25,6 +25,7 @@ class Pipeline : public Loader {
   // Waits until no worker is at a batch; what was ahead is lost.
   ~Pipeline() override;
 
+  // Loader's three methods.
   int64_t batches() const override { return sampler_.batches(); }
   void start(int64_t epoch, int64_t first_batch) override;
   std::optional<Batch> next() override;

@@ -24,13 +24,16 @@ struct EpochOrder {
 // ranks.
 class Sampler {
  public:
-  // Throws Error(ExitCode::config) where a rank has not one batch.
+  // `samples`: of the split. Throws Error(ExitCode::config) where training has not one batch for a
+  // rank.
   Sampler(const LoaderOptions& options, int64_t samples, Split split, uint64_t seed);
 
+  // Of this rank in every epoch.
   int64_t batches() const { return batches_; }
   // Samples of batch `batch`; only the last one may be smaller.
   int64_t batch_size(int64_t batch) const;
-  // Computes the order of an epoch; the caller keeps it.
+  // Computes the order of an epoch: proportional to all samples, so the caller keeps it. Batch b
+  // consists of batch_size(b) samples from b * options.batch_size on.
   EpochOrder order(int64_t epoch) const;
 
  private:

@@ -11,7 +11,9 @@ namespace stoker {
 
 // Entropy decoding of a few blocks at a time, without a branch that depends on the data: whether a
 // block ends with a look-up selects the next table, block and position, and is not jumped on. What
-// is left are the symbols that a table does not cover. One thread at a time.
+// is left are the symbols that a table does not cover. One thread at a time. Throws nothing. Reads
+// beyond the scan's end without noticing: the caller keeps kMaxBytes readable there and compares
+// the position afterwards.
 class BlockDecoder {
  public:
   static constexpr size_t kMaxBlocks = 24;
@@ -20,7 +22,7 @@ class BlockDecoder {
   static constexpr size_t kMaxBytes = kMaxBlocks * 64 * 27 / 8 + 16;
 
   BlockDecoder();
-  // The tables of block `i` of every batch.
+  // The tables of block `i` of every batch, i < kMaxBlocks. They must outlive the batches.
   void set_tables(size_t i, const BlockTables& tables);
 
   // Decodes the first `blocks` blocks of a batch. False: there is something in them that no encoder
@@ -29,7 +31,7 @@ class BlockDecoder {
   // The same, but only the first value of each block is there: faster.
   bool skip(BitReader& bits, size_t blocks);
 
-  // Of the batch: 64 values in natural order, the first one being a difference; aligned to 64
+  // Of block `i` of the last batch: 64 values in natural order, the first one being a difference; aligned to 64
   // bytes.
   int16_t* values(size_t i) { return batch_.blocks[i].values; }
   // All values behind this position (in the scan's order) are 0.

@@ -5,7 +5,8 @@
 
 #include "io/core/memory.h"
 
-// Huffman codes (T.81, annexes C and F).
+// Huffman codes of JPEG files (T.81, annexes C and F), as they are, without look-up tables:
+// block_tables.h makes those of them.
 
 namespace stoker {
 
@@ -15,12 +16,16 @@ struct HuffmanSymbol {
   uint8_t symbol = 0;
 };
 
-// One table of a file. One thread at a time while it is assigned, any thread afterwards.
+// One table of a file. One thread at a time while it is assigned, any thread afterwards. Owns its
+// symbols; the definition may go.
 class HuffmanCode {
  public:
-  // 16 counts, then the symbols. False: not a prefix code that libjpeg would accept.
+  // `definition`: 16 counts of the codes of each length, then the symbols (T.81, B.2.4.2), as many
+  // as the counts say and at most 256: the caller has checked that. False: not a prefix code that
+  // libjpeg would accept; find() and for_each() must not be called then.
   bool assign(Bytes definition);
-  // `next`: the next 16 bits of the scan.
+  // The symbol with whose code the next bits begin; `next` is 16 of them. Takes the same time for
+  // every code.
   HuffmanSymbol find(uint32_t next) const;
   // Calls use(bits, code, symbol) for every code, in ascending order of what a scan begins with.
   template <class Use>

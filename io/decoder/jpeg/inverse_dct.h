@@ -14,6 +14,7 @@ using InverseDct = void (*)(const int16_t* coefficients, const int16_t* quantisa
 // whatever coefficients: products wrap at 16 bits, sums saturate where it lets them. Pure
 // functions.
 struct InverseDcts {
+  // For every block.
   InverseDct full;
   // For blocks whose nonzero coefficients all lie in the first four rows and columns.
   InverseDct top_left_4x4;

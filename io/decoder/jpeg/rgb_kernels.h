@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "io/decoder/jpeg/planes.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 
 namespace stoker {
 
@@ -31,6 +31,7 @@ void filter_chroma(ChromaSampling sampling, const ChromaRow& row, size_t first_g
 void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int16_t* far, size_t first_group,
                 size_t end_group, uint8_t* rgb);
 
+// The same for an image without chroma: R, G and B are the luma sample.
 void gray_to_rgb(const uint8_t* luma, size_t first_group, size_t end_group, uint8_t* rgb);
 
 }  // namespace stoker

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "io/core/memory.h"
-#include "io/decoder/jpeg/planes.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 #include "io/decoder/pixel_rows.h"
 
 namespace stoker {
@@ -13,8 +13,8 @@ namespace stoker {
 // libjpeg-turbo makes (triangle filter, JCS_RGB). Only columns [first_column, first_column +
 // columns) are made; their neighbours' samples must be in the planes. Rows may be skipped.
 //
-// Only for processors with AVX2, and images at least 16 pixels wide. Borrows the planes and
-// `scratch`, which it resizes to a few rows. One byte before each chroma plane and kPlaneSlack
+// Only for processors with AVX2, and images at least 16 pixels wide. One thread at a time. Borrows
+// the planes and `scratch`, which it resizes to a few rows; both must outlive it. One byte before each chroma plane and kPlaneSlack
 // bytes behind each plane's last row must be readable (any value).
 class RgbRows final : public PixelRows {
  public:

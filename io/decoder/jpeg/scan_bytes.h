@@ -19,7 +19,7 @@ class ScanBytes {
   // And so many bytes of any value before it.
   static constexpr size_t kFront = 8;
 
-  // `rest`: the file from the scan's first byte. False: the scan does not go on to an end-of-image
+  // `rest`: the file from the scan's first byte; it is copied. False: the scan does not go on to an end-of-image
   // marker with nothing but restart markers in their order between (`restarts` says whether such
   // are allowed).
   bool assign(Bytes rest, bool restarts);

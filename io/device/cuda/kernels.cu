@@ -69,11 +69,11 @@ __global__ void __launch_bounds__(kThreads)
   const int thread = threadIdx.y * kTileWidth + threadIdx.x;
   // Turned: the sample's columns are rows of the image.
   if (thread < kTileWidth) {
-    const FrameAxis axis = turned ? vertical_axis(header, size) : horizontal_axis(header, size);
+    const FrameAxis axis = frame_axis(header, turned, size);
     if (left + thread < size) make_taps(axis, left + thread, tile_x[thread]);
   } else if (thread < kTileWidth + kTileHeight) {
     const int row = thread - kTileWidth;
-    const FrameAxis axis = turned ? horizontal_axis(header, size) : vertical_axis(header, size);
+    const FrameAxis axis = frame_axis(header, !turned, size);
     if (top + row < size) make_taps(axis, top + row, tile_y[row]);
   }
   __syncthreads();

@@ -117,44 +117,45 @@ class Nvjpeg final : public FrameDecoder {
     void visit(V&) {}
   };
   Nvjpeg(Options, const Inputs&) {
-    engines_ = open(kBackendHardware);
-    cores_ = open(kBackendGpuHybrid);
-    if (!cores_)
+    open(kBackendHardware);
+    if (!open(kBackendGpuHybrid)) {
       throw Error(ExitCode::device,
                   "device: nvJPEG does not work on this GPU; set decoder.on_device=resize");
+    }
   }
 
   void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
               std::span<bool> refused) override {
-    std::vector<const EncodedImage*> for_engines, for_cores;
+    std::vector<std::vector<const EncodedImage*>> groups(backends_.size());
     for (size_t i = 0; i < images.size(); ++i) {
-      if (engines_ && engines_->supports(images[i].file)) {
-        for_engines.push_back(&images[i]);
-      } else if (cores_->supports(images[i].file)) {
-        for_cores.push_back(&images[i]);
-      } else {
+      const auto able = std::ranges::find_if(
+          backends_, [&](const auto& backend) { return backend->supports(images[i].file); });
+      if (able == backends_.end()) {
         refused[i] = true;
+      } else {
+        groups[static_cast<size_t>(able - backends_.begin())].push_back(&images[i]);
       }
     }
-    const auto refuse = [&](const std::vector<const EncodedImage*>& group) {
-      for (const EncodedImage* image : group)
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (backends_[i]->decode(groups[i], stream)) continue;
+      for (const EncodedImage* image : groups[i]) {
         refused[static_cast<size_t>(image - images.data())] = true;
-    };
-    if (engines_ && !engines_->decode(for_engines, stream)) refuse(for_engines);
-    if (!cores_->decode(for_cores, stream)) refuse(for_cores);
+      }
+    }
   }
 
  private:
-  // Null: this GPU has no such thing.
-  std::unique_ptr<Backend> open(int backend) const {
+  // False: this GPU has no such thing.
+  bool open(int backend) {
     Handle* handle = nullptr;
-    if (library_.create(backend, nullptr, nullptr, 0, &handle) != kSuccess) return nullptr;
-    return std::make_unique<Backend>(library_, Owned<Handle>(handle, library_.destroy));
+    if (library_.create(backend, nullptr, nullptr, 0, &handle) != kSuccess) return false;
+    Owned<Handle> owned(handle, library_.destroy);
+    backends_.push_back(std::make_unique<Backend>(library_, std::move(owned)));
+    return true;
   }
 
   const NvjpegLibrary library_;
-  std::unique_ptr<Backend> engines_;
-  std::unique_ptr<Backend> cores_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // in the order in which they are asked
 };
 
 STOKER_REGISTER(FrameDecoder, "nvjpeg", Nvjpeg);

@@ -28,7 +28,7 @@ struct Image {
 // constructor throws Error(ExitCode::device), which says what to install, where the library is not
 // here or lacks one of these functions.
 class NvjpegLibrary {
-  // The address of a function, of whatever type it is assigned to.
+  // The address of a function; it becomes a pointer of whatever type it is assigned to.
   struct Symbol {
     void* address;
     template <class F>
@@ -36,7 +36,9 @@ class NvjpegLibrary {
       return reinterpret_cast<F*>(address);
     }
   };
+  // dlopen() of the first of the library's known names that is there.
   static void* open();
+  // Throws where the library has no such function.
   Symbol find(const char* name) const;
 
   void* library_ = open();
@@ -49,21 +51,29 @@ class NvjpegLibrary {
   using Bytes = const unsigned char*;
 
  public:
+  // Named and used as in nvjpeg.h. Whatever a *_create gives is the caller's, and goes back by the
+  // *_destroy below it. One backend: handle.
   Status (*create)(int backend, void* device_allocator, void* pinned_allocator, unsigned flags,
                    Handle**) = find("nvjpegCreateEx");
   Status (*destroy)(Handle*) = find("nvjpegDestroy");
+  // What one batch at a time is decoded with. It must not be destroyed, nor used for the next
+  // batch, while the device still decodes.
   Status (*state_create)(Handle*, State**) = find("nvjpegJpegStateCreate");
   Status (*state_destroy)(State*) = find("nvjpegJpegStateDestroy");
+  // A parsed file: headers only.
   Status (*stream_create)(Handle*, Stream**) = find("nvjpegJpegStreamCreate");
   Status (*stream_destroy)(Stream*) = find("nvjpegJpegStreamDestroy");
   Status (*parse_header)(Handle*, Bytes, size_t, Stream*) = find("nvjpegJpegStreamParseHeader");
+  // What the output shall look like.
   Status (*params_create)(Handle*, Params**) = find("nvjpegDecodeParamsCreate");
   Status (*params_destroy)(Params*) = find("nvjpegDecodeParamsDestroy");
   Status (*set_output_format)(Params*, int) = find("nvjpegDecodeParamsSetOutputFormat");
-  // Of the last parameter: 0: supported.
+  // Can this backend decode the parsed file? 0 in the last argument: yes.
   Status (*supported)(Handle*, Stream*, Params*, int*) = find("nvjpegDecodeBatchedSupportedEx");
+  // Before each decode_batched() of another number of images.
   Status (*batch_initialize)(Handle*, State*, int batch, int cpu_threads,
                              int format) = find("nvjpegDecodeBatchedInitialize");
+  // Queues the decoding on the CUDA stream. The bytes must stay until it is done.
   Status (*decode_batched)(Handle*, State*, const Bytes* data, const size_t* lengths,
                            nvjpeg_abi::Image* destinations,
                            void* stream) = find("nvjpegDecodeBatched");
