@@ -9,7 +9,7 @@
 namespace stoker {
 
 // Objects that are costly to make and that one thread uses at a time: scratch memory, handles. As
-// many are made as are in use at once. Any thread; T must be movable.
+// many are made as are in use at once. Any thread; T must be move-constructible.
 template <class T>
 class IdlePool {
  public:
@@ -24,11 +24,11 @@ class IdlePool {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        object = std::move(idle_.back());
+        object.emplace(std::move(idle_.back()));
         idle_.pop_back();
       }
     }
-    if (!object) object = make_();
+    if (!object) object.emplace(make_());
     use(*object);
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(*object));

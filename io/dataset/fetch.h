@@ -27,18 +27,15 @@ std::vector<std::string> recipe_names();
 // Valid for ever. Error(ExitCode::config), with a suggestion, for an unknown name.
 const Recipe& find_recipe(const std::string& name);
 
-// Where a fetch looks and how it works. A value.
-struct FetchOptions {
+// Where a fetch looks and how it works. A value. The checksum is the recipe's, not the one here;
+// progress comes some times a second, of "unpack" in files. Where it throws, the next call goes on
+// where this one stopped.
+struct FetchOptions : DownloadOptions {
   std::string folder;             // prefix of the objects: "" or "name/"
   std::string archive;            // use this one, whatever the environment says
   std::string url;                // instead of the recipe's; the checksum holds all the same
   std::string data_dir = "data";  // where archives are looked for and the download is kept
   int64_t writers = 8;            // threads that write objects
-  int64_t attempts = 5;           // of the download
-  double retry_s = 1;             // before the second attempt, then twice as long each time
-  // "download" and "verify" in bytes, "unpack" in files, some times a second. Where it throws, the
-  // next call goes on where this one stopped.
-  Progress progress;
   Notify notify;
 };
 

@@ -10,8 +10,8 @@
 namespace stoker {
 
 // What generated images look like. A value. The encoded size is either that of width x height
-// pixels, or log-normal: median_bytes * exp(sigma * N(0,1)) within 5 %, limited to 1/16 and 16 times
-// the median; width and height then give the shape only.
+// pixels, or log-normal: median_bytes * exp(sigma * N(0,1)) within 5 %, limited to 1/16 and 16
+// times the median; width and height then give the shape only.
 struct SyntheticImageOptions {
   int64_t width = 256;
   int64_t height = 256;

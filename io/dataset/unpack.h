@@ -7,8 +7,8 @@
 
 namespace stoker {
 
-// One file of an archive, in memory. A value. `path` is relative, cleaned ("a/b.jpg") and never leads
-// out of the folder that it is put into.
+// One file of an archive, in memory. A value. `path` is relative, cleaned ("a/b.jpg") and never
+// leads out of the folder that it is put into.
 struct UnpackedFile {
   std::string path;
   std::vector<uint8_t> bytes;

@@ -20,6 +20,7 @@
 #include <thread>
 #include <utility>
 
+#include "io/core/huge_memory.h"
 #include "io/core/sample_spec.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"
@@ -92,7 +93,8 @@ class Emulated final : public Device {
   }
 
   const DeviceInfo& info() const override { return info_; }
-  HostMemory allocate(size_t bytes) override { return allocate_host(bytes); }
+  // Faulted in, so that the first batch is not slower than the others.
+  HostMemory allocate(size_t bytes) override { return allocate_huge(bytes, true); }
 
   DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
     const auto bytes = static_cast<double>(used_bytes(batch.pixels.get(), batch.size, spec) +

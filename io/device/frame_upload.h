@@ -31,8 +31,8 @@ class FrameUpload {
     std::vector<HostMemory> keep;  // with the batch's own slot, until the stream has got there
   };
   // Queues everything on `stream`, which is the current one, and returns. The batch's slot is read
-  // until the stream has got there, also after an exception. Error(ExitCode::data): an encoded frame
-  // is damaged.
+  // until the stream has got there, also after an exception. Error(ExitCode::data): an encoded
+  // frame is damaged.
   Started start(const Batch& batch, const SampleSpec& spec, const c10::Stream& stream);
 
  private:

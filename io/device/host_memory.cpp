@@ -5,11 +5,7 @@
 
 #include <fstream>
 
-#include "io/core/huge_memory.h"
-
 namespace stoker {
-
-HostMemory allocate_host(size_t bytes) { return allocate_huge(bytes, true); }
 
 BatchLayout batch_layout(int64_t size, const SampleSpec& spec) {
   if (spec.frame != 0) return {{size, static_cast<int64_t>(spec.frame), 1, 1}, torch::kUInt8};

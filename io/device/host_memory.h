@@ -7,17 +7,12 @@
 #include <string>
 
 #include "io/core/batch.h"
-#include "io/core/memory.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
 
 // What devices share: a batch's memory on the host, and how tensors see it. Any thread.
 
 namespace stoker {
-
-// Ordinary memory, aligned to 64 bytes (2 MiB and on huge pages where it is large) and faulted in,
-// so that the first batch is not slower than the others. Throws std::bad_alloc.
-HostMemory allocate_host(size_t bytes);
 
 // A batch's pixels as a tensor sees them. A value.
 struct BatchLayout {

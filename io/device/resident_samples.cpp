@@ -27,9 +27,7 @@ namespace {
 // activations and batches come later.
 constexpr uint64_t kKeptFree = 5;  // a fifth
 
-std::string gigabytes(uint64_t bytes) {
-  return fmt::format("{:.2f} GB", 1e-9 * static_cast<double>(bytes));
-}
+double gigabytes(uint64_t bytes) { return 1e-9 * static_cast<double>(bytes); }
 
 // Absent: nobody can say.
 std::optional<uint64_t> free_bytes(torch::Device device) {
@@ -45,11 +43,11 @@ void require_memory(const std::string& where, torch::Device device, const Sample
   const uint64_t room = *there - *there / kKeptFree;
   if (static_cast<uint64_t>(samples) <= room / spec.bytes()) return;
   // As a double: the product may not fit 64 bits.
-  const double needed = 1e-9 * static_cast<double>(samples) * static_cast<double>(spec.bytes());
+  const double needed = gigabytes(spec.bytes()) * static_cast<double>(samples);
   throw Error(ExitCode::environment,
-              fmt::format("loader: device_resident needs {:.2f} GB for {} decoded samples, and {} "
-                          "are free on {}, of which it takes {} at most: use a smaller "
-                          "decoder.size, or loader.type=prefetched",
+              fmt::format("loader: device_resident needs {:.2f} GB for {} decoded samples, and "
+                          "{:.2f} GB are free on {}, of which it takes {:.2f} GB at most: use a "
+                          "smaller decoder.size, or loader.type=prefetched",
                           needed, samples, gigabytes(*there), where, gigabytes(room)));
 }
 

@@ -25,8 +25,9 @@ class SampleLoader {
 
   // Fills `out` (SampleSpec::bytes(), the caller's) with sample `index` of the split. A bad or
   // unreadable sample is treated as dataset.on_error says: Error(ExitCode::data) naming it, or
-  // another sample of the split takes its place, chosen by (seed, epoch, index) alone. After 100 bad
-  // ones in a row it is Error(ExitCode::data) in any case. Adds nanoseconds and bytes to `cost`.
+  // another sample of the split takes its place, chosen by (seed, epoch, index) alone. After 100
+  // bad ones in a row it is Error(ExitCode::data) in any case. Adds nanoseconds and bytes to
+  // `cost`.
   LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
   // For those who measure what belongs to a batch and not to a sample.
   LoaderMeter& meter() { return meter_; }

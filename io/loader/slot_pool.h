@@ -16,8 +16,8 @@ class Device;
 // which must outlive the pool; what a slot needs to be freed, it holds itself.
 class SlotPool {
  public:
-  // Makes `count` slots of `slot_bytes` bytes (pinned for a GPU) at once, so that the first steps do
-  // not pay for them. Throws what Device::allocate throws.
+  // Makes `count` slots of `slot_bytes` bytes (pinned for a GPU) at once, so that the first steps
+  // do not pay for them. Throws what Device::allocate throws.
   SlotPool(Device& device, size_t slot_bytes, int64_t count);
 
   // A free slot, or a new one; it comes back when its last owner lets go, on any thread. Its

@@ -98,10 +98,10 @@ const char* with_type(const ValueBatch& out, F f) {
   const auto with_order = [&](auto* values) {
     out.channels_last ? f(values, std::true_type{}) : f(values, std::false_type{});
   };
-  if (out.type == ValueType::fp32) {
-    with_order(static_cast<float*>(out.data));
-  } else {
+  if (out.bf16) {
     with_order(static_cast<__nv_bfloat16*>(out.data));
+  } else {
+    with_order(static_cast<float*>(out.data));
   }
   const cudaError_t status = cudaGetLastError();
   return status == cudaSuccess ? nullptr : cudaGetErrorString(status);

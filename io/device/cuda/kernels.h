@@ -9,14 +9,11 @@
 
 namespace stoker {
 
-// What a model computes with.
-enum class ValueType { fp32, bf16 };
-
 // A batch of normalised values on the device: [N, 3, height, width], or the channels last in
 // memory. A value; somebody else owns the memory.
 struct ValueBatch {
   void* data = nullptr;
-  ValueType type = ValueType::fp32;
+  bool bf16 = false;  // else fp32
   bool channels_last = false;
 };
 

@@ -13,7 +13,7 @@
 namespace stoker {
 namespace {
 
-using namespace nvjpeg_abi;
+using namespace nvjpeg;
 
 void check(Status status, const char* what) {
   if (status == kSuccess) return;
@@ -36,7 +36,7 @@ Owned<T> made(Handle* handle, Status (*create)(Handle*, T**), Status (*destroy)(
 // decoded from the first while the second is filled.
 class Backend {
  public:
-  Backend(const NvjpegLibrary& library, Owned<Handle> handle)
+  Backend(const Library& library, Owned<Handle> handle)
       : library_(library),
         handle_(std::move(handle)),
         stream_(
@@ -101,7 +101,7 @@ class Backend {
     if (std::exchange(turn.used, false)) turn.done.synchronize();
   }
 
-  const NvjpegLibrary& library_;
+  const Library& library_;
   const Owned<Handle> handle_;
   const Owned<Stream> stream_;
   const Owned<Params> params_;
@@ -154,7 +154,7 @@ class Nvjpeg final : public FrameDecoder {
     return true;
   }
 
-  const NvjpegLibrary library_;
+  const Library library_;
   std::vector<std::unique_ptr<Backend>> backends_;  // in the order in which they are asked
 };
 

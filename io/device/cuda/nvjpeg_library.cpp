@@ -6,7 +6,7 @@
 
 #include "io/core/error.h"
 
-namespace stoker {
+namespace stoker::nvjpeg {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
@@ -19,7 +19,7 @@ namespace {
 
 }  // namespace
 
-void* NvjpegLibrary::open() {
+void* Library::open() {
   std::string problem;
   for (const char* name : {"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so"}) {
     if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
@@ -28,10 +28,10 @@ void* NvjpegLibrary::open() {
   fail("nvJPEG could not be loaded (" + problem + ")");
 }
 
-NvjpegLibrary::Symbol NvjpegLibrary::find(const char* name) const {
+Library::Symbol Library::find(const char* name) const {
   void* const address = dlsym(library_, name);
   if (address == nullptr) fail(std::string("this libnvjpeg has no ") + name);
   return {address};
 }
 
-}  // namespace stoker
+}  // namespace stoker::nvjpeg

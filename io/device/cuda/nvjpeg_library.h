@@ -6,7 +6,7 @@ namespace stoker {
 
 // The types of nvJPEG's C interface (nvjpeg.h) that are used here, so that neither the header nor
 // the library is needed to build.
-namespace nvjpeg_abi {
+namespace nvjpeg {
 
 using Status = int;  // an enum
 inline constexpr Status kSuccess = 0;
@@ -17,17 +17,16 @@ struct Handle;
 struct State;
 struct Stream;
 struct Params;
+using Data = const unsigned char*;
 struct Image {
   unsigned char* channel[4];
   size_t pitch[4];
 };
 
-}  // namespace nvjpeg_abi
-
 // libnvjpeg's functions, loaded at run time and never unloaded. A value; any thread. The
 // constructor throws Error(ExitCode::device), which says what to install, where the library is not
 // here or lacks one of these functions.
-class NvjpegLibrary {
+class Library {
   // The address of a function; it becomes a pointer of whatever type it is assigned to.
   struct Symbol {
     void* address;
@@ -43,13 +42,6 @@ class NvjpegLibrary {
 
   void* library_ = open();
 
-  using Status = nvjpeg_abi::Status;
-  using Handle = nvjpeg_abi::Handle;
-  using State = nvjpeg_abi::State;
-  using Stream = nvjpeg_abi::Stream;
-  using Params = nvjpeg_abi::Params;
-  using Bytes = const unsigned char*;
-
  public:
   // Named and used as in nvjpeg.h. Whatever a *_create gives is the caller's, and goes back by the
   // *_destroy below it. One backend: handle.
@@ -63,7 +55,7 @@ class NvjpegLibrary {
   // A parsed file: headers only.
   Status (*stream_create)(Handle*, Stream**) = find("nvjpegJpegStreamCreate");
   Status (*stream_destroy)(Stream*) = find("nvjpegJpegStreamDestroy");
-  Status (*parse_header)(Handle*, Bytes, size_t, Stream*) = find("nvjpegJpegStreamParseHeader");
+  Status (*parse_header)(Handle*, Data, size_t, Stream*) = find("nvjpegJpegStreamParseHeader");
   // What the output shall look like.
   Status (*params_create)(Handle*, Params**) = find("nvjpegDecodeParamsCreate");
   Status (*params_destroy)(Params*) = find("nvjpegDecodeParamsDestroy");
@@ -74,9 +66,9 @@ class NvjpegLibrary {
   Status (*batch_initialize)(Handle*, State*, int batch, int cpu_threads,
                              int format) = find("nvjpegDecodeBatchedInitialize");
   // Queues the decoding on the CUDA stream. The bytes must stay until it is done.
-  Status (*decode_batched)(Handle*, State*, const Bytes* data, const size_t* lengths,
-                           nvjpeg_abi::Image* destinations,
-                           void* stream) = find("nvjpegDecodeBatched");
+  Status (*decode_batched)(Handle*, State*, const Data* data, const size_t* lengths,
+                           Image* destinations, void* stream) = find("nvjpegDecodeBatched");
 };
 
+}  // namespace nvjpeg
 }  // namespace stoker
