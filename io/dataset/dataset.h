@@ -15,7 +15,8 @@ enum class Split { train, test };
 
 // What is known of a sample without reading it. A value. It costs a string: not for inner loops.
 struct SampleInfo {
-  std::string key;  // names the sample in messages: its path, or "synthetic/17"
+  // Names the sample in messages: its path, or "synthetic/17".
+  std::string key;
   int64_t label = 0;
   uint64_t bytes = 0;  // encoded size
 };
@@ -74,7 +75,8 @@ class Dataset {
   using Info = DatasetInfo;
   struct Inputs {
     const Tiers& tiers;
-    uint64_t seed;  // of the run: splits are functions of it
+    // Of the run: splits are functions of it.
+    uint64_t seed;
     Notify notify;  // remarks for the user's log
   };
   explicit Dataset(OnError on_error) : on_error_(on_error) {}

@@ -13,9 +13,11 @@ using Progress = std::function<void(const char* stage, uint64_t done, uint64_t t
 // How a download is checked and tried again. A value.
 struct DownloadOptions {
   std::string md5;  // in hex; empty: not checked
+  // Of this call, the first one included. A later call has as many again.
   int64_t attempts = 5;
-  double retry_s = 1;  // before the second attempt, then twice as long each time
-  Progress progress;   // "download" and "verify", in bytes of the whole file
+  // Before the second attempt, then twice as long each time.
+  double retry_s = 1;
+  Progress progress;  // "download" and "verify", in bytes of the whole file
 };
 
 // Downloads `url` (http, https) into `file`, whose directory is made. Blocks; one thread at a time

@@ -15,11 +15,12 @@ namespace stoker {
 struct Recipe {
   std::string name;
   std::string url;
-  std::string md5;       // of the file behind the url, in hex
-  std::string archive;   // file name of the download
-  std::string inner;     // file name of the tar.gz inside it
-  std::string variable;  // environment variable that may name an archive that is already there
-  int64_t files = 0;     // in the data set
+  std::string md5;      // of the file behind the url, in hex
+  std::string archive;  // file name of the download
+  std::string inner;    // file name of the tar.gz inside it
+  // Environment variable that may name an archive that is already there.
+  std::string variable;
+  int64_t files = 0;  // in the data set
 };
 
 // The names of the public data sets that are known.
@@ -41,8 +42,9 @@ struct FetchOptions : DownloadOptions {
 
 // What a fetch did. A value.
 struct FetchResult {
-  bool was_there = false;  // nothing was done
-  std::string source;      // the archive that was unpacked
+  // Nothing was done, and the rest is empty.
+  bool was_there = false;
+  std::string source;  // the archive that was unpacked
   int64_t files = 0;
   uint64_t bytes = 0;
 };

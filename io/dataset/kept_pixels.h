@@ -44,6 +44,7 @@ class KeptPixels {
   void publish(size_t number, Bytes pixels, const Buffer& scratch);
 
  private:
+  // In a mapping; empty: it is to be read.
   Bytes mapped(const std::string& key, uint64_t offset);
 
   const size_t sample_bytes_;

@@ -23,15 +23,18 @@ inline constexpr const char* kPackedIndex = "packed.json";
 struct PackedSamples {
   std::vector<std::string> keys;
   std::vector<int64_t> labels;
-  std::vector<uint64_t> xxh3;  // packed_checksum() of the pixels
+  // packed_checksum() of the pixels.
+  std::vector<uint64_t> xxh3;
 };
 
 // What packed.json says. A value.
 struct PackedIndex {
-  int64_t height = 0;  // of each sample: uint8, rows of interleaved RGB
+  // Of each sample: uint8, rows of interleaved RGB.
+  int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;
-  std::string source;  // what the pixels are of, for people
+  // What the pixels are of, for people.
+  std::string source;
   std::vector<std::string> classes;
   uint64_t samples_per_shard = 0;
   std::vector<std::string> shards;  // names in the folder

@@ -26,7 +26,8 @@ struct Jitter {
   double brightness = 1;  // factors; 1 changes nothing
   double contrast = 1;
   double saturation = 1;
-  double hue = 0;  // turn of the colour circle, -0.5 to 0.5
+  // Turn of the colour circle, -0.5 to 0.5.
+  double hue = 0;
 };
 
 // How an image becomes a sample: crop, mirror, swap the axes, change the colours, in this order. A

@@ -11,16 +11,18 @@ namespace stoker {
 
 // What a decoder's samples are, as its options say it (Component<Decoder>::info). A value.
 struct DecoderInfo {
-  bool augments = false;  // a training image's pixels are others in every epoch
-  bool frames = false;    // work is left to the device (SampleSpec::frame)
+  // A training image's pixels are others in every epoch.
+  bool augments = false;
+  bool frames = false;  // work is left to the device (SampleSpec::frame)
   PixelType output = PixelType::uint8;
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A
 // value.
 struct DecodeMode {
-  bool train = false;  // random augmentation, else the evaluation transform
-  uint64_t seed = 0;   // of this sample in this epoch
+  // Random augmentation, else the evaluation transform.
+  bool train = false;
+  uint64_t seed = 0;  // of this sample in this epoch
 };
 
 // The part of a decoder that is not shared: handles and scratch memory, used again from sample to

@@ -11,6 +11,9 @@ namespace stoker {
 // A frame -> the sample that the loader would have made, bit for bit, by the same resizer and
 // codec. For devices without kernels of their own. One thread at a time; keeps its memory from
 // frame to frame.
+//
+// A frame lies where the loader put it: its header (FrameHeader), then what the header says. It is
+// not changed, and not referred to after the call.
 class FrameReader {
  public:
   // Samples are size x size RGB pixels.

@@ -38,8 +38,8 @@ struct JpegHeader {
   size_t first_scan = 0;
 };
 
-// A marker with parameters; the payload is a part of the file, without the length. A value that must
-// not outlive the file's bytes.
+// A marker with parameters; the payload is a part of the file, without the length. A value that
+// must not outlive the file's bytes.
 struct JpegSegment {
   uint8_t marker = 0;
   Bytes payload;
@@ -56,11 +56,13 @@ void check_decodable(const JpegHeader& header);
 // What count_jpeg_scans() found. A value.
 struct JpegScans {
   int64_t count = 0;
-  bool complete = false;  // the end-of-image marker is there
+  // The end-of-image marker is there.
+  bool complete = false;
 };
 
-// Walks over the entropy-coded data from header.first_scan on, from marker to marker: what is to come
-// for a decoder. Decodes nothing; takes the time to look at every byte. Any thread. Never throws.
+// Walks over the entropy-coded data from header.first_scan on, from marker to marker: what is to
+// come for a decoder. Decodes nothing; takes the time to look at every byte. Any thread. Never
+// throws.
 JpegScans count_jpeg_scans(Bytes file, const JpegHeader& header);
 
 }  // namespace stoker

@@ -85,14 +85,14 @@ struct Augment {
 };
 
 // The part of the image that is used where no random crop is taken: all of it, without regard to
-// its shape, or the square in its middle.
+// its shape, or the square in its middle whose side is crop_ratio times the shorter one.
 enum class Fit { stretch, center_crop };
 EnumNames<Fit> enum_names(Fit);
 EnumNames<ResizeMethod> enum_names(ResizeMethod);
 EnumNames<PixelType> enum_names(PixelType);
 
-// The options of every decoder. A value. A decoder with options of its own derives from it and calls
-// this visit() from its own, so that all decoders have these under the same names.
+// The options of every decoder. A value. A decoder with options of its own derives from it and
+// calls this visit() from its own, so that all decoders have these under the same names.
 struct ImageOptions {
   int64_t size = 224;
   Fit fit = Fit::stretch;
@@ -118,9 +118,10 @@ struct ImageOptions {
   DecoderInfo info() const { return {augment.any(), false, output}; }
 };
 
-// A decoder that is nothing but its options and its sessions. SpecOptions derives from ImageOptions;
-// a Session is a DecoderSession with a constructor that takes (const SpecOptions&) and may keep the
-// reference, because a decoder outlives its sessions. To be registered under an alias:
+// A decoder that is nothing but its options and its sessions. SpecOptions derives from
+// ImageOptions; a Session is a DecoderSession with a constructor that takes (const SpecOptions&)
+// and may keep the reference, because a decoder outlives its sessions. To be registered under an
+// alias:
 //   using Raw = SessionDecoder<RawOptions, RawSession>;
 //   STOKER_REGISTER(Decoder, "raw", Raw);
 template <class SpecOptions, class Session>

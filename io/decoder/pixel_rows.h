@@ -12,7 +12,8 @@ struct PixelView {
   const uint8_t* data = nullptr;
   int64_t width = 0;
   int64_t height = 0;
-  size_t stride = static_cast<size_t>(width) * 3;  // from a row to the next, in bytes
+  // From a row to the next, in bytes.
+  size_t stride = static_cast<size_t>(width) * 3;
 };
 
 // An image of RGB pixels whose rows may be made only when they are asked for, so that it need not

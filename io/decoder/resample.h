@@ -28,6 +28,7 @@ enum class ResizeMethod { bilinear, antialias };
 struct Axis {
   ResizeMethod method = ResizeMethod::bilinear;
   int64_t extent = 0;
+  // Of the crop; fractions where the image was decoded at a reduced size.
   double begin = 0;
   double length = 0;
   int64_t size = 0;
@@ -65,7 +66,8 @@ struct Filter {
   void reverse();
 
   std::vector<double> centers_;
-  std::vector<double> exact_;  // per tap: one weight per output, before they are made to sum to one
+  // Per tap: one weight per output, before they are made to sum to one.
+  std::vector<double> exact_;
   std::vector<double> units_;
 };
 
@@ -77,7 +79,9 @@ struct alignas(64) ByteGroup {
   uint8_t bytes[64];
 };
 
-// A filter for the horizontal pass with what the vector code wants to know about it.
+// A filter for the horizontal pass with what the vector code wants to know about it. One thread at
+// a time while it is assigned; any thread afterwards. Keeps its memory, and its tables where the
+// axis is that of the last image.
 //
 // A line is the result of a horizontal pass, in groups of 32 values of 16 bits. A pair of taps
 // makes a group of it from 64 bytes of the row: a value's two bytes, times its two weights.
@@ -96,7 +100,8 @@ struct Columns {
   Filter filter;
   Form form = Form::sums;
   int64_t groups = 0;
-  uint16_t bias = 0;  // is added before `mask` is applied
+  // Is added before `mask` is applied.
+  uint16_t bias = 0;
   uint16_t mask = 0;  // 0xff00 rounds to 8 bits
   int tap_pairs = 0;
   std::vector<int32_t> offsets;    // where loads begin; per group: four; apart: eight; wide: one
@@ -137,7 +142,8 @@ struct Resampling {
   // `taps` lines -> a row of RGB pixels. Writes nothing behind it.
   void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps,
                    const Columns& columns, uint8_t* out, Store store);
-  bool wide = false;  // Columns that are wide where they can be
+  // Columns that are wide where they can be.
+  bool wide = false;
 };
 
 // The variants. The first one runs everywhere and says what is right.

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// Part of an image in pixels, the corner at the top left; fractions where the image was decoded at a
-// reduced size. A value. It lies within the image.
+// Part of an image in pixels, the corner at the top left; fractions where the image was decoded at
+// a reduced size. A value. It lies within the image.
 struct Box {
   double x = 0;
   double y = 0;
@@ -53,8 +53,9 @@ class Resizer {
   Filter row_filter_;
   Columns columns_;
   std::vector<LineGroup> lines_;
-  std::vector<uint16_t*> window_;  // the lines under the filter, from the top
-  std::vector<uint8_t> row_;       // of pixels that are normalised at once
+  // The lines under the filter, from the top.
+  std::vector<uint16_t*> window_;
+  std::vector<uint8_t> row_;  // of pixels that are normalised at once
 };
 
 // All pixels of an image as they are, normalised: three planes without padding. They are streamed.

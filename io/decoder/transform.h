@@ -30,10 +30,11 @@ class Transform {
   // Fills the slot, `out`, from the plan's image, which was decoded at 1/reduction: 1, 2, 4 or 8.
   // Every row of the crop is asked for at most once, in ascending order.
   void apply(const SamplePlan& plan, PixelRows& image, int64_t reduction, uint8_t* out);
-  // What is left when the slot holds the pixels already: the colours.
+  // What is left when the slot holds the pixels already: the colours. Only where output is uint8.
   void finish(const SamplePlan& plan, uint8_t* out);
 
  private:
+  // The image's pixels are the sample's, in their order.
   bool is_unchanged(const SamplePlan& plan, int64_t width, int64_t height) const;
   void apply_to_pixels(const SamplePlan& plan, PixelRows& image, const Geometry& geometry,
                        uint8_t* out);
@@ -41,7 +42,8 @@ class Transform {
   const Store store_;
   Resizer resizer_;
   Buffer scratch_;
-  Buffer pixels_;  // of a sample that is normalised only after other changes
+  // Of a sample that is normalised only after other changes.
+  Buffer pixels_;
 };
 
 }  // namespace stoker

@@ -55,7 +55,8 @@ class Device {
   static constexpr const char* kKind = "device";
   using Info = DeviceInfo;
   struct Inputs {
-    uint64_t seed;  // of the run: emulated step times are functions of it
+    // Of the run: emulated step times are functions of it.
+    uint64_t seed;
     Notify notify;  // remarks for the user's log
   };
   virtual ~Device() = default;

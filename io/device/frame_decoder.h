@@ -14,6 +14,7 @@ namespace stoker {
 // A JPEG file in host memory and where its pixels belong on the device: rows of interleaved RGB
 // without padding, in the size of its header. A value; the file must stay until it is decoded.
 struct EncodedImage {
+  // Pinned, so that it can be read while the caller goes on.
   Bytes file;
   int64_t width = 0;
   int64_t height = 0;

@@ -30,7 +30,8 @@ struct FrameAxis {
   int size;    // of the output
   bool flip;
   bool antialias;
-  int one_of_few;  // what the weights of up to eight taps sum to; those of more: 65536
+  // What the weights of up to eight taps sum to; those of more: 65536.
+  int one_of_few;
 };
 
 // Which inputs make one output, and with which weights: weights[t] belongs to input first + t. A
@@ -123,7 +124,9 @@ STOKER_HOST_DEVICE inline void make_taps(const FrameAxis& axis, int output, Fram
   make_weights(result, center - 0.5, 1 / support, result.taps <= 8 ? axis.one_of_few : 65536);
 }
 
-// One pixel: `pixels` are the frame's, of which header.x, y, width and height say where they lie.
+// One pixel of the sample, R, G and B. `across` and `down` are the taps of its column and its row
+// in the image as it is stored. `pixels` are the frame's, of which header.x, y, width and height
+// say where they lie.
 STOKER_HOST_DEVICE inline void make_pixel(const FrameHeader& header, const uint8_t* pixels,
                                           const FrameTaps& across, const FrameTaps& down,
                                           uint8_t levels[3]) {

@@ -28,7 +28,8 @@ class FrameUpload {
   // Copies that are under way.
   struct Started {
     torch::Tensor frames;
-    std::vector<HostMemory> keep;  // with the batch's own slot, until the stream has got there
+    // With the batch's own slot, until the stream has got there.
+    std::vector<HostMemory> keep;
   };
   // Queues everything on `stream`, which is the current one, and returns. The batch's slot is read
   // until the stream has got there, also after an exception. Error(ExitCode::data): an encoded

@@ -16,7 +16,8 @@ namespace stoker {
 
 // A batch's pixels as a tensor sees them. A value.
 struct BatchLayout {
-  std::array<int64_t, 4> shape;  // NHWC; NCHW where the type is float32; frames: N, bytes, 1, 1
+  // NHWC; NCHW where the type is float32; frames: N, bytes, 1, 1.
+  std::array<int64_t, 4> shape;
   torch::ScalarType type;
 };
 // Of a batch of `size` samples.

@@ -39,8 +39,9 @@ EnumNames<Accelerator> enum_names(Accelerator);
 // MAC); images/s = peak FLOP/s * 30 % / that. The 30 % and the share of the bus are assumptions.
 struct AcceleratorPreset {
   double images_per_s;  // trained on
-  double h2d_gb_per_s;  // 1e9 bytes/s from the host to the device
-  const char* source;   // the figures it was calculated from, for people
+  // 1e9 bytes/s from the host to the device.
+  double h2d_gb_per_s;
+  const char* source;  // the figures it was calculated from, for people
 };
 // Valid for ever.
 const AcceleratorPreset& preset(Accelerator accelerator);

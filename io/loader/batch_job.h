@@ -46,7 +46,8 @@ class BatchJob {
   const bool digest_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> remaining_;
-  std::mutex mutex_;  // guards what follows, and batch_.skipped and batch_.cost while being filled
+  // Guards what follows, and batch_.skipped and batch_.cost while being filled.
+  std::mutex mutex_;
   std::exception_ptr error_;
   int64_t error_place_ = 0;
   std::vector<std::pair<int64_t, SkippedSample>> skipped_;

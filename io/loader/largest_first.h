@@ -26,7 +26,8 @@ class LargestFirst {
 
   const Dataset& dataset_;
   const Split split_;
-  std::vector<uint32_t> bytes_;  // of each sample, plus one; 0: not asked for yet
+  // Of each sample, plus one; 0: not asked for yet.
+  std::vector<uint32_t> bytes_;
 };
 
 }  // namespace stoker

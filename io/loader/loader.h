@@ -32,14 +32,18 @@ struct Scalar<Workers> {
 // What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
 // says nothing all fields have their defaults.
 struct LoaderInfo {
-  int64_t batch_size = 0;            // samples; 0: it does not say
-  int64_t workers = 0;               // threads that read and decode; 0: the trainer's own does
-  int64_t host_batches_ahead = 0;    // complete ones before they are asked for, in host memory
-  int64_t device_batches_ahead = 0;  // and on a device that has memory of its own
-  bool resident = false;             // samples are read once, and stay on the device
-  bool drop_last = true;             // all batches of training have batch_size samples
-  int64_t rank = 0;                  // its share of the data ...
-  int64_t world_size = 1;            // ... of so many
+  // Samples; 0: it does not say.
+  int64_t batch_size = 0;
+  // Threads that read and decode; 0: the trainer's own does.
+  int64_t workers = 0;
+  // Complete batches before they are asked for, in host memory ...
+  int64_t host_batches_ahead = 0;
+  // ... and on a device that has memory of its own.
+  int64_t device_batches_ahead = 0;
+  bool resident = false;   // samples are read once, and stay on the device
+  bool drop_last = true;   // all batches of training have batch_size samples
+  int64_t rank = 0;        // its share of the data ...
+  int64_t world_size = 1;  // ... of so many
 
   // Are complete batches made before they are asked for?
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
@@ -111,6 +115,7 @@ class Loader {
   // Error(ExitCode::data) for a bad sample where dataset.on_error.policy is fail, after all batches
   // before it were handed out. Under skip the batch lists its replacements, and the caller accounts
   // for them (FailureBudget).
+  // IoError and BadSample never leave a loader; what a device throws does.
   virtual std::optional<Batch> next() = 0;
 };
 

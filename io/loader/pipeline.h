@@ -33,10 +33,12 @@ class Pipeline : public Loader {
  protected:
   // A batch on its way. Belongs to the pipeline.
   struct Coming {
-    Batch batch;                   // epoch, index and size alone
-    std::vector<int64_t> samples;  // indices in the split, in the batch's order
+    Batch batch;  // epoch, index and size alone
+    // Indices in the split, in the batch's order.
+    std::vector<int64_t> samples;
     bool shuffled = false;
-    std::shared_ptr<BatchJob> job;  // that fills it; null: nothing is to be read
+    // That fills it; null: nothing is to be read.
+    std::shared_ptr<BatchJob> job;
   };
   // Called in the order of the batches when there is room for one more. Must not block. This one
   // hands all samples to the workers.
@@ -55,12 +57,15 @@ class Pipeline : public Loader {
   WorkerPool workers_;
 
  private:
+  // A batch's place in the run.
   struct Position {
     int64_t epoch = 0;
     int64_t batch = 0;
     bool operator==(const Position&) const = default;
   };
+  // Begins the next batch.
   void submit();
+  // Ends all that is on its way; no worker is at it afterwards.
   void cancel();
 
   const size_t ahead_;

@@ -13,7 +13,8 @@ namespace stoker {
 // there.
 struct LoadedSample {
   int64_t label = 0;
-  std::optional<SkippedSample> skipped;  // the sample meant for this place was bad
+  // The sample meant for this place was bad.
+  std::optional<SkippedSample> skipped;
 };
 
 // Reads and decodes single samples, with scratch memory that is used again, and says to the meter

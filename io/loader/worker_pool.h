@@ -40,7 +40,9 @@ class WorkerPool {
   void cancel(const std::shared_ptr<BatchJob>& job);
 
  private:
+  // Finished, or cancelled with nobody at it.
   void wait_until_over(const std::shared_ptr<BatchJob>& job);
+  // A worker's life.
   void run(SampleLoader& loader, int64_t number);
 
   std::mutex mutex_;
@@ -49,11 +51,13 @@ class WorkerPool {
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
   std::unordered_set<const BatchJob*> unfinished_;
   LoaderMeter& meter_;
-  const std::vector<int> cores_;  // empty: the scheduler moves workers as it likes
+  // Empty: the scheduler moves workers as it likes.
+  const std::vector<int> cores_;
   const std::shared_ptr<QueueMeter> ready_;
   bool stop_ = false;
   std::vector<SampleLoader> loaders_;
-  std::vector<std::jthread> threads_;  // last: joined before anything they use goes
+  // Last: joined before anything they use goes.
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace stoker

@@ -11,9 +11,9 @@
 namespace stoker {
 
 // The next bits of a scan, in one register. One thread at a time; trivial to copy, so that loops
-// keep it in registers. Refers to the scan's bytes. Reads up to 8 bytes behind what it has used, and
-// rewind() up to 8 before it: the caller provides that memory (ScanBytes) and looks now and then
-// whether the scan was left; nothing is checked here.
+// keep it in registers. Refers to the scan's bytes. Reads up to 8 bytes behind what it has used,
+// and rewind() up to 8 before it: the caller provides that memory (ScanBytes) and looks now and
+// then whether the scan was left; nothing is checked here.
 class BitReader {
  public:
   // refill() leaves at least so many.
@@ -55,7 +55,8 @@ class BitReader {
   }
 
   uint64_t next_ = 0;  // the next bit is the highest
-  uint64_t left_ = 0;  // how many of them count, modulo 64
+  // How many of them count, modulo 64.
+  uint64_t left_ = 0;
   const uint8_t* at_ = nullptr;
 };
 

@@ -31,8 +31,8 @@ class BlockDecoder {
   // The same, but only the first value of each block is there: faster.
   bool skip(BitReader& bits, size_t blocks);
 
-  // Of block `i` of the last batch: 64 values in natural order, the first one being a difference; aligned to 64
-  // bytes.
+  // Of block `i` of the last batch: 64 values in natural order, the first one being a difference;
+  // aligned to 64 bytes.
   int16_t* values(size_t i) { return batch_.blocks[i].values; }
   // All values behind this position (in the scan's order) are 0.
   int last(size_t i) const { return static_cast<int>(batch_.steps[i].last); }
@@ -45,7 +45,8 @@ class BlockDecoder {
   struct alignas(sizeof(Block)) Step {
     const BlockTables* tables = nullptr;
     const uint32_t* dc = nullptr;
-    const uint32_t* rest = nullptr;  // what follows dc: tables->ac or tables->skip
+    // What follows dc: tables->ac or tables->skip.
+    const uint32_t* rest = nullptr;
     uint64_t last = 0;
   };
   // The block behind the last one takes what is stored behind a block's end.
@@ -55,8 +56,10 @@ class BlockDecoder {
     std::array<Step, kMaxBlocks + 1> skips;  // the steps of skip()
   };
   struct State;
+  // decode() and skip(): one loop, compiled twice.
   template <bool kSkip>
   STOKER_AVX2 bool decode_batch(BitReader& bits, size_t blocks);
+  // The symbol that no table covers.
   template <bool kSkip>
   bool continue_slowly(State& state);
   template <bool kSkip>

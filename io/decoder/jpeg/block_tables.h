@@ -42,7 +42,8 @@ struct BlockTables {
   // that libjpeg would accept (HuffmanCode); the tables must not be used then.
   bool assign(Bytes dc_definition, Bytes ac_definition);
 
-  alignas(64) Entries dc;  // the first symbol is a difference of DC coefficients, at position 0
+  // The first symbol is a difference of DC coefficients, at position 0.
+  alignas(64) Entries dc;
   alignas(64) Entries ac;
   // For blocks of which only the difference is wanted: entries like those of ac, but without
   // values, and of as many symbols as the index has codes of, in at most kMaxSkipped bits. Slow

@@ -12,7 +12,8 @@ namespace stoker {
 
 // What stands at the beginning of some bits. A value.
 struct HuffmanSymbol {
-  uint8_t bits = 0;  // of the code; 0: there is no such code
+  // Of the code; 0: there is no such code.
+  uint8_t bits = 0;
   uint8_t symbol = 0;
 };
 
@@ -43,8 +44,10 @@ class HuffmanCode {
     return symbols_[static_cast<size_t>(static_cast<int32_t>(code) + offset_[bits])];
   }
 
-  std::array<uint32_t, 17> limit_{};  // by length: first value of 16 bits behind its codes
-  std::array<int32_t, 17> offset_{};  // by length: index of the first symbol less its code
+  // By length: first value of 16 bits behind its codes.
+  std::array<uint32_t, 17> limit_{};
+  // By length: index of the first symbol less its code.
+  std::array<int32_t, 17> offset_{};
   std::array<uint8_t, 256> symbols_{};
 };
 

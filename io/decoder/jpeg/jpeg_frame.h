@@ -27,8 +27,10 @@ struct JpegFrame {
     size_t ac_table = 0;
   };
   ChromaSampling sampling = ChromaSampling::gray;
+  // Of the image, in pixels.
   int64_t width = 0;
   int64_t height = 0;
+  // 1 or 3, in the order Y, Cb, Cr.
   size_t components = 0;
   size_t restart_interval = 0;  // MCUs; 0: none
   std::array<Component, 3> component;
@@ -43,8 +45,8 @@ struct JpegFrame {
   bool assign(const JpegHeader& header, std::span<const JpegSegment> segments);
 };
 
-// Size of an MCU (the unit in which a scan interleaves components) in samples of the luma component;
-// those of chroma are 8 x 8. A value.
+// Size of an MCU (the unit in which a scan interleaves components) in samples of the luma
+// component; those of chroma are 8 x 8. A value.
 struct McuSize {
   size_t width = 8;
   size_t height = 8;
@@ -64,7 +66,8 @@ McuGrid mcu_grid(const JpegFrame& frame);
 struct JpegPlane {
   uint8_t* data = nullptr;
   size_t stride = 0;
-  int64_t width = 0;  // T.81, A.1.1: the image's size times the sampling factor, rounded up
+  // T.81, A.1.1: the image's size times the sampling factor, rounded up.
+  int64_t width = 0;
   int64_t height = 0;
 };
 

@@ -16,7 +16,8 @@ constexpr size_t kGroupValues = 4 * kGroupPixels;  // 16-bit values of a chroma 
 struct ChromaRow {
   const uint8_t* cb;
   const uint8_t* cr;
-  size_t width;  // samples that count; the last one is repeated
+  // Samples that count; the last one is repeated.
+  size_t width;
 };
 
 // A chroma line: a row of samples filtered horizontally, as pairs (Cb, Cr) in the order in which

@@ -14,8 +14,9 @@ namespace stoker {
 // columns) are made; their neighbours' samples must be in the planes. Rows may be skipped.
 //
 // Only for processors with AVX2, and images at least 16 pixels wide. One thread at a time. Borrows
-// the planes and `scratch`, which it resizes to a few rows; both must outlive it. One byte before each chroma plane and kPlaneSlack
-// bytes behind each plane's last row must be readable (any value).
+// the planes and `scratch`, which it resizes to a few rows; both must outlive it. One byte before
+// each chroma plane and kPlaneSlack bytes behind each plane's last row must be readable (any
+// value).
 class RgbRows final : public PixelRows {
  public:
   static constexpr size_t kPlaneSlack = 32;

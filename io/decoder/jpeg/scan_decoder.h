@@ -27,9 +27,9 @@ class ScanDecoder {
  public:
   // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind the last of
   // them; but where they reach the image's last row, all of the scan is read and must end there.
-  // `needed` must not be empty. `frame` and `scan` belong to the same file; they are not referred to
-  // after the call. False: what was decoded is not a scan as an encoder makes it, and the planes'
-  // contents are unspecified.
+  // `needed` must not be empty. `frame` and `scan` belong to the same file; they are not referred
+  // to after the call. False: what was decoded is not a scan as an encoder makes it, and the
+  // planes' contents are unspecified.
   bool decode(const JpegFrame& frame, const ScanBytes& scan, const McuRect& needed,
               const JpegPlanes& planes);
 
@@ -46,6 +46,7 @@ class ScanDecoder {
     size_t y = 0;
   };
 
+  // False: a table is none that libjpeg would accept.
   bool assign_tables(const JpegFrame& frame);
   // The next MCUs, at most a batch of BlockDecoder's; their coefficients stay in decoder_.
   bool decode_mcus(size_t count);
@@ -61,6 +62,7 @@ class ScanDecoder {
     return within_segment() && segment_bits() - bits_.used(scan_->data()) < 8;
   }
   bool in_last_segment() const { return segment_ + 1 == scan_->ends().size(); }
+  // Behind a restart marker. False: the segment before has not ended where it must.
   bool next_segment();
   uint64_t segment_bits() const { return uint64_t{scan_->ends()[segment_]} * 8; }
 
