@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -41,5 +43,18 @@ class EventTimeline {
   // Of the last step, as handed out.
   TimePoint reported_;
 };
+
+inline BusyInterval EventTimeline::add(const EventTimes& step) {
+  const TimePoint submitted =
+      step.gap > kEmptyQueue ? step.recorded : std::max(end_ + step.gap, step.recorded);
+  const TimePoint start = submitted + step.wait;
+  end_ = start + step.work;
+  BusyInterval busy;
+  busy.submitted = std::max(submitted, reported_);
+  busy.start = std::max(start, reported_);
+  busy.end = reported_ = std::max(end_, reported_);
+  busy.copy = step.copy;
+  return busy;
+}
 
 }  // namespace stoker

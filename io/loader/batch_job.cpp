@@ -48,7 +48,7 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
     if (sample.skipped) {
       sample.skipped->batch = batch_.index;
       std::lock_guard lock(mutex_);
-      skipped_.emplace_back(place, std::move(*sample.skipped));
+      skipped_.emplace(place, std::move(*sample.skipped));
     }
   } catch (...) {
     // The error of the first bad place is the batch's, whichever worker was quicker.
@@ -61,8 +61,6 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
 }
 
 void BatchJob::finish(LoaderMeter& meter) {
-  std::sort(skipped_.begin(), skipped_.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
   if (!digest_ || error_ != nullptr) return;
   const TimePoint begin = Clock::now();

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/core/batch.h"
@@ -14,7 +14,7 @@
 namespace stoker {
 
 // One batch being filled by any number of workers: each claims the next place and fills it, and the
-// one that fills the last place finishes the batch: it sorts what was skipped and computes the
+// one that fills the last place finishes the batch: it lists what was skipped and computes the
 // digest. Any thread; claiming takes no lock. Errors of samples are kept until take(). Owns the
 // batch until then; refers to nothing else.
 class BatchJob {
@@ -50,7 +50,7 @@ class BatchJob {
   std::mutex mutex_;
   std::exception_ptr error_;
   int64_t error_place_ = 0;
-  std::vector<std::pair<int64_t, SkippedSample>> skipped_;
+  std::map<int64_t, SkippedSample> skipped_;  // by place
 };
 
 // XXH3-128 of a batch's pixels (what is used of frames) and labels in hex.
