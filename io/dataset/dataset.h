@@ -63,7 +63,8 @@ struct OnError {
 // What a data set is, as its options say it (Component<Dataset>::info), before anything is listed.
 // A value.
 struct DatasetInfo {
-  std::string tier = {};  // that it reads; empty: none
+  // That it reads; empty: none.
+  std::string tier = {};
 };
 
 // A format: (split, index) -> one encoded sample with its label. Immutable after construction; any
@@ -77,7 +78,8 @@ class Dataset {
     const Tiers& tiers;
     // Of the run: splits are functions of it.
     uint64_t seed;
-    Notify notify;  // remarks for the user's log
+    // Remarks for the user's log.
+    Notify notify;
   };
   explicit Dataset(OnError on_error) : on_error_(on_error) {}
   virtual ~Dataset() = default;

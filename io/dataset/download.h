@@ -12,12 +12,14 @@ using Progress = std::function<void(const char* stage, uint64_t done, uint64_t t
 
 // How a download is checked and tried again. A value.
 struct DownloadOptions {
-  std::string md5;  // in hex; empty: not checked
+  // In hex; empty: not checked.
+  std::string md5;
   // Of this call, the first one included. A later call has as many again.
   int64_t attempts = 5;
   // Before the second attempt, then twice as long each time.
   double retry_s = 1;
-  Progress progress;  // "download" and "verify", in bytes of the whole file
+  // "download" and "verify", in bytes of the whole file.
+  Progress progress;
 };
 
 // Downloads `url` (http, https) into `file`, whose directory is made. Blocks; one thread at a time

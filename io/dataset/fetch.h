@@ -15,9 +15,12 @@ namespace stoker {
 struct Recipe {
   std::string name;
   std::string url;
-  std::string md5;      // of the file behind the url, in hex
-  std::string archive;  // file name of the download
-  std::string inner;    // file name of the tar.gz inside it
+  // Of the file behind the url, in hex.
+  std::string md5;
+  // File name of the download.
+  std::string archive;
+  // File name of the tar.gz inside it.
+  std::string inner;
   // Environment variable that may name an archive that is already there.
   std::string variable;
   int64_t files = 0;  // in the data set
@@ -32,11 +35,15 @@ const Recipe& find_recipe(const std::string& name);
 // progress comes some times a second, of "unpack" in files. Where it throws, the next call goes on
 // where this one stopped.
 struct FetchOptions : DownloadOptions {
-  std::string folder;             // prefix of the objects: "" or "name/"
-  std::string archive;            // use this one, whatever the environment says
-  std::string url;                // instead of the recipe's; the checksum holds all the same
+  // Prefix of the objects: "" or "name/".
+  std::string folder;
+  // Use this one, whatever the environment says.
+  std::string archive;
+  // Instead of the recipe's; the checksum holds all the same.
+  std::string url;
   std::string data_dir = "data";  // where archives are looked for and the download is kept
-  int64_t writers = 8;            // threads that write objects
+  // Threads that write objects.
+  int64_t writers = 8;
   Notify notify;
 };
 
@@ -44,7 +51,8 @@ struct FetchOptions : DownloadOptions {
 struct FetchResult {
   // Nothing was done, and the rest is empty.
   bool was_there = false;
-  std::string source;  // the archive that was unpacked
+  // The archive that was unpacked.
+  std::string source;
   int64_t files = 0;
   uint64_t bytes = 0;
 };

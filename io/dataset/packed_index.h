@@ -37,7 +37,8 @@ struct PackedIndex {
   std::string source;
   std::vector<std::string> classes;
   uint64_t samples_per_shard = 0;
-  std::vector<std::string> shards;  // names in the folder
+  // Names in the folder.
+  std::vector<std::string> shards;
   PackedSamples train;
   PackedSamples test;
 

@@ -23,7 +23,8 @@ enum class JitterStep { brightness, contrast, saturation, hue };
 // The colour changes of one sample, as they were drawn. A value.
 struct Jitter {
   std::array<JitterStep, 4> order{};
-  double brightness = 1;  // factors; 1 changes nothing
+  // Factors; 1 changes nothing.
+  double brightness = 1;
   double contrast = 1;
   double saturation = 1;
   // Turn of the colour circle, -0.5 to 0.5.

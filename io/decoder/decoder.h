@@ -13,7 +13,8 @@ namespace stoker {
 struct DecoderInfo {
   // A training image's pixels are others in every epoch.
   bool augments = false;
-  bool frames = false;  // work is left to the device (SampleSpec::frame)
+  // Work is left to the device (SampleSpec::frame).
+  bool frames = false;
   PixelType output = PixelType::uint8;
 };
 
@@ -22,7 +23,8 @@ struct DecoderInfo {
 struct DecodeMode {
   // Random augmentation, else the evaluation transform.
   bool train = false;
-  uint64_t seed = 0;  // of this sample in this epoch
+  // Of this sample in this epoch.
+  uint64_t seed = 0;
 };
 
 // The part of a decoder that is not shared: handles and scratch memory, used again from sample to

@@ -21,7 +21,8 @@ const char* to_string(JpegProcess process);
 // What the segments before the first scan say. A value. The size is that of the image as stored.
 struct JpegHeader {
   JpegProcess process = JpegProcess::baseline;
-  int precision = 8;  // bits per component
+  // Bits per component.
+  int precision = 8;
   int64_t width = 0;  // both at least 1
   int64_t height = 0;
   // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK. Any other number can be written, too.

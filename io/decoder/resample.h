@@ -44,10 +44,13 @@ constexpr int kFewTaps = 8;
 struct Filter {
   Axis axis;
   int taps = 0;
-  int32_t one = 0;                // what the weights of an output sum to
-  std::vector<int32_t> first;     // per output; first + taps never passes the end of the crop
+  // What the weights of an output sum to.
+  int32_t one = 0;
+  // Per output; first + taps never passes the end of the crop.
+  std::vector<int32_t> first;
   std::vector<uint16_t> weights;  // taps per output
-  int64_t low = 0;                // the inputs that are used: [low, high)
+  // The inputs that are used: [low, high).
+  int64_t low = 0;
   int64_t high = 0;
 
   // `one_of_few`: what the weights sum to with at most kFewTaps taps; with more it is 65536. A
@@ -102,11 +105,15 @@ struct Columns {
   int64_t groups = 0;
   // Is added before `mask` is applied.
   uint16_t bias = 0;
-  uint16_t mask = 0;  // 0xff00 rounds to 8 bits
+  // 0xff00 rounds to 8 bits.
+  uint16_t mask = 0;
   int tap_pairs = 0;
-  std::vector<int32_t> offsets;    // where loads begin; per group: four; apart: eight; wide: one
-  std::vector<ByteGroup> places;   // per group and pair of taps: where in the load a byte is
-  std::vector<ByteGroup> weights;  // per group and pair of taps
+  // Where loads begin; per group: four; apart: eight; wide: one.
+  std::vector<int32_t> offsets;
+  // Per group and pair of taps: where in the load a byte is.
+  std::vector<ByteGroup> places;
+  // Per group and pair of taps.
+  std::vector<ByteGroup> weights;
 
   // `try_wide`: Resampling::wide of the variant that uses them.
   void assign(const Axis& axis, bool try_wide);

@@ -57,7 +57,8 @@ class Device {
   struct Inputs {
     // Of the run: emulated step times are functions of it.
     uint64_t seed;
-    Notify notify;  // remarks for the user's log
+    // Remarks for the user's log.
+    Notify notify;
   };
   virtual ~Device() = default;
 

@@ -9,8 +9,10 @@ namespace stoker {
 // What the events of one step say (stream_device.cpp says where each is recorded). All but the
 // first are differences on the device's clock. A value.
 struct EventTimes {
-  TimePoint recorded;     // the host's clock, just before it recorded `submitted`
-  Clock::duration gap{};  // end of the step before -> submitted
+  // The host's clock, just before it recorded `submitted`.
+  TimePoint recorded;
+  // End of the step before -> submitted.
+  Clock::duration gap{};
   // Submitted -> start: what the step waited for its batch's copy.
   Clock::duration wait{};
   Clock::duration work{};  // start -> end

@@ -20,7 +20,8 @@ class InputTransform {
   static constexpr const char* kKind = "input_transform";
   struct Inputs {
     torch::Device device;
-    SampleSpec spec;  // of the samples in the batches
+    // Of the samples in the batches.
+    SampleSpec spec;
     // The model's memory format: channels last, or planes.
     bool channels_last = false;
     // Of the values; or kBFloat16.

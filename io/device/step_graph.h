@@ -15,7 +15,8 @@ class StepGraph {
  public:
   static constexpr const char* kKind = "step_graph";
   struct Inputs {
-    torch::Device device;  // a GPU, with its index
+    // A GPU, with its index.
+    torch::Device device;
   };
   virtual ~StepGraph() = default;
   // Records what `work` launches, without computing it. Tensors that `work` makes, gradients

@@ -41,7 +41,8 @@ struct AcceleratorPreset {
   double images_per_s;  // trained on
   // 1e9 bytes/s from the host to the device.
   double h2d_gb_per_s;
-  const char* source;  // the figures it was calculated from, for people
+  // The figures it was calculated from, for people.
+  const char* source;
 };
 // Valid for ever.
 const AcceleratorPreset& preset(Accelerator accelerator);

@@ -40,9 +40,12 @@ struct LoaderInfo {
   int64_t host_batches_ahead = 0;
   // ... and on a device that has memory of its own.
   int64_t device_batches_ahead = 0;
-  bool resident = false;   // samples are read once, and stay on the device
-  bool drop_last = true;   // all batches of training have batch_size samples
-  int64_t rank = 0;        // its share of the data ...
+  // Samples are read once, and stay on the device.
+  bool resident = false;
+  // All batches of training have batch_size samples.
+  bool drop_last = true;
+  // Its share of the data ...
+  int64_t rank = 0;
   int64_t world_size = 1;  // ... of so many
 
   // Are complete batches made before they are asked for?

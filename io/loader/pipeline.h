@@ -33,7 +33,8 @@ class Pipeline : public Loader {
  protected:
   // A batch on its way. Belongs to the pipeline.
   struct Coming {
-    Batch batch;  // epoch, index and size alone
+    // Epoch, index and size alone.
+    Batch batch;
     // Indices in the split, in the batch's order.
     std::vector<int64_t> samples;
     bool shuffled = false;

@@ -22,7 +22,8 @@ enum class ChromaSampling { gray, s444, s422, s420 };
 struct JpegFrame {
   // Of one component: indices of tables below.
   struct Component {
-    size_t quantisation = 0;  // index of the table
+    // Index of the table.
+    size_t quantisation = 0;
     size_t dc_table = 0;
     size_t ac_table = 0;
   };
@@ -77,7 +78,8 @@ struct JpegPlanes {
   ChromaSampling sampling = ChromaSampling::gray;
   int64_t width = 0;  // of the image
   int64_t height = 0;
-  std::array<JpegPlane, 3> planes;  // Y, Cb, Cr; gray: Y alone
+  // Y, Cb, Cr; gray: Y alone.
+  std::array<JpegPlane, 3> planes;
 };
 
 }  // namespace stoker
