@@ -13,6 +13,7 @@ namespace stoker {
 // How a public data set is obtained: a zip that holds a tar.gz that holds
 // "<top folder>/<class>/<file>". A value; objects are named without the top folder.
 struct Recipe {
+  // As dataset.fetch names it.
   std::string name;
   std::string url;
   // Of the file behind the url, in hex.
@@ -23,7 +24,8 @@ struct Recipe {
   std::string inner;
   // Environment variable that may name an archive that is already there.
   std::string variable;
-  int64_t files = 0;  // in the data set
+  // In the data set: another number means another archive.
+  int64_t files = 0;
 };
 
 // The names of the public data sets that are known.
@@ -44,6 +46,7 @@ struct FetchOptions : DownloadOptions {
   std::string data_dir = "data";  // where archives are looked for and the download is kept
   // Threads that write objects.
   int64_t writers = 8;
+  // Remarks for the user's log; may be empty.
   Notify notify;
 };
 
@@ -53,6 +56,7 @@ struct FetchResult {
   bool was_there = false;
   // The archive that was unpacked.
   std::string source;
+  // Of the archive, those that were there already included.
   int64_t files = 0;
   uint64_t bytes = 0;
 };

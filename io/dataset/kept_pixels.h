@@ -18,6 +18,10 @@ namespace stoker {
 // `decoded` and `packed`. Pixels come into it as copies in its own memory, or as parts of a tier's
 // objects; once they are there, a sample is handed out by one load and without a copy. Any thread,
 // reserve() aside. All pointers are valid for as long as the store lives.
+//
+//   Bytes pixels = kept.find(number);
+//   if (pixels.empty()) pixels = kept.read(key, offset, scratch);   // check them, then
+//   kept.publish(number, pixels, scratch);
 class KeptPixels {
  public:
   // `tier`: that read() reads; null where it is not called. Must outlive the store. map: where the
@@ -30,6 +34,7 @@ class KeptPixels {
   void reserve(uint64_t copies);
 
   // The pixels of sample `number`; empty: nothing was kept or published.
+  // What another thread published or kept is seen completely.
   Bytes find(size_t number) const {
     const uint8_t* pixels = places_[number].load(std::memory_order_acquire);
     return pixels == nullptr ? Bytes{} : Bytes(pixels, sample_bytes_);

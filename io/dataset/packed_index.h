@@ -30,12 +30,15 @@ struct PackedSamples {
 // What packed.json says. A value.
 struct PackedIndex {
   // Of each sample: uint8, rows of interleaved RGB.
+  // Both from 1 to 65,535.
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;
   // What the pixels are of, for people.
   std::string source;
+  // By label.
   std::vector<std::string> classes;
+  // All shards have so many but the last one, which may have fewer.
   uint64_t samples_per_shard = 0;
   // Names in the folder.
   std::vector<std::string> shards;

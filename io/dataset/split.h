@@ -32,6 +32,7 @@ struct SplitOptions {
 };
 
 // Positions of one class's images, ascending and disjoint. A value.
+// Places in the order in which the class was listed.
 struct ClassSplit {
   std::vector<size_t> train;
   std::vector<size_t> test;

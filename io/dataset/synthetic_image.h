@@ -16,6 +16,7 @@ struct SyntheticImageOptions {
   int64_t width = 256;
   int64_t height = 256;
   int64_t quality = 90;
+  // Absent: the size is that of width x height pixels.
   std::optional<ByteSize> median_bytes;
   double sigma = 0.5;
   template <class V>

@@ -12,6 +12,7 @@ namespace stoker {
 struct Rect {
   int64_t x = 0;
   int64_t y = 0;
+  // Both at least 1 wherever a crop is asked for.
   int64_t width = 0;
   int64_t height = 0;
   bool operator==(const Rect&) const = default;
@@ -22,6 +23,7 @@ enum class JitterStep { brightness, contrast, saturation, hue };
 
 // The colour changes of one sample, as they were drawn. A value.
 struct Jitter {
+  // Each step once.
   std::array<JitterStep, 4> order{};
   // Factors; 1 changes nothing.
   double brightness = 1;
@@ -34,10 +36,12 @@ struct Jitter {
 // How an image becomes a sample: crop, mirror, swap the axes, change the colours, in this order. A
 // value; in pixels before any decoding at a reduced size. For the upright image nothing is swapped.
 struct SamplePlan {
+  // Before anything is mirrored.
   Rect crop;
   bool flip_x = false;
   bool flip_y = false;
   bool transpose = false;
+  // Of the resized sample.
   std::optional<Jitter> jitter;
 };
 

@@ -42,6 +42,7 @@ struct JpegHeader {
 // A marker with parameters; the payload is a part of the file, without the length. A value that
 // must not outlive the file's bytes.
 struct JpegSegment {
+  // The second byte of the marker, such as 0xdb.
   uint8_t marker = 0;
   Bytes payload;
 };
@@ -56,6 +57,7 @@ void check_decodable(const JpegHeader& header);
 
 // What count_jpeg_scans() found. A value.
 struct JpegScans {
+  // At least 1: the first one is before the data.
   int64_t count = 0;
   // The end-of-image marker is there.
   bool complete = false;

@@ -88,15 +88,18 @@ struct Augment {
 // its shape, or the square in its middle whose side is crop_ratio times the shorter one.
 enum class Fit { stretch, center_crop };
 EnumNames<Fit> enum_names(Fit);
+// How configurations name the values of resize and output.
 EnumNames<ResizeMethod> enum_names(ResizeMethod);
 EnumNames<PixelType> enum_names(PixelType);
 
 // The options of every decoder. A value. A decoder with options of its own derives from it and
 // calls this visit() from its own, so that all decoders have these under the same names.
 struct ImageOptions {
+  // Of the sample, width and height, in pixels.
   int64_t size = 224;
   Fit fit = Fit::stretch;
   double crop_ratio = 0.875;
+  // Filters: resample.h.
   ResizeMethod resize = ResizeMethod::bilinear;
   PixelType output = PixelType::uint8;
   ImageLimits limits;

@@ -26,6 +26,7 @@ enum class ResizeMethod { bilinear, antialias };
 // What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels,
 // mirrored where `flip` says so. A value. The interval lies within the image and is not empty.
 struct Axis {
+  // Two taps, or as many as the scale asks for.
   ResizeMethod method = ResizeMethod::bilinear;
   int64_t extent = 0;
   // Of the crop; fractions where the image was decoded at a reduced size.
@@ -42,13 +43,16 @@ constexpr int kFewTaps = 8;
 // Which inputs make each output along one axis, and with which weights. One thread at a time while
 // it is assigned; any thread afterwards. Keeps its memory.
 struct Filter {
+  // Of the last assign().
   Axis axis;
+  // Of every output; the same number everywhere.
   int taps = 0;
   // What the weights of an output sum to.
   int32_t one = 0;
   // Per output; first + taps never passes the end of the crop.
   std::vector<int32_t> first;
-  std::vector<uint16_t> weights;  // taps per output
+  // `taps` per output, one after another.
+  std::vector<uint16_t> weights;
   // The inputs that are used: [low, high).
   int64_t low = 0;
   int64_t high = 0;
@@ -102,11 +106,13 @@ struct Columns {
 
   Filter filter;
   Form form = Form::sums;
+  // Of a line; a line has groups * kLineGroup values.
   int64_t groups = 0;
   // Is added before `mask` is applied.
   uint16_t bias = 0;
   // 0xff00 rounds to 8 bits.
   uint16_t mask = 0;
+  // (filter.taps + 1) / 2; where there are no tables, 0.
   int tap_pairs = 0;
   // Where loads begin; per group: four; apart: eight; wide: one.
   std::vector<int32_t> offsets;
@@ -118,6 +124,7 @@ struct Columns {
   // `try_wide`: Resampling::wide of the variant that uses them.
   void assign(const Axis& axis, bool try_wide);
   bool is_wide() const { return form == Form::wide || form == Form::wider; }
+  // Pixels of an output row.
   int64_t width() const { return filter.axis.size; }
 
  private:
@@ -159,6 +166,7 @@ Resampling avx2_resampling();    // only where the processor has AVX2
 Resampling avx512_resampling();  // AVX-512 with VBMI, whose vpermb picks any 64 bytes out of 64
 // Those that this processor can run, the fastest last.
 std::vector<Resampling> usable_resamplings();
+// The last of these: what the decoders use.
 Resampling best_resampling();
 
 // What rounding down at every tap of the vertical pass loses on average.

@@ -21,6 +21,7 @@ struct Box {
 // Which part of the image fills the output, and how it is mirrored after that. A value.
 struct Geometry {
   Box crop;
+  // At least 1 x 1.
   int64_t width = 0;  // of the output
   int64_t height = 0;
   bool flip_x = false;

@@ -16,8 +16,10 @@ namespace stoker {
 struct EncodedImage {
   // Pinned, so that it can be read while the caller goes on.
   Bytes file;
+  // As the file's header says, without EXIF's orientation.
   int64_t width = 0;
   int64_t height = 0;
+  // On the device: 3 * width * height bytes.
   uint8_t* to = nullptr;
 };
 

@@ -18,6 +18,7 @@ namespace stoker {
 struct BatchLayout {
   // NHWC; NCHW where the type is float32; frames: N, bytes, 1, 1.
   std::array<int64_t, 4> shape;
+  // uint8, or float32 where the decoder has normalised.
   torch::ScalarType type;
 };
 // Of a batch of `size` samples.

@@ -14,6 +14,7 @@ struct StepTime {
   enum class Type { constant, normal, lognormal, gamma };
 
   Type type = Type::constant;
+  // Standard deviation / mean. 0: every step takes the mean, whatever the type.
   double relative_stdev = 0;
 
   template <class V>

@@ -53,7 +53,9 @@ class BatchJob {
   std::map<int64_t, SkippedSample> skipped_;  // by place
 };
 
-// XXH3-128 of a batch's pixels (what is used of frames) and labels in hex.
+// XXH3-128 of a batch's pixels (what is used of frames) and labels in hex: what loader.digest
+// writes, equal for equal batches by whatever loader, format, tier or number of workers. Any
+// thread.
 std::string batch_digest(const Batch& batch, const SampleSpec& spec);
 
 }  // namespace stoker

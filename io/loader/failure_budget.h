@@ -15,6 +15,7 @@ namespace stoker {
 // sample. One thread at a time. Keeps every occurrence: the budget bounds their number per epoch.
 class FailureBudget {
  public:
+  // Counts from 0; resume() goes on from earlier counts.
   // `allowed`: dataset.on_error.budget in samples.
   explicit FailureBudget(int64_t allowed) : allowed_(allowed) {}
 

@@ -109,6 +109,7 @@ class Loader {
   virtual ~Loader() = default;
 
   // Number of batches in an epoch; constant.
+  // Of this rank.
   virtual int64_t batches() const = 0;
   // Sets the position: the next next() gives batch `first_batch` of `epoch`. Where that is what the
   // loader has ahead anyway, nothing is thrown away.

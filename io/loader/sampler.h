@@ -11,7 +11,9 @@ namespace stoker {
 // The indices of one epoch in the order in which this rank trains on them. A value.
 struct EpochOrder {
   int64_t epoch = -1;  // -1: none
+  // false: as the data set has them.
   bool shuffled = false;
+  // This rank's, in the order of its batches.
   std::vector<int64_t> samples;
 };
 

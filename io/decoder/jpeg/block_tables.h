@@ -23,6 +23,7 @@ namespace stoker {
 // and value are, then 8-11 is the code's and 12-15 the value's number of bits, and 16-20 is right;
 // else 8-15 is 0 and 16-20 is 1.
 struct BlockTables {
+  // Of the index: the next bits of the scan.
   static constexpr int kBits = 11;
   static constexpr uint32_t kEnd = 0x80;
   static constexpr uint32_t kSlow = 63;
@@ -50,6 +51,7 @@ struct BlockTables {
   // ones know nothing of the code.
   static constexpr int kMaxSkipped = 18;
   alignas(64) Entries skip;
+  // For the symbols that no entry covers.
   HuffmanCode dc_code;
   HuffmanCode ac_code;
 

@@ -14,6 +14,7 @@ namespace stoker {
 struct HuffmanSymbol {
   // Of the code; 0: there is no such code.
   uint8_t bits = 0;
+  // What the code stands for: a size, or a run and a size.
   uint8_t symbol = 0;
 };
 
@@ -51,12 +52,14 @@ class HuffmanCode {
   std::array<uint8_t, 256> symbols_{};
 };
 
-// T.81, F.2.2.1: the value that `size` bits stand for.
+// T.81, F.2.2.1: the value that `size` bits stand for, from -(2^size - 1) to 2^size - 1; 0 for
+// none.
 constexpr int extend(uint32_t bits, int size) {
   const bool negative = size > 0 && bits >> (size - 1) == 0;
   return static_cast<int>(bits) - (negative ? (1 << size) - 1 : 0);
 }
 
+// Bits of the largest values.
 constexpr uint32_t kMaxDcSize = 11;  // of 8-bit samples (T.81, tables F.1 and F.2)
 constexpr uint32_t kMaxAcSize = 10;
 

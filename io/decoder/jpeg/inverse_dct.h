@@ -19,6 +19,7 @@ struct InverseDcts {
   // For blocks whose nonzero coefficients all lie in the first four rows and columns.
   InverseDct top_left_4x4;
   // For blocks of which only the first coefficient is not zero.
+  // The samples are all the same.
   void (*dc_only)(int dc_times_quantisation, uint8_t* out, size_t stride);
 };
 

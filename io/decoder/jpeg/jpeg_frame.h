@@ -34,6 +34,7 @@ struct JpegFrame {
   // 1 or 3, in the order Y, Cb, Cr.
   size_t components = 0;
   size_t restart_interval = 0;  // MCUs; 0: none
+  // The first `components` of them count.
   std::array<Component, 3> component;
   // In natural order; of the tables that no component names the contents are unspecified.
   alignas(64) std::array<std::array<int16_t, 64>, 4> quantisation;
@@ -65,7 +66,9 @@ McuGrid mcu_grid(const JpegFrame& frame);
 // large, so that blocks are written without a look at the image's edge; only the first width x
 // height samples count. A value.
 struct JpegPlane {
+  // Sample (0, 0).
   uint8_t* data = nullptr;
+  // From a row to the next.
   size_t stride = 0;
   // T.81, A.1.1: the image's size times the sampling factor, rounded up.
   int64_t width = 0;

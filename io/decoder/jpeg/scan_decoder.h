@@ -40,6 +40,7 @@ class ScanDecoder {
   struct BlockPlace {
     const BlockTables* tables = nullptr;
     const int16_t* quantisation = nullptr;
+    // 0: Y, 1: Cb, 2: Cr.
     size_t component = 0;
     McuSize mcu;   // of this component
     size_t x = 0;  // in the MCU, samples
@@ -73,7 +74,9 @@ class ScanDecoder {
   BlockDecoder decoder_;
   const ScanBytes* scan_ = nullptr;
   BitReader bits_;
+  // Between restart markers: the one that is read.
   size_t segment_ = 0;
+  // The last DC coefficient of each component, without its quantisation.
   std::array<int, 3> predictions_{};
 };
 

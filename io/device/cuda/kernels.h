@@ -12,6 +12,7 @@ namespace stoker {
 // A batch of normalised values on the device: [N, 3, height, width], or the channels last in
 // memory. A value; somebody else owns the memory.
 struct ValueBatch {
+  // The first value of the first sample.
   void* data = nullptr;
   bool bf16 = false;  // else fp32
   bool channels_last = false;
