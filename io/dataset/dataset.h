@@ -17,8 +17,10 @@ enum class Split { train, test };
 struct SampleInfo {
   // Names the sample in messages: its path, or "synthetic/17".
   std::string key;
+  // Place of its class in Dataset::classes().
   int64_t label = 0;
-  uint64_t bytes = 0;  // encoded size
+  // Encoded size; for `decoded` and `packed` that of the pixels.
+  uint64_t bytes = 0;
 };
 
 // One sample as its format keeps it: the bytes for the decoder. A value that does not own them;
@@ -31,6 +33,7 @@ struct EncodedSample {
 // How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%"). A
 // value.
 struct Budget {
+  // A whole number; percent: from 0 to 100.
   double value = 0;
   bool percent = false;
   // The budget in samples where there are so many training samples; a share is rounded down.
@@ -50,6 +53,7 @@ enum class ErrorPolicy { fail, skip };
 EnumNames<ErrorPolicy> enum_names(ErrorPolicy);
 
 // dataset.on_error: what a loader does with a BadSample. A value.
+// A plug-in's data set hands it to Dataset's constructor.
 struct OnError {
   ErrorPolicy policy = ErrorPolicy::fail;
   Budget budget{10, false};
@@ -75,6 +79,7 @@ class Dataset {
   static constexpr const char* kKind = "dataset";
   using Info = DatasetInfo;
   struct Inputs {
+    // All of the experiment, by name.
     const Tiers& tiers;
     // Of the run: splits are functions of it.
     uint64_t seed;
@@ -85,7 +90,7 @@ class Dataset {
   virtual ~Dataset() = default;
 
   // Names by label, 0 to classes().size() - 1.
-  virtual const std::vector<std::string>& classes() const = 0;  // label -> name
+  virtual const std::vector<std::string>& classes() const = 0;
   // Samples of the split; 0 is possible for Split::test only.
   virtual int64_t size(Split split) const = 0;
   // Of sample `index` in [0, size(split)). Reads nothing.

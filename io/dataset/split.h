@@ -17,6 +17,7 @@ namespace stoker {
 //   test_fraction    the same share of each class tests.
 struct SplitOptions {
   std::optional<int64_t> train_per_class;
+  // Absent: all that do not train. Only with train_per_class.
   std::optional<int64_t> test_per_class;
   std::optional<double> test_fraction;
   template <class V>

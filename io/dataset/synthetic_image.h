@@ -13,11 +13,14 @@ namespace stoker {
 // pixels, or log-normal: median_bytes * exp(sigma * N(0,1)) within 5 %, limited to 1/16 and 16
 // times the median; width and height then give the shape only.
 struct SyntheticImageOptions {
+  // Pixels; with median_bytes of the shape only.
   int64_t width = 256;
   int64_t height = 256;
+  // libjpeg's, 1 to 100.
   int64_t quality = 90;
   // Absent: the size is that of width x height pixels.
   std::optional<ByteSize> median_bytes;
+  // Of the logarithm of the encoded size.
   double sigma = 0.5;
   template <class V>
   void visit(V& v) {

@@ -21,6 +21,7 @@ EnumNames<OnDevice> enum_names(OnDevice);
 // on_device: nothing they are those of any decoder.
 struct FramedOptions : ImageOptions {
   OnDevice on_device = OnDevice::nothing;
+  // Capacity of a frame, header included.
   ByteSize frame{512u << 10};
   template <class V>
   void visit(V& v) {
@@ -66,6 +67,7 @@ class Framing {
   // The header belongs at the beginning of the place. Where pixels are written first and may fail,
   // it is put last.
   static void put_header(const FrameHeader& header, uint8_t* frame);
+  // Where the pixels of a frame lie that a decoder fills.
   static uint8_t* pixels_of(uint8_t* frame) { return frame + kFrameHeader; }
   // Writes the header, then the pixels, row by row as `image` makes them.
   static void fill(const FrameHeader& header, PixelRows& image, uint8_t* frame);

@@ -19,9 +19,13 @@ namespace stoker {
 // gigabytes. An image beyond a limit is a bad sample, and dataset.on_error decides what becomes of
 // the run.
 struct ImageLimits {
+  // Of the image as stored, width * height.
   int64_t max_pixels = 50'000'000;
+  // Width or height.
   int64_t max_side = 16384;
+  // Encoded.
   ByteSize max_bytes{64u << 20};
+  // Of one progressive JPEG.
   int64_t max_scans = 100;
   template <class V>
   void visit(V& v) {
@@ -42,7 +46,9 @@ struct ImageLimits {
 // decoder.augment.random_resized_crop: train on a random part of the image. A value; plan_sample()
 // (augment.h) has the algorithm and draws the part. The two fields are intervals [low, high].
 struct RandomResizedCrop {
+  // Of the crop's area, as a share of the image's.
   std::vector<double> scale{0.08, 1.0};
+  // Width / height of the crop.
   std::vector<double> ratio{0.75, 4.0 / 3.0};
   template <class V>
   void visit(V& v) {
@@ -101,8 +107,10 @@ struct ImageOptions {
   double crop_ratio = 0.875;
   // Filters: resample.h.
   ResizeMethod resize = ResizeMethod::bilinear;
+  // float32: normalised by the decoder, in planes.
   PixelType output = PixelType::uint8;
   ImageLimits limits;
+  // Of training samples only.
   Augment augment;
   template <class V>
   void visit(V& v) {

@@ -9,6 +9,7 @@ namespace stoker {
 // readable (any value): the vector code loads more than it uses. A value.
 struct PixelView {
   static constexpr size_t kSlack = 16;
+  // Pixel (0, 0), at the top left.
   const uint8_t* data = nullptr;
   int64_t width = 0;
   int64_t height = 0;
@@ -21,6 +22,7 @@ struct PixelView {
 // was made of.
 class PixelRows {
  public:
+  // Of the whole image, whatever of it can be made.
   PixelRows(int64_t width, int64_t height) : width_(width), height_(height) {}
   virtual ~PixelRows() = default;
   int64_t width() const { return width_; }

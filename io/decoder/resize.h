@@ -46,6 +46,7 @@ class Resizer {
   void resize(PixelRows& image, const Geometry& geometry, float* planes);
 
  private:
+  // Makes the filters and all lines; the callers make rows of the lines in window_.
   template <class F>
   void for_each_row(PixelRows& image, const Geometry& geometry, F&& vertical);
 

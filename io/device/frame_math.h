@@ -38,6 +38,7 @@ struct FrameAxis {
 // value. Inputs are counted in the image, not in the part of it that the frame holds.
 struct FrameTaps {
   int first;
+  // From 1 to kMaxTaps.
   int taps;
   uint16_t weights[kMaxTaps];
 };
@@ -64,6 +65,7 @@ STOKER_HOST_DEVICE inline FrameAxis frame_axis(const FrameHeader& header, bool v
           256};
 }
 
+// Not for others.
 namespace frame_math {
 
 STOKER_HOST_DEVICE inline int smaller(int a, int b) { return a < b ? a : b; }

@@ -27,6 +27,7 @@ class FrameUpload {
 
   // Copies that are under way.
   struct Started {
+    // Of bytes, on the device: headers, then pixels, each from a multiple of 128 bytes on.
     torch::Tensor frames;
     // With the batch's own slot, until the stream has got there.
     std::vector<HostMemory> keep;
@@ -37,6 +38,7 @@ class FrameUpload {
   Started start(const Batch& batch, const SampleSpec& spec, const c10::Stream& stream);
 
  private:
+  // The frames `encoded` of the batch, by the device where it can, else here.
   void decode(const Batch& batch, const std::vector<int64_t>& encoded, const SampleSpec& spec,
               const c10::Stream& stream, Started& started);
 

@@ -36,7 +36,9 @@ class BatchJob {
   const std::vector<int64_t>& samples() const { return samples_; }
 
  private:
+  // Loads the sample of one place, or keeps its error.
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
+  // By the worker that filled the last place, alone.
   void finish(LoaderMeter& meter);
 
   Batch batch_;

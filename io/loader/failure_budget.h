@@ -34,7 +34,7 @@ class FailureBudget {
   const std::vector<SkippedSample>& skipped() const { return skipped_; }
   // The different bad samples of the whole run.
   const std::map<std::string, BadReason>& bad() const { return bad_; }
-  // Occurrences by reason, of the whole run.
+  // Occurrences by reason (to_string(BadReason)), of the whole run.
   std::map<std::string, int64_t> by_reason() const;
 
  private:

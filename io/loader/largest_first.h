@@ -22,6 +22,7 @@ class LargestFirst {
   std::vector<int32_t> places(std::span<const int64_t> samples);
 
  private:
+  // Plus one, and at most 2^32 - 1.
   uint32_t bytes_of(int64_t sample);
 
   const Dataset& dataset_;

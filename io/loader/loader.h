@@ -55,9 +55,11 @@ struct LoaderInfo {
 // The options of every loader, so that a sweep changes nothing but loader.type. A value. A loader
 // that says more of itself derives from it and has an info() of its own.
 struct LoaderOptions {
+  // Samples per batch and rank.
   int64_t batch_size = 64;
   Workers workers;
   bool pin_workers = false;
+  // Complete batches ahead: in host memory, and on the device.
   int64_t prefetch_batches = 2;
   int64_t device_batches = 2;
   bool shuffle = true;
@@ -102,7 +104,9 @@ class Loader {
     const Decoder& decoder;
     Device& device;
     Split split;
+    // Of the run: order, augmentation and replacements are functions of it.
     uint64_t seed;
+    // Remarks for the user's log.
     Notify notify;
     LoaderMeter& meter;
   };

@@ -37,6 +37,7 @@ class Pipeline : public Loader {
     Batch batch;
     // Indices in the split, in the batch's order.
     std::vector<int64_t> samples;
+    // false: the order is the data set's, and workers keep to it.
     bool shuffled = false;
     // That fills it; null: nothing is to be read.
     std::shared_ptr<BatchJob> job;
@@ -51,6 +52,7 @@ class Pipeline : public Loader {
   std::shared_ptr<BatchJob> make_job(Batch batch, std::vector<int64_t> samples, bool digest,
                                      std::vector<int32_t> claims = {});
 
+  // For derived classes. The workers end before what they fill goes.
   const LoaderOptions options_;
   const Sampler sampler_;
   const SampleSpec spec_;

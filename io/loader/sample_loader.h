@@ -22,6 +22,7 @@ struct LoadedSample {
 // epoch, index), whatever was loaded before. Refers to what Inputs refers to.
 class SampleLoader {
  public:
+  // Opens a session of the decoder.
   explicit SampleLoader(const Loader::Inputs& inputs);
 
   // Fills `out` (SampleSpec::bytes(), the caller's) with sample `index` of the split. A bad or
@@ -34,6 +35,7 @@ class SampleLoader {
   LoaderMeter& meter() { return meter_; }
 
  private:
+  // The sample's label. Throws BadSample for whatever is the sample's fault.
   int64_t decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
 
   const Dataset& dataset_;

@@ -25,6 +25,7 @@ class SlotPool {
   std::shared_ptr<uint8_t> acquire();
 
  private:
+  // Shared with all slots in use, which come back to it even when the pool is gone.
   struct Free {
     std::mutex mutex;
     std::vector<HostMemory> slots;

@@ -49,6 +49,7 @@ class WorkerPool {
   std::condition_variable work_;
   std::condition_variable done_;
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
+  // Submitted, and neither finished nor ended by cancel().
   std::unordered_set<const BatchJob*> unfinished_;
   LoaderMeter& meter_;
   // Empty: the scheduler moves workers as it likes.

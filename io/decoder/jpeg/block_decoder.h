@@ -16,6 +16,7 @@ namespace stoker {
 // the position afterwards.
 class BlockDecoder {
  public:
+  // Of a batch: four MCUs of 4:2:0, or any other whole number of MCUs below that.
   static constexpr size_t kMaxBlocks = 24;
   // One look at the position before each batch is enough, if so many bytes may be read behind it:
   // a symbol takes at most 16 bits and its value 11.
@@ -41,7 +42,8 @@ class BlockDecoder {
   struct alignas(64) Block {
     int16_t values[64];
   };
-  // As far apart as blocks, so that a step is found from its block.
+  // What is needed to decode one block. As far apart as blocks, so that a step is found from its
+  // block.
   struct alignas(sizeof(Block)) Step {
     const BlockTables* tables = nullptr;
     const uint32_t* dc = nullptr;

@@ -21,7 +21,9 @@ class RgbRows final : public PixelRows {
  public:
   static constexpr size_t kPlaneSlack = 32;
 
+  // At least one column; those beyond the image's width are left out.
   RgbRows(const JpegPlanes& planes, int64_t first_column, int64_t columns, Buffer& scratch);
+  // Contents outside of the columns are unspecified.
   const uint8_t* row(int64_t y) override;
 
  private:
@@ -29,6 +31,7 @@ class RgbRows final : public PixelRows {
     int16_t* values = nullptr;
     int64_t row = -1;  // of the planes; -1: none yet
   };
+  // A row of chroma, filtered horizontally; made where it is not the one from before.
   const int16_t* chroma_line(int64_t row);
 
   const JpegPlanes& planes_;

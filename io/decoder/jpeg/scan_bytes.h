@@ -23,6 +23,7 @@ class ScanBytes {
   // end-of-image marker with nothing but restart markers in their order between (`restarts` says
   // whether such are allowed).
   bool assign(Bytes rest, bool restarts);
+  // The first byte of the first segment.
   const uint8_t* data() const { return buffer_.data() + kFront; }
   // Where each segment between restart markers ends; the last one is the scan's end.
   std::span<const size_t> ends() const { return ends_; }
