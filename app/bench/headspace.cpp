@@ -271,7 +271,7 @@ std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experimen
 }
 
 ResultTable levels_table(const std::vector<HeadspaceLevel>& levels) {
-  ResultTable table({{"rung", "level"},
+  ResultTable table({{"level", "level"},
                      {"images_per_s", "images/s (min max)"},
                      {"ratio_to_device", "ratio", 2},
                      {"emulated", "emulated"},
@@ -300,11 +300,11 @@ nlohmann::json headspace_json(const HeadspaceArguments& arguments,
                          {"config", arguments.config},
                          {"loader", to_json(experiment.loader.dump())},
                          {"epochs", arguments.epochs},
-                         {"rungs", levels_table(levels).json()}};
-  for (size_t i = 0; i < levels.size(); ++i) json["rungs"][i]["conditions"] = levels[i].conditions;
+                         {"levels", levels_table(levels).json()}};
+  for (size_t i = 0; i < levels.size(); ++i) json["levels"][i]["conditions"] = levels[i].conditions;
   if (!verdict.binds_first.empty()) json["binds_first"] = verdict.binds_first;
   if (!verdict.largest_drop.empty()) {
-    json["largest_drop"] = {{"rung", verdict.largest_drop}, {"factor", verdict.drop}};
+    json["largest_drop"] = {{"level", verdict.largest_drop}, {"factor", verdict.drop}};
   }
   return json;
 }

@@ -24,7 +24,7 @@ ExitCode fetch_dataset(const FetchArguments& arguments) {
   FetchOptions options;
   options.archive = arguments.archive;
   options.url = arguments.url;
-  options.progress = [](const FetchProgress& p) { show_progress(p.stage, p.done, p.total); };
+  options.progress = show_progress;
   options.notify = print_remark;
   const FetchResult result = fetch(recipe, *open_directory(root), options);
   const std::string text = result.was_there

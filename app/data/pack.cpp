@@ -143,7 +143,7 @@ class Packing {
     shards_.append(slot.pixels.bytes());
     samples.keys.push_back(info.key);
     samples.labels.push_back(info.label);
-    samples.checksums.push_back(slot.checksum);
+    samples.xxh3.push_back(slot.checksum);
     ++result_.samples;
   }
 

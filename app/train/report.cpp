@@ -10,8 +10,8 @@
 
 #include "app/base/json.h"
 #include "app/run/environment.h"
+#include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"
-#include "io/metrics/unix_time.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

@@ -13,14 +13,18 @@ namespace stoker {
 // Which part of the data: trained on, or evaluated.
 enum class Split { train, test };
 
-// What is known of a sample without reading it. A value.
+// What is known of a sample without reading it. A value. It costs a string: not for inner loops.
 struct SampleInfo {
-  std::string key;  // names the sample in messages: its path, or "synthetic/17"
+  // Names the sample in messages: its path, or "synthetic/17".
+  std::string key;
+  // Place of its class in Dataset::classes().
   int64_t label = 0;
-  uint64_t bytes = 0;  // encoded size
+  // Encoded size; for `decoded` and `packed` that of the pixels.
+  uint64_t bytes = 0;
 };
 
-// One sample as its format keeps it. A value; says below (read) how long the bytes live.
+// One sample as its format keeps it: the bytes for the decoder. A value that does not own them;
+// Dataset::read says how long they live.
 struct EncodedSample {
   Bytes bytes;
   int64_t label = 0;
@@ -29,12 +33,14 @@ struct EncodedSample {
 // How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%"). A
 // value.
 struct Budget {
+  // A whole number; percent: from 0 to 100.
   double value = 0;
   bool percent = false;
-  // The budget in samples, of so many.
+  // The budget in samples where there are so many training samples; a share is rounded down.
   int64_t of(int64_t samples) const;
 };
 
+// How a configuration writes it.
 template <>
 struct Scalar<Budget> {
   static bool parse(const std::string& text, Budget& out);
@@ -42,11 +48,12 @@ struct Scalar<Budget> {
   static constexpr const char* expected = "a count or a percentage such as 0.1%";
 };
 
-// What a bad sample does to the run.
+// What a bad sample does to the run. (Bad: BadSample of io/core/error.h, or unreadable.)
 enum class ErrorPolicy { fail, skip };
 EnumNames<ErrorPolicy> enum_names(ErrorPolicy);
 
 // dataset.on_error: what a loader does with a BadSample. A value.
+// A plug-in's data set hands it to Dataset's constructor.
 struct OnError {
   ErrorPolicy policy = ErrorPolicy::fail;
   Budget budget{10, false};
@@ -57,9 +64,11 @@ struct OnError {
   }
 };
 
-// What a data set is, as its options say it (Component<Dataset>::info).
+// What a data set is, as its options say it (Component<Dataset>::info), before anything is listed.
+// A value.
 struct DatasetInfo {
-  std::string tier = {};  // that it reads; empty: none
+  // That it reads; empty: none.
+  std::string tier = {};
 };
 
 // A format: (split, index) -> one encoded sample with its label. Immutable after construction; any
@@ -70,24 +79,30 @@ class Dataset {
   static constexpr const char* kKind = "dataset";
   using Info = DatasetInfo;
   struct Inputs {
+    // All of the experiment, by name.
     const Tiers& tiers;
-    uint64_t seed;  // of the run: splits are functions of it
-    Notify notify;  // remarks for the user's log
+    // Of the run: splits are functions of it.
+    uint64_t seed;
+    // Remarks for the user's log.
+    Notify notify;
   };
   explicit Dataset(OnError on_error) : on_error_(on_error) {}
   virtual ~Dataset() = default;
 
   // Names by label, 0 to classes().size() - 1.
-  virtual const std::vector<std::string>& classes() const = 0;  // label -> name
+  virtual const std::vector<std::string>& classes() const = 0;
+  // Samples of the split; 0 is possible for Split::test only.
   virtual int64_t size(Split split) const = 0;
+  // Of sample `index` in [0, size(split)). Reads nothing.
   virtual SampleInfo info(Split split, int64_t index) const = 0;
   // Reads one sample. Its bytes lie in `scratch`, or, without a copy, in memory that the data set
   // keeps unchanged as long as it lives: they are valid until `scratch` is used again. Throws
   // IoError, or BadSample for damage that the format sees.
   virtual EncodedSample read(Split split, int64_t index, Buffer& scratch) const = 0;
-  // Files that are no samples, by name (Caltech's BACKGROUND_Google/tmp).
+  // Keys of files that are no samples and were left out (Caltech's BACKGROUND_Google/tmp).
   virtual std::vector<std::string> ignored() const { return {}; }
 
+  // What loaders do with a bad sample of this data set.
   const OnError& on_error() const { return on_error_; }
 
  private:

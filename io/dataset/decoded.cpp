@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
+#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/idle_pool.h"
 #include "io/dataset/dataset.h"
-#include "io/dataset/pixel_store.h"
+#include "io/dataset/kept_pixels.h"
 #include "io/decoder/decoder.h"
+#include "io/storage/cached/cache_index.h"
+#include "io/storage/cached/staging.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 
@@ -65,29 +69,6 @@ struct DecodeScratch {
   Buffer encoded;
 };
 
-// Those that nobody uses now. Any thread.
-class DecodeScratchPool {
- public:
-  explicit DecodeScratchPool(const Decoder& decoder) : decoder_(decoder) {}
-
-  DecodeScratch take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return {decoder_.open(), {}};
-    DecodeScratch scratch = std::move(idle_.back());
-    idle_.pop_back();
-    return scratch;
-  }
-  void give_back(DecodeScratch scratch) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(scratch));
-  }
-
- private:
-  const Decoder& decoder_;
-  std::mutex mutex_;
-  std::vector<DecodeScratch> idle_;
-};
-
 // Raised whenever the same options come to give other pixels.
 constexpr int kArithmetic = 2;
 
@@ -98,28 +79,8 @@ std::string prefix_of(const DecodedOptions& options, uint64_t seed) {
          "/";
 }
 
-std::unique_ptr<PixelStore> make_store(const DecodedOptions& options, const Dataset::Inputs& inputs,
-                                       size_t sample_bytes) {
-  const Notify remark = [notify = inputs.notify](const std::string& text) {
-    if (notify) notify("dataset: " + text);
-  };
-  if (options.in.info().in_memory && !options.in.inner()) {
-    return make_pixel_slab(sample_bytes, options.limit.bytes, remark);
-  }
-  return make_pixel_tier(options.in.create({"decoded", inputs.notify}),
-                         prefix_of(options, inputs.seed), sample_bytes, options.limit.bytes,
-                         remark);
-}
-
-// What is known of a sample without a look at it; `pixels` once they are in memory for good.
-struct Place {
-  std::atomic<const uint8_t*> pixels{nullptr};
-  std::atomic<bool> claimed{false};  // somebody keeps it, or tried; or it is not worth its place
-  int64_t label = 0;
-};
-
 // Another data set's samples as pixels, for the decoder `raw`: decoded by the evaluation transform
-// when they are first read, and kept.
+// when they are first read, and kept. What cannot be kept, or read again, is decoded each time.
 class Decoded final : public Dataset {
  public:
   using Options = DecodedOptions;
@@ -136,10 +97,10 @@ class Decoded final : public Dataset {
   std::vector<std::string> ignored() const override { return inner_->ignored(); }
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
-    Place& place = places_.at(number_of(split, index));
-    const uint8_t* pixels = place.pixels.load(std::memory_order_acquire);
-    if (pixels != nullptr) return {{pixels, sample_bytes_}, place.label};
-    return {find_or_decode(split, index, place, scratch), place.label};
+    const size_t number = static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
+    const Bytes kept = kept_.find(number);
+    return {kept.empty() ? find_or_decode(split, index, number, scratch) : kept,
+            labels_.at(number)};
   }
 
  private:
@@ -149,27 +110,63 @@ class Decoded final : public Dataset {
         decoder_(options.decoder.create({})),
         sample_bytes_(decoder_->spec().bytes()),
         train_(static_cast<size_t>(inner_->size(Split::train))),
-        places_(train_ + static_cast<size_t>(inner_->size(Split::test))),
-        store_(make_store(options, inputs, sample_bytes_)),
-        decoding_(*decoder_) {
-    for (size_t i = 0; i < places_.size(); ++i) places_[i].label = inner_info(i).label;
+        claimed_(train_ + static_cast<size_t>(inner_->size(Split::test))),
+        notify_(inputs.notify),
+        in_(in_memory(options) ? nullptr : options.in.create({"decoded", inputs.notify})),
+        prefix_(prefix_of(options, inputs.seed)),
+        index_(options.limit.bytes),
+        kept_(claimed_.size(), sample_bytes_, in_.get(), true),
+        decoding_([this] {
+          return DecodeScratch{decoder_->open(), {}};
+        }) {
+    for (size_t i = 0; i < claimed_.size(); ++i) labels_.push_back(inner_info(i).label);
     const uint64_t room = options.limit.bytes / sample_bytes_;
-    if (options.keep == KeepRule::most_expensive && room < places_.size()) leave_out_cheap(room);
+    in_ == nullptr ? take_memory(std::min<uint64_t>(room, claimed_.size())) : look_around();
+    if (options.keep == KeepRule::most_expensive && room < claimed_.size()) leave_out_cheap(room);
   }
 
-  size_t number_of(Split split, int64_t index) const {
-    return static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
+  static bool in_memory(const Options& options) {
+    return options.in.info().in_memory && !options.in.inner();
   }
+  void remark(const std::string& text) const {
+    if (notify_) notify_("dataset: " + text);
+  }
+
   SampleInfo inner_info(size_t number) const {
     const bool train = number < train_;
     return inner_->info(train ? Split::train : Split::test,
                         static_cast<int64_t>(train ? number : number - train_));
   }
 
+  void take_memory(uint64_t samples) {
+    for (bool less = false; samples > 0; samples /= 2, less = true) {
+      try {
+        if (less) remark("not all pixels are kept: the system gives no more memory");
+        return kept_.reserve(samples);
+      } catch (const std::bad_alloc&) {  // fewer, then
+      }
+    }
+  }
+
+  // Finds what an earlier process kept.
+  void look_around() {
+    try {
+      for (const ObjectInfo& object : list_if_there(*in_, prefix_)) {
+        if (object.bytes == sample_bytes_) {
+          index_.adopt(object.key, object.bytes);
+        } else {
+          index_.avoid(object.key);
+        }
+      }
+    } catch (const IoError& error) {
+      stop_keeping(error.what());
+    }
+  }
+
   // All but `room` samples. All take the same place, so those that save most are those that cost
   // most: of training, which are read in every epoch, those with most bytes to be entropy-decoded.
   void leave_out_cheap(uint64_t room) {
-    std::vector<uint64_t> bytes(places_.size());
+    std::vector<uint64_t> bytes(claimed_.size());
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = inner_info(i).bytes;
     std::vector<size_t> order(bytes.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -177,35 +174,77 @@ class Decoded final : public Dataset {
       const bool test_a = a >= train_, test_b = b >= train_;
       return test_a != test_b ? test_b : bytes[a] > bytes[b];
     });
-    for (size_t i = room; i < order.size(); ++i) places_[order[i]].claimed = true;
+    for (size_t i = room; i < order.size(); ++i) claimed_[order[i]] = true;
   }
 
-  Bytes find_or_decode(Split split, int64_t index, Place& place, Buffer& scratch) const {
-    const SampleInfo sample = inner_->info(split, index);
-    const std::string name = xxh3_128(fmt::format("{}\n{}", sample.key, sample.bytes));
-    KeptPixels kept = store_->find(name, scratch);
-    if (kept.bytes.empty()) {
-      decode(split, index, scratch);
-      if (!place.claimed.exchange(true)) kept = store_->keep(name, scratch.bytes());
+  Bytes find_or_decode(Split split, int64_t index, size_t number, Buffer& scratch) const {
+    std::string key;
+    if (in_ != nullptr) {
+      const SampleInfo sample = inner_->info(split, index);
+      key = prefix_ + xxh3_128(fmt::format("{}\n{}", sample.key, sample.bytes));
+      if (const Bytes found = from_tier(number, key, scratch); !found.empty()) return found;
     }
-    if (kept.lasts) place.pixels.store(kept.bytes.data(), std::memory_order_release);
-    return kept.bytes.empty() ? scratch.bytes() : kept.bytes;
+    decoding_.with([&](DecodeScratch& used) {
+      const Bytes encoded = inner_->read(split, index, used.encoded).bytes;
+      used.session->decode(encoded, {}, scratch.resize(sample_bytes_));
+    });
+    if (claimed_[number].exchange(true)) return scratch.bytes();
+    if (in_ != nullptr) {
+      store(key, scratch.bytes());
+      return scratch.bytes();  // they are mapped when they are asked for
+    }
+    const Bytes kept = kept_.keep(number, scratch.bytes());
+    return kept.empty() ? scratch.bytes() : kept;
   }
 
-  void decode(Split split, int64_t index, Buffer& out) const {
-    DecodeScratch used = decoding_.take();
-    const Bytes encoded = inner_->read(split, index, used.encoded).bytes;
-    used.session->decode(encoded, {}, out.resize(sample_bytes_));
-    decoding_.give_back(std::move(used));
+  // Empty: they are not there, or cannot be read.
+  Bytes from_tier(size_t number, const std::string& key, Buffer& scratch) const {
+    if (!index_.find(key)) return {};
+    std::string why = "its size is another one";
+    try {
+      const Bytes pixels = kept_.read(key, 0, scratch);
+      if (pixels.size() == sample_bytes_) {
+        kept_.publish(number, pixels, scratch);
+        return pixels;
+      }
+    } catch (const IoError& error) {
+      why = error.what();
+    }
+    index_.distrust(key);
+    remark(fmt::format("pixels that were kept cannot be read ({}: {})", key, why));
+    return {};
+  }
+
+  void store(const std::string& key, Bytes pixels) const {
+    if (!index_.claim(key)) return;
+    if (!index_.reserve(key, pixels.size())) return index_.abandon(key);
+    try {
+      write_object(*in_, key, pixels);
+      index_.publish(key);
+    } catch (const std::exception& error) {  // memory may be out, too
+      stop_keeping(error.what());
+      index_.abandon(key);
+    }
+  }
+
+  // From here on all that is not kept yet is decoded each time.
+  void stop_keeping(const std::string& why) const {
+    if (index_.close()) remark("no more pixels are kept: " + why);
   }
 
   const std::unique_ptr<Dataset> inner_;
   const std::unique_ptr<Decoder> decoder_;
   const size_t sample_bytes_;
   const size_t train_;
-  mutable std::vector<Place> places_;  // of training, then of testing
-  const std::unique_ptr<PixelStore> store_;
-  mutable DecodeScratchPool decoding_;
+  // By sample, those of training first.
+  std::vector<int64_t> labels_;
+  mutable std::vector<std::atomic<bool>> claimed_;  // it is kept, or was tried, or is not worth it
+  const Notify notify_;
+  const std::unique_ptr<Storage> in_;  // null: in memory
+  const std::string prefix_;
+  mutable CacheIndex index_;  // of in_
+  mutable KeptPixels kept_;
+  mutable IdlePool<DecodeScratch> decoding_;
 };
 
 STOKER_REGISTER(Dataset, "decoded", Decoded);

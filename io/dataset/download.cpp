@@ -160,8 +160,6 @@ class Request {
   void set_callbacks(CURL* curl) {
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Request::body);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, this);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Request::header);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Request::progress);
@@ -171,10 +169,6 @@ class Request {
     auto& request = *static_cast<Request*>(self);
     const Bytes bytes{reinterpret_cast<const uint8_t*>(data), size};
     return request.guarded([&] { request.on_body(bytes); }) ? size : 0;
-  }
-  static size_t header(char* data, size_t, size_t size, void* self) {
-    auto& request = *static_cast<Request*>(self);
-    return request.guarded([&] { request.on_header({data, size}); }) ? size : 0;
   }
   static int progress(void* self, curl_off_t total, curl_off_t done, curl_off_t, curl_off_t) {
     auto& request = *static_cast<Request*>(self);
@@ -200,16 +194,11 @@ class Request {
     return status;
   }
 
-  void on_header(std::string line) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.pop_back();
-    if (line.starts_with("HTTP/")) etag_ = date_ = "";  // of a redirect before
-    const size_t colon = line.find(": ");
-    if (colon == std::string::npos) return;
-    const std::string name = line.substr(0, colon);
-    const std::string value = line.substr(colon + 2);
-    // A weak ETag ("W/...") does not promise equal bytes.
-    if (::strcasecmp(name.c_str(), "ETag") == 0 && value.starts_with('"')) etag_ = value;
-    if (::strcasecmp(name.c_str(), "Last-Modified") == 0) date_ = value;
+  // Of the last answer, behind all redirects; empty: none.
+  std::string header(const char* name) const {
+    curl_header* found = nullptr;
+    const CURLHcode code = curl_easy_header(handle_.get(), name, 0, CURLH_HEADER, -1, &found);
+    return code == CURLHE_OK ? found->value : "";
   }
 
   // 206: the rest of what we have. Anything else: the file from its beginning.
@@ -217,7 +206,9 @@ class Request {
     begun_ = true;
     if (status() == kPartialContent) return;
     offset_ = 0;
-    part_.restart(etag_.empty() ? date_ : etag_);
+    // A weak ETag ("W/...") does not promise equal bytes.
+    const std::string etag = header("ETag");
+    part_.restart(etag.starts_with('"') ? etag : header("Last-Modified"));
   }
 
   void on_body(Bytes bytes) {
@@ -237,8 +228,6 @@ class Request {
   std::unique_ptr<curl_slist, decltype([](curl_slist* list) { curl_slist_free_all(list); })>
       headers_;
   uint64_t offset_;
-  std::string etag_;
-  std::string date_;
   bool begun_ = false;
   char error_[CURL_ERROR_SIZE] = {};
   std::exception_ptr caught_;

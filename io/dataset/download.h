@@ -6,14 +6,20 @@
 
 namespace stoker {
 
+// Called with what is being done, how far it is and of how much (0: not known), by the calling
+// thread. May throw to stop.
+using Progress = std::function<void(const char* stage, uint64_t done, uint64_t total)>;
+
 // How a download is checked and tried again. A value.
 struct DownloadOptions {
-  std::string md5;  // in hex; empty: not checked
+  // In hex; empty: not checked.
+  std::string md5;
+  // Of this call, the first one included. A later call has as many again.
   int64_t attempts = 5;
-  double retry_s = 1;  // before the second attempt, then twice as long each time
-  // ("download" or "verify", done, total; 0 = not known) in bytes of the whole file, by the calling
-  // thread. May throw to stop.
-  std::function<void(const char*, uint64_t, uint64_t)> progress;
+  // Before the second attempt, then twice as long each time.
+  double retry_s = 1;
+  // "download" and "verify", in bytes of the whole file.
+  Progress progress;
 };
 
 // Downloads `url` (http, https) into `file`, whose directory is made. Blocks; one thread at a time

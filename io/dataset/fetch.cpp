@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -14,8 +13,8 @@
 
 #include "io/core/bounded_queue.h"
 #include "io/core/error.h"
-#include "io/dataset/download.h"
 #include "io/dataset/unpack.h"
+#include "io/storage/cached/staging.h"
 
 namespace stoker {
 namespace {
@@ -47,7 +46,7 @@ class Reporter {
     if (options_.progress) {
       if (!last && now - last_ < std::chrono::milliseconds(100)) return;
       last_ = now;
-      options_.progress({stage, done, total});
+      options_.progress(stage, done, total);
     } else if (total > 0 && now - last_ > std::chrono::seconds(5)) {
       last_ = now;
       remark(fmt::format("{} {:.0f} %", stage,
@@ -102,12 +101,8 @@ using Sizes = std::map<std::string, uint64_t>;
 
 Sizes objects_in(const Storage& target, const std::string& folder) {
   Sizes sizes;
-  try {
-    for (ObjectInfo& object : target.list(folder)) {
-      if (!object.key.ends_with('/')) sizes.emplace(std::move(object.key), object.bytes);
-    }
-  } catch (const IoError& error) {
-    if (error.errno_value() != ENOENT) throw;  // else a directory that commit() will make
+  for (ObjectInfo& object : list_if_there(target, folder)) {
+    if (!object.key.ends_with('/')) sizes.emplace(std::move(object.key), object.bytes);
   }
   return sizes;
 }

@@ -1,58 +1,62 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "io/core/notify.h"
+#include "io/dataset/download.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
 
 // How a public data set is obtained: a zip that holds a tar.gz that holds
-// "<top folder>/<class>/<file>".
+// "<top folder>/<class>/<file>". A value; objects are named without the top folder.
 struct Recipe {
+  // As dataset.fetch names it.
   std::string name;
   std::string url;
-  std::string md5;       // of the file behind the url, in hex
-  std::string archive;   // file name of the download
-  std::string inner;     // file name of the tar.gz inside it
-  std::string variable;  // environment variable that may name an archive that is already there
-  int64_t files = 0;     // in the data set
+  // Of the file behind the url, in hex.
+  std::string md5;
+  // File name of the download.
+  std::string archive;
+  // File name of the tar.gz inside it.
+  std::string inner;
+  // Environment variable that may name an archive that is already there.
+  std::string variable;
+  // In the data set: another number means another archive.
+  int64_t files = 0;
 };
 
-// The public data sets that are known.
+// The names of the public data sets that are known.
 std::vector<std::string> recipe_names();
-// Error(ExitCode::config) for an unknown name.
+// Valid for ever. Error(ExitCode::config), with a suggestion, for an unknown name.
 const Recipe& find_recipe(const std::string& name);
 
-// How far a fetch is. A value.
-struct FetchProgress {
-  std::string stage;   // "download", "verify" or "unpack"
-  uint64_t done = 0;   // bytes, or files for "unpack"
-  uint64_t total = 0;  // 0: not known
-};
-
-// Where a fetch looks and how it works. A value.
-struct FetchOptions {
-  std::string folder;             // prefix of the objects: "" or "name/"
-  std::string archive;            // use this one, whatever the environment says
-  std::string url;                // instead of the recipe's; the checksum holds all the same
+// Where a fetch looks and how it works. A value. The checksum is the recipe's, not the one here;
+// progress comes some times a second, of "unpack" in files. Where it throws, the next call goes on
+// where this one stopped.
+struct FetchOptions : DownloadOptions {
+  // Prefix of the objects: "" or "name/".
+  std::string folder;
+  // Use this one, whatever the environment says.
+  std::string archive;
+  // Instead of the recipe's; the checksum holds all the same.
+  std::string url;
   std::string data_dir = "data";  // where archives are looked for and the download is kept
-  int64_t writers = 8;            // threads that write objects
-  int64_t attempts = 5;           // of the download
-  double retry_s = 1;             // before the second attempt, then twice as long each time
-  // Called by the calling thread, some times a second. May throw to stop; the next call goes on
-  // where this one stopped.
-  std::function<void(const FetchProgress&)> progress;
+  // Threads that write objects.
+  int64_t writers = 8;
+  // Remarks for the user's log; may be empty.
   Notify notify;
 };
 
 // What a fetch did. A value.
 struct FetchResult {
-  bool was_there = false;  // nothing was done
-  std::string source;      // the archive that was unpacked
+  // Nothing was done, and the rest is empty.
+  bool was_there = false;
+  // The archive that was unpacked.
+  std::string source;
+  // Of the archive, those that were there already included.
   int64_t files = 0;
   uint64_t bytes = 0;
 };

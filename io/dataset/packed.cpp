@@ -1,16 +1,14 @@
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cerrno>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
+#include "io/dataset/kept_pixels.h"
 #include "io/dataset/packed_index.h"
-#include "io/storage/mapped_file.h"
 
 namespace stoker {
 
@@ -49,9 +47,9 @@ class Packed final : public Dataset {
                                                                         : options.folder + "/"),
         index_(read_index(options.storage.name)),
         sample_bytes_(index_.sample_bytes()),
-        verified_(index_.samples()) {
+        pixels_(index_.samples(), sample_bytes_, &tier_,
+                options.access == PackedAccess::automatic) {
     check_shards();
-    if (options.access == PackedAccess::automatic) map_shards();
   }
 
   const std::vector<std::string>& classes() const override { return index_.classes; }
@@ -66,22 +64,12 @@ class Packed final : public Dataset {
     const PackedSamples& samples = of(split);
     const int64_t label = samples.labels.at(i);
     const uint64_t number = i + (split == Split::train ? 0 : index_.train.keys.size());
-    const size_t shard = number / index_.samples_per_shard;
-    const uint64_t offset = number % index_.samples_per_shard * sample_bytes_;
-    if (mapped_.empty()) {
-      tier_.read(prefix_ + index_.shards[shard], scratch, {offset, sample_bytes_});
-      check(scratch.bytes(), samples.checksums[i], shard);
-      return {scratch.bytes(), label};
-    }
-    const Bytes pixels = mapped_[shard].bytes().subspan(offset, sample_bytes_);
-    if (!verified_[number].load(std::memory_order_relaxed)) {
-      if (!mapped_[shard].fetch(offset, sample_bytes_)) {
-        throw BadSample(BadReason::io, "shard " + prefix_ + index_.shards[shard] +
-                                           " cannot be read, or was cut short meanwhile");
-      }
-      check(pixels, samples.checksums[i], shard);
-      verified_[number].store(true, std::memory_order_relaxed);
-    }
+    if (const Bytes kept = pixels_.find(number); !kept.empty()) return {kept, label};
+    const std::string shard = prefix_ + index_.shards[number / index_.samples_per_shard];
+    const Bytes pixels =
+        pixels_.read(shard, number % index_.samples_per_shard * sample_bytes_, scratch);
+    check(pixels, samples.xxh3[i], shard);
+    pixels_.publish(number, pixels, scratch);
     return {pixels, label};
   }
 
@@ -122,24 +110,15 @@ class Packed final : public Dataset {
     }
   }
 
-  void map_shards() {
-    for (const std::string& shard : index_.shards) {
-      std::optional<MappedFile> mapped = map_object(tier_, prefix_ + shard);
-      if (!mapped) return mapped_.clear();
-      mapped_.push_back(std::move(*mapped));
-    }
-  }
-
-  void check(Bytes pixels, uint64_t checksum, size_t shard) const {
+  void check(Bytes pixels, uint64_t checksum, const std::string& shard) const {
     if (pixels.size() != sample_bytes_) {
-      throw BadSample(BadReason::truncated,
-                      fmt::format("shard {}{} was cut short", prefix_, index_.shards[shard]));
+      throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
     }
     if (packed_checksum(pixels) != checksum) {
       throw BadSample(BadReason::corrupt,
-                      fmt::format("its pixels in shard {}{} are not those that were packed "
+                      fmt::format("its pixels in shard {} are not those that were packed "
                                   "(checksum)",
-                                  prefix_, index_.shards[shard]));
+                                  shard));
     }
   }
 
@@ -147,8 +126,7 @@ class Packed final : public Dataset {
   const std::string prefix_;
   const PackedIndex index_;
   const size_t sample_bytes_;
-  std::vector<MappedFile> mapped_;  // empty: by ranged reads
-  mutable std::vector<std::atomic<bool>> verified_;
+  mutable KeptPixels pixels_;  // parts of the shards
 };
 
 STOKER_REGISTER(Dataset, "packed", Packed);

@@ -10,6 +10,12 @@
 #include "io/core/error.h"
 
 namespace stoker {
+
+// packed.json's keys are the fields' names.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackedSamples, keys, labels, xxh3)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackedIndex, height, width, channels, source, classes,
+                                   samples_per_shard, shards, train, test)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -17,19 +23,9 @@ using Json = nlohmann::json;
 constexpr const char* kFormat = "stoker packed pixels";
 constexpr int kVersion = 1;
 
-Json samples_json(const PackedSamples& samples) {
-  return {{"keys", samples.keys}, {"labels", samples.labels}, {"xxh3", samples.checksums}};
-}
-
-PackedSamples read_samples(const Json& json) {
-  return {json.at("keys").get<std::vector<std::string>>(),
-          json.at("labels").get<std::vector<int64_t>>(),
-          json.at("xxh3").get<std::vector<uint64_t>>()};
-}
-
 bool consistent(const PackedSamples& samples, size_t classes) {
   return samples.labels.size() == samples.keys.size() &&
-         samples.checksums.size() == samples.keys.size() &&
+         samples.xxh3.size() == samples.keys.size() &&
          std::ranges::all_of(samples.labels, [classes](int64_t label) {
            return label >= 0 && static_cast<size_t>(label) < classes;
          });
@@ -45,20 +41,6 @@ bool consistent(const PackedIndex& index) {
          consistent(index.test, index.classes.size());
 }
 
-PackedIndex read_index(const Json& json) {
-  PackedIndex index;
-  index.height = json.at("height");
-  index.width = json.at("width");
-  index.channels = json.at("channels");
-  index.source = json.at("source");
-  index.classes = json.at("classes").get<std::vector<std::string>>();
-  index.samples_per_shard = json.at("samples_per_shard");
-  index.shards = json.at("shards").get<std::vector<std::string>>();
-  index.train = read_samples(json.at("train"));
-  index.test = read_samples(json.at("test"));
-  return index;
-}
-
 }  // namespace
 
 uint64_t PackedIndex::shard_bytes(size_t shard) const {
@@ -69,17 +51,9 @@ uint64_t PackedIndex::shard_bytes(size_t shard) const {
 uint64_t packed_checksum(Bytes pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
 
 std::string packed_json(const PackedIndex& index) {
-  const Json json = {{"format", kFormat},
-                     {"version", kVersion},
-                     {"height", index.height},
-                     {"width", index.width},
-                     {"channels", index.channels},
-                     {"source", index.source},
-                     {"classes", index.classes},
-                     {"samples_per_shard", index.samples_per_shard},
-                     {"shards", index.shards},
-                     {"train", samples_json(index.train)},
-                     {"test", samples_json(index.test)}};
+  Json json = index;
+  json["format"] = kFormat;
+  json["version"] = kVersion;
   return Json{{"checksum", xxh3_128(json.dump())}, {"index", json}}.dump();
 }
 
@@ -98,7 +72,7 @@ PackedIndex parse_packed(Bytes text, const std::string& name) {
           fmt::format("is of version {}, where {} is read", inner.at("version").dump(), kVersion));
     }
     if (json.at("checksum") != xxh3_128(inner.dump())) throw refuse("is damaged (checksum)");
-    PackedIndex index = read_index(inner);
+    PackedIndex index = inner;
     if (!consistent(index)) throw refuse("contradicts itself");
     return index;
   } catch (const Json::exception& error) {

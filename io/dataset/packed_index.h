@@ -19,38 +19,47 @@ namespace stoker {
 
 inline constexpr const char* kPackedIndex = "packed.json";
 
-// The samples of one split, in their order in the shards. A value.
+// The samples of one split, in their order in the shards: three fields of equal length. A value.
 struct PackedSamples {
   std::vector<std::string> keys;
   std::vector<int64_t> labels;
-  std::vector<uint64_t> checksums;  // packed_checksum() of the pixels
+  // packed_checksum() of the pixels.
+  std::vector<uint64_t> xxh3;
 };
 
 // What packed.json says. A value.
 struct PackedIndex {
-  int64_t height = 0;  // of each sample: uint8, rows of interleaved RGB
+  // Of each sample: uint8, rows of interleaved RGB.
+  // Both from 1 to 65,535.
+  int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;
-  std::string source;  // what the pixels are of, for people
+  // What the pixels are of, for people.
+  std::string source;
+  // By label.
   std::vector<std::string> classes;
+  // All shards have so many but the last one, which may have fewer.
   uint64_t samples_per_shard = 0;
-  std::vector<std::string> shards;  // names in the folder
+  // Names in the folder.
+  std::vector<std::string> shards;
   PackedSamples train;
   PackedSamples test;
 
+  // Of each sample's pixels.
   size_t sample_bytes() const { return static_cast<size_t>(height * width * channels); }
   uint64_t samples() const { return train.keys.size() + test.keys.size(); }
-  // Bytes of shard `shard`; the last one may be shorter.
+  // Bytes of shard `shard` in [0, shards.size()); the last one may be shorter.
   uint64_t shard_bytes(size_t shard) const;
 };
 
-// XXH3-64 of a sample's pixels.
+// XXH3-64 of a sample's pixels: guards against damage, not against malice. Any thread.
 uint64_t packed_checksum(Bytes pixels);
 
-// The text of packed.json; parse_packed() of it gives the same index.
+// The text of packed.json; parse_packed() of it gives the same index. Pure; any thread.
 std::string packed_json(const PackedIndex& index);
-// Throws Error(ExitCode::data): no such index, another version, damaged or contradicting itself.
-// `name` is for the message.
+// The index that the text describes; it agrees with itself, and what it says of the shards is still
+// to be checked. Throws Error(ExitCode::data): no such index, another version, damaged or
+// contradicting itself. `name` is for the message.
 PackedIndex parse_packed(Bytes text, const std::string& name);
 
 }  // namespace stoker

@@ -17,6 +17,7 @@ namespace stoker {
 //   test_fraction    the same share of each class tests.
 struct SplitOptions {
   std::optional<int64_t> train_per_class;
+  // Absent: all that do not train. Only with train_per_class.
   std::optional<int64_t> test_per_class;
   std::optional<double> test_fraction;
   template <class V>
@@ -27,17 +28,20 @@ struct SplitOptions {
       Limits{0, 1e9});
     v("test_fraction", test_fraction, "share of each class to test on", Limits{0, 0.9});
   }
+  // Error(ExitCode::config) for fields that exclude or need each other.
   void check(const Section& section) const;
 };
 
 // Positions of one class's images, ascending and disjoint. A value.
+// Places in the order in which the class was listed.
 struct ClassSplit {
   std::vector<size_t> train;
   std::vector<size_t> test;
 };
 
-// Divides `images` images. A pure function of its arguments: another class, or one more class, does
-// not change it. Throws Error(ExitCode::config) where the class is too small.
+// Divides the `images` images of a class; there is at least one. A pure function of its arguments:
+// another class, or one more class, does not change it. Any thread. Throws Error(ExitCode::config),
+// which names the class, where it is too small.
 ClassSplit split_class(const SplitOptions& options, size_t images, const std::string& class_name,
                        uint64_t seed);
 

@@ -9,14 +9,18 @@
 
 namespace stoker {
 
-// What generated images look like. The encoded size is either that of width x height pixels, or
-// log-normal: median_bytes * exp(sigma * N(0,1)) within 5 %, limited to 1/16 and 16 times the
-// median; width and height then give the shape only.
+// What generated images look like. A value. The encoded size is either that of width x height
+// pixels, or log-normal: median_bytes * exp(sigma * N(0,1)) within 5 %, limited to 1/16 and 16
+// times the median; width and height then give the shape only.
 struct SyntheticImageOptions {
+  // Pixels; with median_bytes of the shape only.
   int64_t width = 256;
   int64_t height = 256;
+  // libjpeg's, 1 to 100.
   int64_t quality = 90;
+  // Absent: the size is that of width x height pixels.
   std::optional<ByteSize> median_bytes;
+  // Of the logarithm of the encoded size.
   double sigma = 0.5;
   template <class V>
   void visit(V& v) {
@@ -26,16 +30,18 @@ struct SyntheticImageOptions {
     v("median_bytes", median_bytes, "log-normal encoded sizes with this median");
     v("sigma", sigma, "standard deviation of the logarithm of the encoded size", Limits{0, 2});
   }
+  // Error(ExitCode::config) for a median outside of 4 KiB to 16 MiB.
   void check(const Section& section) const;
 };
 
 // One baseline JPEG (4:2:0). Hue and direction of its stripes tell its class, so that a model can
 // learn it; phase, contrast and noise are the image's own. A pure function of its arguments (and of
-// the libjpeg-turbo release). Any thread.
+// the libjpeg-turbo release). Takes milliseconds: it is drawn and encoded, with a median some times
+// over. Any thread. `label` is in [0, classes).
 std::vector<uint8_t> synthetic_jpeg(const SyntheticImageOptions& options, int64_t classes,
                                     int64_t label, uint64_t seed);
 
-// "class_007"
+// The name of a generated data set's class: "class_007".
 std::string synthetic_class_name(int64_t label);
 
 }  // namespace stoker

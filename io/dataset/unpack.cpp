@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -85,25 +86,19 @@ class Reader {
 };
 
 // "./a//b" -> "a/b".
-std::string clean(const Reader& reader, const std::string& path) {
-  std::string result;
-  bool leads_out = path.starts_with('/');
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
-    if (part == "..") leads_out = true;
-    if (!part.empty() && part != ".") {
-      if (!result.empty()) result += '/';
-      result += part;
-    }
-    begin = end + 1;
+std::string clean(const Reader& reader, const std::filesystem::path& path) {
+  if (path.is_absolute() ||
+      std::ranges::any_of(path, [](const auto& part) { return part == ".."; })) {
+    reader.fail("the path '" + path.string() + "' in it leads out of the target folder");
   }
-  if (leads_out) reader.fail("the path '" + path + "' in it leads out of the target folder");
-  return result;
+  const std::string normal = path.lexically_normal().string();
+  return normal == "." ? "" : normal;
 }
 
-void unpack_tar(Reader& reader, const std::function<void(UnpackedFile)>& sink) {
-  while (archive_entry* entry = reader.next()) {
+// From `entry` on.
+void unpack_tar(Reader& reader, archive_entry* entry,
+                const std::function<void(UnpackedFile)>& sink) {
+  for (; entry != nullptr; entry = reader.next()) {
     if (::archive_entry_filetype(entry) != AE_IFREG) continue;
     const char* name = ::archive_entry_pathname(entry);
     const std::string path = clean(reader, name == nullptr ? "" : name);
@@ -124,19 +119,15 @@ bool is_named(archive_entry* entry, const std::string& name) {
 
 void unpack(const std::string& archive, const std::string& inner,
             const std::function<void(UnpackedFile)>& sink) {
-  Reader probe(archive);
-  probe.open();
-  archive_entry* entry = probe.next();
-  if (!probe.is_zip()) {
-    Reader tar(archive);
-    tar.open();
-    return unpack_tar(tar, sink);
-  }
-  while (entry != nullptr && !is_named(entry, inner)) entry = probe.next();
-  if (entry == nullptr) probe.fail("there is no " + inner + " in it");
+  Reader outer(archive);
+  outer.open();
+  archive_entry* entry = outer.next();
+  if (!outer.is_zip()) return unpack_tar(outer, entry, sink);
+  while (entry != nullptr && !is_named(entry, inner)) entry = outer.next();
+  if (entry == nullptr) outer.fail("there is no " + inner + " in it");
   Reader tar(archive + " (" + inner + ")");
-  tar.open(probe);
-  unpack_tar(tar, sink);
+  tar.open(outer);
+  unpack_tar(tar, tar.next(), sink);
 }
 
 }  // namespace stoker

@@ -7,7 +7,8 @@
 
 namespace stoker {
 
-// One file of an archive. A value. `path` is relative, cleaned ("a/b.jpg") and never leads out.
+// One file of an archive, in memory. A value. `path` is relative, cleaned ("a/b.jpg") and never
+// leads out of the folder that it is put into.
 struct UnpackedFile {
   std::string path;
   std::vector<uint8_t> bytes;
@@ -15,6 +16,8 @@ struct UnpackedFile {
 
 // Streams the regular files of an archive, in its order, to `sink`: of a tar.gz itself, or of the
 // tar.gz named `inner` (in any folder) inside a zip; nothing is written to disk on the way.
+// One file is in memory at a time, and whatever the sink keeps. Any thread.
+//
 // Error(ExitCode::environment): the file cannot be read, is damaged or is no such archive; a path
 // that is absolute or has ".."; a file above 64 MiB. What `sink` throws passes through.
 void unpack(const std::string& archive, const std::string& inner,

@@ -64,16 +64,17 @@ Jitter random_jitter(const ColorJitter& options, Random random) {
 
 }  // namespace
 
-AugmentPlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
-                        int64_t height) {
-  AugmentPlan plan{fitted(options, width, height), false, std::nullopt};
+SamplePlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
+                       int64_t height) {
+  SamplePlan plan;
+  plan.crop = fitted(options, width, height);
   if (!mode.train) return plan;
   const Augment& augment = options.augment;
   if (augment.random_resized_crop) {
     plan.crop =
         random_crop(*augment.random_resized_crop, Random(mix(mode.seed, kCrop)), width, height);
   }
-  plan.flip = augment.flip && Random(mix(mode.seed, kFlip)).below(2) == 1;
+  plan.flip_x = augment.flip && Random(mix(mode.seed, kFlip)).below(2) == 1;
   if (augment.color_jitter) {
     plan.jitter = random_jitter(*augment.color_jitter, Random(mix(mode.seed, kJitter)));
   }

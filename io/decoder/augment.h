@@ -12,40 +12,48 @@ namespace stoker {
 struct Rect {
   int64_t x = 0;
   int64_t y = 0;
+  // Both at least 1 wherever a crop is asked for.
   int64_t width = 0;
   int64_t height = 0;
   bool operator==(const Rect&) const = default;
 };
 
-// One colour change; their order is random.
+// One colour change. A sample has all four, in random order.
 enum class JitterStep { brightness, contrast, saturation, hue };
 
-// The colour changes of one sample. A value.
+// The colour changes of one sample, as they were drawn. A value.
 struct Jitter {
+  // Each step once.
   std::array<JitterStep, 4> order{};
-  double brightness = 1;  // factors
+  // Factors; 1 changes nothing.
+  double brightness = 1;
   double contrast = 1;
   double saturation = 1;
-  double hue = 0;  // turn of the colour circle, -0.5 to 0.5
+  // Turn of the colour circle, -0.5 to 0.5.
+  double hue = 0;
 };
 
-// What is done to one sample, in this order. A value; in pixels of the upright image, before any
-// decoding at a reduced size.
-struct AugmentPlan {
-  Rect crop;  // of the upright image
-  bool flip = false;
+// How an image becomes a sample: crop, mirror, swap the axes, change the colours, in this order. A
+// value; in pixels before any decoding at a reduced size. For the upright image nothing is swapped.
+struct SamplePlan {
+  // Before anything is mirrored.
+  Rect crop;
+  bool flip_x = false;
+  bool flip_y = false;
+  bool transpose = false;
+  // Of the resized sample.
   std::optional<Jitter> jitter;
 };
 
-// A pure function of its arguments; any thread. Every part draws from its own stream of
-// random numbers, so that turning one on leaves the others as they were. The algorithms are those
-// of torchvision 0.26, transforms/transforms.py:
+// The plan for an upright image of `width` x `height` pixels. A pure function of its arguments; any
+// thread. Every part draws from its own stream of random numbers, so that turning one on leaves the
+// others as they were. The algorithms are those of torchvision 0.26, transforms/transforms.py:
 //   crop:   RandomResizedCrop.get_params: ten tries of an area from `scale` and an aspect ratio
-//   whose
-//           logarithm is uniform in `ratio`, else the largest middle part of an allowed ratio;
+//           whose logarithm is uniform in `ratio`, else the largest middle part of an allowed
+//           ratio;
 //   jitter: ColorJitter.get_params: a random order of the four steps, uniform factors.
 // Without training (or without a random crop) the crop is what `fit` says.
-AugmentPlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
-                        int64_t height);
+SamplePlan plan_sample(const ImageOptions& options, const DecodeMode& mode, int64_t width,
+                       int64_t height);
 
 }  // namespace stoker

@@ -9,18 +9,22 @@
 
 namespace stoker {
 
-// What a decoder's samples are, as its options say it (Component<Decoder>::info).
+// What a decoder's samples are, as its options say it (Component<Decoder>::info). A value.
 struct DecoderInfo {
-  bool augments = false;  // a training image's pixels are others in every epoch
-  bool frames = false;    // work is left to the device (SampleSpec::frame)
+  // A training image's pixels are others in every epoch.
+  bool augments = false;
+  // Work is left to the device (SampleSpec::frame).
+  bool frames = false;
   PixelType output = PixelType::uint8;
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A
 // value.
 struct DecodeMode {
-  bool train = false;  // random augmentation, else the evaluation transform
-  uint64_t seed = 0;   // of this sample in this epoch
+  // Random augmentation, else the evaluation transform.
+  bool train = false;
+  // Of this sample in this epoch.
+  uint64_t seed = 0;
 };
 
 // The part of a decoder that is not shared: handles and scratch memory, used again from sample to

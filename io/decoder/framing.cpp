@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace stoker {
 namespace {
@@ -34,6 +35,34 @@ FrameHeader header_of(const SamplePlan& plan, int64_t width, int64_t height, int
 }
 
 }  // namespace
+
+EnumNames<OnDevice> enum_names(OnDevice) {
+  return {
+      {"nothing", OnDevice::nothing}, {"resize", OnDevice::resize}, {"decode", OnDevice::decode}};
+}
+
+void FramedOptions::check(const Section& section) const {
+  if (on_device == OnDevice::nothing) return;
+  if (augment.color_jitter) {
+    section.fail("on_device",
+                 "must be nothing with augment.color_jitter, which works on resized pixels");
+  }
+  if (output != PixelType::uint8) {
+    section.fail("on_device", "must be nothing with output: float32, for the device normalises");
+  }
+  const auto least = kFrameHeader + ImageOptions::spec().bytes() + PixelView::kSlack;
+  if (frame.bytes < least || frame.bytes > (uint64_t{1} << 30)) {
+    section.fail("frame", "must hold a header and a resized sample: from " + std::to_string(least) +
+                              " bytes to 1 GiB");
+  }
+}
+
+SampleSpec FramedOptions::spec() const {
+  SampleSpec spec = ImageOptions::spec();
+  // Headers are read where they lie.
+  if (on_device != OnDevice::nothing) spec.frame = frame.bytes / kFrameHeader * kFrameHeader;
+  return spec;
+}
 
 Framing::Framing(const FramedOptions& options)
     : options_(options), capacity_(options.spec().frame) {}

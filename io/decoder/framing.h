@@ -5,18 +5,46 @@
 
 #include "io/core/frame_header.h"
 #include "io/core/memory.h"
-#include "io/decoder/frame_options.h"
 #include "io/decoder/jpeg_header.h"
+#include "io/decoder/options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 
 namespace stoker {
+
+// What the loader leaves to the device. resize: crop, mirroring, turning, resizing and
+// normalisation. decode: these and the decoding.
+enum class OnDevice { nothing, resize, decode };
+EnumNames<OnDevice> enum_names(OnDevice);
+
+// The options of decoders that can hand out frames (io/core/frame_header.h). A value. With
+// on_device: nothing they are those of any decoder.
+struct FramedOptions : ImageOptions {
+  OnDevice on_device = OnDevice::nothing;
+  // Capacity of a frame, header included.
+  ByteSize frame{512u << 10};
+  template <class V>
+  void visit(V& v) {
+    ImageOptions::visit(v);
+    v("on_device", on_device,
+      "nothing; resize: the loader only decodes, the device resizes; decode: the device does both");
+    v("frame", frame, "place of a sample for on_device; a larger image is resized by the loader");
+  }
+  // Refuses colour jitter and float32 together with on_device, and a frame that is too small for a
+  // finished sample. Error(ExitCode::config).
+  void check(const Section& section) const;
+  // Decoder::spec: with frames their capacity, a multiple of a header's size.
+  SampleSpec spec() const;
+  // Component<Decoder>::info.
+  DecoderInfo info() const { return {augment.any(), on_device != OnDevice::nothing, output}; }
+};
 
 // How a decoder fills a frame. It asks take_encoded(), for_pixels() and for_sample() in this order
 // and takes the first that is possible. Immutable; any thread. `frame` is the sample's place in the
 // batch and belongs to the caller.
 class Framing {
  public:
+  // Copies the options.
   explicit Framing(const FramedOptions& options);
 
   // Does the decoder make frames at all?
@@ -36,7 +64,10 @@ class Framing {
 
   // The frame holds all of the image, so that it may be decoded straight to pixels_of(frame).
   static bool is_whole(const FrameHeader& header);
+  // The header belongs at the beginning of the place. Where pixels are written first and may fail,
+  // it is put last.
   static void put_header(const FrameHeader& header, uint8_t* frame);
+  // Where the pixels of a frame lie that a decoder fills.
   static uint8_t* pixels_of(uint8_t* frame) { return frame + kFrameHeader; }
   // Writes the header, then the pixels, row by row as `image` makes them.
   static void fill(const FrameHeader& header, PixelRows& image, uint8_t* frame);

@@ -2,8 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "io/decoder/decoder.h"
-#include "io/decoder/frame_options.h"
 #include "io/decoder/framing.h"
 #include "io/decoder/jpeg/baseline_decoder.h"
 #include "io/decoder/jpeg_codec.h"
@@ -32,7 +30,7 @@ int64_t reduction_for(const Rect& crop, int64_t size) {
 }
 
 // The fast decoder where there is one and it vouches for the file, else libjpeg-turbo.
-class Session final : public DecoderSession {
+class Session : public DecoderSession {
  public:
   Session(const JpegOptions& options, std::unique_ptr<BaselineDecoder> fast)
       : options_(options), transform_(options), framing_(options), fast_(std::move(fast)) {}
@@ -102,33 +100,17 @@ class Session final : public DecoderSession {
 };
 
 // libjpeg-turbo for all that it knows.
-class TurboJpeg final : public Decoder {
- public:
-  using Options = JpegOptions;
-  TurboJpeg(Options options, const Inputs&) : options_(std::move(options)) {}
-  SampleSpec spec() const override { return options_.spec(); }
-  std::unique_ptr<DecoderSession> open() const override {
-    return std::make_unique<Session>(options_, nullptr);
-  }
-
- private:
-  const Options options_;
+struct TurboSession final : Session {
+  explicit TurboSession(const JpegOptions& options) : Session(options, nullptr) {}
 };
+using TurboJpeg = SessionDecoder<JpegOptions, TurboSession>;
 
 // The same pixels and the same verdicts from a decoder of our own, for the files that nearly all
 // are, and from libjpeg-turbo for the others.
-class Jpeg final : public Decoder {
- public:
-  using Options = JpegOptions;
-  Jpeg(Options options, const Inputs&) : options_(std::move(options)) {}
-  SampleSpec spec() const override { return options_.spec(); }
-  std::unique_ptr<DecoderSession> open() const override {
-    return std::make_unique<Session>(options_, BaselineDecoder::create());
-  }
-
- private:
-  const Options options_;
+struct FastSession final : Session {
+  explicit FastSession(const JpegOptions& options) : Session(options, BaselineDecoder::create()) {}
 };
+using Jpeg = SessionDecoder<JpegOptions, FastSession>;
 
 STOKER_REGISTER(Decoder, "jpeg", Jpeg);
 STOKER_REGISTER(Decoder, "turbojpeg", TurboJpeg);

@@ -24,9 +24,7 @@ void cmyk_to_rgb(const uint8_t* cmyk, size_t pixels, bool inverted, uint8_t* rgb
 
 }  // namespace
 
-void JpegCodec::CloseHandle::operator()(void* handle) const { tjDestroy(handle); }
-
-JpegCodec::JpegCodec() { open(); }
+JpegCodec::JpegCodec() : handle_(nullptr, tjDestroy) { open(); }
 
 void JpegCodec::open() {
   handle_.reset(tjInitDecompress());

@@ -16,19 +16,17 @@ namespace stoker {
 // the file before.
 class JpegCodec {
  public:
+  // Throws std::bad_alloc where libjpeg-turbo has no memory for a handle.
   JpegCodec();
   // `width` x `height`: those of the header, or reduced to 1/2, 1/4 or 1/8, rounded up. `rgb`: room
   // for that many pixels, owned by the caller. Throws BadSample: truncated, corrupt or unsupported.
   void decode(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height, uint8_t* rgb);
 
  private:
-  struct CloseHandle {
-    void operator()(void* handle) const;
-  };
   void open();
   void decompress(Bytes encoded, int64_t width, int64_t height, int format, uint8_t* out);
 
-  std::unique_ptr<void, CloseHandle> handle_;
+  std::unique_ptr<void, int (*)(void*)> handle_;
   Buffer cmyk_;
 };
 

@@ -48,22 +48,9 @@ bool has_segment(uint8_t marker) {
 }
 
 JpegProcess process_of(uint8_t frame_marker) {
-  switch (frame_marker - kSof0) {
-    case 0:
-      return JpegProcess::baseline;
-    case 1:
-      return JpegProcess::extended;
-    case 2:
-      return JpegProcess::progressive;
-    case 3:
-      return JpegProcess::lossless;
-    case 9:
-    case 10:
-    case 11:
-      return JpegProcess::arithmetic;
-    default:
-      return JpegProcess::hierarchical;
-  }
+  const int number = frame_marker - kSof0;
+  if (number < 4) return static_cast<JpegProcess>(number);
+  return number >= 9 && number <= 11 ? JpegProcess::arithmetic : JpegProcess::hierarchical;
 }
 
 [[noreturn]] void fail(BadReason reason, const std::string& what) { throw BadSample(reason, what); }
@@ -189,21 +176,9 @@ void read_application(uint8_t marker, Bytes segment, bool& has_exif, JpegHeader&
 }  // namespace
 
 const char* to_string(JpegProcess process) {
-  switch (process) {
-    case JpegProcess::baseline:
-      return "baseline";
-    case JpegProcess::extended:
-      return "extended";
-    case JpegProcess::progressive:
-      return "progressive";
-    case JpegProcess::lossless:
-      return "lossless";
-    case JpegProcess::hierarchical:
-      return "hierarchical";
-    case JpegProcess::arithmetic:
-      return "arithmetic";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"baseline", "extended",     "progressive",
+                                    "lossless", "hierarchical", "arithmetic"};
+  return kNames[static_cast<size_t>(process)];
 }
 
 JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments) {

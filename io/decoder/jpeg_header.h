@@ -11,7 +11,8 @@
 
 namespace stoker {
 
-// The coding process that the frame header names (T.81, table B.1).
+// The coding process that the frame header names (T.81, table B.1). The first four are those of
+// SOF0 to SOF3, in this order; to_string() has the names in the order of all.
 enum class JpegProcess { baseline, extended, progressive, lossless, hierarchical, arithmetic };
 
 // "baseline", "progressive", ...
@@ -20,19 +21,28 @@ const char* to_string(JpegProcess process);
 // What the segments before the first scan say. A value. The size is that of the image as stored.
 struct JpegHeader {
   JpegProcess process = JpegProcess::baseline;
-  int precision = 8;  // bits per component
-  int64_t width = 0;
+  // Bits per component.
+  int precision = 8;
+  int64_t width = 0;  // both at least 1
   int64_t height = 0;
-  int components = 0;       // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK
-  int orientation = 1;      // EXIF, 1 to 8
-  bool adobe = false;       // has an Adobe segment; four components are stored inverted then
-  bool one_scan = true;     // the first scan holds all components completely
-  bool own_tables = false;  // one scan, and all tables that it needs stand before it
-  size_t first_scan = 0;    // where its entropy-coded data starts
+  // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK. Any other number can be written, too.
+  int components = 0;
+  // EXIF's, 1 to 8; 1 where there is none.
+  int orientation = 1;
+  // Has an Adobe segment; four components are stored inverted then.
+  bool adobe = false;
+  // The first scan holds all components completely.
+  bool one_scan = true;
+  // One scan, and all tables that it needs stand before it.
+  bool own_tables = false;
+  // Where the first scan's entropy-coded data starts in the file.
+  size_t first_scan = 0;
 };
 
-// A marker with parameters; the payload is a part of the file, without the length.
+// A marker with parameters; the payload is a part of the file, without the length. A value that
+// must not outlive the file's bytes.
 struct JpegSegment {
+  // The second byte of the marker, such as 0xdb.
   uint8_t marker = 0;
   Bytes payload;
 };
@@ -47,11 +57,15 @@ void check_decodable(const JpegHeader& header);
 
 // What count_jpeg_scans() found. A value.
 struct JpegScans {
+  // At least 1: the first one is before the data.
   int64_t count = 0;
-  bool complete = false;  // the end-of-image marker is there
+  // The end-of-image marker is there.
+  bool complete = false;
 };
 
-// Walks over the entropy-coded data: what is to come for a decoder. Any thread. Never throws.
+// Walks over the entropy-coded data from header.first_scan on, from marker to marker: what is to
+// come for a decoder. Decodes nothing; takes the time to look at every byte. Any thread. Never
+// throws.
 JpegScans count_jpeg_scans(Bytes file, const JpegHeader& header);
 
 }  // namespace stoker

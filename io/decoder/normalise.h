@@ -10,6 +10,7 @@ namespace stoker {
 constexpr double kMean[3] = {123.675, 116.28, 103.53};
 constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
 
+// For single values; normalise_pixels() does whole images to the same bits.
 // The value of a level in channel 0 (R), 1 (G) or 2 (B). Two rounded operations; never let a
 // compiler fuse them.
 inline float normalised(uint8_t level, int channel) {

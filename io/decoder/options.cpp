@@ -23,6 +23,12 @@ void check_interval(const Section& section, const char* key, const std::vector<d
 
 }  // namespace
 
+template <>
+Registry<Decoder>& Registry<Decoder>::global() {
+  static Registry registry;
+  return registry;
+}
+
 EnumNames<Fit> enum_names(Fit) {
   return {{"stretch", Fit::stretch}, {"center_crop", Fit::center_crop}};
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "io/core/config.h"
@@ -12,12 +14,18 @@
 
 namespace stoker {
 
-// What an image may be, checked against its header before any memory is allocated for it. A value.
-// An image beyond a limit is a bad sample, and dataset.on_error decides what becomes of the run.
+// decoder.limits: what an image may be. A value. The checks are made against the image's header,
+// before any memory is allocated for its pixels, so that a file of some bytes cannot ask for
+// gigabytes. An image beyond a limit is a bad sample, and dataset.on_error decides what becomes of
+// the run.
 struct ImageLimits {
+  // Of the image as stored, width * height.
   int64_t max_pixels = 50'000'000;
+  // Width or height.
   int64_t max_side = 16384;
+  // Encoded.
   ByteSize max_bytes{64u << 20};
+  // Of one progressive JPEG.
   int64_t max_scans = 100;
   template <class V>
   void visit(V& v) {
@@ -26,25 +34,32 @@ struct ImageLimits {
     v("max_bytes", max_bytes, "encoded size of one image");
     v("max_scans", max_scans, "scans of one progressive JPEG", Limits{1, 100'000});
   }
-  // Throw BadSample(too_large).
+  // Each throws BadSample(too_large), which names the limit, and else does nothing. Any thread.
+  // Encoded bytes, as the storage gave them.
   void check_bytes(size_t bytes) const;
+  // Pixels of the stored image, before any scaling by the codec.
   void check_size(int64_t width, int64_t height) const;
+  // Scans of a JPEG: each one is a pass over the whole image, whatever its bytes.
   void check_scans(int64_t scans) const;
 };
 
-// Train on a random part of the image; see augment.h for the algorithm. A value.
+// decoder.augment.random_resized_crop: train on a random part of the image. A value; plan_sample()
+// (augment.h) has the algorithm and draws the part. The two fields are intervals [low, high].
 struct RandomResizedCrop {
+  // Of the crop's area, as a share of the image's.
   std::vector<double> scale{0.08, 1.0};
+  // Width / height of the crop.
   std::vector<double> ratio{0.75, 4.0 / 3.0};
   template <class V>
   void visit(V& v) {
     v("scale", scale, "[low, high]: area of the crop as a share of the image's");
     v("ratio", ratio, "[low, high]: width / height of the crop");
   }
+  // Error(ExitCode::config) unless 0 < low <= high, and high <= 1 for the scale.
   void check(const Section& section) const;
 };
 
-// Ranges of the random colour changes; 0: no change. A value.
+// decoder.augment.color_jitter: ranges of the random colour changes; 0: no change. A value.
 struct ColorJitter {
   double brightness = 0;
   double contrast = 0;
@@ -59,7 +74,8 @@ struct ColorJitter {
   }
 };
 
-// The random changes to training samples; test samples have none. A value.
+// decoder.augment: the random changes to training samples; test samples have none. A value. Each
+// change is a function of the sample's seed alone, and none changes what the others draw.
 struct Augment {
   std::optional<RandomResizedCrop> random_resized_crop;
   bool flip = false;
@@ -70,24 +86,31 @@ struct Augment {
     v("flip", flip, "mirror every second training image");
     v("color_jitter", color_jitter, "{brightness, contrast, saturation, hue}");
   }
+  // Is a training sample another one in every epoch? Then its pixels cannot be kept.
   bool any() const { return random_resized_crop || flip || color_jitter; }
 };
 
 // The part of the image that is used where no random crop is taken: all of it, without regard to
-// its shape, or the square in its middle.
+// its shape, or the square in its middle whose side is crop_ratio times the shorter one.
 enum class Fit { stretch, center_crop };
 EnumNames<Fit> enum_names(Fit);
+// How configurations name the values of resize and output.
 EnumNames<ResizeMethod> enum_names(ResizeMethod);
 EnumNames<PixelType> enum_names(PixelType);
 
-// The options of every decoder. A value.
+// The options of every decoder. A value. A decoder with options of its own derives from it and
+// calls this visit() from its own, so that all decoders have these under the same names.
 struct ImageOptions {
+  // Of the sample, width and height, in pixels.
   int64_t size = 224;
   Fit fit = Fit::stretch;
   double crop_ratio = 0.875;
+  // Filters: resample.h.
   ResizeMethod resize = ResizeMethod::bilinear;
+  // float32: normalised by the decoder, in planes.
   PixelType output = PixelType::uint8;
   ImageLimits limits;
+  // Of training samples only.
   Augment augment;
   template <class V>
   void visit(V& v) {
@@ -100,8 +123,30 @@ struct ImageOptions {
     v("limits", limits, "larger images are bad samples (too_large)");
     v("augment", augment, "random changes to training images");
   }
+  // Decoder::spec: size x size pixels of the type asked for.
   SampleSpec spec() const { return {size, size, 3, output}; }
+  // Component<Decoder>::info.
   DecoderInfo info() const { return {augment.any(), false, output}; }
+};
+
+// A decoder that is nothing but its options and its sessions. SpecOptions derives from
+// ImageOptions; a Session is a DecoderSession with a constructor that takes (const SpecOptions&)
+// and may keep the reference, because a decoder outlives its sessions. To be registered under an
+// alias:
+//   using Raw = SessionDecoder<RawOptions, RawSession>;
+//   STOKER_REGISTER(Decoder, "raw", Raw);
+template <class SpecOptions, class Session>
+class SessionDecoder final : public Decoder {
+ public:
+  using Options = SpecOptions;
+  SessionDecoder(Options options, const Inputs&) : options_(std::move(options)) {}
+  SampleSpec spec() const override { return options_.spec(); }
+  std::unique_ptr<DecoderSession> open() const override {
+    return std::make_unique<Session>(options_);
+  }
+
+ private:
+  const Options options_;
 };
 
 }  // namespace stoker

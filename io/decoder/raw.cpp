@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <memory>
 
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
-#include "io/decoder/decoder.h"
 #include "io/decoder/options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
@@ -32,11 +30,11 @@ class StoredRows final : public PixelRows {
       : PixelRows(view.width, view.height), view_(view), last_(last) {}
 
   const uint8_t* row(int64_t y) override {
-    const uint8_t* const stored = view_.data + static_cast<size_t>(y) * view_.stride();
-    const auto behind = static_cast<size_t>(view_.height - 1 - y) * view_.stride();
+    const uint8_t* const stored = view_.data + static_cast<size_t>(y) * view_.stride;
+    const auto behind = static_cast<size_t>(view_.height - 1 - y) * view_.stride;
     if (behind >= PixelView::kSlack) return stored;
-    uint8_t* const copy = last_.resize(view_.stride() + PixelView::kSlack);
-    std::memcpy(copy, stored, view_.stride());
+    uint8_t* const copy = last_.resize(view_.stride + PixelView::kSlack);
+    std::memcpy(copy, stored, view_.stride);
     return copy;
   }
 
@@ -78,18 +76,7 @@ class RawSession final : public DecoderSession {
 };
 
 // Pixels as stored: uint8, rows of interleaved RGB. What remains of loading when decoding is free.
-class Raw final : public Decoder {
- public:
-  using Options = RawOptions;
-  Raw(Options options, const Inputs&) : options_(std::move(options)) {}
-  SampleSpec spec() const override { return options_.spec(); }
-  std::unique_ptr<DecoderSession> open() const override {
-    return std::make_unique<RawSession>(options_);
-  }
-
- private:
-  const Options options_;
-};
+using Raw = SessionDecoder<RawOptions, RawSession>;
 
 STOKER_REGISTER(Decoder, "raw", Raw);
 

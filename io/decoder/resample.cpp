@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/decoder/normalise.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace stoker {
 namespace {
@@ -37,16 +39,6 @@ void portable_vertical(const uint16_t* const* lines, const uint16_t* weights, in
     }
   }
 }
-
-void portable_normalise(const uint8_t* row, int64_t width, PlanarRow out) {
-  for (int64_t x = 0; x < width; ++x, ++out.data) {
-    for (int c = 0; c < 3; ++c) {
-      out.data[static_cast<size_t>(c) * out.plane] = normalised(*row++, c);
-    }
-  }
-}
-
-void portable_end_streams() {}
 
 }  // namespace
 
@@ -131,9 +123,13 @@ void Filter::reverse() {
   }
 }
 
-Resampling portable_resampling() {
-  return {portable_horizontal, portable_vertical, portable_normalise, portable_end_streams};
+void end_streams() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
 }
+
+Resampling portable_resampling() { return {portable_horizontal, portable_vertical}; }
 
 std::vector<Resampling> usable_resamplings() {
   std::vector<Resampling> usable{portable_resampling()};

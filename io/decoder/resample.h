@@ -23,11 +23,13 @@ namespace stoker {
 //            Pillow's Image.BILINEAR (Resample.c, precompute_coeffs) and torchvision's antialias.
 enum class ResizeMethod { bilinear, antialias };
 
-// What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels. A
-// value.
+// What is wanted along one axis: `size` pixels out of [begin, begin + length) of `extent` pixels,
+// mirrored where `flip` says so. A value. The interval lies within the image and is not empty.
 struct Axis {
+  // Two taps, or as many as the scale asks for.
   ResizeMethod method = ResizeMethod::bilinear;
   int64_t extent = 0;
+  // Of the crop; fractions where the image was decoded at a reduced size.
   double begin = 0;
   double length = 0;
   int64_t size = 0;
@@ -35,23 +37,31 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+// Up to so many taps the sums are made in 16 bits.
 constexpr int kFewTaps = 8;
 
 // Which inputs make each output along one axis, and with which weights. One thread at a time while
 // it is assigned; any thread afterwards. Keeps its memory.
 struct Filter {
+  // Of the last assign().
   Axis axis;
+  // Of every output; the same number everywhere.
   int taps = 0;
-  int32_t one = 0;                // what the weights of an output sum to
-  std::vector<int32_t> first;     // per output; first + taps never passes the end of the crop
-  std::vector<uint16_t> weights;  // taps per output
-  int64_t low = 0;                // the inputs that are used: [low, high)
+  // What the weights of an output sum to.
+  int32_t one = 0;
+  // Per output; first + taps never passes the end of the crop.
+  std::vector<int32_t> first;
+  // `taps` per output, one after another.
+  std::vector<uint16_t> weights;
+  // The inputs that are used: [low, high).
+  int64_t low = 0;
   int64_t high = 0;
 
   // `one_of_few`: what the weights sum to with at most kFewTaps taps; with more it is 65536. A
   // weight of 65536 is stored as 65535. False: it is the axis of the last call, and nothing had to
   // be done.
   bool assign(const Axis& wanted, int32_t one_of_few);
+  // `taps` weights, for the inputs from first[output] on.
   const uint16_t* weights_of(int64_t output) const {
     return weights.data() + static_cast<size_t>(output) * static_cast<size_t>(taps);
   }
@@ -63,7 +73,8 @@ struct Filter {
   void reverse();
 
   std::vector<double> centers_;
-  std::vector<double> exact_;  // per tap: one weight per output, before they are made to sum to one
+  // Per tap: one weight per output, before they are made to sum to one.
+  std::vector<double> exact_;
   std::vector<double> units_;
 };
 
@@ -75,7 +86,9 @@ struct alignas(64) ByteGroup {
   uint8_t bytes[64];
 };
 
-// A filter for the horizontal pass with what the vector code wants to know about it.
+// A filter for the horizontal pass with what the vector code wants to know about it. One thread at
+// a time while it is assigned; any thread afterwards. Keeps its memory, and its tables where the
+// axis is that of the last image.
 //
 // A line is the result of a horizontal pass, in groups of 32 values of 16 bits. A pair of taps
 // makes a group of it from 64 bytes of the row: a value's two bytes, times its two weights.
@@ -93,17 +106,25 @@ struct Columns {
 
   Filter filter;
   Form form = Form::sums;
+  // Of a line; a line has groups * kLineGroup values.
   int64_t groups = 0;
-  uint16_t bias = 0;  // is added before `mask` is applied
-  uint16_t mask = 0;  // 0xff00 rounds to 8 bits
+  // Is added before `mask` is applied.
+  uint16_t bias = 0;
+  // 0xff00 rounds to 8 bits.
+  uint16_t mask = 0;
+  // (filter.taps + 1) / 2; where there are no tables, 0.
   int tap_pairs = 0;
-  std::vector<int32_t> offsets;    // where loads begin; per group: four; apart: eight; wide: one
-  std::vector<ByteGroup> places;   // per group and pair of taps: where in the load a byte is
-  std::vector<ByteGroup> weights;  // per group and pair of taps
+  // Where loads begin; per group: four; apart: eight; wide: one.
+  std::vector<int32_t> offsets;
+  // Per group and pair of taps: where in the load a byte is.
+  std::vector<ByteGroup> places;
+  // Per group and pair of taps.
+  std::vector<ByteGroup> weights;
 
   // `try_wide`: Resampling::wide of the variant that uses them.
   void assign(const Axis& axis, bool try_wide);
   bool is_wide() const { return form == Form::wide || form == Form::wider; }
+  // Pixels of an output row.
   int64_t width() const { return filter.axis.size; }
 
  private:
@@ -124,35 +145,28 @@ constexpr size_t line_offset(int64_t pixel) {
 // for something else, or into the caches.
 enum class Store { streamed, cached };
 
-// A row of an image as values of normalise.h: pixel x of channel c lies at data[c * plane + x].
-struct PlanarRow {
-  float* data = nullptr;
-  size_t plane = 0;
-};
+// Makes what was streamed visible to those that see what the calling thread does next. Any thread.
+void end_streams();
 
-// Do all planes begin at a multiple of `bytes`?
-inline bool is_aligned(const PlanarRow& row, size_t bytes) {
-  return (reinterpret_cast<uintptr_t>(row.data) | row.plane * sizeof(float)) % bytes == 0;
-}
-
-// The two passes for one kind of processor, and what makes values of pixels. Pure functions; any
-// thread. A table of functions, so that the variant is chosen once, at run time.
+// The two passes for one kind of processor. Pure functions; any thread. A table of functions, so
+// that the variant is chosen once, at run time.
 struct Resampling {
+  // A row of the image -> a line. Reads up to PixelView::kSlack bytes behind the last pixel used.
   void (*horizontal)(const uint8_t* row, const Columns& columns, uint16_t* line);
+  // `taps` lines -> a row of RGB pixels. Writes nothing behind it.
   void (*vertical)(const uint16_t* const* lines, const uint16_t* weights, int taps,
                    const Columns& columns, uint8_t* out, Store store);
-  // Always streamed, where the alignment allows it.
-  void (*normalise)(const uint8_t* row, int64_t width, PlanarRow out);
-  // Makes what was streamed visible to those that see what the caller does next.
-  void (*end_streams)();
-  bool wide = false;  // Columns that are wide where they can be
+  // Columns that are wide where they can be.
+  bool wide = false;
 };
 
+// The variants. The first one runs everywhere and says what is right.
 Resampling portable_resampling();
 Resampling avx2_resampling();    // only where the processor has AVX2
 Resampling avx512_resampling();  // AVX-512 with VBMI, whose vpermb picks any 64 bytes out of 64
 // Those that this processor can run, the fastest last.
 std::vector<Resampling> usable_resamplings();
+// The last of these: what the decoders use.
 Resampling best_resampling();
 
 // What rounding down at every tap of the vertical pass loses on average.

@@ -6,8 +6,6 @@
 
 #include <cstring>
 
-#include "io/decoder/normalise.h"
-
 // Only functions with STOKER_AVX2 may use AVX2: the rest of the program runs on every x86-64.
 #define STOKER_AVX2 __attribute__((target("avx2")))
 #define STOKER_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
@@ -131,45 +129,9 @@ STOKER_AVX2 void vertical(const uint16_t* const* lines, const uint16_t* weights,
   vertical_taps(lines, weights, taps, width, out);
 }
 
-// Eight pixels of R, G, B, 0 as values in three planes.
-STOKER_AVX2_INLINE void store_planar(PlanarRow out, __m256i pixels, Store store) {
-  const __m256i byte = _mm256_set1_epi32(0xff);
-  const __m256i levels[3] = {_mm256_and_si256(pixels, byte),
-                             _mm256_and_si256(_mm256_srli_epi32(pixels, 8), byte),
-                             _mm256_srli_epi32(pixels, 16)};
-  for (size_t c = 0; c < 3; ++c) {
-    const __m256 mean = _mm256_set1_ps(static_cast<float>(kMean[c]));
-    const __m256 scale = _mm256_set1_ps(static_cast<float>(kScale[c]));
-    const __m256 values = _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(levels[c]), mean), scale);
-    float* at = out.data + c * out.plane;
-    store == Store::streamed ? _mm256_stream_ps(at, values) : _mm256_storeu_ps(at, values);
-  }
-}
-
-STOKER_AVX2_INLINE void normalise_groups(const uint8_t* row, int64_t width, PlanarRow out,
-                                         Store store) {
-  // Two loads of 16 bytes that end with the 24 of eight pixels.
-  const __m256i add_fourth =
-      _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,  //
-                       4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15, -1);
-  for (; width >= Columns::kGroup; width -= Columns::kGroup) {
-    store_planar(out, _mm256_shuffle_epi8(load_halves(row, row + 8), add_fourth), store);
-    row += 3 * Columns::kGroup;
-    out.data += Columns::kGroup;
-  }
-  portable_resampling().normalise(row, width, out);
-}
-
-STOKER_AVX2 void normalise(const uint8_t* row, int64_t width, PlanarRow out) {
-  if (is_aligned(out, 32)) return normalise_groups(row, width, out, Store::streamed);
-  normalise_groups(row, width, out, Store::cached);
-}
-
-void end_streams() { _mm_sfence(); }
-
 }  // namespace
 
-Resampling avx2_resampling() { return {horizontal, vertical, normalise, end_streams}; }
+Resampling avx2_resampling() { return {horizontal, vertical}; }
 
 }  // namespace stoker
 

@@ -10,8 +10,6 @@
 
 #include <immintrin.h>
 
-#include "io/decoder/normalise.h"
-
 // Only functions with STOKER_AVX512 may use AVX-512: the rest of the program runs on every x86-64.
 #define STOKER_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 #define STOKER_AVX512_INLINE \
@@ -118,50 +116,9 @@ STOKER_AVX512 void vertical(const uint16_t* const* lines, const uint16_t* weight
   vertical_taps(lines, weights, taps, values, out, store);
 }
 
-// Sixteen pixels of R, G, B, 0 as values in three planes.
-STOKER_AVX512_INLINE void store_planar(PlanarRow out, __m512i pixels, __mmask16 wanted,
-                                       bool streamed) {
-  const __m512i byte = _mm512_set1_epi32(0xff);
-  const __m512i levels[3] = {_mm512_and_si512(pixels, byte),
-                             _mm512_and_si512(_mm512_srli_epi32(pixels, 8), byte),
-                             _mm512_srli_epi32(pixels, 16)};
-  for (size_t c = 0; c < 3; ++c) {
-    const __m512 mean = _mm512_set1_ps(static_cast<float>(kMean[c]));
-    const __m512 scale = _mm512_set1_ps(static_cast<float>(kScale[c]));
-    const __m512 values = _mm512_mul_ps(_mm512_sub_ps(_mm512_cvtepi32_ps(levels[c]), mean), scale);
-    if (streamed && wanted == 0xffff) {
-      _mm512_stream_ps(out.data + c * out.plane, values);
-    } else {
-      _mm512_mask_storeu_ps(out.data + c * out.plane, wanted, values);
-    }
-  }
-}
-
-STOKER_AVX512_INLINE __mmask16 first_of_sixteen(int64_t count) {
-  return count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1);
-}
-
-// Where the bytes of sixteen pixels of R, G, B, 0 lie in a row.
-STOKER_AVX512 void normalise(const uint8_t* row, int64_t width, PlanarRow out) {
-  const __m512i first =
-      _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
-  const __m512i places = _mm512_add_epi32(_mm512_mullo_epi32(first, _mm512_set1_epi32(0x010101)),
-                                          _mm512_set1_epi32(0x020100));
-  const bool streamed = is_aligned(out, 64);
-  constexpr __mmask64 kChannels = 0x7777777777777777;
-  for (; width > 0; width -= 16, row += 48, out.data += 16) {
-    const __mmask64 bytes = width >= 16 ? 0xffffffffffff : (uint64_t{1} << 3 * width) - 1;
-    const __m512i pixels =
-        _mm512_maskz_permutexvar_epi8(kChannels, places, _mm512_maskz_loadu_epi8(bytes, row));
-    store_planar(out, pixels, first_of_sixteen(width), streamed);
-  }
-}
-
-void end_streams() { _mm_sfence(); }
-
 }  // namespace
 
-Resampling avx512_resampling() { return {horizontal, vertical, normalise, end_streams, true}; }
+Resampling avx512_resampling() { return {horizontal, vertical, true}; }
 
 }  // namespace stoker
 

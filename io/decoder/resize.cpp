@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "io/decoder/normalise_pixels.h"
+
 namespace stoker {
 
 Resizer::Resizer(ResizeMethod method, Resampling resampling)
@@ -39,29 +41,27 @@ void Resizer::resize(PixelRows& image, const Geometry& geometry, uint8_t* out, S
     resampling_.vertical(window_.data(), weights, row_filter_.taps, columns_, out + row * stride,
                          store);
   });
-  if (store == Store::streamed) resampling_.end_streams();
+  if (store == Store::streamed) end_streams();
 }
 
 void Resizer::resize(PixelRows& image, const Geometry& geometry, float* planes) {
   const auto width = static_cast<size_t>(geometry.width);
-  const size_t plane = width * static_cast<size_t>(geometry.height);
+  const int64_t plane = geometry.width * geometry.height;
   row_.resize(3 * width);
   for_each_row(image, geometry, [&](size_t row, const uint16_t* weights) {
     resampling_.vertical(window_.data(), weights, row_filter_.taps, columns_, row_.data(),
                          Store::cached);
-    resampling_.normalise(row_.data(), geometry.width, {planes + row * width, plane});
+    normalise_pixels(row_.data(), geometry.width, plane, planes + row * width, Store::streamed);
   });
-  resampling_.end_streams();
+  end_streams();
 }
 
-void Resizer::normalise(PixelRows& image, float* planes) const {
-  const auto width = static_cast<size_t>(image.width());
-  const size_t plane = width * static_cast<size_t>(image.height());
+void normalise_rows(PixelRows& image, float* planes) {
+  const int64_t width = image.width(), plane = width * image.height();
   for (int64_t y = 0; y < image.height(); ++y) {
-    resampling_.normalise(image.row(y), image.width(),
-                          {planes + static_cast<size_t>(y) * width, plane});
+    normalise_pixels(image.row(y), width, plane, planes + y * width, Store::streamed);
   }
-  resampling_.end_streams();
+  end_streams();
 }
 
 }  // namespace stoker

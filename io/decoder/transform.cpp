@@ -28,8 +28,7 @@ constexpr Axes kOrientation[9] = {
     {true, true, false},
 };
 
-}  // namespace
-
+// Swaps the axes of size x size RGB pixels.
 void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out) {
   for (int64_t y = 0; y < size; ++y) {
     for (int64_t x = 0; x < size; ++x) {
@@ -38,9 +37,10 @@ void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out) {
   }
 }
 
-SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, int64_t height) {
+}  // namespace
+
+SamplePlan orient(SamplePlan plan, int orientation, int64_t width, int64_t height) {
   const Axes axes = kOrientation[orientation];
-  SamplePlan plan{upright.crop, axes.flip_x, axes.flip_y, axes.transpose, upright.jitter};
   Rect& crop = plan.crop;
   if (axes.transpose) {
     std::swap(crop.x, crop.y);
@@ -48,19 +48,22 @@ SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, in
   }
   if (axes.flip_x) crop.x = width - crop.x - crop.width;
   if (axes.flip_y) crop.y = height - crop.y - crop.height;
-  if (upright.flip) (axes.transpose ? plan.flip_y : plan.flip_x) ^= true;
+  const bool mirrored = plan.flip_x;
+  plan.flip_x = axes.flip_x != (mirrored && !axes.transpose);
+  plan.flip_y = axes.flip_y != (mirrored && axes.transpose);
+  plan.transpose = axes.transpose;
   return plan;
 }
 
-Transform::Transform(const ImageOptions& options) : options_(options), resizer_(options.resize) {}
+Transform::Transform(const ImageOptions& options, Store store)
+    : options_(options), store_(store), resizer_(options.resize) {}
 
 SamplePlan Transform::plan(const DecodeMode& mode, int64_t width, int64_t height,
                            int orientation) const {
   options_.limits.check_size(width, height);
   const bool turned = kOrientation[orientation].transpose;
-  const AugmentPlan upright =
-      plan_sample(options_, mode, turned ? height : width, turned ? width : height);
-  return orient(upright, orientation, width, height);
+  return orient(plan_sample(options_, mode, turned ? height : width, turned ? width : height),
+                orientation, width, height);
 }
 
 bool Transform::is_copy(const SamplePlan& plan, int64_t width, int64_t height) const {
@@ -86,9 +89,9 @@ void Transform::apply(const SamplePlan& plan, PixelRows& image, int64_t reductio
     uint8_t* pixels = pixels_.resize(static_cast<size_t>(size * size * 3));
     apply_to_pixels(plan, image, geometry, pixels);
     ViewRows rows({pixels, size, size});
-    resizer_.normalise(rows, planes);
+    normalise_rows(rows, planes);
   } else if (is_unchanged(plan, image.width(), image.height())) {
-    resizer_.normalise(image, planes);
+    normalise_rows(image, planes);
   } else {
     resizer_.resize(image, geometry, planes);
   }
@@ -104,7 +107,7 @@ void Transform::apply_to_pixels(const SamplePlan& plan, PixelRows& image, const 
   }
   uint8_t* resized = plan.transpose ? scratch_.resize(static_cast<size_t>(size * size * 3)) : out;
   const bool again = plan.transpose || plan.jitter;  // the pixels are touched
-  resizer_.resize(image, geometry, resized, again ? Store::cached : Store::streamed);
+  resizer_.resize(image, geometry, resized, again ? Store::cached : store_);
   if (plan.transpose) transpose_pixels(resized, size, out);
   finish(plan, out);
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "io/core/memory.h"
 #include "io/decoder/augment.h"
@@ -10,29 +9,17 @@
 
 namespace stoker {
 
-// How an image as stored becomes a sample: crop, mirror, swap the axes, change the colours, in this
-// order. A value.
-struct SamplePlan {
-  Rect crop;  // of the stored image, before EXIF's orientation
-  bool flip_x = false;
-  bool flip_y = false;
-  bool transpose = false;
-  std::optional<Jitter> jitter;
-};
-
 // Turns a plan for the upright image into one for the stored image of `width` x `height` pixels
 // with this EXIF orientation (1 to 8). Nothing is rotated at full size: mirroring is free in the
-// resizer.
-SamplePlan orient(const AugmentPlan& upright, int orientation, int64_t width, int64_t height);
-
-// Swaps the axes of size x size RGB pixels.
-void transpose_pixels(const uint8_t* in, int64_t size, uint8_t* out);
+// resizer, and only the sample's axes are swapped. A pure function; any thread.
+SamplePlan orient(SamplePlan plan, int orientation, int64_t width, int64_t height);
 
 // What all decoders have in common behind the decoding: stored pixels -> sample in the slot. One
 // thread at a time; part of a DecoderSession. Keeps its memory.
 class Transform {
  public:
-  explicit Transform(const ImageOptions& options);
+  // `store`: where resized pixels go; streamed where nobody reads them soon.
+  explicit Transform(const ImageOptions& options, Store store = Store::streamed);
 
   // Checks the limits (BadSample: too_large) and plans. Call it before memory is taken for the
   // image. A pure function of its arguments and the options.
@@ -40,19 +27,23 @@ class Transform {
   // The image is the sample as it stands: decode it into the slot, then finish() is all that is
   // left. Never where the output is float32.
   bool is_copy(const SamplePlan& plan, int64_t width, int64_t height) const;
-  // Fills the slot from the plan's image, which was decoded at 1/reduction.
+  // Fills the slot, `out`, from the plan's image, which was decoded at 1/reduction: 1, 2, 4 or 8.
+  // Every row of the crop is asked for at most once, in ascending order.
   void apply(const SamplePlan& plan, PixelRows& image, int64_t reduction, uint8_t* out);
-  // What is left when the slot holds the pixels already: the colours.
+  // What is left when the slot holds the pixels already: the colours. Only where output is uint8.
   void finish(const SamplePlan& plan, uint8_t* out);
 
  private:
+  // The image's pixels are the sample's, in their order.
   bool is_unchanged(const SamplePlan& plan, int64_t width, int64_t height) const;
   void apply_to_pixels(const SamplePlan& plan, PixelRows& image, const Geometry& geometry,
                        uint8_t* out);
   const ImageOptions options_;
+  const Store store_;
   Resizer resizer_;
   Buffer scratch_;
-  Buffer pixels_;  // of a sample that is normalised only after other changes
+  // Of a sample that is normalised only after other changes.
+  Buffer pixels_;
 };
 
 }  // namespace stoker

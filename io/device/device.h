@@ -20,22 +20,32 @@ namespace stoker {
 // What a device is, for reports and for whoever builds the model. A value; constant for the
 // device's life.
 struct DeviceInfo {
-  std::string name;                          // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
-  torch::Device torch_device = torch::kCPU;  // where parameters and batches live; emulated: meta
-  bool emulated = false;                     // no arithmetic is done; no loss, no accuracy
-  bool own_memory = false;                   // copies to the device exist (device_prefetched)
-  std::string timing_method;                 // "host", "events" or "emulated": of its busy time
-  bool graphs = true;  // false: no step can be captured as a graph (training.cuda_graph)
+  // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
+  std::string name;
+  // Where parameters and batches live; emulated: meta.
+  torch::Device torch_device = torch::kCPU;
+  // No arithmetic is done; so there is no loss and no accuracy.
+  bool emulated = false;
+  // Copies to the device exist (device_prefetched).
+  bool own_memory = false;
+  // How its busy time is known: "host", "events" or "emulated".
+  std::string timing_method;
+  // false: no step can be captured as a graph (training.cuda_graph).
+  bool graphs = true;
 };
 
 // A batch on the device. A value that belongs to whoever runs the step; hold it until the step is
 // submitted. On a device without memory of its own its tensors are views of the host slot and keep
 // it. On others the device itself keeps the slot until the copy has ended.
 struct DeviceBatch {
-  torch::Tensor images;         // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device
-  torch::Tensor labels;         // int64 [N]
-  Batch host;                   // without on_device; without pixels where own_memory
-  std::shared_ptr<void> ready;  // the device's own: when the copy is complete
+  // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device. Of frames: bytes.
+  torch::Tensor images;
+  // int64 [N] on the same device.
+  torch::Tensor labels;
+  // The batch without on_device, and without pixels where own_memory.
+  Batch host;
+  // The device's own: when the copy is complete. Null: nothing has to be waited for.
+  std::shared_ptr<void> ready;
 };
 
 // Where compute runs, and how its busy time is known. copy() may be called from one thread other
@@ -45,11 +55,14 @@ class Device {
   static constexpr const char* kKind = "device";
   using Info = DeviceInfo;
   struct Inputs {
+    // Of the run: emulated step times are functions of it.
     uint64_t seed;
+    // Remarks for the user's log.
     Notify notify;
   };
   virtual ~Device() = default;
 
+  // Any thread; valid as long as the device.
   virtual const DeviceInfo& info() const = 0;
   // Host memory that copy() reads at full speed (pinned for a GPU). Throws std::bad_alloc or
   // Error(ExitCode::device).

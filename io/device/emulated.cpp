@@ -13,8 +13,6 @@
 //    first, and is let go by the next call after that. So a batch on the device holds no host slot,
 //    as on a GPU. Its tensors are meta tensors: a shape without memory that nobody could misread.
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <deque>
 #include <mutex>
@@ -22,8 +20,8 @@
 #include <thread>
 #include <utility>
 
+#include "io/core/memory.h"
 #include "io/core/sample_spec.h"
-#include "io/device/batch_layout.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"
 
@@ -85,37 +83,25 @@ class Emulated final : public Device {
  public:
   using Options = EmulatedOptions;
   Emulated(const Options& options, const Inputs& inputs)
-      : distribution_(options.distribution),
-        step_s_(options.step_ms.value_or(0) / 1e3),
-        images_per_s_(options.images_per_s),
-        gb_per_s_(options.h2d_gb_per_s.value_or(12)),
-        latency_s_(options.h2d_latency_us / 1e6),
-        queue_depth_(static_cast<size_t>(options.queue_depth)),
-        seed_(inputs.seed),
-        info_(options.info()) {
+      : options_(options), seed_(inputs.seed), info_(options.info()) {
     if (options.preset) {
       const AcceleratorPreset& accelerator = preset(*options.preset);
-      images_per_s_ = accelerator.images_per_s;
-      gb_per_s_ = options.h2d_gb_per_s.value_or(accelerator.h2d_gb_per_s);
+      options_.images_per_s = accelerator.images_per_s;
+      options_.h2d_gb_per_s = options.h2d_gb_per_s.value_or(accelerator.h2d_gb_per_s);
       inputs.notify("device: " + info_.name + ": calculated, not measured: " + accelerator.source);
     }
   }
 
   const DeviceInfo& info() const override { return info_; }
-  HostMemory allocate(size_t bytes) override { return allocate_host(bytes); }
+  // Faulted in, so that the first batch is not slower than the others.
+  HostMemory allocate(size_t bytes) override { return allocate_huge(bytes, true); }
 
   DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
     const auto bytes = static_cast<double>(used_bytes(batch.pixels.get(), batch.size, spec) +
                                            batch.labels->size() * sizeof(int64_t));
-    const Clock::duration took = from_seconds(latency_s_ + bytes / (1e9 * gb_per_s_));
-    DeviceBatch result;
-    result.host = batch;
-    result.host.on_device = nullptr;
-    result.host.pixels = nullptr;
-    const torch::TensorOptions meta(torch::kMeta);
-    const BatchLayout layout = batch_layout(batch.size, spec);
-    result.images = at::empty(layout.shape, meta.dtype(layout.type));
-    result.labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
+    const Clock::duration took = from_seconds(options_.h2d_latency_us / 1e6 +
+                                              bytes / (1e9 * options_.h2d_gb_per_s.value_or(12)));
+    DeviceBatch result = shapes_of(batch, spec);
     const std::lock_guard lock(copy_mutex_);
     const TimePoint now = Clock::now();
     release_slots(now);
@@ -127,8 +113,9 @@ class Emulated final : public Device {
   }
 
   void run(const DeviceBatch* batch, const std::function<void()>&) override {
-    if (queue_depth_ > 0 && outstanding_.size() >= queue_depth_) {
-      wait_until(outstanding_[outstanding_.size() - queue_depth_].end);
+    const auto depth = static_cast<size_t>(options_.queue_depth);
+    if (depth > 0 && outstanding_.size() >= depth) {
+      wait_until(outstanding_[outstanding_.size() - depth].end);
     }
     BusyInterval step;
     step.submitted = Clock::now();
@@ -140,7 +127,7 @@ class Emulated final : public Device {
     }
     step.end = compute_free_ = step.start + duration(batch);
     outstanding_.push_back(step);
-    if (queue_depth_ == 0) wait_until(step.end);
+    if (depth == 0) wait_until(step.end);
   }
 
   std::vector<BusyInterval> collect(bool wait) override {
@@ -163,23 +150,18 @@ class Emulated final : public Device {
   };
 
   Clock::duration duration(const DeviceBatch* batch) {
-    double mean = step_s_;
-    if (images_per_s_) {
-      mean = batch == nullptr ? 0 : static_cast<double>(batch->host.size) / *images_per_s_;
+    double mean = options_.step_ms.value_or(0) / 1e3;
+    if (options_.images_per_s) {
+      mean = batch == nullptr ? 0 : static_cast<double>(batch->host.size) / *options_.images_per_s;
     }
-    return from_seconds(distribution_.sample(mean, seed_, steps_++));
+    return from_seconds(options_.distribution.sample(mean, seed_, steps_++));
   }
 
   void release_slots(TimePoint now) {
     while (!copying_.empty() && copying_.front().end <= now) copying_.pop_front();
   }
 
-  const StepTime distribution_;
-  const double step_s_;
-  std::optional<double> images_per_s_;
-  double gb_per_s_;
-  const double latency_s_;
-  const size_t queue_depth_;
+  Options options_;
   const uint64_t seed_;
   DeviceInfo info_;
 

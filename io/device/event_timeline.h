@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -7,11 +9,15 @@ namespace stoker {
 // What the events of one step say (stream_device.cpp says where each is recorded). All but the
 // first are differences on the device's clock. A value.
 struct EventTimes {
-  TimePoint recorded;      // the host's clock, just before it recorded `submitted`
-  Clock::duration gap{};   // end of the step before -> submitted
-  Clock::duration wait{};  // submitted -> start: what the step waited for its batch's copy
+  // The host's clock, just before it recorded `submitted`.
+  TimePoint recorded;
+  // End of the step before -> submitted.
+  Clock::duration gap{};
+  // Submitted -> start: what the step waited for its batch's copy.
+  Clock::duration wait{};
   Clock::duration work{};  // start -> end
-  Clock::duration copy{};  // of the batch, on the copy stream
+  // Of the batch, on the copy stream.
+  Clock::duration copy{};
 };
 
 // Puts steps that were timed by the device's clock on the host's, without synchronising the two.
@@ -26,6 +32,7 @@ struct EventTimes {
 //    between two anchors), the report is cut, so that intervals never overlap; the anchor stays.
 class EventTimeline {
  public:
+  // Two events that were queued one behind the other are microseconds apart.
   static constexpr Clock::duration kEmptyQueue = std::chrono::microseconds(50);
 
   // `anchor`: when the event from which the first gap counts had completed, on the host's clock.
@@ -34,8 +41,22 @@ class EventTimeline {
   BusyInterval add(const EventTimes& step);
 
  private:
-  TimePoint end_;       // of the last step, as anchored
-  TimePoint reported_;  // of the last step, as handed out
+  TimePoint end_;  // of the last step, as anchored
+  // Of the last step, as handed out.
+  TimePoint reported_;
 };
+
+inline BusyInterval EventTimeline::add(const EventTimes& step) {
+  const TimePoint submitted =
+      step.gap > kEmptyQueue ? step.recorded : std::max(end_ + step.gap, step.recorded);
+  const TimePoint start = submitted + step.wait;
+  end_ = start + step.work;
+  BusyInterval busy;
+  busy.submitted = std::max(submitted, reported_);
+  busy.start = std::max(start, reported_);
+  busy.end = reported_ = std::max(end_, reported_);
+  busy.copy = step.copy;
+  return busy;
+}
 
 }  // namespace stoker

@@ -14,9 +14,12 @@ namespace stoker {
 // A JPEG file in host memory and where its pixels belong on the device: rows of interleaved RGB
 // without padding, in the size of its header. A value; the file must stay until it is decoded.
 struct EncodedImage {
+  // Pinned, so that it can be read while the caller goes on.
   Bytes file;
+  // As the file's header says, without EXIF's orientation.
   int64_t width = 0;
   int64_t height = 0;
+  // On the device: 3 * width * height bytes.
   uint8_t* to = nullptr;
 };
 
@@ -28,9 +31,10 @@ class FrameDecoder {
   static constexpr const char* kKind = "frame_decoder";
   struct Inputs {};
   virtual ~FrameDecoder() = default;
-  // Queues the decoding of all images on `stream`; the files must stay until it is done. May wait
-  // for the decoding of an earlier batch. Sets elements of `refused` for images that it does not
-  // decode; the caller decodes those.
+  // Queues the decoding of all images on `stream`; files and destinations must stay until it is
+  // done. May wait for the decoding of an earlier batch. `refused` has an element for each image,
+  // false at first; it is set for those that are not decoded, and the caller decodes them. Damage
+  // that shows later is an error of the stream.
   virtual void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
                       std::span<bool> refused) = 0;
 };

@@ -20,53 +20,58 @@ namespace stoker {
 // The most taps a filter may have here; Framing hands out no frame that needs more.
 constexpr int kMaxTaps = 16;
 
-// What is wanted along one axis (Axis of resample.h).
+// What is wanted along one axis, as Axis of resample.h. A value.
 struct FrameAxis {
+  // The crop along this axis, in pixels of the image as it was decoded; fractions where that is a
+  // reduced one.
   double begin;
   double length;
-  int extent;
-  int size;
+  int extent;  // of the image
+  int size;    // of the output
   bool flip;
   bool antialias;
-  int one_of_few;  // what the weights of up to eight taps sum to; those of more: 65536
+  // What the weights of up to eight taps sum to; those of more: 65536.
+  int one_of_few;
 };
 
-// Which inputs make one output, and with which weights.
+// Which inputs make one output, and with which weights: weights[t] belongs to input first + t. A
+// value. Inputs are counted in the image, not in the part of it that the frame holds.
 struct FrameTaps {
   int first;
+  // From 1 to kMaxTaps.
   int taps;
   uint16_t weights[kMaxTaps];
 };
 
-// What the frame's crop asks for along each axis, for an output of `size` pixels.
-STOKER_HOST_DEVICE inline FrameAxis horizontal_axis(const FrameHeader& header, int size) {
+// What the frame's crop asks for along one axis of the image, for an output of `size` pixels.
+STOKER_HOST_DEVICE inline FrameAxis frame_axis(const FrameHeader& header, bool vertical, int size) {
   const double scale = 1.0 / header.reduction;
+  const bool antialias = header.antialias != 0;
+  if (vertical) {
+    return {header.crop_y * scale,
+            header.crop_height * scale,
+            header.image_height,
+            size,
+            header.flip_y != 0,
+            antialias,
+            65536};
+  }
   return {header.crop_x * scale,
           header.crop_width * scale,
           header.image_width,
           size,
           header.flip_x != 0,
-          header.antialias != 0,
+          antialias,
           256};
 }
 
-STOKER_HOST_DEVICE inline FrameAxis vertical_axis(const FrameHeader& header, int size) {
-  const double scale = 1.0 / header.reduction;
-  return {header.crop_y * scale,
-          header.crop_height * scale,
-          header.image_height,
-          size,
-          header.flip_y != 0,
-          header.antialias != 0,
-          65536};
-}
-
+// Not for others.
 namespace frame_math {
 
 STOKER_HOST_DEVICE inline int smaller(int a, int b) { return a < b ? a : b; }
 STOKER_HOST_DEVICE inline int larger(int a, int b) { return a > b ? a : b; }
 
-// Not negative.
+// Of a value that is not negative.
 STOKER_HOST_DEVICE inline int round_up(double value) {
   const int whole = static_cast<int>(value);
   return whole + (value > whole ? 1 : 0);
@@ -121,7 +126,9 @@ STOKER_HOST_DEVICE inline void make_taps(const FrameAxis& axis, int output, Fram
   make_weights(result, center - 0.5, 1 / support, result.taps <= 8 ? axis.one_of_few : 65536);
 }
 
-// One pixel: `pixels` are the frame's, of which header.x, y, width and height say where they lie.
+// One pixel of the sample, R, G and B. `across` and `down` are the taps of its column and its row
+// in the image as it is stored. `pixels` are the frame's, of which header.x, y, width and height
+// say where they lie.
 STOKER_HOST_DEVICE inline void make_pixel(const FrameHeader& header, const uint8_t* pixels,
                                           const FrameTaps& across, const FrameTaps& down,
                                           uint8_t levels[3]) {

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/decoder/frame_reader.h"
+#include "io/core/frame_header.h"
+#include "io/decoder/jpeg_codec.h"
 
 namespace stoker {
 namespace {
@@ -99,21 +100,19 @@ void FrameUpload::decode(const Batch& batch, const std::vector<int64_t>& encoded
   }
   const auto refused = std::make_unique<bool[]>(images.size());
   decoder_->decode(images, stream, {refused.get(), images.size()});
-  FrameReader reader;
+  JpegCodec codec;
   for (size_t k = 0; k < images.size(); ++k) {
     if (!refused[k]) continue;
     const int64_t i = encoded[k];
-    FrameHeader whole = headers[i];
-    started.keep.push_back(allocate_(whole.bytes));
-    const uint64_t bytes = whole.bytes;
-    whole.bytes = static_cast<uint32_t>(images[k].file.size());
+    const auto& [file, width, height, to] = images[k];
+    started.keep.push_back(allocate_(headers[i].bytes));
+    uint8_t* pixels = started.keep.back().data.get();
     try {
-      const PixelView pixels = reader.decode(whole, images[k].file.data());
-      std::memcpy(started.keep.back().data.get(), pixels.data, bytes);
+      codec.decode(file, read_jpeg_header(file), width, height, pixels);
     } catch (const BadSample& bad) {
       throw damaged_frame(batch, i, bad);
     }
-    copy_bytes(started.keep.back().data.get(), bytes, start_of(headers[i], i), started.frames);
+    copy_bytes(pixels, headers[i].bytes, start_of(headers[i], i), started.frames);
   }
 }
 

@@ -20,20 +20,25 @@ namespace stoker {
 // their offsets lead to the pixels behind them. All are of kind pixels.
 class FrameUpload {
  public:
-  // `make_decoder`: asked once, when the first encoded frame comes.
+  // `allocate`: pinned host memory. `make_decoder`: asked once, when the first encoded frame comes;
+  // what it throws, start() throws.
   FrameUpload(torch::Device device, std::function<HostMemory(size_t)> allocate,
               std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
   // Copies that are under way.
   struct Started {
+    // Of bytes, on the device: headers, then pixels, each from a multiple of 128 bytes on.
     torch::Tensor frames;
-    std::vector<HostMemory> keep;  // with the batch's own slot, until the stream has got there
+    // With the batch's own slot, until the stream has got there.
+    std::vector<HostMemory> keep;
   };
-  // Queues everything on `stream`, which is the current one. Error(ExitCode::data): an encoded
+  // Queues everything on `stream`, which is the current one, and returns. The batch's slot is read
+  // until the stream has got there, also after an exception. Error(ExitCode::data): an encoded
   // frame is damaged.
   Started start(const Batch& batch, const SampleSpec& spec, const c10::Stream& stream);
 
  private:
+  // The frames `encoded` of the batch, by the device where it can, else here.
   void decode(const Batch& batch, const std::vector<int64_t>& encoded, const SampleSpec& spec,
               const c10::Stream& stream, Started& started);
 

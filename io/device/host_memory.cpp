@@ -1,14 +1,19 @@
 #include "io/device/host_memory.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
 #include <fstream>
 
-#include "io/core/memory.h"
-#include "io/device/batch_layout.h"
-
 namespace stoker {
-HostMemory allocate_host(size_t bytes) { return allocate_huge(bytes, true); }
+
+BatchLayout batch_layout(int64_t size, const SampleSpec& spec) {
+  if (spec.frame != 0) return {{size, static_cast<int64_t>(spec.frame), 1, 1}, torch::kUInt8};
+  if (spec.type == PixelType::float32) {
+    return {{size, spec.channels, spec.height, spec.width}, torch::kFloat32};
+  }
+  return {{size, spec.height, spec.width, spec.channels}, torch::kUInt8};
+}
 
 DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec) {
   DeviceBatch result;
@@ -21,6 +26,23 @@ DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec) {
                                 torch::TensorOptions(layout.type));
   result.labels = at::from_blob(batch.labels->data(), {batch.size}, keep_labels,
                                 torch::TensorOptions(torch::kInt64));
+  return result;
+}
+
+DeviceBatch without_slot(const Batch& batch) {
+  DeviceBatch result;
+  result.host = batch;
+  result.host.on_device = nullptr;
+  result.host.pixels = nullptr;
+  return result;
+}
+
+DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec) {
+  DeviceBatch result = without_slot(batch);
+  const torch::TensorOptions meta(torch::kMeta);
+  const BatchLayout layout = batch_layout(batch.size, spec);
+  result.images = at::empty(layout.shape, meta.dtype(layout.type));
+  result.labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
   return result;
 }
 

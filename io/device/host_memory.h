@@ -1,25 +1,38 @@
 #pragma once
 
+#include <torch/types.h>
+
+#include <array>
 #include <cstdint>
 #include <string>
 
 #include "io/core/batch.h"
-#include "io/core/memory.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
 
-// What devices without CUDA share. Any thread.
+// What devices share: a batch's memory on the host, and how tensors see it. Any thread.
 
 namespace stoker {
 
-// Ordinary memory, aligned to 64 bytes (2 MiB and on huge pages where it is large) and faulted in,
-// so that the first batch is not slower than the others. Throws std::bad_alloc.
-HostMemory allocate_host(size_t bytes);
+// A batch's pixels as a tensor sees them. A value.
+struct BatchLayout {
+  // NHWC; NCHW where the type is float32; frames: N, bytes, 1, 1.
+  std::array<int64_t, 4> shape;
+  // uint8, or float32 where the decoder has normalised.
+  torch::ScalarType type;
+};
+// Of a batch of `size` samples.
+BatchLayout batch_layout(int64_t size, const SampleSpec& spec);
 
 // The batch's pixels and labels as tensors over its own memory: no copy. The tensors keep the slot.
 DeviceBatch view_batch(const Batch& batch, const SampleSpec& spec);
+// The part of a batch on a device with memory of its own that is not on it (DeviceBatch::host):
+// everything but the slot. The tensors are still to be filled in.
+DeviceBatch without_slot(const Batch& batch);
+// The same, with meta tensors: shapes without memory.
+DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec);
 
-// "model name" of /proc/cpuinfo.
+// "model name" of /proc/cpuinfo; "CPU" where that has none.
 std::string cpu_name();
 
 }  // namespace stoker

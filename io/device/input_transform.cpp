@@ -4,15 +4,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
-#include <mutex>
-#include <utility>
-#include <vector>
-
 #include "io/core/error.h"
+#include "io/core/idle_pool.h"
 #include "io/decoder/frame_reader.h"
 #include "io/decoder/normalise.h"
+#include "io/decoder/normalise_pixels.h"
 #include "io/device/frame_upload.h"
-#include "io/device/normalise_pixels.h"
 
 namespace stoker {
 namespace {
@@ -58,34 +55,19 @@ class Operators final : public InputTransform {
   torch::Tensor scale_;
 };
 
-// Frame readers and samples between resizing and normalisation, one per thread at work. Any thread.
-class Benches {
- public:
-  struct Bench {
-    FrameReader reader;
-    Buffer sample;
-  };
-  std::unique_ptr<Bench> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<Bench>();
-    std::unique_ptr<Bench> bench = std::move(idle_.back());
-    idle_.pop_back();
-    return bench;
-  }
-  void give_back(std::unique_ptr<Bench> bench) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(bench));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Bench>> idle_;
+// What a thread at work needs: a frame reader, and the sample between resizing and normalisation.
+struct Bench {
+  FrameReader reader;
+  Buffer sample;
 };
 
 // Images side by side on LibTorch's threads, each in one pass while its pixels are in the cache.
 class OnCpu final : public InputTransform {
  public:
-  explicit OnCpu(const Inputs& inputs) : inputs_(inputs) {}
+  explicit OnCpu(const Inputs& inputs)
+      : inputs_(inputs), benches_([size = inputs.spec.height] {
+          return Bench{FrameReader(size), {}};
+        }) {}
 
   torch::Tensor operator()(const DeviceBatch& batch) const override {
     return inputs_.type == torch::kBFloat16 ? make<Bf16>(batch) : make<float>(batch);
@@ -101,25 +83,26 @@ class OnCpu final : public InputTransform {
                                      torch::TensorOptions(inputs_.type), format(inputs_));
     const auto* in = images.const_data_ptr<uint8_t>();
     auto* out = static_cast<T*>(values.mutable_data_ptr());
-    const auto order = inputs_.channels_last ? ValueOrder::interleaved : ValueOrder::planes;
+    const int64_t plane = inputs_.channels_last ? kInterleaved : pixels;
     at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-      auto bench = benches_.take();
-      for (int64_t i = begin; i < end; ++i) {
-        const uint8_t* place = in + static_cast<size_t>(i) * spec.bytes();
-        normalise_pixels(sample(*bench, batch, i, place), pixels, order, out + i * pixels * 3);
-      }
-      benches_.give_back(std::move(bench));
+      benches_.with([&](Bench& bench) {
+        for (int64_t i = begin; i < end; ++i) {
+          const uint8_t* place = in + static_cast<size_t>(i) * spec.bytes();
+          normalise_pixels(sample(bench, batch, i, place), pixels, plane, out + i * pixels * 3,
+                           Store::cached);
+        }
+      });
     });
     return values;
   }
 
-  const uint8_t* sample(Benches::Bench& bench, const DeviceBatch& batch, int64_t i,
+  const uint8_t* sample(Bench& bench, const DeviceBatch& batch, int64_t i,
                         const uint8_t* place) const {
     if (inputs_.spec.frame == 0) return place;
     const int64_t size = inputs_.spec.height;
     uint8_t* pixels = bench.sample.resize(static_cast<size_t>(size * size * 3));
     try {
-      bench.reader.read(place, size, pixels);
+      bench.reader.read(place, pixels);
     } catch (const BadSample& bad) {
       throw damaged_frame(batch.host, i, bad);
     }
@@ -127,7 +110,7 @@ class OnCpu final : public InputTransform {
   }
 
   const Inputs inputs_;
-  mutable Benches benches_;
+  mutable IdlePool<Bench> benches_;
 };
 
 }  // namespace

@@ -20,12 +20,16 @@ class InputTransform {
   static constexpr const char* kKind = "input_transform";
   struct Inputs {
     torch::Device device;
+    // Of the samples in the batches.
     SampleSpec spec;
+    // The model's memory format: channels last, or planes.
     bool channels_last = false;
-    torch::ScalarType type = torch::kFloat32;  // or kBFloat16
+    // Of the values; or kBFloat16.
+    torch::ScalarType type = torch::kFloat32;
   };
   virtual ~InputTransform() = default;
-  // Returns a new tensor; the batch is not changed. Float32 samples are taken as they are.
+  // Returns a new tensor; the batch is not changed, and must stay until the step is submitted.
+  // Float32 samples are taken as they are.
   virtual torch::Tensor operator()(const DeviceBatch& batch) const = 0;
 };
 

@@ -17,7 +17,7 @@
 
 #include "io/core/error.h"
 #include "io/core/memory.h"
-#include "io/device/batch_layout.h"
+#include "io/device/host_memory.h"
 #include "io/metrics/machine/system_stats.h"
 
 namespace stoker {
@@ -27,9 +27,7 @@ namespace {
 // activations and batches come later.
 constexpr uint64_t kKeptFree = 5;  // a fifth
 
-std::string gigabytes(uint64_t bytes) {
-  return fmt::format("{:.2f} GB", 1e-9 * static_cast<double>(bytes));
-}
+double gigabytes(uint64_t bytes) { return 1e-9 * static_cast<double>(bytes); }
 
 // Absent: nobody can say.
 std::optional<uint64_t> free_bytes(torch::Device device) {
@@ -45,68 +43,49 @@ void require_memory(const std::string& where, torch::Device device, const Sample
   const uint64_t room = *there - *there / kKeptFree;
   if (static_cast<uint64_t>(samples) <= room / spec.bytes()) return;
   // As a double: the product may not fit 64 bits.
-  const double needed = 1e-9 * static_cast<double>(samples) * static_cast<double>(spec.bytes());
+  const double needed = gigabytes(spec.bytes()) * static_cast<double>(samples);
   throw Error(ExitCode::environment,
-              fmt::format("loader: device_resident needs {:.2f} GB for {} decoded samples, and {} "
-                          "are free on {}, of which it takes {} at most: use a smaller "
-                          "decoder.size, or loader.type=prefetched",
+              fmt::format("loader: device_resident needs {:.2f} GB for {} decoded samples, and "
+                          "{:.2f} GB are free on {}, of which it takes {:.2f} GB at most: use a "
+                          "smaller decoder.size, or loader.type=prefetched",
                           needed, samples, gigabytes(*there), where, gigabytes(room)));
 }
 
-// Rows in host memory.
+// Rows in host memory. A device that computes nothing reads nothing: its batches are shapes, and
+// there are rows only where somebody asks for their pixels.
 class HostRows final : public ResidentSamples {
  public:
-  HostRows(const SampleSpec& spec, int64_t samples)
-      : bytes_(spec.bytes()), rows_(allocate_huge(static_cast<size_t>(samples) * bytes_, false)) {}
+  // samples: 0 for no rows.
+  HostRows(const SampleSpec& spec, int64_t samples, bool emulated)
+      : spec_(spec),
+        emulated_(emulated),
+        rows_(allocate_huge(static_cast<size_t>(samples) * spec.bytes(), false)) {}
 
-  bool on_host() const override { return true; }
+  bool on_host() const override { return !emulated_; }
   void put(const Batch& filled, std::span<const int64_t> places) override {
+    if (rows_.bytes == 0) return;
     const uint8_t* from = filled.pixels.get();
     for (const int64_t place : places) {
-      std::memcpy(row(place), from, bytes_);
-      from += bytes_;
+      std::memcpy(row(place), from, spec_.bytes());
+      from += spec_.bytes();
     }
   }
   void gather(std::span<const int64_t> places, Batch& batch) override {
     uint8_t* to = batch.pixels.get();
-    for (const int64_t place : places) {
-      std::memcpy(to, row(place), bytes_);
-      to += bytes_;
+    for (size_t i = 0; i < places.size() && to != nullptr; ++i, to += spec_.bytes()) {
+      std::memcpy(to, row(places[i]), spec_.bytes());
     }
+    if (emulated_) batch.on_device = std::make_shared<DeviceBatch>(shapes_of(batch, spec_));
   }
 
  private:
-  uint8_t* row(int64_t place) { return rows_.data.get() + static_cast<size_t>(place) * bytes_; }
-
-  const size_t bytes_;
-  const HostMemory rows_;
-};
-
-// A device that computes nothing reads nothing: its batches are shapes. The host pixels are real.
-class EmulatedRows final : public ResidentSamples {
- public:
-  EmulatedRows(const SampleSpec& spec, std::unique_ptr<ResidentSamples> host)
-      : spec_(spec), host_(std::move(host)) {}
-
-  bool on_host() const override { return false; }
-  void put(const Batch& filled, std::span<const int64_t> places) override {
-    if (host_) host_->put(filled, places);
-  }
-  void gather(std::span<const int64_t> places, Batch& batch) override {
-    if (host_ && batch.pixels) host_->gather(places, batch);
-    auto result = std::make_shared<DeviceBatch>();
-    const torch::TensorOptions meta(torch::kMeta);
-    const BatchLayout layout = batch_layout(batch.size, spec_);
-    result->images = at::empty(layout.shape, meta.dtype(layout.type));
-    result->labels = at::empty({batch.size}, meta.dtype(torch::kInt64));
-    result->host = batch;
-    result->host.pixels = nullptr;
-    batch.on_device = std::move(result);
+  uint8_t* row(int64_t place) {
+    return rows_.data.get() + static_cast<size_t>(place) * spec_.bytes();
   }
 
- private:
   const SampleSpec spec_;
-  const std::unique_ptr<ResidentSamples> host_;  // null: nobody asks for pixels
+  const bool emulated_;
+  const HostMemory rows_;
 };
 
 // Rows on a device with streams. Everything is queued on the current stream, the trainer's, so a
@@ -145,14 +124,12 @@ class StreamRows final : public ResidentSamples {
     const at::NoGradGuard no_grad;
     const c10::DeviceGuard on_device(target_);
     const auto& [shape, type] = batch_layout(batch.size, spec_);
-    auto result = std::make_shared<DeviceBatch>();
+    auto result = std::make_shared<DeviceBatch>(without_slot(batch));
     result->images = at::index(rows_, {send(places)}).view(type).view(shape);
     result->labels = send(*batch.labels);
     if (batch.pixels) {
       at::from_blob(batch.pixels.get(), shape, torch::TensorOptions(type)).copy_(result->images);
     }
-    result->host = batch;
-    result->host.pixels = nullptr;
     batch.on_device = std::move(result);
   }
 
@@ -193,14 +170,11 @@ class StreamRows final : public ResidentSamples {
 std::unique_ptr<ResidentSamples> make_resident_samples(Device& device, const SampleSpec& spec,
                                                        int64_t samples, bool host_pixels) {
   const DeviceInfo& info = device.info();
-  const bool on_host = info.torch_device.is_cpu();
-  if (on_host || (info.emulated && host_pixels)) {
-    require_memory("this machine", torch::kCPU, spec, samples);
-    auto host = std::make_unique<HostRows>(spec, samples);
-    if (on_host) return host;
-    return std::make_unique<EmulatedRows>(spec, std::move(host));
+  if (info.torch_device.is_cpu() || info.emulated) {
+    const bool kept = !info.emulated || host_pixels;
+    if (kept) require_memory("this machine", torch::kCPU, spec, samples);
+    return std::make_unique<HostRows>(spec, kept ? samples : 0, info.emulated);
   }
-  if (info.emulated) return std::make_unique<EmulatedRows>(spec, nullptr);
   require_memory(info.name, info.torch_device, spec, samples);
   return std::make_unique<StreamRows>(device, spec, samples);
 }

@@ -13,6 +13,7 @@ namespace stoker {
 // waits for the device, except where a gather is asked for host pixels.
 class ResidentSamples {
  public:
+  // Waits until nothing reads a slot any more.
   virtual ~ResidentSamples() = default;
   // Batches are used in host memory (and copied by Device::copy, where that copies at all): gather
   // wants a slot for their pixels.

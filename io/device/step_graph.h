@@ -15,8 +15,10 @@ class StepGraph {
  public:
   static constexpr const char* kKind = "step_graph";
   struct Inputs {
+    // A GPU, with its index.
     torch::Device device;
   };
+  // Not while a replay is still running.
   virtual ~StepGraph() = default;
   // Records what `work` launches, without computing it. Tensors that `work` makes, gradients
   // included, have no values before a replay, and keep their memory as long as they live. Waits for

@@ -38,9 +38,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/device/batch_layout.h"
 #include "io/device/event_timeline.h"
 #include "io/device/frame_upload.h"
+#include "io/device/host_memory.h"
 
 namespace stoker {
 namespace {
@@ -99,15 +99,12 @@ class StreamDevice final : public Device {
     Copying copying{batch.pixels, {allocate_(batch.labels->size() * sizeof(int64_t))}, copy};
     const HostMemory& labels = copying.rest.front();
     std::memcpy(labels.data.get(), batch.labels->data(), labels.bytes);
-    DeviceBatch result;
+    DeviceBatch result = without_slot(batch);
     result.labels = at::empty({batch.size}, labels_type.device(device_));
     copy->begin.record(copy_stream_);
     result.labels.copy_(at::from_blob(labels.data.get(), {batch.size}, labels_type), true);
     result.images = copy_images(batch, spec, copying);
     copy->end.record(copy_stream_);
-    result.host = batch;
-    result.host.on_device = nullptr;
-    result.host.pixels = nullptr;
     result.ready = copy;
     const std::lock_guard lock(copying_mutex_);
     release_slots();

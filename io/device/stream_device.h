@@ -10,10 +10,12 @@
 namespace stoker {
 
 // A device with streams and events of its own, through c10's device-generic classes, so that no
-// CUDA header is needed; stream_device.cpp says how its steps are timed. info.torch_device names
-// it, with an index, and its guard is registered with LibTorch. queue_depth: steps that may be
-// outstanding. `allocate` gives pinned host memory. `make_decoder` is asked when the first encoded
-// frame comes; it throws where there is none.
+// CUDA header is needed; stream_device.cpp says how its steps are timed. Thread rule: Device's.
+// info.torch_device names it, with an index, and its guard is registered with LibTorch.
+// queue_depth: steps that may be outstanding, at least 1. `allocate` gives pinned host memory; it
+// is called by the thread that copies, too. `make_decoder` is asked when the first encoded frame
+// comes; it throws where there is none. What c10 throws is passed on: the caller knows what device
+// it is.
 std::unique_ptr<Device> make_stream_device(
     DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
     std::function<std::unique_ptr<FrameDecoder>()> make_decoder);

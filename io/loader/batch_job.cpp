@@ -4,17 +4,17 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "io/core/sample_spec.h"
 
 namespace stoker {
 
-BatchJob::BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
-                   const SampleSpec& spec, bool digest, std::vector<int32_t> claims)
+BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
+                   std::vector<int32_t> claims)
     : batch_(std::move(batch)),
-      order_(std::move(order)),
-      first_(first),
+      samples_(std::move(samples)),
       claims_(std::move(claims)),
       spec_(spec),
       digest_(digest),
@@ -42,13 +42,13 @@ bool BatchJob::work(SampleLoader& loader) {
 void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
   try {
     uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * spec_.bytes();
-    const int64_t index = order_->samples[static_cast<size_t>(first_ + place)];
+    const int64_t index = samples_[static_cast<size_t>(place)];
     LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
     (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
     if (sample.skipped) {
       sample.skipped->batch = batch_.index;
       std::lock_guard lock(mutex_);
-      skipped_.emplace_back(place, std::move(*sample.skipped));
+      skipped_.emplace(place, std::move(*sample.skipped));
     }
   } catch (...) {
     // The error of the first bad place is the batch's, whichever worker was quicker.
@@ -61,8 +61,6 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
 }
 
 void BatchJob::finish(LoaderMeter& meter) {
-  std::sort(skipped_.begin(), skipped_.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
   if (!digest_ || error_ != nullptr) return;
   const TimePoint begin = Clock::now();

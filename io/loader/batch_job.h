@@ -2,55 +2,62 @@
 
 #include <atomic>
 #include <exception>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/core/batch.h"
 #include "io/loader/sample_loader.h"
-#include "io/loader/sampler.h"
 #include "io/metrics/loader_meter.h"
 
 namespace stoker {
 
 // One batch being filled by any number of workers: each claims the next place and fills it, and the
-// one that fills the last place finishes the batch. Any thread; claiming takes no lock. Errors of
-// samples are kept until take().
+// one that fills the last place finishes the batch: it lists what was skipped and computes the
+// digest. Any thread; claiming takes no lock. Errors of samples are kept until take(). Owns the
+// batch until then; refers to nothing else.
 class BatchJob {
  public:
-  // `first`: the batch's first place in `order`. batch.size places are filled, in the order of
-  // `claims` (LargestFirst), or where that is empty as they come.
-  BatchJob(Batch batch, std::shared_ptr<const EpochOrder> order, int64_t first,
-           const SampleSpec& spec, bool digest, std::vector<int32_t> claims = {});
+  // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch. Places
+  // are claimed in the order of `claims` (LargestFirst), or where that is empty as they come.
+  BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
+           std::vector<int32_t> claims = {});
 
-  // Fills places until none is left to claim. True: this call finished the batch.
+  // Fills places until none is left to claim. True: this call finished the batch. Throws nothing of
+  // a sample's.
   bool work(SampleLoader& loader);
   // Ends the claiming of places. True: no worker is at one, the job is over with this call.
   bool cancel();
-  // The batch, or the error of its first bad place. Once, after the job is finished.
+  // The batch, or throws the error of its first bad place, whichever was met first. Once, after the
+  // job is finished.
   Batch take();
+  // Those that it was made for.
+  const std::vector<int64_t>& samples() const { return samples_; }
 
  private:
+  // Loads the sample of one place, or keeps its error.
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
+  // By the worker that filled the last place, alone.
   void finish(LoaderMeter& meter);
 
   Batch batch_;
-  const std::shared_ptr<const EpochOrder> order_;
-  const int64_t first_;
+  const std::vector<int64_t> samples_;
   const std::vector<int32_t> claims_;
   const SampleSpec spec_;
   const bool digest_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> remaining_;
-  std::mutex mutex_;  // guards what follows, and batch_.skipped and batch_.cost while being filled
+  // Guards what follows, and batch_.skipped and batch_.cost while being filled.
+  std::mutex mutex_;
   std::exception_ptr error_;
   int64_t error_place_ = 0;
-  std::vector<std::pair<int64_t, SkippedSample>> skipped_;
+  std::map<int64_t, SkippedSample> skipped_;  // by place
 };
 
-// XXH3-128 of a batch's pixels (what is used of frames) and labels in hex.
+// XXH3-128 of a batch's pixels (what is used of frames) and labels in hex: what loader.digest
+// writes, equal for equal batches by whatever loader, format, tier or number of workers. Any
+// thread.
 std::string batch_digest(const Batch& batch, const SampleSpec& spec);
 
 }  // namespace stoker

@@ -19,15 +19,11 @@ struct DevicePrefetchedOptions : LoaderOptions {
 
 // The 2018 study's prefetch_to_device(N): as `prefetched`, and a thread copies batches to the
 // device ahead of the trainer. An empty item in the queue marks the end of an epoch.
-class DevicePrefetched final : public Loader {
+class DevicePrefetched final : public Pipeline {
  public:
   using Options = DevicePrefetchedOptions;
-  DevicePrefetched(Options options, const Inputs& inputs)
-      : device_(inputs.device),
-        spec_(inputs.decoder.spec()),
-        device_batches_(static_cast<size_t>(options.device_batches)),
-        meter_(inputs.meter),
-        pipeline_(options, inputs, options.prefetch_batches) {
+  DevicePrefetched(const Options& options, const Inputs& inputs)
+      : Pipeline(options, options.info(), inputs), device_(inputs.device), meter_(inputs.meter) {
     if (!device_.info().own_memory) {
       inputs.notify("device_prefetched: " + device_.info().name +
                     " has no memory of its own, so batches stay in host memory as with prefetched");
@@ -35,27 +31,22 @@ class DevicePrefetched final : public Loader {
   }
   ~DevicePrefetched() override { stop(); }
 
-  int64_t batches() const override { return pipeline_.batches(); }
-
   void start(int64_t epoch, int64_t first_batch) override {
-    if (!device_.info().own_memory) {
-      pipeline_.start(epoch, first_batch);
-      return;
-    }
+    if (!device_.info().own_memory) return Pipeline::start(epoch, first_batch);
     // The end of the epoch lies in the queue, and need not have been asked for.
     if (queue_ && batch_ == batches()) next();
     if (queue_ && epoch == epoch_ && first_batch == batch_) return;
     stop();
     epoch_ = epoch;
     batch_ = first_batch;
-    pipeline_.start(epoch, first_batch);
-    queue_.emplace(device_batches_);
-    filled_ = meter_.add_queue("device", static_cast<int64_t>(device_batches_));
+    Pipeline::start(epoch, first_batch);
+    queue_.emplace(static_cast<size_t>(options_.device_batches));
+    filled_ = meter_.add_queue("device", options_.device_batches);
     thread_ = std::jthread([this, epoch] { copy_ahead(epoch); });
   }
 
   std::optional<Batch> next() override {
-    if (!device_.info().own_memory) return pipeline_.next();
+    if (!device_.info().own_memory) return Pipeline::next();
     if (!queue_) return std::nullopt;
     try {
       std::optional<std::optional<Batch>> item = queue_->pop();
@@ -79,7 +70,7 @@ class DevicePrefetched final : public Loader {
     try {
       // Room first: a batch that waits for its place would already lie on the device.
       while (queue_->wait_for_room()) {
-        std::optional<Batch> batch = pipeline_.next();
+        std::optional<Batch> batch = Pipeline::next();
         if (batch) {
           const TimePoint begin = Clock::now();
           auto copy = std::make_shared<DeviceBatch>(device_.copy(*batch, spec_));
@@ -88,7 +79,7 @@ class DevicePrefetched final : public Loader {
           batch->pixels.reset();  // the copy holds the slot for as long as it needs it
           batch->on_device = std::move(copy);
         } else {
-          pipeline_.start(++epoch, 0);
+          Pipeline::start(++epoch, 0);
         }
         if (batch) filled_->put();
         queue_->push(std::move(batch));
@@ -105,11 +96,7 @@ class DevicePrefetched final : public Loader {
   }
 
   Device& device_;
-  const SampleSpec spec_;
-  const size_t device_batches_;
   LoaderMeter& meter_;
-
-  Pipeline pipeline_;
   int64_t epoch_ = 0;  // of the next batch to hand out
   int64_t batch_ = 0;
   std::optional<BoundedQueue<std::optional<Batch>>> queue_;

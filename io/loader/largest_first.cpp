@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 namespace stoker {
 
@@ -19,20 +20,12 @@ uint32_t LargestFirst::bytes_of(int64_t sample) {
 }
 
 std::vector<int32_t> LargestFirst::places(std::span<const int64_t> samples) {
-  keys_.clear();
-  bool equal = true;
-  for (size_t place = 0; place < samples.size(); ++place) {
-    const uint64_t bytes = bytes_of(samples[place]);
-    keys_.push_back(bytes << 32 | (UINT32_MAX - place));
-    equal = equal && bytes == keys_.front() >> 32;
-  }
+  std::vector<int32_t> places(samples.size());
+  std::iota(places.begin(), places.end(), 0);
+  const auto bytes = [&](int32_t place) { return bytes_of(samples[static_cast<size_t>(place)]); };
+  const bool equal = std::ranges::adjacent_find(places, std::not_equal_to(), bytes) == places.end();
   if (equal) return {};
-  std::sort(keys_.begin(), keys_.end(), std::greater());
-  std::vector<int32_t> places;
-  places.reserve(keys_.size());
-  for (const uint64_t key : keys_) {
-    places.push_back(static_cast<int32_t>(UINT32_MAX - (key & UINT32_MAX)));
-  }
+  std::ranges::stable_sort(places, std::greater(), bytes);
   return places;
 }
 

@@ -14,13 +14,14 @@ namespace stoker {
 class Device;
 class LoaderMeter;
 
-// A number of threads, or `auto`: the cores this process may use. A value.
+// A number of threads, or `auto`: as many as the cores that this process may use. A value.
 struct Workers {
   int64_t count = 0;  // 0: auto
-  // The number; at least 1.
+  // The number; at least 1. `auto` is looked up anew by every call.
   int64_t resolve() const;
 };
 
+// How a configuration writes it.
 template <>
 struct Scalar<Workers> {
   static bool parse(const std::string& text, Workers& out);
@@ -28,25 +29,37 @@ struct Scalar<Workers> {
   static constexpr const char* expected = "auto or a number from 1 to 1024";
 };
 
-// What a loader does, as its options say it (Component<Loader>::info).
+// What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
+// says nothing all fields have their defaults.
 struct LoaderInfo {
-  int64_t batch_size = 0;            // samples; 0: it does not say
-  int64_t workers = 0;               // threads that read and decode; 0: the trainer's own does
-  int64_t host_batches_ahead = 0;    // complete ones before they are asked for, in host memory
-  int64_t device_batches_ahead = 0;  // and on a device that has memory of its own
-  bool resident = false;             // samples are read once, and stay on the device
-  bool drop_last = true;             // all batches of training have batch_size samples
-  int64_t rank = 0;                  // its share of the data ...
-  int64_t world_size = 1;            // ... of so many
+  // Samples; 0: it does not say.
+  int64_t batch_size = 0;
+  // Threads that read and decode; 0: the trainer's own does.
+  int64_t workers = 0;
+  // Complete batches before they are asked for, in host memory ...
+  int64_t host_batches_ahead = 0;
+  // ... and on a device that has memory of its own.
+  int64_t device_batches_ahead = 0;
+  // Samples are read once, and stay on the device.
+  bool resident = false;
+  // All batches of training have batch_size samples.
+  bool drop_last = true;
+  // Its share of the data ...
+  int64_t rank = 0;
+  int64_t world_size = 1;  // ... of so many
 
+  // Are complete batches made before they are asked for?
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
 };
 
-// The options of every loader, so that a sweep changes nothing but loader.type. A value.
+// The options of every loader, so that a sweep changes nothing but loader.type. A value. A loader
+// that says more of itself derives from it and has an info() of its own.
 struct LoaderOptions {
+  // Samples per batch and rank.
   int64_t batch_size = 64;
   Workers workers;
   bool pin_workers = false;
+  // Complete batches ahead: in host memory, and on the device.
   int64_t prefetch_batches = 2;
   int64_t device_batches = 2;
   bool shuffle = true;
@@ -70,6 +83,7 @@ struct LoaderOptions {
     v("rank", rank, "this process's share of the data", Limits{0, 1 << 20});
     v("world_size", world_size, "number of shares", Limits{1, 1 << 20});
   }
+  // Error(ExitCode::config) where there is no such rank.
   void check(const Section& section) const;
   // Of a loader that has workers and makes so many batches ahead; others add what they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
@@ -84,18 +98,22 @@ class Loader {
  public:
   static constexpr const char* kKind = "loader";
   using Info = LoaderInfo;
+  // What a loader works with; all of it must outlive the loader.
   struct Inputs {
     const Dataset& dataset;
     const Decoder& decoder;
     Device& device;
     Split split;
+    // Of the run: order, augmentation and replacements are functions of it.
     uint64_t seed;
+    // Remarks for the user's log.
     Notify notify;
     LoaderMeter& meter;
   };
   virtual ~Loader() = default;
 
   // Number of batches in an epoch; constant.
+  // Of this rank.
   virtual int64_t batches() const = 0;
   // Sets the position: the next next() gives batch `first_batch` of `epoch`. Where that is what the
   // loader has ahead anyway, nothing is thrown away.
@@ -105,6 +123,7 @@ class Loader {
   // Error(ExitCode::data) for a bad sample where dataset.on_error.policy is fail, after all batches
   // before it were handed out. Under skip the batch lists its replacements, and the caller accounts
   // for them (FailureBudget).
+  // IoError and BadSample never leave a loader; what a device throws does.
   virtual std::optional<Batch> next() = 0;
 };
 

@@ -2,31 +2,21 @@
 
 #include <utility>
 
-#include "io/metrics/loader_meter.h"
-
 namespace stoker {
 
-Batch empty_batch(const Sampler& sampler, SlotPool& slots, int64_t epoch, int64_t batch) {
-  Batch result;
-  result.epoch = epoch;
-  result.index = batch;
-  result.size = sampler.batch_size(batch);
-  result.pixels = slots.acquire();
-  result.labels = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(result.size));
-  return result;
-}
-
-Pipeline::Pipeline(const LoaderOptions& options, const Loader::Inputs& inputs, int64_t ahead)
-    : sampler_(options, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
+Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
+    : options_(options),
+      sampler_(options, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
       spec_(inputs.decoder.spec()),
-      options_(options),
-      ahead_(ahead),
-      largest_first_(inputs.dataset, inputs.split),
       // One more than are ahead: the one that the trainer holds.
-      slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(), ahead + 1),
-      workers_(inputs, options.workers.resolve(),
-               options.pin_workers ? Pinning(inputs.notify) : Pinning(),
-               ahead > 0 ? inputs.meter.add_queue("ready", ahead) : nullptr) {}
+      slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(),
+             info.host_batches_ahead + 1),
+      workers_(inputs, info.workers, options.pin_workers && info.workers > 0,
+               info.host_batches_ahead > 0 && !info.resident
+                   ? inputs.meter.add_queue("ready", info.host_batches_ahead)
+                   : nullptr),
+      ahead_(static_cast<size_t>(info.host_batches_ahead)),
+      largest_first_(inputs.dataset, inputs.split) {}
 
 Pipeline::~Pipeline() { cancel(); }
 
@@ -37,7 +27,7 @@ void Pipeline::start(int64_t epoch, int64_t first_batch) {
   if (asked_ == position && !pending_.empty()) return;
   cancel();
   asked_ = submitted_ = position;
-  for (int64_t i = 0; i < ahead_; ++i) submit();
+  while (pending_.size() < ahead_) submit();
 }
 
 std::optional<Batch> Pipeline::next() {
@@ -46,38 +36,54 @@ std::optional<Batch> Pipeline::next() {
     return std::nullopt;
   }
   if (pending_.empty()) submit();
-  const std::shared_ptr<BatchJob> job = std::move(pending_.front());
+  Coming coming = std::move(pending_.front());
   pending_.pop_front();
   ++asked_.batch;
-  workers_.wait(job);
-  Batch batch = job->take();
-  while (static_cast<int64_t>(pending_.size()) < ahead_) submit();
+  Batch batch = finish(std::move(coming));
+  while (pending_.size() < ahead_) submit();
   return batch;
+}
+
+void Pipeline::begin(Coming& coming) {
+  std::vector<int32_t> claims;
+  // Who wants the samples as they lie in storage has them read so, too.
+  if (coming.shuffled) claims = largest_first_.places(coming.samples);
+  coming.job = make_job(coming.batch, coming.samples, options_.digest, std::move(claims));
+  workers_.submit(coming.job);
+}
+
+Batch Pipeline::finish(Coming coming) {
+  workers_.wait(coming.job);
+  return coming.job->take();
+}
+
+std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> samples, bool digest,
+                                             std::vector<int32_t> claims) {
+  batch.size = std::ssize(samples);
+  batch.pixels = slots_.acquire();
+  batch.labels = std::make_shared<std::vector<int64_t>>(samples.size());
+  return std::make_shared<BatchJob>(std::move(batch), std::move(samples), spec_, digest,
+                                    std::move(claims));
 }
 
 void Pipeline::submit() {
   if (submitted_.batch >= batches()) submitted_ = {submitted_.epoch + 1, 0};
-  if (order_ == nullptr || order_->epoch != submitted_.epoch) {
-    order_ = sampler_.order(submitted_.epoch);
-  }
-  Batch batch = empty_batch(sampler_, slots_, submitted_.epoch, submitted_.batch);
-  const int64_t first = submitted_.batch * options_.batch_size;
-  std::vector<int32_t> claims;
-  // Who wants the samples as they lie in storage has them read so, too.
-  if (order_->shuffled) {
-    claims = largest_first_.places(
-        std::span(order_->samples)
-            .subspan(static_cast<size_t>(first), static_cast<size_t>(batch.size)));
-  }
-  auto job = std::make_shared<BatchJob>(std::move(batch), order_, first, spec_, options_.digest,
-                                        std::move(claims));
-  pending_.push_back(job);
-  workers_.submit(std::move(job));
+  if (order_.epoch != submitted_.epoch) order_ = sampler_.order(submitted_.epoch);
+  Coming& coming = pending_.emplace_back();
+  coming.batch.epoch = submitted_.epoch;
+  coming.batch.index = submitted_.batch;
+  coming.batch.size = sampler_.batch_size(submitted_.batch);
+  coming.shuffled = order_.shuffled;
+  const auto first = order_.samples.begin() + submitted_.batch * options_.batch_size;
+  coming.samples.assign(first, first + coming.batch.size);
+  begin(coming);
   ++submitted_.batch;
 }
 
 void Pipeline::cancel() {
-  for (const auto& job : pending_) workers_.cancel(job);
+  for (const Coming& coming : pending_) {
+    if (coming.job) workers_.cancel(coming.job);
+  }
   pending_.clear();
 }
 

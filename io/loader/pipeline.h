@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "io/loader/largest_first.h"
 #include "io/loader/loader.h"
@@ -12,42 +13,70 @@
 
 namespace stoker {
 
-// Workers that fill up to `ahead` batches before they are asked for, in order, over the end of the
-// epoch into the next one. ahead = 0: only the batch being asked for. The one mechanism behind
-// threaded, prefetched and device_prefetched. One consumer thread; contract and failures are
-// Loader's.
-class Pipeline {
+// The one mechanism behind all loaders of this folder: batches are begun in order, up to
+// LoaderInfo::host_batches_ahead of them before they are asked for, over the end of the epoch into
+// the next one; with none ahead only the batch that is asked for. LoaderInfo::workers threads fill
+// them. A derived class says what beginning and finishing a batch means where that is not reading
+// all of its samples. Thread rule and failures: as Loader.
+class Pipeline : public Loader {
  public:
-  Pipeline(const LoaderOptions& options, const Loader::Inputs& inputs, int64_t ahead);
-  ~Pipeline();
+  // `info`: what the options say of the loader. Throws what Sampler throws, and std::bad_alloc.
+  Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs);
+  // Waits until no worker is at a batch; what was ahead is lost.
+  ~Pipeline() override;
 
-  int64_t batches() const { return sampler_.batches(); }
-  void start(int64_t epoch, int64_t first_batch);
-  std::optional<Batch> next();
+  // Loader's three methods.
+  int64_t batches() const override { return sampler_.batches(); }
+  void start(int64_t epoch, int64_t first_batch) override;
+  std::optional<Batch> next() override;
+
+ protected:
+  // A batch on its way. Belongs to the pipeline.
+  struct Coming {
+    // Epoch, index and size alone.
+    Batch batch;
+    // Indices in the split, in the batch's order.
+    std::vector<int64_t> samples;
+    // false: the order is the data set's, and workers keep to it.
+    bool shuffled = false;
+    // That fills it; null: nothing is to be read.
+    std::shared_ptr<BatchJob> job;
+  };
+  // Called in the order of the batches when there is room for one more. Must not block. This one
+  // hands all samples to the workers.
+  virtual void begin(Coming& coming);
+  // Called when the batch is asked for. Blocks until it is complete; throws what Loader::next does.
+  virtual Batch finish(Coming coming);
+
+  // Begins the reading of `samples` into a slot, as a part of `batch`'s epoch. `claims`: BatchJob.
+  std::shared_ptr<BatchJob> make_job(Batch batch, std::vector<int64_t> samples, bool digest,
+                                     std::vector<int32_t> claims = {});
+
+  // For derived classes. The workers end before what they fill goes.
+  const LoaderOptions options_;
+  const Sampler sampler_;
+  const SampleSpec spec_;
+  SlotPool slots_;
+  WorkerPool workers_;
 
  private:
+  // A batch's place in the run.
   struct Position {
     int64_t epoch = 0;
     int64_t batch = 0;
     bool operator==(const Position&) const = default;
   };
+  // Begins the next batch.
   void submit();
+  // Ends all that is on its way; no worker is at it afterwards.
   void cancel();
 
-  const Sampler sampler_;
-  const SampleSpec spec_;
-  const LoaderOptions options_;
-  const int64_t ahead_;
+  const size_t ahead_;
   LargestFirst largest_first_;
-  SlotPool slots_;
   Position asked_;      // of the next batch to hand out
-  Position submitted_;  // of the next batch to submit
-  std::shared_ptr<const EpochOrder> order_;
-  std::deque<std::shared_ptr<BatchJob>> pending_;
-  WorkerPool workers_;
+  Position submitted_;  // of the next batch to begin
+  EpochOrder order_;
+  std::deque<Coming> pending_;
 };
-
-// The batch at a place of the sampler's order, with its slot, not filled yet.
-Batch empty_batch(const Sampler& sampler, SlotPool& slots, int64_t epoch, int64_t batch);
 
 }  // namespace stoker

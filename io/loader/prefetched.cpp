@@ -3,25 +3,27 @@
 namespace stoker {
 namespace {
 
+// The 2018 study's parallel map: workers fill the batch that is being asked for, and nothing ahead.
+class Threaded final : public Pipeline {
+ public:
+  using Options = LoaderOptions;
+  Threaded(const Options& options, const Inputs& inputs)
+      : Pipeline(options, options.info(), inputs) {}
+};
+
 struct PrefetchedOptions : LoaderOptions {
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches); }
 };
 
-// The 2018 study's prefetch(N): the workers of `threaded` run ahead of the trainer.
-class Prefetched final : public Loader {
+// The study's prefetch(N): the workers of `threaded` run ahead of the trainer.
+class Prefetched final : public Pipeline {
  public:
   using Options = PrefetchedOptions;
-  Prefetched(Options options, const Inputs& inputs)
-      : pipeline_(options, inputs, options.prefetch_batches) {}
-
-  int64_t batches() const override { return pipeline_.batches(); }
-  void start(int64_t epoch, int64_t first_batch) override { pipeline_.start(epoch, first_batch); }
-  std::optional<Batch> next() override { return pipeline_.next(); }
-
- private:
-  Pipeline pipeline_;
+  Prefetched(const Options& options, const Inputs& inputs)
+      : Pipeline(options, options.info(), inputs) {}
 };
 
+STOKER_REGISTER(Loader, "threaded", Threaded);
 STOKER_REGISTER(Loader, "prefetched", Prefetched);
 
 }  // namespace

@@ -12,10 +12,6 @@ namespace {
 // So many bad samples in a row mean that the data set is broken, not a few of its files.
 constexpr uint64_t kMaxReplacements = 100;
 
-int64_t nanoseconds(Clock::duration d) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
-}
-
 }  // namespace
 
 SampleLoader::SampleLoader(const Loader::Inputs& inputs)
@@ -38,8 +34,8 @@ int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCos
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
   session_->decode(sample.bytes, {split_ == Split::train, seed}, out);
   const TimePoint decoded = Clock::now();
-  cost.read_ns += nanoseconds(read - begin);
-  cost.decode_ns += nanoseconds(decoded - read);
+  cost.read_ns += (read - begin) / std::chrono::nanoseconds(1);
+  cost.decode_ns += (decoded - read) / std::chrono::nanoseconds(1);
   cost.bytes_read += static_cast<int64_t>(sample.bytes.size());
   meter_.finished(Stage::read, begin, read, sample.bytes.size(), {epoch, index});
   meter_.finished(Stage::decode, read, decoded, sample.bytes.size(), {epoch, index});

@@ -9,26 +9,33 @@
 
 namespace stoker {
 
-// What filling one place of a batch gave. A value.
+// What filling one place of a batch gave. A value. The label is that of the sample whose pixels are
+// there.
 struct LoadedSample {
   int64_t label = 0;
-  std::optional<SkippedSample> skipped;  // the sample meant for this place was bad
+  // The sample meant for this place was bad.
+  std::optional<SkippedSample> skipped;
 };
 
-// Reads and decodes single samples, with scratch memory that is used again. One thread at a time:
-// every worker owns one. The result is a pure function of (seed, epoch, index). Refers to Inputs,
-// which must outlive it.
+// Reads and decodes single samples, with scratch memory that is used again, and says to the meter
+// what it did. One thread at a time: every worker owns one. The result is a pure function of (seed,
+// epoch, index), whatever was loaded before. Refers to what Inputs refers to.
 class SampleLoader {
  public:
+  // Opens a session of the decoder.
   explicit SampleLoader(const Loader::Inputs& inputs);
 
-  // Fills `out` (SampleSpec::bytes()) with sample `index` of the split. A bad sample is treated as
-  // dataset.on_error says: Error(ExitCode::data) naming it, or another sample of the split takes
-  // its place, chosen by (seed, epoch, index) alone. Adds to `cost`.
+  // Fills `out` (SampleSpec::bytes(), the caller's) with sample `index` of the split. A bad or
+  // unreadable sample is treated as dataset.on_error says: Error(ExitCode::data) naming it, or
+  // another sample of the split takes its place, chosen by (seed, epoch, index) alone. After 100
+  // bad ones in a row it is Error(ExitCode::data) in any case. Adds nanoseconds and bytes to
+  // `cost`.
   LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+  // For those who measure what belongs to a batch and not to a sample.
   LoaderMeter& meter() { return meter_; }
 
  private:
+  // The sample's label. Throws BadSample for whatever is the sample's fault.
   int64_t decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
 
   const Dataset& dataset_;

@@ -33,7 +33,7 @@ int64_t Sampler::batch_size(int64_t batch) const {
   return std::min(options_.batch_size, share_ - batch * options_.batch_size);
 }
 
-std::shared_ptr<const EpochOrder> Sampler::order(int64_t epoch) const {
+EpochOrder Sampler::order(int64_t epoch) const {
   std::vector<int64_t> all(static_cast<size_t>(samples_));
   std::iota(all.begin(), all.end(), 0);
   const bool shuffled = train_ && options_.shuffle;
@@ -41,13 +41,11 @@ std::shared_ptr<const EpochOrder> Sampler::order(int64_t epoch) const {
     Random random(mix(seed_, static_cast<uint64_t>(epoch)));
     for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
   }
-  auto order = std::make_shared<EpochOrder>();
-  order->epoch = epoch;
-  order->shuffled = shuffled;
-  order->samples.reserve(static_cast<size_t>(share_));
+  EpochOrder order{epoch, shuffled, {}};
+  order.samples.reserve(static_cast<size_t>(share_));
   for (int64_t i = 0; i < share_; ++i) {
     const int64_t position = i * options_.world_size + options_.rank;
-    order->samples.push_back(all[static_cast<size_t>(position % samples_)]);
+    order.samples.push_back(all[static_cast<size_t>(position % samples_)]);
   }
   return order;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "io/dataset/dataset.h"
@@ -9,11 +8,12 @@
 
 namespace stoker {
 
-// The indices of one epoch in the order in which this rank trains on them. Shared and immutable
-// once made; any thread.
+// The indices of one epoch in the order in which this rank trains on them. A value.
 struct EpochOrder {
-  int64_t epoch = 0;
+  int64_t epoch = -1;  // -1: none
+  // false: as the data set has them.
   bool shuffled = false;
+  // This rank's, in the order of its batches.
   std::vector<int64_t> samples;
 };
 
@@ -26,14 +26,17 @@ struct EpochOrder {
 // ranks.
 class Sampler {
  public:
-  // Throws Error(ExitCode::config) where a rank has not one batch.
+  // `samples`: of the split. Throws Error(ExitCode::config) where training has not one batch for a
+  // rank.
   Sampler(const LoaderOptions& options, int64_t samples, Split split, uint64_t seed);
 
+  // Of this rank in every epoch.
   int64_t batches() const { return batches_; }
   // Samples of batch `batch`; only the last one may be smaller.
   int64_t batch_size(int64_t batch) const;
-  // Computes the order of an epoch; the caller keeps it.
-  std::shared_ptr<const EpochOrder> order(int64_t epoch) const;
+  // Computes the order of an epoch: proportional to all samples, so the caller keeps it. Batch b
+  // consists of batch_size(b) samples from b * options.batch_size on.
+  EpochOrder order(int64_t epoch) const;
 
  private:
   LoaderOptions options_;

@@ -1,16 +1,47 @@
 #include "io/loader/worker_pool.h"
 
+#include <fmt/ranges.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 namespace stoker {
+namespace {
 
-WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers, const Pinning& pinning,
+// Those that the calling thread may use, said to the user.
+std::vector<int> cores_to_pin_to(const Notify& notify) {
+  std::vector<int> cores;
+  cpu_set_t allowed;
+  // A machine with more cores than a cpu_set_t has places: workers stay unpinned.
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+    }
+  }
+  if (!notify) return cores;
+  notify(cores.empty() ? "loader: the cores of this process are not known: workers are not pinned"
+                       : fmt::format("loader: workers are pinned to the cores {}, in turn",
+                                     fmt::join(cores, ", ")));
+  return cores;
+}
+
+void pin_to(int number) {
+  cpu_set_t core;
+  CPU_ZERO(&core);
+  CPU_SET(number, &core);
+  pthread_setaffinity_np(pthread_self(), sizeof core, &core);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinned,
                        std::shared_ptr<QueueMeter> ready)
-    : meter_(inputs.meter), pinning_(pinning), ready_(std::move(ready)) {
+    : meter_(inputs.meter),
+      cores_(pinned ? cores_to_pin_to(inputs.notify) : std::vector<int>{}),
+      ready_(std::move(ready)) {
   loaders_.reserve(static_cast<size_t>(workers));
   for (int64_t i = 0; i < workers; ++i) loaders_.emplace_back(inputs);
   for (int64_t i = 0; i < workers; ++i) {
@@ -59,7 +90,7 @@ void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
 
 void WorkerPool::run(SampleLoader& loader, int64_t number) {
   pthread_setname_np(pthread_self(), ("load-" + std::to_string(number)).c_str());
-  pinning_.pin(number);
+  if (!cores_.empty()) pin_to(cores_[static_cast<size_t>(number) % cores_.size()]);
   // A batch worker that is woken does not preempt the trainer, who wakes it in the middle of
   // next().
   const sched_param priority{};

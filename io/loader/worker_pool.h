@@ -9,45 +9,56 @@
 #include <vector>
 
 #include "io/loader/batch_job.h"
-#include "io/loader/pinning.h"
 #include "io/metrics/loader_meter.h"
 
 namespace stoker {
 
 // The loader's threads. They live as long as the loader, not an epoch, and work on the oldest batch
 // that has places left, so that the batch the trainer needs next is always done first. One consumer
-// thread. An error of a sample belongs to its batch (BatchJob::take) and ends no worker.
+// thread calls all methods. An error of a sample belongs to its batch (BatchJob::take) and ends no
+// worker. Refers to what Inputs refers to.
 class WorkerPool {
  public:
+  // Starts `workers` threads, each with a DecoderSession of its own; 0: none, and submit() must not
+  // be called.
+  // pinned: worker i stays on the i-th core of those that the calling thread may use, and on the
+  // first one again where there are more workers; a line of inputs.notify names the cores. Where
+  // the kernel refuses, workers run anywhere: that is no part of a result.
   // `ready` (may be null): of batches that are finished and were not waited for yet.
-  WorkerPool(const Loader::Inputs& inputs, int64_t workers, const Pinning& pinning,
+  WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinned,
              std::shared_ptr<QueueMeter> ready);
+  // Gives up what is not finished; returns when all threads have ended.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Queues a job behind those before it. Does not block.
   void submit(std::shared_ptr<BatchJob> job);
-  // Blocks until the batch is finished.
+  // Blocks until the job is finished. Once for each job that was submitted and not cancelled.
   void wait(const std::shared_ptr<BatchJob>& job);
-  // Ends the job without filling the rest; returns when no worker is at it.
+  // Ends the job without filling the rest, finished or not; returns when no worker is at it.
   void cancel(const std::shared_ptr<BatchJob>& job);
 
  private:
+  // Finished, or cancelled with nobody at it.
   void wait_until_over(const std::shared_ptr<BatchJob>& job);
+  // A worker's life.
   void run(SampleLoader& loader, int64_t number);
 
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
+  // Submitted, and neither finished nor ended by cancel().
   std::unordered_set<const BatchJob*> unfinished_;
   LoaderMeter& meter_;
-  const Pinning pinning_;
+  // Empty: the scheduler moves workers as it likes.
+  const std::vector<int> cores_;
   const std::shared_ptr<QueueMeter> ready_;
   bool stop_ = false;
   std::vector<SampleLoader> loaders_;
-  std::vector<std::jthread> threads_;  // last: joined before anything they use goes
+  // Last: joined before anything they use goes.
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace stoker

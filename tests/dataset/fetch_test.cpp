@@ -82,8 +82,8 @@ TEST_F(Fetch, downloads_verifies_and_unpacks) {
   HttpServer server([&](auto& request) { return answer_with_file(request, zip, "\"1\""); });
   options.url = server.url("/caltech-101.zip");
   std::vector<std::string> stages;
-  options.progress = [&](const FetchProgress& progress) {
-    if (stages.empty() || stages.back() != progress.stage) stages.push_back(progress.stage);
+  options.progress = [&](const std::string& stage, uint64_t, uint64_t) {
+    if (stages.empty() || stages.back() != stage) stages.push_back(stage);
   };
   const FetchResult result = run();
   expect_complete();

@@ -20,9 +20,9 @@ ImageOptions options(const std::string& yaml) {
 constexpr DecodeMode kTrain{true, 1};
 
 TEST(Augment, nothing_is_changed_where_nothing_is_asked_for) {
-  const AugmentPlan plan = plan_sample(options("{}"), kTrain, 300, 200);
+  const SamplePlan plan = plan_sample(options("{}"), kTrain, 300, 200);
   EXPECT_EQ(plan.crop, (Rect{0, 0, 300, 200}));
-  EXPECT_FALSE(plan.flip);
+  EXPECT_FALSE(plan.flip_x);
   EXPECT_FALSE(plan.jitter);
 }
 
@@ -30,15 +30,15 @@ TEST(Augment, evaluation_is_never_augmented) {
   const ImageOptions all =
       options("{augment: {random_resized_crop: {}, flip: true, color_jitter: {hue: 0.5}}}");
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    const AugmentPlan plan = plan_sample(all, {false, seed}, 300, 200);
+    const SamplePlan plan = plan_sample(all, {false, seed}, 300, 200);
     EXPECT_EQ(plan.crop, (Rect{0, 0, 300, 200}));
-    EXPECT_FALSE(plan.flip);
+    EXPECT_FALSE(plan.flip_x);
     EXPECT_FALSE(plan.jitter);
   }
 }
 
 TEST(Augment, a_center_crop_is_the_middle_square) {
-  const AugmentPlan plan = plan_sample(options("{fit: center_crop}"), {}, 301, 200);
+  const SamplePlan plan = plan_sample(options("{fit: center_crop}"), {}, 301, 200);
   EXPECT_EQ(plan.crop, (Rect{63, 12, 175, 175}));
   const ImageOptions whole = options("{fit: center_crop, crop_ratio: 1}");
   EXPECT_EQ(plan_sample(whole, {}, 100, 161).crop, (Rect{0, 30, 100, 100}));
@@ -74,7 +74,7 @@ TEST(Augment, half_of_the_samples_are_mirrored) {
   const ImageOptions flip = options("{augment: {flip: true}}");
   int flipped = 0;
   for (uint64_t seed = 0; seed < 10'000; ++seed) {
-    flipped += plan_sample(flip, {true, seed}, 30, 20).flip ? 1 : 0;
+    flipped += plan_sample(flip, {true, seed}, 30, 20).flip_x ? 1 : 0;
   }
   EXPECT_NEAR(flipped, 5000, 200);
 }
@@ -84,7 +84,7 @@ TEST(Augment, jitter_draws_every_order_and_stays_in_its_range) {
   std::set<std::array<JitterStep, 4>> orders;
   double darkest = 10, brightest = 0;
   for (uint64_t seed = 0; seed < 5000; ++seed) {
-    const AugmentPlan plan = plan_sample(jitter, {true, seed}, 30, 20);
+    const SamplePlan plan = plan_sample(jitter, {true, seed}, 30, 20);
     orders.insert(plan.jitter->order);
     darkest = std::min(darkest, plan.jitter->brightness);
     brightest = std::max(brightest, plan.jitter->brightness);
@@ -107,7 +107,7 @@ TEST(Augment, turning_one_part_on_leaves_the_others_as_they_were) {
 }
 
 TEST(Augment, crops_are_drawn_on_the_upright_image) {
-  const AugmentPlan upright{{10, 20, 50, 40}, true, std::nullopt};
+  const SamplePlan upright{{10, 20, 50, 40}, true, false, false, std::nullopt};
   // Orientation 6: the stored image (300 x 200) is shown turned to the right, 200 x 300.
   const SamplePlan plan = orient(upright, 6, 300, 200);
   EXPECT_EQ(plan.crop, (Rect{20, 140, 40, 50}));

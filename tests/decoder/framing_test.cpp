@@ -22,8 +22,8 @@ FrameHeader header_of(const Pixels& frame) {
 
 Pixels read_frame(const Pixels& frame, int64_t size) {
   Pixels out(static_cast<size_t>(size * size * 3));
-  FrameReader reader;
-  reader.read(frame.data(), size, out.data());
+  FrameReader reader(size);
+  reader.read(frame.data(), out.data());
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/decoder/normalise.h"
-#include "io/device/normalise_pixels.h"
+#include "io/decoder/normalise_pixels.h"
 #include "tests/decoder/images.h"
 
 // What the model is given: the same values by every way from the file to the batch.
@@ -78,22 +78,26 @@ TEST(InputTransform, normalised_values_are_taken_where_they_lie) {
   EXPECT_TRUE(turned.equal(values));
 }
 
-TEST(InputTransform, vector_code_gives_the_portable_codes_values) {
+TEST(InputTransform, vector_code_gives_the_values_of_the_definition) {
   Pixels rgb(3 * 61);
   for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<uint8_t>(i * 37 % 251);
   for (int64_t pixels = 0; pixels <= 61; ++pixels) {
     // Nothing behind the last pixel is read: address sanitizers see the copy's end.
     const Pixels exact(rgb.begin(), rgb.begin() + 3 * pixels);
-    for (const auto order : {ValueOrder::planes, ValueOrder::interleaved}) {
+    for (const int64_t plane : {pixels, kInterleaved}) {
       const auto count = static_cast<size_t>(3 * pixels);
       std::vector<float> values(count), expected(count);
-      normalise_pixels(exact.data(), pixels, order, values.data());
-      portable_normalise(exact.data(), pixels, order, expected.data());
-      ASSERT_EQ(values, expected) << pixels;
-      std::vector<Bf16> halves(count), expected_halves(count);
-      normalise_pixels(exact.data(), pixels, order, halves.data());
-      portable_normalise(exact.data(), pixels, order, expected_halves.data());
-      for (size_t i = 0; i < count; ++i) ASSERT_EQ(halves[i].bits, expected_halves[i].bits);
+      for (size_t i = 0; i < count; ++i) {
+        const size_t at = plane == kInterleaved ? i : i / 3 + i % 3 * static_cast<size_t>(plane);
+        expected[at] = normalised(exact[i], static_cast<int>(i % 3));
+      }
+      for (const Store store : {Store::cached, Store::streamed}) {
+        normalise_pixels(exact.data(), pixels, plane, values.data(), store);
+        ASSERT_EQ(values, expected) << pixels;
+      }
+      std::vector<Bf16> halves(count);
+      normalise_pixels(exact.data(), pixels, plane, halves.data(), Store::cached);
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(halves[i].bits, at::BFloat16(expected[i]).x);
     }
   }
 }

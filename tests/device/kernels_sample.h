@@ -12,7 +12,7 @@ namespace stoker {
 inline std::vector<uint8_t> kernels_sample(const uint8_t* frame, int size) {
   FrameHeader header;
   std::memcpy(&header, frame, sizeof header);
-  const FrameAxis across = horizontal_axis(header, size), down = vertical_axis(header, size);
+  const FrameAxis across = frame_axis(header, false, size), down = frame_axis(header, true, size);
   std::vector<uint8_t> out(static_cast<size_t>(size) * static_cast<size_t>(size) * 3);
   uint8_t* pixel = out.data();
   for (int y = 0; y < size; ++y) {

@@ -1,5 +1,3 @@
-#include "io/loader/pinning.h"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>

@@ -2,15 +2,17 @@
 
 #include <immintrin.h>
 
-// Constants of vector code, for files whose functions use AVX2 and nothing newer. Pure functions.
+// Constants of vector code, for files whose functions use AVX2 and nothing newer. A function with
+// one of these attributes may only be called where the processor has AVX2;
+// BaselineDecoder::create() asks. Pure functions; any thread.
 
 #define STOKER_AVX2 __attribute__((target("avx2")))
 #define STOKER_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
 
 namespace stoker {
 
-// `constants`, in a way that hides their values from the compiler. Otherwise GCC would make each of
-// them out of two to four instructions where one operand will do.
+// A reference to `constants` that hides their values from the compiler. Otherwise GCC would make
+// each of them out of two to four instructions where one operand will do.
 template <class Constants>
 inline const Constants& opaque(const Constants& constants) {
   const Constants* hidden = &constants;

@@ -69,7 +69,7 @@ class Avx2BaselineDecoder final : public BaselineDecoder {
 
   JpegFrame frame_;
   ScanBytes scan_;
-  ScanDecoder decoder_{avx2_inverse_dct()};
+  ScanDecoder decoder_;
   JpegPlanes planes_;
   std::array<Buffer, 3> memory_;
   std::optional<RgbRows> rows_;

@@ -11,16 +11,19 @@ namespace stoker {
 
 // Entropy decoding of a few blocks at a time, without a branch that depends on the data: whether a
 // block ends with a look-up selects the next table, block and position, and is not jumped on. What
-// is left are the symbols that a table does not cover. One thread at a time.
+// is left are the symbols that a table does not cover. One thread at a time. Throws nothing. Reads
+// beyond the scan's end without noticing: the caller keeps kMaxBytes readable there and compares
+// the position afterwards.
 class BlockDecoder {
  public:
+  // Of a batch: four MCUs of 4:2:0, or any other whole number of MCUs below that.
   static constexpr size_t kMaxBlocks = 24;
   // One look at the position before each batch is enough, if so many bytes may be read behind it:
   // a symbol takes at most 16 bits and its value 11.
   static constexpr size_t kMaxBytes = kMaxBlocks * 64 * 27 / 8 + 16;
 
   BlockDecoder();
-  // The tables of block `i` of every batch.
+  // The tables of block `i` of every batch, i < kMaxBlocks. They must outlive the batches.
   void set_tables(size_t i, const BlockTables& tables);
 
   // Decodes the first `blocks` blocks of a batch. False: there is something in them that no encoder
@@ -29,8 +32,8 @@ class BlockDecoder {
   // The same, but only the first value of each block is there: faster.
   bool skip(BitReader& bits, size_t blocks);
 
-  // Of the batch: 64 values in natural order, the first one being a difference; aligned to 64
-  // bytes.
+  // Of block `i` of the last batch: 64 values in natural order, the first one being a difference;
+  // aligned to 64 bytes.
   int16_t* values(size_t i) { return batch_.blocks[i].values; }
   // All values behind this position (in the scan's order) are 0.
   int last(size_t i) const { return static_cast<int>(batch_.steps[i].last); }
@@ -39,11 +42,13 @@ class BlockDecoder {
   struct alignas(64) Block {
     int16_t values[64];
   };
-  // As far apart as blocks, so that a step is found from its block.
+  // What is needed to decode one block. As far apart as blocks, so that a step is found from its
+  // block.
   struct alignas(sizeof(Block)) Step {
     const BlockTables* tables = nullptr;
     const uint32_t* dc = nullptr;
-    const uint32_t* rest = nullptr;  // what follows dc: tables->ac or tables->skip
+    // What follows dc: tables->ac or tables->skip.
+    const uint32_t* rest = nullptr;
     uint64_t last = 0;
   };
   // The block behind the last one takes what is stored behind a block's end.
@@ -53,8 +58,10 @@ class BlockDecoder {
     std::array<Step, kMaxBlocks + 1> skips;  // the steps of skip()
   };
   struct State;
+  // decode() and skip(): one loop, compiled twice.
   template <bool kSkip>
   STOKER_AVX2 bool decode_batch(BitReader& bits, size_t blocks);
+  // The symbol that no table covers.
   template <bool kSkip>
   bool continue_slowly(State& state);
   template <bool kSkip>

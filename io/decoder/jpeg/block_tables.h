@@ -23,6 +23,7 @@ namespace stoker {
 // and value are, then 8-11 is the code's and 12-15 the value's number of bits, and 16-20 is right;
 // else 8-15 is 0 and 16-20 is 1.
 struct BlockTables {
+  // Of the index: the next bits of the scan.
   static constexpr int kBits = 11;
   static constexpr uint32_t kEnd = 0x80;
   static constexpr uint32_t kSlow = 63;
@@ -42,13 +43,15 @@ struct BlockTables {
   // that libjpeg would accept (HuffmanCode); the tables must not be used then.
   bool assign(Bytes dc_definition, Bytes ac_definition);
 
-  alignas(64) Entries dc;  // the first symbol is a difference of DC coefficients, at position 0
+  // The first symbol is a difference of DC coefficients, at position 0.
+  alignas(64) Entries dc;
   alignas(64) Entries ac;
   // For blocks of which only the difference is wanted: entries like those of ac, but without
   // values, and of as many symbols as the index has codes of, in at most kMaxSkipped bits. Slow
   // ones know nothing of the code.
   static constexpr int kMaxSkipped = 18;
   alignas(64) Entries skip;
+  // For the symbols that no entry covers.
   HuffmanCode dc_code;
   HuffmanCode ac_code;
 

@@ -14,10 +14,12 @@ using InverseDct = void (*)(const int16_t* coefficients, const int16_t* quantisa
 // whatever coefficients: products wrap at 16 bits, sums saturate where it lets them. Pure
 // functions.
 struct InverseDcts {
+  // For every block.
   InverseDct full;
   // For blocks whose nonzero coefficients all lie in the first four rows and columns.
   InverseDct top_left_4x4;
   // For blocks of which only the first coefficient is not zero.
+  // The samples are all the same.
   void (*dc_only)(int dc_times_quantisation, uint8_t* out, size_t stride);
 };
 

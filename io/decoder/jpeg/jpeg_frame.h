@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "io/decoder/jpeg/planes.h"
 #include "io/decoder/jpeg_header.h"
 
 namespace stoker {
@@ -15,19 +14,27 @@ namespace stoker {
 // block.
 extern const std::array<uint8_t, 192> kNaturalOrder;
 
+// How much smaller the chroma components of a JPEG image are than luma.
+enum class ChromaSampling { gray, s444, s422, s420 };
+
 // What the header of a file says, as the fast decoder wants it. Refers to the file's bytes, which
 // must outlive it. One thread at a time.
 struct JpegFrame {
+  // Of one component: indices of tables below.
   struct Component {
-    size_t quantisation = 0;  // index of the table
+    // Index of the table.
+    size_t quantisation = 0;
     size_t dc_table = 0;
     size_t ac_table = 0;
   };
   ChromaSampling sampling = ChromaSampling::gray;
+  // Of the image, in pixels.
   int64_t width = 0;
   int64_t height = 0;
+  // 1 or 3, in the order Y, Cb, Cr.
   size_t components = 0;
   size_t restart_interval = 0;  // MCUs; 0: none
+  // The first `components` of them count.
   std::array<Component, 3> component;
   // In natural order; of the tables that no component names the contents are unspecified.
   alignas(64) std::array<std::array<int16_t, 64>, 4> quantisation;
@@ -40,18 +47,42 @@ struct JpegFrame {
   bool assign(const JpegHeader& header, std::span<const JpegSegment> segments);
 };
 
-// Size of an MCU in samples of the luma component; those of chroma are 8 x 8. A value.
+// Size of an MCU (the unit in which a scan interleaves components) in samples of the luma
+// component; those of chroma are 8 x 8. A value.
 struct McuSize {
   size_t width = 8;
   size_t height = 8;
 };
 McuSize mcu_size(ChromaSampling sampling);
 
-// The image in MCUs. A value.
+// The image in MCUs, those that reach beyond its edges included. A value.
 struct McuGrid {
   size_t columns = 0;
   size_t rows = 0;
 };
 McuGrid mcu_grid(const JpegFrame& frame);
+
+// One component of an image, decoded to 8-bit samples in memory of the caller. It is whole MCUs
+// large, so that blocks are written without a look at the image's edge; only the first width x
+// height samples count. A value.
+struct JpegPlane {
+  // Sample (0, 0).
+  uint8_t* data = nullptr;
+  // From a row to the next.
+  size_t stride = 0;
+  // T.81, A.1.1: the image's size times the sampling factor, rounded up.
+  int64_t width = 0;
+  int64_t height = 0;
+};
+
+// What the entropy decoder and the inverse DCT leave, and colour conversion starts from. A value;
+// refers to the planes' memory.
+struct JpegPlanes {
+  ChromaSampling sampling = ChromaSampling::gray;
+  int64_t width = 0;  // of the image
+  int64_t height = 0;
+  // Y, Cb, Cr; gray: Y alone.
+  std::array<JpegPlane, 3> planes;
+};
 
 }  // namespace stoker

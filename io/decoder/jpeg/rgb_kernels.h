@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "io/decoder/jpeg/planes.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 
 namespace stoker {
 
@@ -16,7 +16,8 @@ constexpr size_t kGroupValues = 4 * kGroupPixels;  // 16-bit values of a chroma 
 struct ChromaRow {
   const uint8_t* cb;
   const uint8_t* cr;
-  size_t width;  // samples that count; the last one is repeated
+  // Samples that count; the last one is repeated.
+  size_t width;
 };
 
 // A chroma line: a row of samples filtered horizontally, as pairs (Cb, Cr) in the order in which
@@ -31,6 +32,7 @@ void filter_chroma(ChromaSampling sampling, const ChromaRow& row, size_t first_g
 void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int16_t* far, size_t first_group,
                 size_t end_group, uint8_t* rgb);
 
+// The same for an image without chroma: R, G and B are the luma sample.
 void gray_to_rgb(const uint8_t* luma, size_t first_group, size_t end_group, uint8_t* rgb);
 
 }  // namespace stoker

@@ -19,10 +19,11 @@ class ScanBytes {
   // And so many bytes of any value before it.
   static constexpr size_t kFront = 8;
 
-  // `rest`: the file from the scan's first byte. False: the scan does not go on to an end-of-image
-  // marker with nothing but restart markers in their order between (`restarts` says whether such
-  // are allowed).
+  // `rest`: the file from the scan's first byte; it is copied. False: the scan does not go on to an
+  // end-of-image marker with nothing but restart markers in their order between (`restarts` says
+  // whether such are allowed).
   bool assign(Bytes rest, bool restarts);
+  // The first byte of the first segment.
   const uint8_t* data() const { return buffer_.data() + kFront; }
   // Where each segment between restart markers ends; the last one is the scan's end.
   std::span<const size_t> ends() const { return ends_; }

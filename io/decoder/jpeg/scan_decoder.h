@@ -8,12 +8,11 @@
 #include "io/decoder/jpeg/block_tables.h"
 #include "io/decoder/jpeg/inverse_dct.h"
 #include "io/decoder/jpeg/jpeg_frame.h"
-#include "io/decoder/jpeg/planes.h"
 #include "io/decoder/jpeg/scan_bytes.h"
 
 namespace stoker {
 
-// Part of an image in MCUs: [left, right) x [top, bottom).
+// Part of an image in MCUs: columns [left, right) of the rows [top, bottom). A value.
 struct McuRect {
   size_t left = 0;
   size_t right = 0;
@@ -21,16 +20,16 @@ struct McuRect {
   size_t bottom = 0;
 };
 
-// Entropy-coded data -> samples, one MCU after the other, so that coefficients never leave the
-// cache. One thread at a time; keeps the tables of the last image. Needs AVX2 and BMI2.
+// Entropy-coded data -> samples, some MCUs after the others, so that coefficients never leave the
+// cache. One thread at a time; keeps the tables of the last image, which the next one mostly has,
+// too. Needs AVX2 and BMI2. Allocates nothing but tables, and throws nothing but std::bad_alloc.
 class ScanDecoder {
  public:
-  explicit ScanDecoder(const InverseDcts& inverse_dcts) : inverse_dcts_(inverse_dcts) {}
-
   // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind the last of
   // them; but where they reach the image's last row, all of the scan is read and must end there.
-  // False: what was decoded is not a scan as an encoder makes it, and the planes' contents are
-  // unspecified.
+  // `needed` must not be empty. `frame` and `scan` belong to the same file; they are not referred
+  // to after the call. False: what was decoded is not a scan as an encoder makes it, and the
+  // planes' contents are unspecified.
   bool decode(const JpegFrame& frame, const ScanBytes& scan, const McuRect& needed,
               const JpegPlanes& planes);
 
@@ -41,15 +40,18 @@ class ScanDecoder {
   struct BlockPlace {
     const BlockTables* tables = nullptr;
     const int16_t* quantisation = nullptr;
+    // 0: Y, 1: Cb, 2: Cr.
     size_t component = 0;
     McuSize mcu;   // of this component
     size_t x = 0;  // in the MCU, samples
     size_t y = 0;
   };
 
+  // False: a table is none that libjpeg would accept.
   bool assign_tables(const JpegFrame& frame);
-  // The next MCUs; their coefficients stay in decoder_.
+  // The next MCUs, at most a batch of BlockDecoder's; their coefficients stay in decoder_.
   bool decode_mcus(size_t count);
+  // The next MCUs, of which only the predictions of the DC coefficients are kept.
   bool skip_mcus(size_t count);
   // The samples of the MCU whose blocks start at `i`.
   void store(size_t i, size_t x, size_t y, const JpegPlanes& planes);
@@ -61,17 +63,20 @@ class ScanDecoder {
     return within_segment() && segment_bits() - bits_.used(scan_->data()) < 8;
   }
   bool in_last_segment() const { return segment_ + 1 == scan_->ends().size(); }
+  // Behind a restart marker. False: the segment before has not ended where it must.
   bool next_segment();
   uint64_t segment_bits() const { return uint64_t{scan_->ends()[segment_]} * 8; }
 
-  const InverseDcts inverse_dcts_;
+  const InverseDcts inverse_dcts_ = avx2_inverse_dct();
   std::array<BlockTables, 3> tables_;
   std::array<BlockPlace, kMaxBlocks> blocks_;
   size_t block_count_ = 0;  // of an MCU
   BlockDecoder decoder_;
   const ScanBytes* scan_ = nullptr;
   BitReader bits_;
+  // Between restart markers: the one that is read.
   size_t segment_ = 0;
+  // The last DC coefficient of each component, without its quantisation.
   std::array<int, 3> predictions_{};
 };
 

@@ -11,20 +11,6 @@
 namespace stoker {
 namespace {
 
-ValueType value_type(torch::ScalarType type) {
-  switch (type) {
-    case torch::kFloat32:
-      return ValueType::fp32;
-    case torch::kBFloat16:
-      return ValueType::bf16;
-    case torch::kFloat16:
-      return ValueType::fp16;
-    default:
-      throw Error(ExitCode::bug,
-                  std::string("cuda_kernels: no values of type ") + c10::toString(type));
-  }
-}
-
 // One kernel from what was copied to what the model takes, on the stream of the step.
 class CudaKernels final : public InputTransform {
  public:
@@ -32,8 +18,7 @@ class CudaKernels final : public InputTransform {
     template <class V>
     void visit(V&) {}
   };
-  CudaKernels(Options, const Inputs& inputs)
-      : inputs_(inputs), type_(value_type(inputs.type)), guard_(inputs.device.type()) {}
+  CudaKernels(Options, const Inputs& inputs) : inputs_(inputs), guard_(inputs.device.type()) {}
 
   torch::Tensor operator()(const DeviceBatch& batch) const override {
     const c10::DeviceGuard on_device(inputs_.device);
@@ -44,7 +29,8 @@ class CudaKernels final : public InputTransform {
     torch::Tensor values =
         at::empty({count, 3, spec.height, spec.width},
                   torch::TensorOptions(inputs_.type).device(inputs_.device), format);
-    const ValueBatch out{values.mutable_data_ptr(), type_, inputs_.channels_last};
+    const ValueBatch out{values.mutable_data_ptr(), inputs_.type == torch::kBFloat16,
+                         inputs_.channels_last};
     const torch::Tensor images = batch.images.contiguous();
     const auto* bytes = images.const_data_ptr<uint8_t>();
     void* stream = guard_.getStream(inputs_.device).native_handle();
@@ -60,7 +46,6 @@ class CudaKernels final : public InputTransform {
 
  private:
   const Inputs inputs_;
-  const ValueType type_;
   const c10::impl::VirtualGuardImpl guard_;
 };
 

@@ -1,5 +1,4 @@
 #include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <type_traits>
@@ -32,7 +31,6 @@ Normal normal() {
 
 __device__ void put(float value, float* out) { *out = value; }
 __device__ void put(float value, __nv_bfloat16* out) { *out = __float2bfloat16_rn(value); }
-__device__ void put(float value, __half* out) { *out = __float2half_rn(value); }
 
 // One pixel of an image whose values start at `image`.
 template <class T, bool kChannelsLast>
@@ -71,11 +69,11 @@ __global__ void __launch_bounds__(kThreads)
   const int thread = threadIdx.y * kTileWidth + threadIdx.x;
   // Turned: the sample's columns are rows of the image.
   if (thread < kTileWidth) {
-    const FrameAxis axis = turned ? vertical_axis(header, size) : horizontal_axis(header, size);
+    const FrameAxis axis = frame_axis(header, turned, size);
     if (left + thread < size) make_taps(axis, left + thread, tile_x[thread]);
   } else if (thread < kTileWidth + kTileHeight) {
     const int row = thread - kTileWidth;
-    const FrameAxis axis = turned ? horizontal_axis(header, size) : vertical_axis(header, size);
+    const FrameAxis axis = frame_axis(header, !turned, size);
     if (top + row < size) make_taps(axis, top + row, tile_y[row]);
   }
   __syncthreads();
@@ -94,19 +92,16 @@ unsigned blocks(int64_t count, int per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
 }
 
-// Calls f(values) with a pointer of the type asked for.
+// Calls f(values, channels_last) with a pointer of the type asked for, and a constant.
 template <class F>
 const char* with_type(const ValueBatch& out, F f) {
-  switch (out.type) {
-    case ValueType::fp32:
-      f(static_cast<float*>(out.data));
-      break;
-    case ValueType::bf16:
-      f(static_cast<__nv_bfloat16*>(out.data));
-      break;
-    case ValueType::fp16:
-      f(static_cast<__half*>(out.data));
-      break;
+  const auto with_order = [&](auto* values) {
+    out.channels_last ? f(values, std::true_type{}) : f(values, std::false_type{});
+  };
+  if (out.bf16) {
+    with_order(static_cast<__nv_bfloat16*>(out.data));
+  } else {
+    with_order(static_cast<float*>(out.data));
   }
   const cudaError_t status = cudaGetLastError();
   return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
@@ -125,13 +120,9 @@ const char* launch_normalise(const uint8_t* rgb, int64_t images, int64_t pixels,
   if (images > kMaxImages) return too_many();
   const dim3 grid(blocks(pixels, kThreads), static_cast<unsigned>(images));
   auto* const queue = static_cast<cudaStream_t>(stream);
-  return with_type(out, [&](auto* values) {
+  return with_type(out, [&](auto* values, auto last) {
     using T = std::remove_pointer_t<decltype(values)>;
-    if (out.channels_last) {
-      normalise_batch<T, true><<<grid, kThreads, 0, queue>>>(rgb, pixels, normal(), values);
-    } else {
-      normalise_batch<T, false><<<grid, kThreads, 0, queue>>>(rgb, pixels, normal(), values);
-    }
+    normalise_batch<T, last.value><<<grid, kThreads, 0, queue>>>(rgb, pixels, normal(), values);
   });
 }
 
@@ -144,13 +135,9 @@ const char* launch_resize(const uint8_t* frames, int64_t images, int64_t size,
   const dim3 block(kTileWidth, kTileHeight);
   auto* const queue = static_cast<cudaStream_t>(stream);
   const int side = static_cast<int>(size);
-  return with_type(out, [&](auto* values) {
+  return with_type(out, [&](auto* values, auto last) {
     using T = std::remove_pointer_t<decltype(values)>;
-    if (out.channels_last) {
-      resize_batch<T, true><<<grid, block, 0, queue>>>(frames, side, normal(), values);
-    } else {
-      resize_batch<T, false><<<grid, block, 0, queue>>>(frames, side, normal(), values);
-    }
+    resize_batch<T, last.value><<<grid, block, 0, queue>>>(frames, side, normal(), values);
   });
 }
 

@@ -13,7 +13,7 @@
 namespace stoker {
 namespace {
 
-using namespace nvjpeg_abi;
+using namespace nvjpeg;
 
 void check(Status status, const char* what) {
   if (status == kSuccess) return;
@@ -24,27 +24,30 @@ void check(Status status, const char* what) {
 template <class T>
 using Owned = std::unique_ptr<T, Status (*)(T*)>;
 
+template <class T>
+Owned<T> made(Handle* handle, Status (*create)(Handle*, T**), Status (*destroy)(T*),
+              const char* what) {
+  T* object = nullptr;
+  check(create(handle, &object), what);
+  return {object, destroy};
+}
+
 // One backend with two states that take turns, so that the batch before this one may still be
 // decoded from the first while the second is filled.
 class Backend {
  public:
-  Backend(const NvjpegLibrary& library, Owned<Handle> handle)
+  Backend(const Library& library, Owned<Handle> handle)
       : library_(library),
         handle_(std::move(handle)),
-        stream_(nullptr, library.stream_destroy),
-        params_(nullptr, library.params_destroy) {
-    Stream* stream = nullptr;
-    check(library_.stream_create(handle_.get(), &stream), "making a parser");
-    stream_.reset(stream);
-    Params* params = nullptr;
-    check(library_.params_create(handle_.get(), &params), "making its parameters");
-    params_.reset(params);
+        stream_(
+            made(handle_.get(), library.stream_create, library.stream_destroy, "making a parser")),
+        params_(made(handle_.get(), library.params_create, library.params_destroy,
+                     "making its parameters")) {
     check(library_.set_output_format(params_.get(), kOutputRgbi), "asking for RGB");
     for (int i = 0; i < 2; ++i) {
-      State* state = nullptr;
-      check(library_.state_create(handle_.get(), &state), "making a state");
       turns_.push_back(
-          {Owned<State>(state, library_.state_destroy), c10::Event(c10::DeviceType::CUDA), false});
+          {made(handle_.get(), library.state_create, library.state_destroy, "making a state"),
+           c10::Event(c10::DeviceType::CUDA), false});
     }
   }
   ~Backend() {
@@ -98,10 +101,10 @@ class Backend {
     if (std::exchange(turn.used, false)) turn.done.synchronize();
   }
 
-  const NvjpegLibrary& library_;
+  const Library& library_;
   const Owned<Handle> handle_;
-  Owned<Stream> stream_;
-  Owned<Params> params_;
+  const Owned<Stream> stream_;
+  const Owned<Params> params_;
   std::vector<Turn> turns_;
   size_t next_ = 0;
 };
@@ -113,45 +116,46 @@ class Nvjpeg final : public FrameDecoder {
     template <class V>
     void visit(V&) {}
   };
-  Nvjpeg(Options, const Inputs&) : library_(NvjpegLibrary::load()) {
-    engines_ = open(kBackendHardware);
-    cores_ = open(kBackendGpuHybrid);
-    if (!cores_)
+  Nvjpeg(Options, const Inputs&) {
+    open(kBackendHardware);
+    if (!open(kBackendGpuHybrid)) {
       throw Error(ExitCode::device,
                   "device: nvJPEG does not work on this GPU; set decoder.on_device=resize");
+    }
   }
 
   void decode(std::span<const EncodedImage> images, const c10::Stream& stream,
               std::span<bool> refused) override {
-    std::vector<const EncodedImage*> for_engines, for_cores;
+    std::vector<std::vector<const EncodedImage*>> groups(backends_.size());
     for (size_t i = 0; i < images.size(); ++i) {
-      if (engines_ && engines_->supports(images[i].file)) {
-        for_engines.push_back(&images[i]);
-      } else if (cores_->supports(images[i].file)) {
-        for_cores.push_back(&images[i]);
-      } else {
+      const auto able = std::ranges::find_if(
+          backends_, [&](const auto& backend) { return backend->supports(images[i].file); });
+      if (able == backends_.end()) {
         refused[i] = true;
+      } else {
+        groups[static_cast<size_t>(able - backends_.begin())].push_back(&images[i]);
       }
     }
-    const auto refuse = [&](const std::vector<const EncodedImage*>& group) {
-      for (const EncodedImage* image : group)
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (backends_[i]->decode(groups[i], stream)) continue;
+      for (const EncodedImage* image : groups[i]) {
         refused[static_cast<size_t>(image - images.data())] = true;
-    };
-    if (engines_ && !engines_->decode(for_engines, stream)) refuse(for_engines);
-    if (!cores_->decode(for_cores, stream)) refuse(for_cores);
+      }
+    }
   }
 
  private:
-  // Null: this GPU has no such thing.
-  std::unique_ptr<Backend> open(int backend) const {
+  // False: this GPU has no such thing.
+  bool open(int backend) {
     Handle* handle = nullptr;
-    if (library_.create(backend, nullptr, nullptr, 0, &handle) != kSuccess) return nullptr;
-    return std::make_unique<Backend>(library_, Owned<Handle>(handle, library_.destroy));
+    if (library_.create(backend, nullptr, nullptr, 0, &handle) != kSuccess) return false;
+    Owned<Handle> owned(handle, library_.destroy);
+    backends_.push_back(std::make_unique<Backend>(library_, std::move(owned)));
+    return true;
   }
 
-  const NvjpegLibrary library_;
-  std::unique_ptr<Backend> engines_;
-  std::unique_ptr<Backend> cores_;
+  const Library library_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // in the order in which they are asked
 };
 
 STOKER_REGISTER(FrameDecoder, "nvjpeg", Nvjpeg);

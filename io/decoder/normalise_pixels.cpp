@@ -1,4 +1,4 @@
-#include "io/device/normalise_pixels.h"
+#include "io/decoder/normalise_pixels.h"
 
 #include <bit>
 
@@ -23,19 +23,22 @@ void put(float value, Bf16* out) {
 
 // From pixel `first` on.
 template <class T>
-void normalise_rest(const uint8_t* rgb, int64_t first, int64_t pixels, ValueOrder order, T* out) {
-  const int64_t step = order == ValueOrder::planes ? 1 : 3;
-  const int64_t plane = order == ValueOrder::planes ? pixels : 1;
+void normalise_rest(const uint8_t* rgb, int64_t first, int64_t pixels, int64_t plane, T* out) {
+  const bool interleaved = plane == kInterleaved;
   for (int64_t i = first; i < pixels; ++i) {
-    for (int c = 0; c < 3; ++c) put(normalised(rgb[3 * i + c], c), out + i * step + c * plane);
+    for (int c = 0; c < 3; ++c) {
+      put(normalised(rgb[3 * i + c], c), out + (interleaved ? 3 * i + c : i + c * plane));
+    }
   }
 }
 
 #if defined(__x86_64__)
 
-STOKER_AVX2 inline void store(float* out, __m256 values) { _mm256_storeu_ps(out, values); }
+STOKER_AVX2 inline void store(float* out, __m256 values, bool streamed) {
+  streamed ? _mm256_stream_ps(out, values) : _mm256_storeu_ps(out, values);
+}
 
-STOKER_AVX2 inline void store(Bf16* out, __m256 values) {
+STOKER_AVX2 inline void store(Bf16* out, __m256 values, bool) {
   const __m256i bits = _mm256_castps_si256(values);
   const __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
   const __m256i sum = _mm256_add_epi32(bits, _mm256_add_epi32(even, _mm256_set1_epi32(0x7fff)));
@@ -48,28 +51,28 @@ STOKER_AVX2 inline __m256 value_of(__m256i levels, __m256 mean, __m256 scale) {
   return _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(levels), mean), scale);
 }
 
-// Eight pixels at a time: each half of a vector holds four, and one shuffle spreads the levels of
-// one channel over its 32-bit lanes.
-template <class T>
-STOKER_AVX2 int64_t avx2_planes(const uint8_t* rgb, int64_t pixels, T* out) {
+// Eight pixels at a time, in two loads of 16 bytes that end with them: each half of a vector holds
+// four, and one shuffle spreads the levels of one channel over its 32-bit lanes.
+template <class T, bool kStreamed>
+STOKER_AVX2 int64_t avx2_planes(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out) {
   __m256i spread[3];
   __m256 mean[3], scale[3];
   for (int c = 0; c < 3; ++c) {
-    const __m256i first = _mm256_setr_epi32(0, 3, 6, 9, 0, 3, 6, 9);
+    const __m256i first = _mm256_setr_epi32(0, 3, 6, 9, 4, 7, 10, 13);
     spread[c] = _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(c)),
                                 _mm256_set1_epi32(static_cast<int>(0x80808000)));
     mean[c] = _mm256_set1_ps(static_cast<float>(kMean[c]));
     scale[c] = _mm256_set1_ps(static_cast<float>(kScale[c]));
   }
   int64_t i = 0;
-  for (; i + 10 <= pixels; i += 8) {  // reads 28 bytes
+  for (; i + 8 <= pixels; i += 8) {
     const auto* low = reinterpret_cast<const __m128i*>(rgb + 3 * i);
-    const auto* high = reinterpret_cast<const __m128i*>(rgb + 3 * i + 12);
+    const auto* high = reinterpret_cast<const __m128i*>(rgb + 3 * i + 8);
     const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
                                                  _mm_loadu_si128(high), 1);
     for (int c = 0; c < 3; ++c) {
-      store(out + c * pixels + i,
-            value_of(_mm256_shuffle_epi8(both, spread[c]), mean[c], scale[c]));
+      store(out + c * plane + i, value_of(_mm256_shuffle_epi8(both, spread[c]), mean[c], scale[c]),
+            kStreamed);
     }
   }
   return i;
@@ -88,7 +91,8 @@ STOKER_AVX2 int64_t avx2_interleaved(const uint8_t* rgb, int64_t pixels, T* out)
       const auto* levels = reinterpret_cast<const __m128i*>(rgb + 3 * i + part);
       store(out + 3 * i + part,
             value_of(_mm256_cvtepu8_epi32(_mm_loadl_epi64(levels)), _mm256_loadu_ps(means + part),
-                     _mm256_loadu_ps(scales + part)));
+                     _mm256_loadu_ps(scales + part)),
+            false);
     }
   }
   return i;
@@ -96,34 +100,28 @@ STOKER_AVX2 int64_t avx2_interleaved(const uint8_t* rgb, int64_t pixels, T* out)
 
 #endif
 
+}  // namespace
+
 template <class T>
-void normalise_all(const uint8_t* rgb, int64_t pixels, ValueOrder order, T* out) {
+void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out, Store how) {
   int64_t done = 0;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    done = order == ValueOrder::planes ? avx2_planes(rgb, pixels, out)
-                                       : avx2_interleaved(rgb, pixels, out);
+    const auto places =
+        reinterpret_cast<uintptr_t>(out) | static_cast<uintptr_t>(plane) * sizeof(T);
+    if (plane == kInterleaved) {
+      done = avx2_interleaved(rgb, pixels, out);
+    } else if (how == Store::streamed && places % 32 == 0) {
+      done = avx2_planes<T, true>(rgb, pixels, plane, out);
+    } else {
+      done = avx2_planes<T, false>(rgb, pixels, plane, out);
+    }
   }
 #endif
-  normalise_rest(rgb, done, pixels, order, out);
+  normalise_rest(rgb, done, pixels, plane, out);
 }
 
-}  // namespace
-
-void normalise_pixels(const uint8_t* rgb, int64_t pixels, ValueOrder order, float* out) {
-  normalise_all(rgb, pixels, order, out);
-}
-
-void normalise_pixels(const uint8_t* rgb, int64_t pixels, ValueOrder order, Bf16* out) {
-  normalise_all(rgb, pixels, order, out);
-}
-
-void portable_normalise(const uint8_t* rgb, int64_t pixels, ValueOrder order, float* out) {
-  normalise_rest(rgb, 0, pixels, order, out);
-}
-
-void portable_normalise(const uint8_t* rgb, int64_t pixels, ValueOrder order, Bf16* out) {
-  normalise_rest(rgb, 0, pixels, order, out);
-}
+template void normalise_pixels(const uint8_t*, int64_t, int64_t, float*, Store);
+template void normalise_pixels(const uint8_t*, int64_t, int64_t, Bf16*, Store);
 
 }  // namespace stoker
