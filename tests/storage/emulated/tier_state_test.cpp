@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -21,6 +22,14 @@
 
 namespace stoker {
 namespace {
+
+// The state, for as long as this lives.
+struct Locked {
+  explicit Locked(TierShare& of) : lock(of), state(&of.state()) {}
+  TierState* operator->() const { return state; }
+  std::lock_guard<TierShare> lock;
+  TierState* state;
+};
 
 using namespace std::chrono_literals;
 using Kind = TierOperation::Kind;
@@ -55,10 +64,10 @@ TEST_F(Share, the_same_identity_is_the_same_device) {
   TierShare one("disk", directory.path()), two("disk", directory.path());
   TierShare other("another", directory.path()), own;
   EXPECT_EQ(one.remark() + two.remark() + other.remark() + own.remark(), "");
-  TierShare::Locked(one)->pipe_end = 42;
-  EXPECT_EQ(TierShare::Locked(two)->pipe_end, 42);
-  EXPECT_EQ(TierShare::Locked(other)->pipe_end, 0);
-  EXPECT_EQ(TierShare::Locked(own)->pipe_end, 0);
+  Locked(one)->pipe_end = 42;
+  EXPECT_EQ(Locked(two)->pipe_end, 42);
+  EXPECT_EQ(Locked(other)->pipe_end, 0);
+  EXPECT_EQ(Locked(own)->pipe_end, 0);
 }
 
 TEST_F(Share, whoever_leaves_last_takes_the_file_away) {
@@ -95,7 +104,7 @@ TEST_F(Share, two_processes_share_the_bandwidth_of_one_device) {
   const pid_t first = child(work), second = child(work);
   EXPECT_EQ(wait_for(first), 0);
   EXPECT_EQ(wait_for(second), 0);
-  const TierShare::Locked state(here);
+  const Locked state(here);
   EXPECT_EQ(state->operations, 200u);
   EXPECT_EQ(state->bytes_read, 200'000'000u);
   EXPECT_EQ(std::chrono::nanoseconds(state->pipe_busy), 200ms);
@@ -110,7 +119,7 @@ TEST_F(Share, a_process_that_dies_with_the_lock_held_stops_nobody) {
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t victim = child([&] {
     TierShare share("disk", directory.path());
-    const TierShare::Locked state(share);
+    const Locked state(share);
     state->pipe_end = 42;
     const char byte = 'x';
     if (::write(ready[1], &byte, 1) == 1) ::pause();
@@ -119,8 +128,8 @@ TEST_F(Share, a_process_that_dies_with_the_lock_held_stops_nobody) {
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   ::kill(victim, SIGKILL);
   EXPECT_TRUE(WIFSIGNALED(wait_for(victim)));
-  EXPECT_EQ(TierShare::Locked(here)->pipe_end, 42);
-  EXPECT_EQ(TierShare::Locked(here)->pipe_end, 42);  // and the lock is whole again
+  EXPECT_EQ(Locked(here)->pipe_end, 42);
+  EXPECT_EQ(Locked(here)->pipe_end, 42);  // and the lock is whole again
   ::close(ready[0]);
   ::close(ready[1]);
 }
@@ -128,7 +137,7 @@ TEST_F(Share, a_process_that_dies_with_the_lock_held_stops_nobody) {
 TEST_F(Share, the_file_of_a_process_that_was_killed_is_begun_anew) {
   const pid_t victim = child([&] {
     TierShare share("disk", directory.path());
-    TierShare::Locked(share)->pipe_end = INT64_MAX;
+    Locked(share)->pipe_end = INT64_MAX;
     ::kill(::getpid(), SIGKILL);
   });
   EXPECT_TRUE(WIFSIGNALED(wait_for(victim)));
@@ -136,7 +145,7 @@ TEST_F(Share, the_file_of_a_process_that_was_killed_is_begun_anew) {
   {
     TierShare share("disk", directory.path());
     EXPECT_EQ(share.remark(), "");
-    EXPECT_EQ(TierShare::Locked(share)->pipe_end, 0);
+    EXPECT_EQ(Locked(share)->pipe_end, 0);
   }
   EXPECT_EQ(only_file(), "");
 }
@@ -167,24 +176,24 @@ TEST_F(Share, a_left_over_of_another_layout_is_replaced) {
   std::filesystem::resize_file(path, 16);
   TierShare share("disk", directory.path());
   EXPECT_EQ(share.remark(), "");
-  EXPECT_EQ(TierShare::Locked(share)->size, sizeof(TierState));
+  EXPECT_EQ(Locked(share)->size, sizeof(TierState));
 }
 
 TEST_F(Share, another_layout_that_is_in_use_is_left_alone) {
   TierShare first("disk", directory.path());
-  TierShare::Locked(first)->size = 1;
+  Locked(first)->size = 1;
   TierShare second("disk", directory.path());
   EXPECT_NE(second.remark().find("cannot share the emulated device between processes: "),
             std::string::npos);
   EXPECT_EQ(second.path(), "");
-  TierShare::Locked(second)->pipe_end = 42;
-  EXPECT_EQ(TierShare::Locked(first)->pipe_end, 0);
+  Locked(second)->pipe_end = 42;
+  EXPECT_EQ(Locked(first)->pipe_end, 0);
 }
 
 TEST_F(Share, where_no_file_is_possible_the_device_is_its_own_and_says_why) {
   TierShare share("disk", directory / "absent");
   EXPECT_TRUE(share.remark().ends_with(": No such file or directory")) << share.remark();
-  TierShare::Locked(share)->pipe_end = 42;
+  Locked(share)->pipe_end = 42;
 }
 
 TEST_F(Share, a_link_in_its_place_is_not_followed) {
@@ -203,7 +212,7 @@ TEST_F(Share, many_who_come_and_go_at_once_never_fail) {
       for (int round = 0; round < 200; ++round) {
         TierShare share("disk", directory.path());
         if (!share.remark().empty()) ++remarks;
-        if (TierShare::Locked(share)->operations++ < 800) ++counted;
+        if (Locked(share)->operations++ < 800) ++counted;
       }
     });
   }
