@@ -40,10 +40,14 @@ class CheckpointMeter {
   struct State {
     // How often, how long (seconds) and how many bytes.
     std::array<Tally::Totals, kCheckpointParts> parts;
-    std::array<std::optional<double>, kCheckpointParts> last_s;  // of the newest
-    std::optional<CheckpointReport> report;                      // absent: no checkpoints
+    // Seconds of the newest; absent: there was none.
+    std::array<std::optional<double>, kCheckpointParts> last_s;
+    // Absent: the run has no checkpoints.
+    std::optional<CheckpointReport> report;
+    // When the newest good save ended, by the system's clock.
     std::optional<double> last_save_unix_s;
-    std::array<int, kCheckpointParts> under_way{};  // snapshot, write and drain only
+    // How many are under way now: snapshots, writes and drains only.
+    std::array<int, kCheckpointParts> under_way{};
   };
   // Any thread, at any time.
   State state() const;

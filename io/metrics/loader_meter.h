@@ -88,8 +88,11 @@ class LoaderMeter {
     int64_t busy = 0;
     // By Stage; of all threads that ever took part.
     std::array<Tally::Totals, kStages> stages;
-    std::map<std::string, int64_t> errors;   // by reason
-    std::map<std::string, int64_t> skipped;  // by reason
+    // By reason: samples that could not be used, at every attempt, and places in batches that
+    // another sample had to fill.
+    std::map<std::string, int64_t> errors;
+    std::map<std::string, int64_t> skipped;
+    // Of the loaders that live now.
     std::vector<QueueMeter::State> queues;
     // Bytes that the block layer delivered to the reading threads; absent where the kernel does
     // not say.

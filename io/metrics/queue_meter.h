@@ -10,13 +10,15 @@
 namespace stoker {
 
 // How full a queue of batches is, and for how long it was empty or full. Any thread; it takes a
-// lock, once or twice per batch.
+// lock, once or twice per batch. Made by LoaderMeter::add_queue() and kept by the loader whose
+// queue it is.
 class QueueMeter {
  public:
-  // A reading. A value. Made by LoaderMeter::add_queue(); the loader that owns the queue keeps it.
+  // A reading. A value.
   struct State {
     // "ready" or "device": the place of the queue on the way to the trainer.
     std::string name;
+    // Now, and at most.
     int64_t items = 0;
     int64_t capacity = 0;
     // Seconds. A queue is empty or full from the call that made it so; observed_s since it was
@@ -24,8 +26,8 @@ class QueueMeter {
     double empty_s = 0;
     double full_s = 0;
     double observed_s = 0;
-    // Divided by observed_s, the mean number of items.
-    double item_seconds = 0;  // items, integrated over time
+    // Items, integrated over time: divided by observed_s, the mean number of them.
+    double item_seconds = 0;
   };
 
   // capacity: how many items fit, above 0; constant.

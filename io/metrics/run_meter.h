@@ -112,9 +112,8 @@ class RunMeter {
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
   // since.
   void beat();
-  // After every step. queue_fill: of the queue before the trainer.
-  // totals: since the loop began, never less than those of the call before; a call without a
-  // further step updates the times only.
+  // After every step. queue_fill: of the queue before the trainer. totals: since the loop began,
+  // never less than those of the call before; a call without a further step updates the times only.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
   void set_first_batch(double seconds);  // since the loop began
   // Of the newest step whose loss was read. A loss that is no number is counted.
@@ -138,32 +137,41 @@ class RunMeter {
   struct State {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
-    std::optional<int> exit_code;  // once the run has ended
+    // Of the program, once the run has ended, and what went wrong; empty: nothing.
+    std::optional<int> exit_code;
     std::string error;
     RunTotals totals;
     // From the begin of the loop to the first batch in the trainer's hands.
     std::optional<double> first_batch_s;
+    // Of the last step whose loss was read.
     std::optional<double> loss;
     std::optional<double> learning_rate;
+    // Losses that were NaN or infinite, of those that were read.
     int64_t nonfinite_losses = 0;
-    std::vector<Evaluation> evaluations;  // those before a resume included
-    // Of all evaluations of this process.
+    // In order, those before a resume included.
+    std::vector<Evaluation> evaluations;
+    // Of all evaluations of this process, the one under way included.
     int64_t eval_batches = 0;
     int64_t eval_images = 0;
+    // When the last step finished, by the system's clock.
     std::optional<double> last_step_unix_s;
     // Seconds since something moved on: the heartbeat.
     double since_beat_s = 0;
-    std::optional<TimePoint> loop_begin;  // when the phase first was `train`
+    // When the phase first was `train`, and when the run ended.
+    std::optional<TimePoint> loop_begin;
     std::optional<TimePoint> ended;
     // The kernel's counters at the begin and at the end of the loop; the latter absent until then.
     Machine at_begin;
     std::optional<Machine> at_end;
+    // Of images/s in windows of a second. Absent until the loop has ended, or if it was shorter.
     std::optional<Spread> window_rates;
-    Segment segment = Segment::other;  // now
+    // What the trainer's thread is doing now.
+    Segment segment = Segment::other;
     // Of steps, from the end of one to the end of the next; and of the trainer's waits in them.
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;
+    // Of the newest window of a profiler: the share in which no kernel ran.
     std::optional<double> window_idle;
   };
   // Any thread. Copies some kilobytes: not for every sample.

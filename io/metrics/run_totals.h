@@ -12,9 +12,11 @@ namespace stoker {
 // Where the training loop stands. A value. Sums are of this process, times are seconds since the
 // loop began.
 struct RunTotals {
-  int64_t steps = 0;   // finished ones, those before a resume included
-  int64_t epochs = 0;  // likewise
-  int64_t epoch = 0;   // of the last step
+  // Finished steps and epochs, those before a resume included; and the epoch of the last step.
+  int64_t steps = 0;
+  int64_t epochs = 0;
+  int64_t epoch = 0;
+  // Samples of finished steps.
   int64_t images = 0;
   // Wall time of the loop, evaluations included; segments add up to it, but for closure_error.
   double wall_s = 0;
@@ -24,7 +26,8 @@ struct RunTotals {
   DeviceTime device;
   // 0 to 1. Absent before the second step, or where the device is not observed.
   std::optional<double> au;
-  std::optional<double> closure_error;  // once the loop has ended
+  // |sum of the segments - wall_s| / wall_s. Absent until the loop has ended.
+  std::optional<double> closure_error;
 };
 // What passed between the two: sums are subtracted, the rest is of `now`. `before` is an older
 // value of the same run.

@@ -81,12 +81,11 @@ class TierMeter {
 
   // For a tier that keeps copies of another's objects: a read was answered by a copy, or not.
   void cache_read(bool hit);
-  // How many bytes of copies the tier holds, and may hold.
-  // Once at least, so that the figures of the cache are there.
+  // How many bytes of copies the tier holds, and may hold. Once at least, so that the figures of
+  // the cache are there.
   void set_cache(uint64_t bytes, uint64_t limit);
 
-  // How many operations were recorded, for the overhead.
-  // Any thread; it visits every thread's slot.
+  // How many operations were recorded, for the overhead. Any thread; it visits every thread's slot.
   int64_t spans() const;
 
   // Of a tier that keeps copies: reads answered by one and reads passed on; the bytes that copies
@@ -97,27 +96,35 @@ class TierMeter {
     uint64_t bytes = 0;
     uint64_t limit = 0;
   };
+  // Of reads, or of writes. sizes: operations that succeeded, by the bytes that they moved; busy_s:
+  // time with at least one under way, however many there were.
   struct Moved {
-    SizeCounts sizes{};  // of operations that succeeded
-    double busy_s = 0;   // time with at least one of them under way
+    SizeCounts sizes{};
+    double busy_s = 0;
   };
   // A reading. Its members may be of neighbouring moments.
   struct State {
+    // Of a tier inside another: "data.inner".
     std::string name;
     std::string type;
+    // Its times are those of a model, and not of the machine.
     bool emulated = false;
     // Operations that have begun and not ended, of all kinds.
     int64_t in_flight = 0;
+    // By TierOp: how many succeeded, how long they took and what they moved.
     std::array<Tally::Totals, kTierOps> ops{};
-    std::array<Moved, 2> moved{};  // by reads, by writes
+    // By reads and by writes.
+    std::array<Moved, 2> moved{};
     // Of an emulated tier: operations that took longer than its model says, and by how many seconds
     // together.
     int64_t overruns = 0;
     double overrun_s = 0;
-    std::optional<Cache> cache{};  // absent: keeps no copies
+    // Absent: the tier keeps no copies.
+    std::optional<Cache> cache{};
     // What a reader of the figures has to know, in words.
     std::vector<std::string> conditions{};
-    std::map<std::pair<TierOp, int>, int64_t> errors{};  // by operation and errno
+    // How many failed, by operation and errno; 0: no system call did.
+    std::map<std::pair<TierOp, int>, int64_t> errors{};
   };
   // Any thread, at any time.
   State state() const;

@@ -19,13 +19,18 @@ namespace stoker {
 
 // Something that took from `begin` to `end`. A value. The texts must live as long as the tracer.
 struct TraceEvent {
-  const char* name;      // "decode", "read", "data_wait"
-  const char* category;  // "loader", "trainer", "device", "checkpoint", "storage"
+  // What was done: "decode", "read", "data_wait".
+  const char* name;
+  // Who did it: "loader", "trainer", "device", "checkpoint", "storage".
+  const char* category;
   TimePoint begin;
   TimePoint end;
-  uint64_t bytes = 0;          // 0: moves none
-  int64_t step = -1;           // -1: belongs to none
-  const char* tier = nullptr;  // of "storage"
+  // What it moved; 0: nothing.
+  uint64_t bytes = 0;
+  // The step that it belongs to, counted from 1; -1: none.
+  int64_t step = -1;
+  // Of "storage": which tier.
+  const char* tier = nullptr;
 };
 
 // Events of one thread, or of one engine of the device, in the order in which they ended. A value.
