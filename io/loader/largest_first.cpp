@@ -7,7 +7,7 @@
 namespace stoker {
 
 LargestFirst::LargestFirst(const Dataset& dataset, Split split)
-    : dataset_(dataset), split_(split), bytes_(static_cast<size_t>(dataset.size(split))) {}
+    : dataset_(dataset), split_(split) {}
 
 uint32_t LargestFirst::bytes_of(int64_t sample) {
   uint32_t& bytes = bytes_[static_cast<size_t>(sample)];
@@ -20,6 +20,7 @@ uint32_t LargestFirst::bytes_of(int64_t sample) {
 }
 
 std::vector<int32_t> LargestFirst::places(std::span<const int64_t> samples) {
+  bytes_.resize(static_cast<size_t>(dataset_.size(split_)));  // by the first call
   std::vector<int32_t> places(samples.size());
   std::iota(places.begin(), places.end(), 0);
   const auto bytes = [&](int32_t place) { return bytes_of(samples[static_cast<size_t>(place)]); };
