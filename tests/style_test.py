@@ -222,8 +222,6 @@ def check_registrations(problem):
             problem(path, 1, f"registers {', '.join(types)}: name the file after its type")
 
 
-# Where names are compared, in code that is about to ask the interface instead.
-STILL_BY_NAME = {"app/bench/read.cpp"}
 COMPARED = re.compile(r'\b(?:\w*type(?:\(\))?|loader|device|decoder|dataset|model)\s*[!=]=\s*"(\w+)"')
 
 
@@ -234,7 +232,7 @@ def check_type_names(problem):
                   for found in re.findall(r'^STOKER_REGISTER\(\w+, "(\w+)"', text, re.MULTILINE)}
     for path, text in sources.items():
         for match in COMPARED.finditer(text):
-            if match.group(1) in registered and name(path) not in STILL_BY_NAME:
+            if match.group(1) in registered:
                 problem(path, text.count("\n", 0, match.start()) + 1, f"{match.group()}: ask the component, not its name")
 
 

@@ -266,13 +266,12 @@ std::string read_text(const ExperimentData& data, const ReadBenchArguments& argu
 }
 
 void check_possible(const ExperimentData& data, const ReadBenchArguments& arguments,
-                    ReadStages stages, const std::string& decoder) {
-  const bool jpeg = decoder == "jpeg" || decoder == "turbojpeg";
-  if (stages == ReadStages::decode && !jpeg) {
+                    ReadStages stages, const Component<Decoder>& decoder) {
+  if (stages == ReadStages::decode && decoder.info().jpeg == JpegBy::none) {
     throw Error(ExitCode::config,
                 "--stages decode is JPEG at its full size, by decoder.type jpeg or turbojpeg; "
                 "decoder.type is " +
-                    decoder + ": use --stages read or resize");
+                    decoder.type() + ": use --stages read or resize");
   }
   if (arguments.page_cache == "cold" && data.files() == nullptr) {
     throw Error(ExitCode::config,
@@ -329,9 +328,9 @@ ExitCode bench_read(ReadBenchArguments arguments) {
   }
   const ExperimentOptions experiment = read_experiment(arguments.config, arguments.overrides);
   const ExperimentData data(experiment, print_remark);
-  check_possible(data, arguments, arguments.options.stages, experiment.decoder.type());
+  check_possible(data, arguments, arguments.options.stages, experiment.decoder);
   arguments.options.seed = experiment.run.seed;
-  arguments.options.libjpeg = experiment.decoder.type() == "turbojpeg";
+  arguments.options.libjpeg = experiment.decoder.info().jpeg == JpegBy::libjpeg;
   const std::vector<ReadBenchResult> results =
       bench_read(data.dataset(), data.decoder(), data.files(), arguments.page_cache == "cold",
                  arguments.options, progress_of("pass"));

@@ -9,6 +9,10 @@
 
 namespace stoker {
 
+// Whose code decodes a whole JPEG file: ours where it knows the file, or always libjpeg-turbo's.
+// none: the decoder does not read JPEG, or not through io/decoder/jpeg_codec.h.
+enum class JpegBy : uint8_t { none, ours, libjpeg };
+
 // What a decoder's samples are, as its options say it (Component<Decoder>::info). A value.
 struct DecoderInfo {
   // A training image's pixels are others in every epoch.
@@ -16,6 +20,7 @@ struct DecoderInfo {
   // Work is left to the device (SampleSpec::frame).
   bool frames = false;
   PixelType output = PixelType::uint8;
+  JpegBy jpeg = JpegBy::none;
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A

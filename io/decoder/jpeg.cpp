@@ -21,6 +21,15 @@ struct JpegOptions : FramedOptions {
   }
 };
 
+template <JpegBy by>
+struct DecodedBy : JpegOptions {
+  DecoderInfo info() const {
+    DecoderInfo result = JpegOptions::info();
+    result.jpeg = by;
+    return result;
+  }
+};
+
 // The largest reduction of libjpeg's fast ones that leaves at least the sample's size.
 int64_t reduction_for(const Rect& crop, int64_t size) {
   for (const int64_t reduction : {8, 4, 2}) {
@@ -103,14 +112,14 @@ class Session : public DecoderSession {
 struct TurboSession final : Session {
   explicit TurboSession(const JpegOptions& options) : Session(options, nullptr) {}
 };
-using TurboJpeg = SessionDecoder<JpegOptions, TurboSession>;
+using TurboJpeg = SessionDecoder<DecodedBy<JpegBy::libjpeg>, TurboSession>;
 
 // The same pixels and the same verdicts from a decoder of our own, for the files that nearly all
 // are, and from libjpeg-turbo for the others.
 struct FastSession final : Session {
   explicit FastSession(const JpegOptions& options) : Session(options, BaselineDecoder::create()) {}
 };
-using Jpeg = SessionDecoder<JpegOptions, FastSession>;
+using Jpeg = SessionDecoder<DecodedBy<JpegBy::ours>, FastSession>;
 
 STOKER_REGISTER(Decoder, "jpeg", Jpeg);
 STOKER_REGISTER(Decoder, "turbojpeg", TurboJpeg);

@@ -307,11 +307,11 @@ TEST(Engine, a_full_tier_without_anything_drained_fails_the_save_only) {
 
 TEST(Engine, a_tier_without_files_is_refused) {
   CheckpointRun run;
-  Checkpoints rig(run.path(""));
-  rig.tiers.add("memory", make_storage("{type: memory}"));
+  Checkpoints setup(run.path(""));
+  setup.tiers.add("memory", make_storage("{type: memory}"));
   CheckpointOptions options;
   options.slow = TierName{"memory"};
-  const Checkpointer::Inputs inputs{rig.tiers, "run", small_tensors(), {}, {}, {}, {}};
+  const Checkpointer::Inputs inputs{setup.tiers, "run", small_tensors(), {}, {}, {}, {}};
   EXPECT_EQ(error_of([&] { Engine(options, inputs, Engine::WriteTo::slow); }),
             "tier 'memory' keeps no files, so it can hold no checkpoints; name one of type posix, "
             "or around one");

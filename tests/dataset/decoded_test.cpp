@@ -80,29 +80,29 @@ class Counting final : public Storage {
 struct Decoded : testing::Test {
   std::atomic<int64_t> reads{0};
   std::atomic<size_t> bytes{0};
-  TestDataset rig{std::make_unique<Counting>(reads, bytes)};
+  TestDataset setup{std::make_unique<Counting>(reads, bytes)};
   TemporaryDirectory directory;
 };
 
 TEST_F(Decoded, gives_the_same_batches_by_every_loader_and_limit) {
   const std::string plain = "{type: turbojpeg, size: 32}";
   const std::string raw = "{type: raw, height: 32, width: 32, size: 32}";
-  const auto expected = digests(rig.build(kFolder), plain, "sync");
+  const auto expected = digests(setup.build(kFolder), plain, "sync");
   ASSERT_GT(expected.size(), 10u);
   for (const std::string loader : {"sync", "threaded", "prefetched", "device_prefetched"}) {
     for (const char* options :
          {"limit: 1GiB", "limit: 100k", "limit: 0", "limit: 100k, keep: most_expensive"}) {
-      EXPECT_EQ(digests(rig.build(decoded(options)), raw, loader), expected)
+      EXPECT_EQ(digests(setup.build(decoded(options)), raw, loader), expected)
           << loader << " " << options;
     }
   }
   const std::string on_files = "in: {type: posix, root: " + directory.path() + "}";
-  EXPECT_EQ(digests(rig.build(decoded(on_files)), raw, "prefetched"), expected);
-  EXPECT_EQ(digests(rig.build(decoded(on_files)), raw, "sync"), expected);  // as the next process
+  EXPECT_EQ(digests(setup.build(decoded(on_files)), raw, "prefetched"), expected);
+  EXPECT_EQ(digests(setup.build(decoded(on_files)), raw, "sync"), expected);  // as the next process
 }
 
 TEST_F(Decoded, reads_no_file_twice) {
-  const Dataset& dataset = rig.build(decoded("limit: 1GiB"));
+  const Dataset& dataset = setup.build(decoded("limit: 1GiB"));
   const int64_t samples = dataset.size(Split::train);
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (int64_t i = 0; i < samples; ++i) {
@@ -116,7 +116,7 @@ TEST_F(Decoded, reads_no_file_twice) {
 }
 
 TEST_F(Decoded, keeps_no_more_than_its_limit_and_keeps_that) {
-  const Dataset& dataset = rig.build(decoded("limit: " + std::to_string(10 * kSample + 5)));
+  const Dataset& dataset = setup.build(decoded("limit: " + std::to_string(10 * kSample + 5)));
   const int64_t samples = dataset.size(Split::train);
   for (int64_t epoch = 0; epoch < 4; ++epoch) {
     for (int64_t i = 0; i < samples; ++i) read_sample(dataset, Split::train, i);
@@ -127,7 +127,7 @@ TEST_F(Decoded, keeps_no_more_than_its_limit_and_keeps_that) {
 TEST_F(Decoded, kept_pixels_are_handed_out_without_a_copy) {
   const std::string on_files = "in: {type: posix, root: " + directory.path() + "}";
   for (const std::string& options : {std::string("limit: 1GiB"), on_files}) {
-    const Dataset& dataset = rig.build(decoded(options));
+    const Dataset& dataset = setup.build(decoded(options));
     const std::string once = read_sample(dataset, Split::train, 5);
     read_sample(dataset, Split::train, 5);
     Buffer unused;
@@ -139,7 +139,7 @@ TEST_F(Decoded, kept_pixels_are_handed_out_without_a_copy) {
 }
 
 TEST_F(Decoded, a_tier_whose_reads_are_timed_is_read_each_time) {
-  const Dataset& dataset = rig.build(decoded(
+  const Dataset& dataset = setup.build(decoded(
       "in: {type: emulated, profile: ssd, inner: {type: posix, root: " + directory.path() + "}}"));
   const std::string once = read_sample(dataset, Split::train, 5);
   Buffer scratch;
@@ -153,7 +153,7 @@ TEST_F(Decoded, a_tier_whose_reads_are_timed_is_read_each_time) {
 
 // 10 of the samples fit. Encoded bytes read in the second epoch are the work that is left.
 TEST_F(Decoded, the_most_expensive_save_more_than_the_first_read) {
-  const Dataset& plain = rig.build(kFolder);
+  const Dataset& plain = setup.build(kFolder);
   std::vector<size_t> sizes;
   for (int64_t i = 0; i < plain.size(Split::train); ++i) {
     sizes.push_back(plain.info(Split::train, i).bytes);
@@ -161,7 +161,7 @@ TEST_F(Decoded, the_most_expensive_save_more_than_the_first_read) {
   std::ranges::sort(sizes);
   const auto second_epoch = [&](const std::string& keep) {
     const Dataset& dataset =
-        rig.build(decoded("limit: " + std::to_string(10 * kSample) + ", keep: " + keep));
+        setup.build(decoded("limit: " + std::to_string(10 * kSample) + ", keep: " + keep));
     for (int64_t i = 0; i < dataset.size(Split::test); ++i) read_sample(dataset, Split::test, i);
     for (int epoch = 0; epoch < 2; ++epoch) {
       bytes = 0;
@@ -177,9 +177,9 @@ TEST_F(Decoded, the_most_expensive_save_more_than_the_first_read) {
 }
 
 TEST_F(Decoded, labels_and_classes_are_those_of_the_inner_data_set) {
-  Dataset& plain = rig.build(kFolder);
-  const auto inner = std::move(rig.dataset);
-  const Dataset& dataset = rig.build(decoded("limit: 1GiB"));
+  Dataset& plain = setup.build(kFolder);
+  const auto inner = std::move(setup.dataset);
+  const Dataset& dataset = setup.build(decoded("limit: 1GiB"));
   EXPECT_EQ(dataset.classes(), plain.classes());
   Buffer buffer;
   for (int round = 0; round < 2; ++round) {
@@ -194,7 +194,7 @@ TEST_F(Decoded, pixels_on_files_are_found_again_only_where_they_are_the_same) {
   const std::string in = "in: {type: posix, root: " + directory.path() + "}";
   const auto read_all = [&](const std::string& yaml, uint64_t seed) {
     reads = 0;
-    const Dataset& dataset = rig.build(yaml, seed);
+    const Dataset& dataset = setup.build(yaml, seed);
     for (int64_t i = 0; i < dataset.size(Split::train); ++i) {
       read_sample(dataset, Split::train, i);
     }
@@ -213,13 +213,13 @@ TEST_F(Decoded, pixels_on_files_are_found_again_only_where_they_are_the_same) {
 TEST_F(Decoded, a_place_for_pixels_that_fails_is_a_remark_and_no_error) {
   directory.write("file", "no directory");
   const Dataset& dataset =
-      rig.build(decoded("in: {type: posix, root: " + directory / "file" + "}"));
+      setup.build(decoded("in: {type: posix, root: " + directory / "file" + "}"));
   const std::string once = read_sample(dataset, Split::train, 0);
   EXPECT_EQ(read_sample(dataset, Split::train, 0), once);
   EXPECT_EQ(reads, 2);
   read_sample(dataset, Split::train, 1);
   int remarks = 0;
-  for (const std::string& remark : rig.remarks) {
+  for (const std::string& remark : setup.remarks) {
     remarks += remark.find("no more pixels are kept") != std::string::npos ? 1 : 0;
   }
   EXPECT_EQ(remarks, 1);

@@ -49,8 +49,8 @@ TEST_P(DecoderMemory, a_warm_session_allocates_nothing) {
 }
 
 TEST(KeptPixels, an_epoch_of_kept_pixels_allocates_nothing) {
-  TestDataset rig(posix_storage(mini("")));
-  const Dataset& dataset = rig.build(
+  TestDataset setup(posix_storage(mini("")));
+  const Dataset& dataset = setup.build(
       "{type: decoded, inner: {type: image_folder, storage: data, split: {train_per_class: 1}}, "
       "decoder: {type: turbojpeg, size: 96}}");
   const auto decoder = make_decoder("{type: raw, size: 96, width: 96, height: 96}");

@@ -19,8 +19,8 @@ std::unique_ptr<Device> emulated() {
       .create({1, [](const std::string&) {}});
 }
 
-struct Rig {
-  explicit Rig(FakeDataset data = FakeDataset(40)) : dataset(std::move(data)) {}
+struct LoaderSetup {
+  explicit LoaderSetup(FakeDataset data = FakeDataset(40)) : dataset(std::move(data)) {}
   std::unique_ptr<Loader> make(const std::string& options, Device& on) {
     const Node node =
         parse_yaml("{type: device_resident, batch_size: 8, workers: 2, " + options + "}", "t.yaml");
@@ -45,34 +45,34 @@ int64_t epoch(Loader& loader, int64_t number) {
 }
 
 TEST(DeviceResident, decodes_every_sample_once) {
-  Rig rig;
-  const auto loader = rig.make("prefetch_batches: 1", rig.device);
+  LoaderSetup setup;
+  const auto loader = setup.make("prefetch_batches: 1", setup.device);
   epoch(*loader, 0);
-  EXPECT_EQ(rig.decoder.decoded(), 40);
+  EXPECT_EQ(setup.decoder.decoded(), 40);
   for (int64_t number = 1; number < 4; ++number) epoch(*loader, number);
-  EXPECT_EQ(rig.decoder.decoded(), 40);
+  EXPECT_EQ(setup.decoder.decoded(), 40);
 }
 
 TEST(DeviceResident, decodes_later_what_an_epoch_left_out) {
-  Rig rig(FakeDataset(45));  // 5 are left out by drop_last, others in every epoch
-  const auto loader = rig.make("prefetch_batches: 1", rig.device);
+  LoaderSetup setup(FakeDataset(45));  // 5 are left out by drop_last, others in every epoch
+  const auto loader = setup.make("prefetch_batches: 1", setup.device);
   epoch(*loader, 0);
-  EXPECT_EQ(rig.decoder.decoded(), 40);
+  EXPECT_EQ(setup.decoder.decoded(), 40);
   for (int64_t number = 1; number < 9; ++number) epoch(*loader, number);
-  EXPECT_EQ(rig.decoder.decoded(), 45);
+  EXPECT_EQ(setup.decoder.decoded(), 45);
 }
 
 TEST(DeviceResident, a_bad_sample_is_replaced_anew_in_every_epoch) {
-  Rig rig(FakeDataset(40, {5}, OnError{ErrorPolicy::skip, {}}));
-  const auto loader = rig.make("prefetch_batches: 1", rig.device);
+  LoaderSetup setup(FakeDataset(40, {5}, OnError{ErrorPolicy::skip, {}}));
+  const auto loader = setup.make("prefetch_batches: 1", setup.device);
   for (int64_t number = 0; number < 4; ++number) EXPECT_EQ(epoch(*loader, number), 1) << number;
-  EXPECT_EQ(rig.decoder.decoded(), 40 + 3);
+  EXPECT_EQ(setup.decoder.decoded(), 40 + 3);
 }
 
 TEST(DeviceResident, on_an_emulated_device_a_batch_is_a_shape_and_no_copy) {
-  Rig rig;
+  LoaderSetup setup;
   const auto device = emulated();
-  const auto loader = rig.make("prefetch_batches: 2", *device);
+  const auto loader = setup.make("prefetch_batches: 2", *device);
   for (int64_t number = 0; number < 2; ++number) {
     loader->start(number, 0);
     while (const auto batch = loader->next()) {
@@ -89,9 +89,10 @@ TEST(DeviceResident, on_an_emulated_device_a_batch_is_a_shape_and_no_copy) {
 }
 
 TEST(DeviceResident, an_emulated_device_has_the_digests_of_a_real_one) {
-  Rig rig;
+  LoaderSetup setup;
   const auto device = emulated();
-  const auto there = rig.make("digest: true", *device), here = rig.make("digest: true", rig.device);
+  const auto there = setup.make("digest: true", *device),
+             here = setup.make("digest: true", setup.device);
   for (int64_t number = 0; number < 2; ++number) {
     there->start(number, 0);
     here->start(number, 0);
@@ -100,8 +101,8 @@ TEST(DeviceResident, an_emulated_device_has_the_digests_of_a_real_one) {
 }
 
 TEST(DeviceResident, what_does_not_fit_into_memory_is_refused_with_both_sizes) {
-  Rig rig(FakeDataset(int64_t{1} << 50));
-  const std::string error = error_of([&] { rig.make("shuffle: false", rig.device); });
+  LoaderSetup setup(FakeDataset(int64_t{1} << 50));
+  const std::string error = error_of([&] { setup.make("shuffle: false", setup.device); });
   EXPECT_EQ(error.find("loader: device_resident needs 18014398.51 GB for 1125899906842624 decoded "
                        "samples, and "),
             0u)

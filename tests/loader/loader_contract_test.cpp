@@ -15,8 +15,8 @@ namespace stoker {
 namespace {
 
 // device_resident keeps its pixels over all epochs, and is given a decoder that does not augment.
-struct Rig {
-  explicit Rig(const std::string& type, FakeDataset data = FakeDataset(50))
+struct LoaderSetup {
+  explicit LoaderSetup(const std::string& type, FakeDataset data = FakeDataset(50))
       : dataset(std::move(data)), decoder(type != "device_resident") {}
   static Component<Loader> component(const std::string& type, const std::string& options) {
     return parse_component<Loader>(
@@ -85,16 +85,16 @@ class LoaderContract : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(LoaderContract, gives_the_bytes_of_sync_in_its_order) {
-  Rig rig(type()), reference(type());
+  LoaderSetup setup(type()), reference(type());
   const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 3);
-  const Seen seen = epochs(*rig.make(type(), options()), 0, 3);
+  const Seen seen = epochs(*setup.make(type(), options()), 0, 3);
   EXPECT_EQ(seen.digests, expected.digests);
   EXPECT_EQ(std::set<std::string>(seen.digests.begin(), seen.digests.end()).size(), 18u);
 }
 
 TEST_P(LoaderContract, an_epoch_is_a_permutation_and_epochs_differ) {
-  Rig rig(type());
-  const auto loader = rig.make(type(), options("drop_last: false"));
+  LoaderSetup setup(type());
+  const auto loader = setup.make(type(), options("drop_last: false"));
   const Seen first = epochs(*loader, 0, 1), second = epochs(*loader, 1, 1);
   EXPECT_NE(first.samples, second.samples);
   for (Seen seen : {first, second}) {
@@ -105,8 +105,8 @@ TEST_P(LoaderContract, an_epoch_is_a_permutation_and_epochs_differ) {
 }
 
 TEST_P(LoaderContract, starts_anywhere) {
-  Rig rig(type());
-  const auto loader = rig.make(type(), options());
+  LoaderSetup setup(type());
+  const auto loader = setup.make(type(), options());
   const Seen all = epochs(*loader, 2, 1);
   loader->start(2, 4);
   Seen tail;
@@ -115,9 +115,9 @@ TEST_P(LoaderContract, starts_anywhere) {
 }
 
 TEST_P(LoaderContract, next_goes_on_with_the_following_epoch_without_a_new_start) {
-  Rig rig(type()), reference(type());
+  LoaderSetup setup(type()), reference(type());
   const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 2);
-  const auto loader = rig.make(type(), options());
+  const auto loader = setup.make(type(), options());
   const Seen first = epochs(*loader, 0, 1);
   loader->start(1, 0);
   Seen second;
@@ -127,10 +127,10 @@ TEST_P(LoaderContract, next_goes_on_with_the_following_epoch_without_a_new_start
 }
 
 TEST_P(LoaderContract, can_be_destroyed_in_the_middle_of_an_epoch) {
-  Rig rig(type());
+  LoaderSetup setup(type());
   std::optional<Batch> held;
   {
-    const auto loader = rig.make(type(), options());
+    const auto loader = setup.make(type(), options());
     loader->start(0, 0);
     held = loader->next();
   }
@@ -141,10 +141,10 @@ TEST_P(LoaderContract, can_be_destroyed_in_the_middle_of_an_epoch) {
 }
 
 TEST_P(LoaderContract, a_bad_sample_ends_the_epoch_after_the_batches_before_it) {
-  Rig probe(type());
+  LoaderSetup probe(type());
   const int64_t victim = epochs(*probe.make("sync", "workers: 1"), 0, 1).samples[3 * 8 + 2];
-  Rig rig(type(), FakeDataset(50, {victim}));
-  const auto loader = rig.make(type(), options());
+  LoaderSetup setup(type(), FakeDataset(50, {victim}));
+  const auto loader = setup.make(type(), options());
   for (int round = 0; round < 2; ++round) {
     loader->start(0, 0);
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(loader->next());
@@ -157,9 +157,9 @@ TEST_P(LoaderContract, a_bad_sample_ends_the_epoch_after_the_batches_before_it) 
 
 TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader) {
   const FakeDataset data(50, {3, 4, 17}, OnError{ErrorPolicy::skip, {}});
-  Rig rig(type(), data), reference(type(), data);
+  LoaderSetup setup(type(), data), reference(type(), data);
   const Seen expected = epochs(*reference.make("sync", "workers: 1"), 0, 2);
-  const Seen seen = epochs(*rig.make(type(), options()), 0, 2);
+  const Seen seen = epochs(*setup.make(type(), options()), 0, 2);
   EXPECT_EQ(seen.digests, expected.digests);
   EXPECT_EQ(seen.skipped, expected.skipped);
   EXPECT_GE(seen.skipped.size(), 4u);
@@ -169,9 +169,9 @@ TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader
 TEST_P(LoaderContract, ranks_share_the_samples_without_overlap) {
   std::vector<int64_t> all;
   for (int rank = 0; rank < 3; ++rank) {
-    Rig rig(type());
-    const auto loader =
-        rig.make(type(), options("world_size: 3, drop_last: false, rank: " + std::to_string(rank)));
+    LoaderSetup setup(type());
+    const auto loader = setup.make(
+        type(), options("world_size: 3, drop_last: false, rank: " + std::to_string(rank)));
     const Seen seen = epochs(*loader, 0, 1);
     EXPECT_EQ(seen.samples.size(), 17u);  // equal shares: one sample twice
     all.insert(all.end(), seen.samples.begin(), seen.samples.end());
@@ -182,9 +182,9 @@ TEST_P(LoaderContract, ranks_share_the_samples_without_overlap) {
 TEST_P(LoaderContract, evaluation_gives_every_sample_once_in_order) {
   std::vector<int64_t> all;
   for (int rank = 0; rank < 3; ++rank) {
-    Rig rig(type());
+    LoaderSetup setup(type());
     const auto loader =
-        rig.make(type(), options("world_size: 3, rank: " + std::to_string(rank)), Split::test);
+        setup.make(type(), options("world_size: 3, rank: " + std::to_string(rank)), Split::test);
     const Seen seen = epochs(*loader, 0, 1);
     EXPECT_TRUE(std::is_sorted(seen.samples.begin(), seen.samples.end()));
     all.insert(all.end(), seen.samples.begin(), seen.samples.end());
@@ -194,37 +194,37 @@ TEST_P(LoaderContract, evaluation_gives_every_sample_once_in_order) {
 }
 
 TEST_P(LoaderContract, uses_its_slots_again) {
-  Rig rig(type());
-  epochs(*rig.make(type(), options("prefetch_batches: 3, device_batches: 2")), 0, 5);
+  LoaderSetup setup(type());
+  epochs(*setup.make(type(), options("prefetch_batches: 3, device_batches: 2")), 0, 5);
   // 3 ahead in host memory, 2 on the device, one in the copier's and one in the trainer's hands.
-  EXPECT_LE(rig.device.slots(), 8);
+  EXPECT_LE(setup.device.slots(), 8);
 }
 
 TEST_P(LoaderContract, says_before_it_is_made_how_it_works) {
-  Rig rig(type());
+  LoaderSetup setup(type());
   const std::string given = options("prefetch_batches: 3, drop_last: false");
-  const LoaderInfo info = Rig::component(type(), given).info();
-  const auto loader = rig.make(type(), given);
+  const LoaderInfo info = LoaderSetup::component(type(), given).info();
+  const auto loader = setup.make(type(), given);
   // Threads announce themselves; sync counts the trainer's own.
   const int64_t workers = std::max<int64_t>(info.workers, 1);
-  while (rig.meter.state().workers < workers) std::this_thread::yield();
-  EXPECT_EQ(rig.meter.state().workers, workers);
+  while (setup.meter.state().workers < workers) std::this_thread::yield();
+  EXPECT_EQ(setup.meter.state().workers, workers);
   loader->start(0, 0);
   const std::optional<Batch> first = loader->next();
   EXPECT_EQ(first->size, info.batch_size);
   if (info.works_ahead()) {
-    while (rig.decoder.decoded() < (1 + info.host_batches_ahead) * info.batch_size) {
+    while (setup.decoder.decoded() < (1 + info.host_batches_ahead) * info.batch_size) {
       std::this_thread::yield();
     }
   } else {
-    EXPECT_EQ(rig.decoder.decoded(), info.batch_size);
+    EXPECT_EQ(setup.decoder.decoded(), info.batch_size);
   }
   epochs(*loader, 0, 2);
-  const int64_t before = rig.decoder.decoded();
+  const int64_t before = setup.decoder.decoded();
   epochs(*loader, 2, 1);
-  EXPECT_EQ(rig.decoder.decoded() == before, info.resident);
+  EXPECT_EQ(setup.decoder.decoded() == before, info.resident);
   EXPECT_FALSE(info.drop_last);
-  EXPECT_TRUE(Rig::component(type(), options()).info().drop_last);
+  EXPECT_TRUE(LoaderSetup::component(type(), options()).info().drop_last);
 }
 
 std::vector<Case> cases() {

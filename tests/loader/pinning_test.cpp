@@ -61,8 +61,8 @@ class Looking final : public Decoder {
   mutable std::map<std::string, Cores> seen_;
 };
 
-struct Rig {
-  explicit Rig(int workers, const std::string& options = "")
+struct LoaderSetup {
+  explicit LoaderSetup(int workers, const std::string& options = "")
       : decoder(static_cast<size_t>(workers)) {
     const Node node = parse_yaml(
         "{type: threaded, batch_size: 64, workers: " + std::to_string(workers) + options + "}",
@@ -86,25 +86,25 @@ struct Rig {
 TEST(Pinning, keeps_each_worker_on_one_core_and_says_so_once) {
   const Cores all = cores_of_this_thread();
   const int workers = static_cast<int>(all.size()) + 1;
-  const Rig rig(workers, ", pin_workers: true");
-  EXPECT_EQ(rig.decoder.seen().size(), static_cast<size_t>(workers));
+  const LoaderSetup setup(workers, ", pin_workers: true");
+  EXPECT_EQ(setup.decoder.seen().size(), static_cast<size_t>(workers));
   auto core = all.begin();
   for (int i = 0; i < workers; ++i) {
-    const auto seen = rig.decoder.seen().find("load-" + std::to_string(i));
-    ASSERT_NE(seen, rig.decoder.seen().end()) << i;
+    const auto seen = setup.decoder.seen().find("load-" + std::to_string(i));
+    ASSERT_NE(seen, setup.decoder.seen().end()) << i;
     EXPECT_EQ(seen->second, Cores{*core}) << i;
     if (++core == all.end()) core = all.begin();
   }
-  ASSERT_EQ(rig.remarks.size(), 1u);
-  EXPECT_TRUE(rig.remarks[0].starts_with("loader: workers are pinned to the cores "));
+  ASSERT_EQ(setup.remarks.size(), 1u);
+  EXPECT_TRUE(setup.remarks[0].starts_with("loader: workers are pinned to the cores "));
   EXPECT_EQ(cores_of_this_thread(), all);  // the trainer's thread is as free as before
 }
 
 TEST(Pinning, is_off_by_default) {
-  const Rig rig(3);
-  EXPECT_EQ(rig.decoder.seen().size(), 3u);
-  for (const auto& [name, cores] : rig.decoder.seen()) EXPECT_EQ(cores, cores_of_this_thread());
-  EXPECT_TRUE(rig.remarks.empty());
+  const LoaderSetup setup(3);
+  EXPECT_EQ(setup.decoder.seen().size(), 3u);
+  for (const auto& [name, cores] : setup.decoder.seen()) EXPECT_EQ(cores, cores_of_this_thread());
+  EXPECT_TRUE(setup.remarks.empty());
 }
 
 }  // namespace

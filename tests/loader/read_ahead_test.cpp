@@ -13,8 +13,8 @@
 namespace stoker {
 namespace {
 
-struct Rig {
-  explicit Rig(bool own_memory = true) : device(own_memory) {}
+struct LoaderSetup {
+  explicit LoaderSetup(bool own_memory = true) : device(own_memory) {}
   std::unique_ptr<Loader> make(const std::string& options) {
     const Node node = parse_yaml("{batch_size: 5, workers: 3, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
@@ -41,48 +41,48 @@ struct Rig {
 
 TEST(ReadAhead, sync_and_threaded_decode_only_what_is_asked_for) {
   for (const char* type : {"sync", "threaded"}) {
-    Rig rig;
-    const auto loader = rig.make(std::string("type: ") + type);
+    LoaderSetup setup;
+    const auto loader = setup.make(std::string("type: ") + type);
     loader->start(0, 0);
-    EXPECT_EQ(rig.settled(), 0) << type;
+    EXPECT_EQ(setup.settled(), 0) << type;
     loader->next();
-    EXPECT_EQ(rig.settled(), 5) << type;
+    EXPECT_EQ(setup.settled(), 5) << type;
   }
 }
 
 TEST(ReadAhead, prefetched_holds_prefetch_batches_ready) {
-  Rig rig;
-  const auto loader = rig.make("type: prefetched, prefetch_batches: 3");
+  LoaderSetup setup;
+  const auto loader = setup.make("type: prefetched, prefetch_batches: 3");
   loader->start(0, 0);
-  EXPECT_EQ(rig.settled(), 15);
+  EXPECT_EQ(setup.settled(), 15);
   loader->next();
-  EXPECT_EQ(rig.settled(), 20);
+  EXPECT_EQ(setup.settled(), 20);
 }
 
 TEST(ReadAhead, prefetched_reads_over_the_end_of_the_epoch) {
-  Rig rig;
-  const auto loader = rig.make("type: prefetched, prefetch_batches: 3");
+  LoaderSetup setup;
+  const auto loader = setup.make("type: prefetched, prefetch_batches: 3");
   loader->start(0, 0);
   while (loader->next()) {
   }
-  EXPECT_EQ(rig.settled(), 40 + 15);
+  EXPECT_EQ(setup.settled(), 40 + 15);
   loader->start(1, 0);
-  EXPECT_EQ(rig.settled(), 40 + 15);
+  EXPECT_EQ(setup.settled(), 40 + 15);
 }
 
 // A trainer counts its batches, and never asks for the one that is not there.
 TEST(ReadAhead, what_is_ahead_stays_where_nobody_asked_for_the_end_of_the_epoch) {
   for (const char* options : {"type: prefetched, prefetch_batches: 3",
                               "type: device_prefetched, prefetch_batches: 3, device_batches: 2"}) {
-    Rig rig;
-    const auto loader = rig.make(options);
+    LoaderSetup setup;
+    const auto loader = setup.make(options);
     loader->start(0, 0);
     for (int64_t i = 0; i < loader->batches(); ++i) EXPECT_TRUE(loader->next());
-    const int64_t decoded = rig.settled();
+    const int64_t decoded = setup.settled();
     EXPECT_GT(decoded, 40) << options;
     loader->start(1, 0);
     // On the device the mark of the epoch's end gives its place to one more batch.
-    EXPECT_LE(rig.settled(), decoded + 5) << options;
+    EXPECT_LE(setup.settled(), decoded + 5) << options;
     const auto batch = loader->next();
     ASSERT_TRUE(batch) << options;
     EXPECT_EQ(batch->epoch, 1) << options;
@@ -91,81 +91,81 @@ TEST(ReadAhead, what_is_ahead_stays_where_nobody_asked_for_the_end_of_the_epoch)
 }
 
 TEST(ReadAhead, device_prefetched_also_holds_device_batches_on_the_device) {
-  Rig rig;
-  const auto loader = rig.make("type: device_prefetched, prefetch_batches: 3, device_batches: 2");
+  LoaderSetup setup;
+  const auto loader = setup.make("type: device_prefetched, prefetch_batches: 3, device_batches: 2");
   loader->start(0, 0);
-  EXPECT_EQ(rig.settled(), 25);
-  EXPECT_EQ(rig.device.copies(), 2);
+  EXPECT_EQ(setup.settled(), 25);
+  EXPECT_EQ(setup.device.copies(), 2);
   EXPECT_NE(loader->next()->on_device, nullptr);
 }
 
 TEST(ReadAhead, device_prefetched_on_a_device_without_memory_says_so_and_is_prefetched) {
-  Rig rig(false);
-  const auto loader = rig.make("type: device_prefetched, prefetch_batches: 3");
-  EXPECT_EQ(rig.remark,
+  LoaderSetup setup(false);
+  const auto loader = setup.make("type: device_prefetched, prefetch_batches: 3");
+  EXPECT_EQ(setup.remark,
             "device_prefetched: fake has no memory of its own, so batches stay in host memory as "
             "with prefetched");
   loader->start(0, 0);
-  EXPECT_EQ(rig.settled(), 15);
+  EXPECT_EQ(setup.settled(), 15);
   EXPECT_EQ(loader->next()->on_device, nullptr);
-  EXPECT_EQ(rig.device.copies(), 0);
+  EXPECT_EQ(setup.device.copies(), 0);
 }
 
-int64_t ready(const Rig& rig) { return rig.meter.state().queues.at(0).items; }
+int64_t ready(const LoaderSetup& setup) { return setup.meter.state().queues.at(0).items; }
 
 TEST(ReadAhead, the_queue_meter_counts_finished_batches) {
-  Rig rig;
-  const auto loader = rig.make("type: prefetched, prefetch_batches: 3");
+  LoaderSetup setup;
+  const auto loader = setup.make("type: prefetched, prefetch_batches: 3");
   loader->start(0, 0);
-  rig.settled();
-  EXPECT_EQ(ready(rig), 3);
-  EXPECT_EQ(rig.meter.state().queues.at(0).capacity, 3);
+  setup.settled();
+  EXPECT_EQ(ready(setup), 3);
+  EXPECT_EQ(setup.meter.state().queues.at(0).capacity, 3);
   const auto held = loader->next();
-  rig.settled();
-  EXPECT_EQ(ready(rig), 3);
+  setup.settled();
+  EXPECT_EQ(ready(setup), 3);
   loader->start(5, 2);  // drops what was ahead
-  rig.settled();
-  EXPECT_EQ(ready(rig), 3);
+  setup.settled();
+  EXPECT_EQ(ready(setup), 3);
   while (loader->next()) {
-    EXPECT_GE(ready(rig), 0);
-    EXPECT_LE(ready(rig), 3);
+    EXPECT_GE(ready(setup), 0);
+    EXPECT_LE(ready(setup), 3);
   }
 }
 
 TEST(ReadAhead, the_meter_counts_every_sample_and_worker) {
   for (const char* type : {"sync", "threaded", "prefetched", "device_prefetched"}) {
-    Rig rig;
+    LoaderSetup setup;
     {
-      const auto loader = rig.make(std::string("type: ") + type);
+      const auto loader = setup.make(std::string("type: ") + type);
       loader->start(0, 0);
       while (loader->next()) continue;
-      rig.settled();
-      const LoaderMeter::State state = rig.meter.state();
-      EXPECT_EQ(state.stages[static_cast<size_t>(Stage::decode)].count, rig.decoder.decoded())
+      setup.settled();
+      const LoaderMeter::State state = setup.meter.state();
+      EXPECT_EQ(state.stages[static_cast<size_t>(Stage::decode)].count, setup.decoder.decoded())
           << type;
       EXPECT_EQ(state.workers, std::string(type) == "sync" ? 1 : 3) << type;
     }
-    EXPECT_EQ(rig.meter.state().workers, 0) << type;
-    EXPECT_EQ(rig.meter.state().busy, 0) << type;
-    EXPECT_TRUE(rig.meter.state().queues.empty()) << type;
+    EXPECT_EQ(setup.meter.state().workers, 0) << type;
+    EXPECT_EQ(setup.meter.state().busy, 0) << type;
+    EXPECT_TRUE(setup.meter.state().queues.empty()) << type;
   }
 }
 
 TEST(Loader, a_batch_larger_than_the_data_set_is_an_error) {
-  Rig rig;
+  LoaderSetup setup;
   const Node node = parse_yaml("{type: sync, batch_size: 41}", "t.yaml");
   const auto component = Registry<Loader>::global().parse(Section(node, "", "loader", nullptr));
-  EXPECT_EQ(
-      error_of([&] {
-        component.create({rig.dataset, rig.decoder, rig.device, Split::train, 7, {}, rig.meter});
-      }),
-      "loader: batch_size 41 is larger than this rank's 40 training samples: use a smaller "
-      "batch_size, or drop_last: false");
+  EXPECT_EQ(error_of([&] {
+              component.create(
+                  {setup.dataset, setup.decoder, setup.device, Split::train, 7, {}, setup.meter});
+            }),
+            "loader: batch_size 41 is larger than this rank's 40 training samples: use a smaller "
+            "batch_size, or drop_last: false");
 }
 
 TEST(Loader, a_rank_outside_the_world_is_an_error) {
-  Rig rig;
-  EXPECT_EQ(error_of([&] { rig.make("type: sync, rank: 2, world_size: 2"); }),
+  LoaderSetup setup;
+  EXPECT_EQ(error_of([&] { setup.make("type: sync, rank: 2, world_size: 2"); }),
             "t.yaml:1:47: loader: 'rank' must be below world_size");
 }
 

@@ -13,17 +13,17 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<json> objects(const SinkRig& rig) {
+std::vector<json> objects(const SinkRig& setup) {
   std::vector<json> result;
-  std::istringstream text(rig.run.read("steps.jsonl"));
+  std::istringstream text(setup.run.read("steps.jsonl"));
   for (std::string line; std::getline(text, line);) result.push_back(json::parse(line));
   return result;
 }
 
 TEST(Jsonl, holds_the_figures_of_a_step_at_their_places) {
-  SinkRig rig;
-  write(*rig.make("{type: jsonl}"), full_record(10));
-  const json found = objects(rig).at(0);
+  SinkRig setup;
+  write(*setup.make("{type: jsonl}"), full_record(10));
+  const json found = objects(setup).at(0);
   const json expected = json::parse(R"({
       "steps": 10, "epoch": 2, "images": 160, "wall_s": 2.0, "images_per_s": 80.0, "loss": 4.5,
       "learning_rate": 0.0625, "io_share": 0.25,
@@ -40,13 +40,13 @@ TEST(Jsonl, holds_the_figures_of_a_step_at_their_places) {
 }
 
 TEST(Jsonl, leaves_out_what_was_not_measured) {
-  SinkRig rig;
-  const auto sink = rig.make("{type: jsonl}");
+  SinkRig setup;
+  const auto sink = setup.make("{type: jsonl}");
   RunRecord record = bare_record(1);
   record.checkpoints.report = CheckpointReport{};
   write(*sink, bare_record(0));
   write(*sink, record);
-  const std::vector<json> found = objects(rig);
+  const std::vector<json> found = objects(setup);
   ASSERT_EQ(found.size(), 2u);
   for (const char* key : {"loss", "evaluation", "device", "io_share", "checkpoints"}) {
     EXPECT_FALSE(found[0].contains(key)) << key;
@@ -58,29 +58,29 @@ TEST(Jsonl, leaves_out_what_was_not_measured) {
 }
 
 TEST(Jsonl, a_loss_that_is_no_number_is_null) {
-  SinkRig rig;
+  SinkRig setup;
   RunRecord record = bare_record(1);
   record.run.loss = std::numeric_limits<double>::quiet_NaN();
-  write(*rig.make("{type: jsonl}"), record);
-  EXPECT_TRUE(objects(rig).at(0).at("loss").is_null());
+  write(*setup.make("{type: jsonl}"), record);
+  EXPECT_TRUE(objects(setup).at(0).at("loss").is_null());
 }
 
 TEST(Jsonl, lines_are_in_the_file_before_the_next_report) {
-  SinkRig rig;
-  const auto sink = rig.make("{type: jsonl}");
+  SinkRig setup;
+  const auto sink = setup.make("{type: jsonl}");
   for (int64_t step = 1; step <= 3; ++step) {
     write(*sink, full_record(step));
-    EXPECT_EQ(objects(rig).back()["steps"], step);
-    EXPECT_EQ(rig.run.read("steps.jsonl").back(), '\n');
+    EXPECT_EQ(objects(setup).back()["steps"], step);
+    EXPECT_EQ(setup.run.read("steps.jsonl").back(), '\n');
   }
 }
 
 TEST(Jsonl, does_not_overwrite_the_file_of_another_run) {
-  SinkRig rig;
-  rig.run.write("steps.jsonl", "precious\n");
-  EXPECT_EQ(error_of([&] { rig.make("{type: jsonl}"); }),
-            "create " + (rig.run / "steps.jsonl") + ": File exists");
-  EXPECT_EQ(rig.run.read("steps.jsonl"), "precious\n");
+  SinkRig setup;
+  setup.run.write("steps.jsonl", "precious\n");
+  EXPECT_EQ(error_of([&] { setup.make("{type: jsonl}"); }),
+            "create " + (setup.run / "steps.jsonl") + ": File exists");
+  EXPECT_EQ(setup.run.read("steps.jsonl"), "precious\n");
 }
 
 }  // namespace

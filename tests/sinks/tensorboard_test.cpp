@@ -92,14 +92,14 @@ uint32_t masked(const std::string& text) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-std::vector<Event> events(const SinkRig& rig) {
+std::vector<Event> events(const SinkRig& setup) {
   std::string name;
-  for (const auto& entry : std::filesystem::directory_iterator(rig.run.path())) {
+  for (const auto& entry : std::filesystem::directory_iterator(setup.run.path())) {
     name = entry.path().filename().string();
   }
   EXPECT_TRUE(name.starts_with("events.out.tfevents.")) << name;
   std::vector<Event> result;
-  for (Reader in(rig.run.read(name)); !in.ended();) {
+  for (Reader in(setup.run.read(name)); !in.ended();) {
     const std::string length = in.take(8);
     EXPECT_EQ(in.number<uint32_t>(), masked(length));
     const std::string event = in.take(Reader(length).number<uint64_t>());
@@ -110,20 +110,20 @@ std::vector<Event> events(const SinkRig& rig) {
 }
 
 TEST(TensorBoard, begins_with_the_version_of_the_format) {
-  SinkRig rig;
-  rig.make("{type: tensorboard}");
-  const std::vector<Event> found = events(rig);
+  SinkRig setup;
+  setup.make("{type: tensorboard}");
+  const std::vector<Event> found = events(setup);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].version, "brain.Event:2");
   EXPECT_TRUE(found[0].scalars.empty());
 }
 
 TEST(TensorBoard, writes_every_report_as_scalars) {
-  SinkRig rig;
-  const auto sink = rig.make("{type: tensorboard}");
+  SinkRig setup;
+  const auto sink = setup.make("{type: tensorboard}");
   constexpr int64_t kStep = 1000000;  // of three bytes
   write(*sink, full_record(kStep));
-  const std::vector<Event> found = events(rig);
+  const std::vector<Event> found = events(setup);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[1].step, kStep);
   EXPECT_GE(found[1].seconds, found[0].seconds);
@@ -146,28 +146,28 @@ TEST(TensorBoard, writes_every_report_as_scalars) {
 }
 
 TEST(TensorBoard, has_no_point_for_what_was_not_measured) {
-  SinkRig rig;
-  write(*rig.make("{type: tensorboard}"), bare_record(7));
-  const auto scalars = events(rig).at(1).scalars;
+  SinkRig setup;
+  write(*setup.make("{type: tensorboard}"), bare_record(7));
+  const auto scalars = events(setup).at(1).scalars;
   EXPECT_EQ(scalars.at("steps"), 7.f);
   for (const char* tag : {"loss", "learning_rate", "images_per_s", "io_share", "checkpoints/saved"})
     EXPECT_FALSE(scalars.contains(tag)) << tag;
 }
 
 TEST(TensorBoard, a_loss_that_is_no_number_stays_so) {
-  SinkRig rig;
+  SinkRig setup;
   RunRecord record = bare_record(1);
   record.run.loss = std::numeric_limits<double>::quiet_NaN();
-  write(*rig.make("{type: tensorboard}"), record);
-  EXPECT_TRUE(std::isnan(events(rig).at(1).scalars.at("loss")));
+  write(*setup.make("{type: tensorboard}"), record);
+  EXPECT_TRUE(std::isnan(events(setup).at(1).scalars.at("loss")));
 }
 
 TEST(TensorBoard, records_are_whole_in_the_file_after_every_report) {
-  SinkRig rig;
-  const auto sink = rig.make("{type: tensorboard}");
+  SinkRig setup;
+  const auto sink = setup.make("{type: tensorboard}");
   for (int64_t step = 1; step <= 3; ++step) {
     write(*sink, full_record(step));
-    EXPECT_EQ(events(rig).back().step, step);
+    EXPECT_EQ(events(setup).back().step, step);
   }
 }
 

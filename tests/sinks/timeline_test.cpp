@@ -13,19 +13,19 @@ using std::chrono::milliseconds;
 
 // Rows are there while the run goes on, so a process that is killed leaves them.
 TEST(Timeline, rows_begin_with_the_loop_and_are_whole_at_once) {
-  SinkRig rig;
-  TierMeter& tier = rig.hub.add_tier("data", "posix", false);
-  const auto sink = rig.make("{type: timeline, seconds: 0.05}");
+  SinkRig setup;
+  TierMeter& tier = setup.hub.add_tier("data", "posix", false);
+  const auto sink = setup.make("{type: timeline, seconds: 0.05}");
   tier.finished(TierOp::read, Clock::now(), 1'000'000);  // before the loop: in no row
   std::this_thread::sleep_for(milliseconds(150));
-  EXPECT_EQ(rig.run.read("timeline.csv"), "");
-  rig.hub.run().set_phase(RunPhase::train);
+  EXPECT_EQ(setup.run.read("timeline.csv"), "");
+  setup.hub.run().set_phase(RunPhase::train);
   tier.finished(TierOp::read, Clock::now(), 2'000'000);
-  while (std::ranges::count(rig.run.read("timeline.csv"), '\n') < 3) {
+  while (std::ranges::count(setup.run.read("timeline.csv"), '\n') < 3) {
     std::this_thread::sleep_for(milliseconds(5));
   }
   sink->flush();
-  std::istringstream text(rig.run.read("timeline.csv"));
+  std::istringstream text(setup.run.read("timeline.csv"));
   std::string header;
   std::getline(text, header);
   EXPECT_TRUE(
@@ -51,10 +51,10 @@ TEST(Timeline, rows_begin_with_the_loop_and_are_whole_at_once) {
 }
 
 TEST(Timeline, a_run_that_never_began_leaves_no_row) {
-  SinkRig rig;
-  const auto sink = rig.make("{type: timeline}");
+  SinkRig setup;
+  const auto sink = setup.make("{type: timeline}");
   sink->flush();
-  EXPECT_EQ(rig.run.read("timeline.csv"), "");
+  EXPECT_EQ(setup.run.read("timeline.csv"), "");
 }
 
 }  // namespace

@@ -30,12 +30,12 @@ class TimeLoggerTest : public testing::Test {
   void make(int64_t rank = 0) {
     RunInfo info;
     info.rank = rank;
-    rig.hub.run().describe(info);
-    sink = rig.make("{type: timelogger}");
+    setup.hub.run().describe(info);
+    sink = setup.make("{type: timelogger}");
   }
   // What the trainer's thread does, one after the other.
   void segment(const char* name, int64_t us, int64_t step) {
-    rig.hub.tracer().record({name, "trainer", now, now + microseconds(us), 0, step});
+    setup.hub.tracer().record({name, "trainer", now, now + microseconds(us), 0, step});
     now += microseconds(us);
   }
   void step(int64_t number, int64_t epoch) {
@@ -45,12 +45,12 @@ class TimeLoggerTest : public testing::Test {
     RunTotals totals;
     totals.steps = number;
     totals.epoch = epoch;
-    rig.hub.run().publish(totals, {});
+    setup.hub.run().publish(totals, {});
     segment("checkpoint_stall", 50, number + 1);
     segment("log", 30, number + 1);
   }
   std::string text(int64_t rank = 0) const {
-    return rig.run.read("time_logger_output/" + std::to_string(rank));
+    return setup.run.read("time_logger_output/" + std::to_string(rank));
   }
   std::vector<Record> records() const {
     std::vector<Record> result;
@@ -83,7 +83,7 @@ class TimeLoggerTest : public testing::Test {
     return result;
   }
 
-  SinkRig rig;
+  SinkRig setup;
   // Whole microseconds, so that none is lost when they are rounded one by one.
   TimePoint now{std::chrono::ceil<microseconds>(Clock::now().time_since_epoch())};
   std::unique_ptr<MetricsSink> sink;
@@ -116,7 +116,7 @@ TEST_F(TimeLoggerTest, iterations_go_from_wait_to_wait_and_know_their_epoch) {
               ElementsAre(Is(1, "checkpoint_stall", 920, 50), Is(2, "checkpoint_stall", 1920, 50),
                           Is(3, "checkpoint_stall", 2920, 50)));
   EXPECT_THAT(of("Training Loop"), ElementsAre(Is(-1, "loop", 0, 3000)));
-  EXPECT_THAT(rig.log, IsEmpty());
+  EXPECT_THAT(setup.log, IsEmpty());
 }
 
 TEST_F(TimeLoggerTest, an_evaluation_is_in_no_iteration) {
@@ -141,9 +141,9 @@ TEST_F(TimeLoggerTest, reads_carry_their_thread_and_no_epoch) {
   std::thread([&] {
     reader = ::gettid();
     const TimePoint begin = Clock::now();
-    rig.hub.train_loader().finished(Stage::read, begin, begin + microseconds(70), 1000);
-    rig.hub.train_loader().finished(Stage::decode, begin, begin + microseconds(90));
-    rig.hub.test_loader().finished(Stage::read, begin, begin + microseconds(80), 1000);
+    setup.hub.train_loader().finished(Stage::read, begin, begin + microseconds(70), 1000);
+    setup.hub.train_loader().finished(Stage::decode, begin, begin + microseconds(90));
+    setup.hub.test_loader().finished(Stage::read, begin, begin + microseconds(80), 1000);
   }).join();
   sink->flush();
   const std::vector<Record> found = records();
@@ -162,7 +162,7 @@ TEST_F(TimeLoggerTest, stamps_are_unix_time) {
   const std::chrono::duration<double> before = std::chrono::system_clock::now().time_since_epoch();
   make();
   const TimePoint begin = Clock::now();
-  rig.hub.train_loader().finished(Stage::read, begin, begin + microseconds(70));
+  setup.hub.train_loader().finished(Stage::read, begin, begin + microseconds(70));
   sink->flush();
   const std::chrono::duration<double> after = std::chrono::system_clock::now().time_since_epoch();
   const Record record = records().at(0);
@@ -175,7 +175,7 @@ TEST_F(TimeLoggerTest, stamps_are_unix_time) {
 TEST_F(TimeLoggerTest, a_checkpoint_s_parts_carry_their_step) {
   make();
   const TimePoint begin = Clock::now();
-  CheckpointMeter& meter = rig.hub.checkpoints();
+  CheckpointMeter& meter = setup.hub.checkpoints();
   meter.finished(CheckpointPart::restore, begin, begin + microseconds(10), 11);
   meter.finished(CheckpointPart::snapshot, begin, begin + microseconds(20), 12);
   meter.finished(CheckpointPart::write, begin, begin + microseconds(30), 12);
@@ -190,7 +190,7 @@ TEST_F(TimeLoggerTest, a_checkpoint_s_parts_carry_their_step) {
 TEST_F(TimeLoggerTest, tiers_may_be_named_like_categories) {
   std::vector<TierMeter*> tiers;
   for (const char* name : {"trainer", "checkpoint", "loader"}) {
-    tiers.push_back(&rig.hub.add_tier(name, "posix", false));
+    tiers.push_back(&setup.hub.add_tier(name, "posix", false));
   }
   make();
   for (TierMeter* tier : tiers) {
@@ -203,7 +203,7 @@ TEST_F(TimeLoggerTest, tiers_may_be_named_like_categories) {
 
 TEST_F(TimeLoggerTest, every_rank_has_its_file) {
   make(3);
-  rig.hub.train_loader().finished(Stage::read, Clock::now(), Clock::now());
+  setup.hub.train_loader().finished(Stage::read, Clock::now(), Clock::now());
   sink->flush();
   EXPECT_THAT(text(3), HasSubstr("\n-1,3,read,Time to Read Single Image,"));
 }
@@ -211,22 +211,22 @@ TEST_F(TimeLoggerTest, every_rank_has_its_file) {
 TEST_F(TimeLoggerTest, does_not_overwrite_the_file_of_another_run) {
   make();
   EXPECT_EQ(error_of([&] { make(); }),
-            "create " + (rig.run / "time_logger_output/0") + ": File exists");
+            "create " + (setup.run / "time_logger_output/0") + ": File exists");
 }
 
 TEST_F(TimeLoggerTest, says_that_events_were_dropped) {
   make();
   std::promise<void> gate;
-  const auto slow = rig.hub.tracer().subscribe(
+  const auto slow = setup.hub.tracer().subscribe(
       {}, [open = gate.get_future().share()](const TraceRow&) { open.wait(); });
   const TimePoint begin = Clock::now();
-  while (rig.hub.tracer().dropped() == 0) {
-    rig.hub.train_loader().finished(Stage::read, begin, begin);
+  while (setup.hub.tracer().dropped() == 0) {
+    setup.hub.train_loader().finished(Stage::read, begin, begin);
   }
   gate.set_value();
   sink->flush();
-  ASSERT_EQ(rig.log.size(), 1u);
-  EXPECT_THAT(rig.log[0], HasSubstr("events that came too fast"));
+  ASSERT_EQ(setup.log.size(), 1u);
+  EXPECT_THAT(setup.log[0], HasSubstr("events that came too fast"));
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ TEST(ComponentInfo, each_decoder_says_whether_it_augments_and_what_it_hands_out)
     EXPECT_EQ(other.output, PixelType::float32) << type;
   }
   EXPECT_TRUE(info<Decoder>("{type: jpeg, on_device: resize}").frames);
+  EXPECT_EQ(info<Decoder>("{type: jpeg}").jpeg, JpegBy::ours);
+  EXPECT_EQ(info<Decoder>("{type: turbojpeg}").jpeg, JpegBy::libjpeg);
+  EXPECT_EQ(info<Decoder>("{type: raw}").jpeg, JpegBy::none);
 }
 
 TEST(ComponentInfo, each_checkpointer_names_its_tiers) {
