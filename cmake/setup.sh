@@ -65,9 +65,15 @@ install_for_tests() {
   if command -v promtool >/dev/null; then return; fi
   say "unpacking Debian's prometheus into $test_programs"
   mkdir -p "$test_programs"
-  (cd "$test_programs" && apt download prometheus)
-  dpkg-deb --fsys-tarfile "$test_programs"/prometheus_*.deb |
-    tar -x -C "$test_programs" --strip-components=3 ./usr/bin/prometheus ./usr/bin/promtool
+  (
+    cd "$test_programs" || exit
+    apt download prometheus
+    # A package of its own since Debian 13.
+    if apt-cache show promtool >/dev/null 2>&1; then apt download promtool; fi
+    for package in prom*.deb; do
+      dpkg-deb --fsys-tarfile "$package" | tar -x --strip-components=3 --wildcards './usr/bin/prom*'
+    done
+  )
 }
 
 # build FOLDER TARGET [CMAKE OPTION...]: LibTorch is found or fetched by CMake.
