@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Unique among processes that start in the same second on several nodes of a shared file system.
-std::string unique_name(const std::string& name) {
+std::string directory_name(const std::string& name) {
   const unsigned random = std::random_device{}() & 0xffff;
   return fmt::format("{}-{:%Y%m%d-%H%M%S}-{}-{:04x}", name, fmt::localtime(std::time(nullptr)),
                      getpid(), random);
@@ -43,7 +43,7 @@ RunDirectory::RunDirectory(const ExperimentOptions& options,
   std::error_code error;
   fs::create_directories(parent, error);
   if (error) throw IoError("create " + parent.string() + ": " + error.message(), error.value());
-  const std::string name = unique_name(options.run.name);
+  const std::string name = directory_name(options.run.name);
   path_ = (parent / name).string();
   if (mkdir(path_.c_str(), 0777) != 0) throw_errno("create", path_, errno);
   point_latest(parent, name);
