@@ -103,8 +103,9 @@ void Field<PublishedPoint>::read(const Section& at, PublishedPoint& out, Limits 
 }
 
 Node Field<PublishedPoint>::dump(const PublishedPoint& value) {
-  return {.kind = Node::Kind::sequence,
-          .items = {Node::text(value.x), Field<double>::dump(value.y)}};
+  Node node(Node::Kind::sequence, {});
+  node.items = {Node::text(value.x), Field<double>::dump(value.y)};
+  return node;
 }
 
 EnumNames<PlotScale> enum_names(PlotScale) {

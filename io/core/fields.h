@@ -130,7 +130,7 @@ struct Field<std::vector<T>> {
     }
   }
   static Node dump(const std::vector<T>& values) {
-    Node node{.kind = Node::Kind::sequence};
+    Node node(Node::Kind::sequence, {});
     for (const T& value : values) node.items.push_back(Field<T>::dump(value));
     return node;
   }

@@ -34,7 +34,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     reject_anchor(mark, anchor);
-    put({.at = position(mark)});
+    put({Node::Kind::null, position(mark)});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     fail(position(mark), "aliases (*name) are not accepted: write the value out");
@@ -75,7 +75,7 @@ class TreeBuilder final : public YAML::EventHandler {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
     if (levels_.size() >= kMaxDepth) fail(position(mark), "nested deeper than 32 levels");
-    levels_.push_back({.node = {.kind = kind, .at = position(mark)}});
+    levels_.push_back({.node = {kind, position(mark)}});
   }
 
   void close() {
@@ -173,9 +173,14 @@ const Node* Node::find(const std::string& key) const {
   return found == entries.end() ? nullptr : &found->value;
 }
 
-Node Node::text(const std::string& value) { return {.kind = Kind::scalar, .scalar = value}; }
+Node::Node() = default;
 
-Node Node::map() { return {.kind = Kind::mapping}; }
+Node::Node(Kind kind, Position at, std::string scalar, bool quoted)
+    : kind(kind), at(std::move(at)), scalar(std::move(scalar)), quoted(quoted) {}
+
+Node Node::text(const std::string& value) { return {Kind::scalar, {}, value}; }
+
+Node Node::map() { return {Kind::mapping, {}}; }
 
 Node parse_yaml(const std::string& text, const std::string& source) {
   TreeBuilder builder(source);
@@ -193,7 +198,7 @@ Node parse_yaml(const std::string& text, const std::string& source) {
     fail(builder.position(error.mark), "this is no YAML: " + error.msg);
   }
   Node root = builder.take();
-  if (root.kind == Node::Kind::null) return {.kind = Node::Kind::mapping, .at = start};
+  if (root.kind == Node::Kind::null) return {Node::Kind::mapping, start};
   return root;
 }
 
@@ -231,7 +236,7 @@ void apply_override(Node& root, const std::string& assignment) {
       fail(at, "'" + part + "' lies under a value that is no mapping");
     }
     if (node->find(part) == nullptr) {
-      node->entries.push_back({part, at, {.at = at}});
+      node->entries.push_back({part, at, {Node::Kind::null, at}});
     }
     for (Node::Entry& entry : node->entries) {
       if (entry.key == part) node = &entry.value;

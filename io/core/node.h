@@ -27,11 +27,14 @@ struct Node {
   struct Entry;
 
   Kind kind = Kind::null;
-  Position at = {};
-  std::string scalar = {};
-  bool quoted = false;              // "8" is text, 8 is a number
-  std::vector<Node> items = {};     // of a sequence
-  std::vector<Entry> entries = {};  // of a mapping, in the order of the file; keys are unique
+  Position at;
+  std::string scalar;
+  bool quoted = false;         // "8" is text, 8 is a number
+  std::vector<Node> items;     // of a sequence
+  std::vector<Entry> entries;  // of a mapping, in the order of the file; keys are unique
+
+  Node();
+  Node(Kind kind, Position at, std::string scalar = {}, bool quoted = false);
 
   // The value of a key. Null: no such key, or no mapping. Valid until the node changes.
   const Node* find(const std::string& key) const;
