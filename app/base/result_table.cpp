@@ -22,7 +22,7 @@ struct CellText {
   }
   std::string operator()(const std::string& value) const { return value; }
   std::string operator()(const Spread& value) const {
-    const std::string median = (*this)(value.median);
+    std::string median = (*this)(value.median);
     if (!column.range) return median;
     const std::string most = (*this)(value.max);
     return fmt::format("{} ({:>{}} {})", median, (*this)(value.min), most.size(), most);

@@ -45,7 +45,7 @@ class DeviceResident final : public Pipeline {
     workers_.submit(coming.job);
   }
 
-  Batch finish(Coming coming) override {
+  Batch finish(Coming& coming) override {
     if (coming.job) take_over(coming);
     Batch batch = std::move(coming.batch);
     batch.labels = std::make_shared<std::vector<int64_t>>();

@@ -39,7 +39,7 @@ std::optional<Batch> Pipeline::next() {
   Coming coming = std::move(pending_.front());
   pending_.pop_front();
   ++asked_.batch;
-  Batch batch = finish(std::move(coming));
+  Batch batch = finish(coming);
   while (pending_.size() < ahead_) submit();
   return batch;
 }
@@ -52,7 +52,7 @@ void Pipeline::begin(Coming& coming) {
   workers_.submit(coming.job);
 }
 
-Batch Pipeline::finish(Coming coming) {
+Batch Pipeline::finish(Coming& coming) {
   workers_.wait(coming.job);
   return coming.job->take();
 }

@@ -46,7 +46,7 @@ class Pipeline : public Loader {
   // hands all samples to the workers.
   virtual void begin(Coming& coming);
   // Called when the batch is asked for. Blocks until it is complete; throws what Loader::next does.
-  virtual Batch finish(Coming coming);
+  virtual Batch finish(Coming& coming);
 
   // Begins the reading of `samples` into a slot, as a part of `batch`'s epoch. `claims`: BatchJob.
   std::shared_ptr<BatchJob> make_job(Batch batch, std::vector<int64_t> samples, bool digest,

@@ -23,7 +23,7 @@ class Sync final : public Pipeline {
   void begin(Coming& coming) override {
     coming.job = make_job(coming.batch, coming.samples, options_.digest);
   }
-  Batch finish(Coming coming) override {
+  Batch finish(Coming& coming) override {
     worker_.set_busy(true);
     coming.job->work(samples_);
     worker_.set_busy(false);

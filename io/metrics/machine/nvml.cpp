@@ -22,15 +22,9 @@ struct NvmlLibrary {
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
-  struct Symbol {
-    void* address;
-    template <class F>
-    operator F*() const {
-      return reinterpret_cast<F*>(address);
-    }
-  };
-  Symbol find(const char* name) const {
-    return {handle == nullptr ? nullptr : dlsym(handle.get(), name)};
+  template <class F>
+  F* find(const char* name) const {
+    return handle == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(handle.get(), name));
   }
 
   bool supports_gpm(nvml_abi::Device* device) const {
@@ -41,17 +35,21 @@ struct NvmlLibrary {
   }
 
   std::unique_ptr<void, int (*)(void*)> handle;
-  nvml_abi::Init* init = find("nvmlInit_v2");
-  nvml_abi::Shutdown* shutdown = find("nvmlShutdown");
-  nvml_abi::GetHandleByIndex* get_handle_by_index = find("nvmlDeviceGetHandleByIndex_v2");
-  nvml_abi::GetUtilization* get_utilization = find("nvmlDeviceGetUtilizationRates");
-  nvml_abi::GetMemory* get_memory = find("nvmlDeviceGetMemoryInfo");
-  nvml_abi::GetEnergy* get_energy = find("nvmlDeviceGetTotalEnergyConsumption");
-  nvml_abi::GpmQuerySupport* gpm_query_support = find("nvmlGpmQueryDeviceSupport");
-  nvml_abi::GpmSampleAlloc* gpm_sample_alloc = find("nvmlGpmSampleAlloc");
-  nvml_abi::GpmSampleFree* gpm_sample_free = find("nvmlGpmSampleFree");
-  nvml_abi::GpmSampleGet* gpm_sample_get = find("nvmlGpmSampleGet");
-  nvml_abi::GpmGetMetrics* gpm_get_metrics = find("nvmlGpmMetricsGet");
+  nvml_abi::Init* init = find<nvml_abi::Init>("nvmlInit_v2");
+  nvml_abi::Shutdown* shutdown = find<nvml_abi::Shutdown>("nvmlShutdown");
+  nvml_abi::GetHandleByIndex* get_handle_by_index =
+      find<nvml_abi::GetHandleByIndex>("nvmlDeviceGetHandleByIndex_v2");
+  nvml_abi::GetUtilization* get_utilization =
+      find<nvml_abi::GetUtilization>("nvmlDeviceGetUtilizationRates");
+  nvml_abi::GetMemory* get_memory = find<nvml_abi::GetMemory>("nvmlDeviceGetMemoryInfo");
+  nvml_abi::GetEnergy* get_energy =
+      find<nvml_abi::GetEnergy>("nvmlDeviceGetTotalEnergyConsumption");
+  nvml_abi::GpmQuerySupport* gpm_query_support =
+      find<nvml_abi::GpmQuerySupport>("nvmlGpmQueryDeviceSupport");
+  nvml_abi::GpmSampleAlloc* gpm_sample_alloc = find<nvml_abi::GpmSampleAlloc>("nvmlGpmSampleAlloc");
+  nvml_abi::GpmSampleFree* gpm_sample_free = find<nvml_abi::GpmSampleFree>("nvmlGpmSampleFree");
+  nvml_abi::GpmSampleGet* gpm_sample_get = find<nvml_abi::GpmSampleGet>("nvmlGpmSampleGet");
+  nvml_abi::GpmGetMetrics* gpm_get_metrics = find<nvml_abi::GpmGetMetrics>("nvmlGpmMetricsGet");
   bool initialized = false;
 };
 
