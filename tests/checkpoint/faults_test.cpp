@@ -13,6 +13,7 @@
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/crash_states.h"
 #include "tests/support/file_layers.h"
+#include "tests/support/stride.h"
 
 // Every system call of a run fails once, with every error, or from some call on for ever: a run
 // that saves, drains, removes, is started again and goes on.
@@ -32,12 +33,6 @@ const std::string kOverlap =
     "{type: burst_buffer, fast: fast, slow: slow, snapshot: async" + kCommon;
 constexpr int64_t kSteps = 4;
 constexpr int64_t kRestartAfter = 3;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr size_t kEach = 7;  // sanitizers take their time
-#else
-constexpr size_t kEach = 1;
-#endif
 
 struct Outcome {
   int64_t acknowledged = 0;  // the newest step that was reported as saved
@@ -193,10 +188,13 @@ struct CheckpointFaults : testing::Test {
 
   std::vector<Case> cases(const std::vector<int>& errors, bool for_ever) const {
     std::vector<Case> all;
+    size_t first = 0;
     for (const std::string tier : {"fast", "slow"}) {
       for (const int error : errors) {
         const size_t count = (error == 0 ? halves_ : calls_).at(tier);
-        for (size_t i = 0; i < count; i += kEach) all.push_back({tier, i, error, for_ever});
+        for (size_t i = first++ % stride(5); i < count; i += stride(5)) {
+          all.push_back({tier, i, error, for_ever});
+        }
       }
     }
     return all;
