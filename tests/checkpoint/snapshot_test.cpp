@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <random>
 #include <thread>
 
 #include "io/checkpoint/manifest.h"
@@ -34,13 +33,13 @@ HostMemory allocate(size_t bytes) { return allocate_huge(bytes, true); }
 
 // A state of random bytes, in the order of the tensors that were given to make_layout().
 struct Model {
-  explicit Model(const std::vector<TensorInfo>& tensors, uint32_t seed = 1) : infos(tensors) {
-    std::mt19937_64 random(seed);
+  explicit Model(const std::vector<TensorInfo>& tensors, uint64_t seed = 1) : infos(tensors) {
+    uint64_t word = seed;
     for (const TensorInfo& info : tensors) {
       // With room behind, so that an overrun copies something else than the next tensor.
       std::vector<uint8_t> bytes(info.bytes + 8);
       for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-        const uint64_t word = random();
+        word = word * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX generator
         std::memcpy(bytes.data() + i, &word, sizeof word);
       }
       data.push_back(std::move(bytes));
@@ -64,7 +63,9 @@ struct Model {
   std::vector<std::vector<uint8_t>> data;
 };
 
-std::string text_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+std::string text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 void expect_image(const Snapshot& snapshot, const Model& model) {
   for (size_t i = 0; i < snapshot.layout().files.size(); ++i) {
