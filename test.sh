@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests; the last
 # lines name what was skipped. SANITIZE=address|thread ./test.sh: in a build folder of its own, those
-# tests that do not run LibTorch's kernels (LibTorch is not instrumented).
+# tests that do not run LibTorch's kernels (LibTorch is not instrumented); `thread`: those of io/ that
+# have threads.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
 
