@@ -26,6 +26,7 @@ options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
 install_for_tests
 build "$folder" all "${options[@]}"
 status=0
-"${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j "$(nproc)" "$@" || status=$?
+# One more than cores: some wait for a disk or a clock.
+"${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j $(($(nproc) + 1)) "$@" || status=$?
 python3 "$root/tests/skipped.py" "$root/$folder/Testing/Temporary/LastTest.log" >&2
 exit $status
