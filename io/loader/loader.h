@@ -81,7 +81,8 @@ struct LoaderOptions {
     v("drop_last", drop_last, "leave out the last, smaller batch; evaluation never does");
     v("digest", digest, same_results("write an XXH3-128 digest of every batch into digests.csv"));
     v("rank", rank, "this process's share of the data", Limits{0, 1 << 20});
-    v("world_size", world_size, "number of shares", Limits{1, 1 << 20});
+    v("world_size", world_size, "number of shares: 1 as long as there are no ranks",
+      Limits{1, 1 << 20});
   }
   // Error(ExitCode::config) where there is no such rank.
   void check(const Section& section) const;

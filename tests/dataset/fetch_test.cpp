@@ -69,7 +69,7 @@ struct Fetch : testing::Test {
 };
 
 TEST_F(Fetch, the_recipe_is_that_of_the_official_archive) {
-  const Recipe& official = find_recipe("caltech101");
+  const Recipe official = find_recipe("caltech101");
   EXPECT_EQ(official.url, "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip");
   EXPECT_EQ(official.md5, "3138e1922a9193bfa496528edbbc45d0");
   EXPECT_EQ(official.files, 9145);
