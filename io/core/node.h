@@ -33,6 +33,7 @@ struct Node {
   std::vector<Node> items;     // of a sequence
   std::vector<Entry> entries;  // of a mapping, in the order of the file; keys are unique
 
+  // Null, nowhere. Both are in node.cpp, for an Entry is incomplete here.
   Node();
   Node(Kind kind, Position at, std::string scalar = {}, bool quoted = false);
 
