@@ -1,13 +1,12 @@
 # Where the sources of the shared library go: those that include LibTorch into stoker_torch, all others
-# into stoker itself. Each has a precompiled header: LibTorch's headers take longer to compile than any
-# source of ours, and most of the others include these.
-target_precompile_headers(stoker PRIVATE
-  <algorithm> <filesystem> <fmt/format.h> <functional> <map> <nlohmann/json.hpp> <string> <vector>)
+# into stoker itself. Each has a precompiled header of what most of its sources include.
+set(headers <algorithm> <filesystem> <fmt/format.h> <functional> <map> <nlohmann/json.hpp> <string> <vector>)
+target_precompile_headers(stoker PRIVATE ${headers})
 
 add_library(stoker_torch OBJECT)
 target_link_libraries(stoker_torch PRIVATE StokerTorch::torch stoker_warnings stoker_dependencies)
 target_include_directories(stoker_torch PRIVATE ${PROJECT_SOURCE_DIR})
-target_precompile_headers(stoker_torch PRIVATE <torch/nn/module.h> <torch/types.h>)
+target_precompile_headers(stoker_torch PRIVATE ${headers} <ATen/Context.h> <ATen/core/Tensor.h>)
 
 # Called once, after all folders have been added. With STOKER_UNITY, the sources of a folder are compiled
 # as one; not kernels for one set of instructions, which have the names of those for another.
@@ -17,10 +16,6 @@ function(stoker_finish_sources)
     foreach(source ${sources})
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
       cmake_path(GET folder PARENT_PATH folder)
-      # To include LibTorch costs a unit 8 s before its first line: the small folders are one.
-      if(target STREQUAL stoker_torch AND NOT folder MATCHES "^io/|^app/(bench|train)")
-        set(folder app)
-      endif()
       string(MAKE_C_IDENTIFIER "${folder}" folder)
       if(NOT source MATCHES "_avx")
         set_source_files_properties(${source} TARGET_DIRECTORY ${target}

@@ -6,7 +6,7 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/pooling.h>
 
-#include "models/model.h"
+#include "models/network.h"
 
 namespace stoker {
 namespace {
@@ -23,7 +23,7 @@ nn::MaxPool2d pool() { return nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2)); 
 
 // The single-tower AlexNet of Krizhevsky, "One weird trick for parallelizing convolutional neural
 // networks" (arXiv:1404.5997, 2014), laid out, named and initialised as torchvision's.
-class AlexNet final : public Model {
+class AlexNet final : public Network {
  public:
   struct Options {
     double dropout = 0.5;
@@ -46,7 +46,7 @@ class AlexNet final : public Model {
                        nn::Linear(4096, inputs.classes)));
   }
 
-  torch::Tensor forward(torch::Tensor x) override {
+  at::Tensor forward(at::Tensor x) override {
     x = at::adaptive_avg_pool2d(features_->forward(x), {kGrid, kGrid});
     return classifier_->forward(x.flatten(1));
   }

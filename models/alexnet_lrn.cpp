@@ -1,3 +1,4 @@
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/max_pool2d.h>
@@ -6,12 +7,11 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "models/model.h"
+#include "models/network.h"
 
 namespace stoker {
 namespace {
@@ -20,8 +20,8 @@ namespace nn = torch::nn;
 
 // TensorFlow's truncated_normal(0, sigma): values beyond two sigma are drawn again. By inversion of
 // the distribution function between them.
-void truncated_normal_(torch::Tensor tensor, double sigma) {
-  const torch::NoGradGuard no_grad;
+void truncated_normal_(at::Tensor tensor, double sigma) {
+  const at::NoGradGuard no_grad;
   const double bound = std::erf(2 / std::sqrt(2.0));
   tensor.uniform_(-bound, bound).erfinv_().mul_(sigma * std::sqrt(2.0));
 }
@@ -38,12 +38,12 @@ Padding same_padding(int64_t size, int64_t kernel, int64_t stride) {
   return {total / 2, total - total / 2};
 }
 
-torch::Tensor pool(const torch::Tensor& x) { return at::max_pool2d(x, {3, 3}, {2, 2}); }
+at::Tensor pool(const at::Tensor& x) { return at::max_pool2d(x, {3, 3}, {2, 2}); }
 
 // The AlexNet of the study by Chien et al., "Characterizing Deep-Learning I/O Workloads in
 // TensorFlow" (arXiv:1810.03035, 2018), as its code builds it: one tower, local response
 // normalisation (Krizhevsky et al. 2012, section 3.3), TensorFlow's SAME padding.
-class AlexNetLrn final : public Model {
+class AlexNetLrn final : public Network {
  public:
   struct Options {
     double dropout = 0.5;
@@ -67,7 +67,7 @@ class AlexNetLrn final : public Model {
     fc3_ = linear("fc3", 4096, inputs.classes);
   }
 
-  torch::Tensor forward(torch::Tensor x) override {
+  at::Tensor forward(at::Tensor x) override {
     x = at::constant_pad_nd(x, {columns_.before, columns_.after, rows_.before, rows_.after});
     x = pool(normalise_(at::relu(conv1_(x))));
     x = pool(normalise_(at::relu(conv2_(x))));

@@ -1,13 +1,13 @@
 #include <torch/nn/modules/linear.h>
 
-#include "models/model.h"
+#include "models/network.h"
 
 namespace stoker {
 namespace {
 
 // Multinomial logistic regression on the pixels: the step that costs next to nothing, for
 // measurements of loading and for tests.
-class Linear final : public Model {
+class Linear final : public Network {
  public:
   struct Options {
     template <class V>
@@ -17,7 +17,7 @@ class Linear final : public Model {
       : fc_(register_module("fc", torch::nn::Linear(inputs.channels * inputs.height * inputs.width,
                                                     inputs.classes))) {}
 
-  torch::Tensor forward(torch::Tensor x) override { return fc_(x.flatten(1)); }
+  at::Tensor forward(at::Tensor x) override { return fc_(x.flatten(1)); }
 
  private:
   torch::nn::Linear fc_;

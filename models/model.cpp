@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "io/core/error.h"
 
 namespace stoker {
@@ -10,6 +12,14 @@ template <>
 Registry<Model>& Registry<Model>::global() {
   static Registry registry;
   return registry;
+}
+
+std::vector<at::Tensor> parameters(const Model& model) {
+  std::vector<at::Tensor> trained;
+  for (NamedTensor& item : model.state()) {
+    if (item.trained) trained.push_back(std::move(item.tensor));
+  }
+  return trained;
 }
 
 void require_image_size(const char* model, const Model::Inputs& inputs, int64_t smallest) {

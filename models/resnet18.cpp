@@ -9,7 +9,7 @@
 #include <torch/nn/modules/linear.h>
 
 #include "io/core/error.h"
-#include "models/model.h"
+#include "models/network.h"
 
 namespace stoker {
 namespace {
@@ -36,8 +36,8 @@ class BasicBlock final : public nn::Module {
                                   nn::Sequential(conv(in, out, 1, stride), nn::BatchNorm2d(out)));
   }
 
-  torch::Tensor forward(torch::Tensor x) {
-    torch::Tensor y = bn1_(conv1_(x)).relu_();
+  at::Tensor forward(at::Tensor x) {
+    at::Tensor y = bn1_(conv1_(x)).relu_();
     y = bn2_(conv2_(y));
     return y.add_(downsample_ ? downsample_->forward(x) : x).relu_();
   }
@@ -57,7 +57,7 @@ nn::Sequential stage(int64_t in, int64_t out, int64_t stride) {
 
 // He et al., "Deep Residual Learning for Image Recognition" (arXiv:1512.03385, 2015), table 1, 18
 // layers; laid out, named and initialised as torchvision's.
-class ResNet18 final : public Model {
+class ResNet18 final : public Network {
  public:
   struct Options {
     template <class V>
@@ -72,7 +72,7 @@ class ResNet18 final : public Model {
         layer4_(register_module("layer4", stage(256, 512, 2))),
         fc_(register_module("fc", nn::Linear(512, inputs.classes))) {}
 
-  torch::Tensor forward(torch::Tensor x) override {
+  at::Tensor forward(at::Tensor x) override {
     if (is_training()) check_batch(x);
     x = at::max_pool2d(bn1_(conv1_(x)).relu_(), {3, 3}, {2, 2}, {1, 1});
     x = layer4_->forward(layer3_->forward(layer2_->forward(layer1_->forward(x))));
@@ -83,7 +83,7 @@ class ResNet18 final : public Model {
   static constexpr int64_t kStride = 32;  // of the last feature map
 
   // Batch normalisation in training needs two values per channel in the smallest feature map.
-  static void check_batch(const torch::Tensor& x) {
+  static void check_batch(const at::Tensor& x) {
     if (x.size(0) > 1 || x.size(2) > kStride || x.size(3) > kStride) return;
     throw Error(ExitCode::config,
                 fmt::format("model: resnet18 cannot train on a batch of one image of {} x {} "

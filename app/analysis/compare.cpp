@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -103,7 +104,7 @@ std::string values_of(const Runs& runs, F value) {
 std::string text_at(const json& tree, const char* pointer) {
   const json value = tree.value(json::json_pointer(pointer), json());
   if (value.is_null()) return "unknown";
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 // The part of the configuration below `prefix`, without the keys of `but`.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/compare.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -129,7 +130,7 @@ ExitCode compare_runs(CompareArguments arguments) {
   if (arguments.json) {
     json json = to_json(comparison);
     if (limited) json["threshold"] = {{"share", threshold}, {"missed", missed}};
-    fmt::print("{}\n", json.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json, 2));
   } else {
     fmt::print("{}", to_text(comparison));
     if (missed)

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/base/json.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -22,7 +22,7 @@ void add(const json& tree, const std::string& path, Leaves& out) {
   } else if (tree.is_string()) {
     out[path] = tree.get<std::string>();
   } else {
-    out[path] = tree.dump();
+    out[path] = json_text(tree);
   }
 }
 

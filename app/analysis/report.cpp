@@ -9,6 +9,7 @@
 #include "app/analysis/report_page.h"
 #include "app/analysis/run_page.h"
 #include "io/core/file.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -42,7 +43,7 @@ std::string report_html(nlohmann::json data) {
   constexpr std::string_view kPlace = "{{data}}";
   data["version"] = STOKER_VERSION;
   std::string text;
-  for (const char c : data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {
+  for (const char c : json_text(data)) {
     // In JSON it only stands in texts; an element or a comment could begin with it.
     if (c == '<') {
       text += "\\u003c";
@@ -75,7 +76,7 @@ ExitCode write_report(const ReportArguments& arguments) {
       arguments.output.empty() ? arguments.directories.front() + "/report.html" : arguments.output;
   atomic_write_file(path, {reinterpret_cast<const uint8_t*>(page.data()), page.size()});
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"report", path}, {"bytes", page.size()}}.dump());
+    fmt::print("{}\n", json_text({{"report", path}, {"bytes", page.size()}}));
   } else {
     fmt::print("{}\n", path);
   }

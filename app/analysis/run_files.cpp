@@ -2,6 +2,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/core/json.h"
 
 namespace stoker {
 nlohmann::json read_json(const std::string& path) {
@@ -11,7 +12,7 @@ nlohmann::json read_json(const std::string& path) {
                 path + " is missing: name the directory of a run that has ended");
   }
   try {
-    return nlohmann::json::parse(*text);
+    return parse_json(*text);
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(ExitCode::environment, path + ": " + error.what());
   }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/differences.h"
-#include "app/base/json.h"
 #include "io/core/file.h"
+#include "io/core/json.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {

@@ -10,6 +10,7 @@
 #include "app/analysis/run_files.h"
 #include "app/analysis/timelogger.h"
 #include "app/base/result_table.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -119,7 +120,7 @@ ExitCode report_time_logs(const TimeLoggerArguments& arguments) {
   figures["bad_lines"] = bad_lines(log);
   if (bytes) figures["read_bytes"] = *bytes;
   if (bandwidth) figures["read_mb_per_s"] = *bandwidth;
-  fmt::print("{}\n", figures.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(figures, 2));
   return ExitCode::ok;
 }
 

@@ -15,6 +15,7 @@
 #include "app/analysis/json_fields.h"
 #include "app/analysis/run_files.h"
 #include "app/base/result_table.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -45,13 +46,13 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   void add_line(std::string_view line) {
     line = line.substr(std::min(line.find_first_not_of(", []\r"), line.size()));
     if (line.empty()) return;
-    const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
-    if (event.is_discarded() || !event.is_object()) {
+    const std::optional<nlohmann::json> event = try_parse_json(line);
+    if (!event || !event->is_object()) {
       ++figures_.bad_lines;
-    } else if (event.value("ph", "") == "X") {
-      add_event(event);
-    } else if (event.value("name", "") == "trace_end") {
-      end_ = event.at("args");
+    } else if (event->value("ph", "") == "X") {
+      add_event(*event);
+    } else if (event->value("name", "") == "trace_end") {
+      end_ = event->at("args");
     }
   }
 
@@ -238,7 +239,7 @@ ExitCode compare_with_trace(const std::string& run, bool json) {
                            {"bad_lines", figures.bad_lines}, {"trace", from_trace},
                            {"summary", from_summary},        {"deviation_percent", deviation}};
     if (!complete) line["incomplete"] = figures.incomplete;
-    fmt::print("{}\n", line.dump(2));
+    fmt::print("{}\n", json_text(line, 2));
     return ExitCode::ok;
   }
   fmt::print("{} events, {} lines that are none\n", figures.events, figures.bad_lines);

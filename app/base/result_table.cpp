@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/core/json.h"
+
 namespace stoker {
 namespace {
 
@@ -125,7 +127,7 @@ nlohmann::json ResultTable::json() const {
 
 ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text,
                       int indent) {
-  fmt::print("{}", as_json ? json.dump(indent) + "\n" : text);
+  fmt::print("{}", as_json ? json_text(json, indent) + "\n" : text);
   return ExitCode::ok;
 }
 

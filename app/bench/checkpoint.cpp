@@ -59,7 +59,7 @@ double timed(const std::function<void()>& work) {
 void fill(const TrainStep& step) {
   const at::NoGradGuard no_grad;
   for (const OptimizerState& state : step.optimizer().state()) {
-    for (torch::Tensor tensor : state.tensors) {
+    for (at::Tensor tensor : state.tensors) {
       if (tensor.is_floating_point()) tensor.uniform_();
     }
   }
@@ -133,7 +133,7 @@ class SavedModel {
         experiment_(options, [](const std::string&) {}),
         step_(experiment_, 1, 1),
         tensors_(step_, experiment_.device().info().emulated
-                            ? torch::Device(torch::kCPU)
+                            ? at::Device(at::kCPU)
                             : experiment_.device().info().torch_device) {
     fill(step_);
     checkpointer_ = experiment_.make_checkpointer(

@@ -1,8 +1,8 @@
 #include "app/bench/headspace.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,6 @@
 #include <set>
 #include <utility>
 
-#include "app/base/json.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/base/statistics.h"
@@ -20,6 +19,7 @@
 #include "app/bench/tier_conditions.h"
 #include "app/experiment/options.h"
 #include "app/train/step.h"
+#include "io/core/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/machine/system_stats.h"
 #include "io/metrics/verdict.h"
@@ -96,7 +96,7 @@ class HeadspaceMeasurement {
 };
 
 void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
-  torch::manual_seed(experiment_.run.seed);
+  at::manual_seed(experiment_.run.seed);
   at::set_num_threads(static_cast<int>(experiment_.training.threads.resolve()));
   Experiment experiment(experiment_, notify_);
   Device& device = experiment.device();

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/child_process.h"
-#include "app/base/json.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/bench/batch_probe.h"
 #include "app/bench/decode_ceiling.h"
 #include "app/bench/loader.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -67,7 +67,7 @@ void count_calls(const LoaderBenchArguments& arguments, LoaderReport& report) {
   words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
   for (const char* word : {"--epochs=1", "--quick", "--json"}) words.emplace_back(word);
   const ChildResult child = run_child(words, "/dev/null", {}, {"LD_PRELOAD=" + *counter});
-  const auto output = nlohmann::json::parse(child.output, nullptr, false);
+  const nlohmann::json output = try_parse_json(child.output).value_or(nullptr);
   if (child.exit_code != 0 || !output.is_object() || !output.contains("allocations_per_image")) {
     report.uncounted = fmt::format("allocations and copies: the process that counts ended with {}",
                                    child.exit_code);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json.h"
 #include "app/base/process_use.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
@@ -11,6 +10,7 @@
 #include "app/bench/rounds.h"
 #include "app/experiment/experiment.h"
 #include "io/core/digest.h"
+#include "io/core/json.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"

@@ -1,8 +1,8 @@
 #include "app/bench/train.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/utils.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -184,7 +184,7 @@ class TrainingRuns {
   }
 
   void bare(Experiment& experiment, const DeviceBatch& batch, TrainSteps& steps) {
-    torch::manual_seed(experiment.options().run.seed);
+    at::manual_seed(experiment.options().run.seed);
     at::set_num_threads(static_cast<int>(experiment.options().training.threads.resolve()));
     TrainStep step(experiment, bench_.warm_up + bench_.steps, bench_.warm_up + bench_.steps);
     std::vector<TimePoint> begun;

@@ -29,22 +29,19 @@ std::shared_ptr<DeviceBatch> Experiment::first_batch() {
   return on_device(*batch);
 }
 
-std::shared_ptr<Model> Experiment::make_model() {
+std::unique_ptr<Model> Experiment::make_model() {
   const SampleSpec spec = decoder().spec();
-  std::shared_ptr<Model> model = options_.model.create(
+  std::unique_ptr<Model> model = options_.model.create(
       {spec.channels, spec.height, spec.width, static_cast<int64_t>(dataset().classes().size())});
   const DeviceInfo& device = device_->info();
-  model->to(device.emulated ? torch::Device(torch::kCPU) : device.torch_device);
-  if (options_.training.channels_last) {
-    for (torch::Tensor& p : model->parameters()) {
-      if (p.dim() == 4) p.set_data(p.detach().contiguous(torch::MemoryFormat::ChannelsLast));
-    }
-  }
+  model->place(device.emulated ? at::Device(at::kCPU) : device.torch_device,
+               options_.training.channels_last ? at::MemoryFormat::ChannelsLast
+                                               : at::MemoryFormat::Contiguous);
   return model;
 }
 
 std::unique_ptr<Optimizer> Experiment::make_optimizer(const Model& model) {
-  return options_.optimizer.create({model.parameters()});
+  return options_.optimizer.create({parameters(model)});
 }
 
 std::unique_ptr<Checkpointer> Experiment::make_checkpointer(

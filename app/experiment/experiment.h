@@ -33,7 +33,7 @@ class Experiment {
   std::shared_ptr<DeviceBatch> first_batch();
   // The model on the device (of an emulated one: on the host, as if), in the memory format of
   // training.channels_last. Its weights come from LibTorch's generator.
-  std::shared_ptr<Model> make_model();
+  std::unique_ptr<Model> make_model();
   // For that model; shares its parameters.
   std::unique_ptr<Optimizer> make_optimizer(const Model& model);
   // For states of these tensors, in this order. stop_requested: since when the process has been

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json.h"
 #include "app/base/result_table.h"
 #include "app/experiment/options.h"
+#include "io/core/json.h"
 #include "io/core/plugin.h"
 #include "io/metrics/record/figures.h"
 

@@ -40,16 +40,16 @@ class FusedAdam final : public Optimizer {
 
   FusedAdam(Options options, const Inputs& inputs)
       : options_(options), parameters_(inputs.parameters) {
-    for (const torch::Tensor& p : parameters_) {
+    for (const at::Tensor& p : parameters_) {
       means_.push_back(at::zeros_like(p));
       squares_.push_back(at::zeros_like(p));
-      steps_.push_back(at::zeros({}, p.options().dtype(torch::kFloat32)));
+      steps_.push_back(at::zeros({}, p.options().dtype(at::kFloat)));
     }
   }
 
   void step(double lr) override {
     const at::NoGradGuard no_grad;
-    std::vector<torch::Tensor> parameters, gradients, means, squares, steps;
+    std::vector<at::Tensor> parameters, gradients, means, squares, steps;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].grad().defined()) continue;
       parameters.push_back(parameters_[i]);
@@ -78,10 +78,10 @@ class FusedAdam final : public Optimizer {
 
  private:
   const Options options_;
-  std::vector<torch::Tensor> parameters_;
-  std::vector<torch::Tensor> means_;
-  std::vector<torch::Tensor> squares_;
-  std::vector<torch::Tensor> steps_;  // one float each, beside its parameter
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> means_;
+  std::vector<at::Tensor> squares_;
+  std::vector<at::Tensor> steps_;  // one float each, beside its parameter
 };
 
 using Adam = FusedAdam<false>;

@@ -4,8 +4,8 @@
 
 namespace stoker {
 
-torch::Tensor aligned_gradient(const torch::Tensor& parameter) {
-  const torch::Tensor& gradient = parameter.grad();
+at::Tensor aligned_gradient(const at::Tensor& parameter) {
+  const at::Tensor& gradient = parameter.grad();
   if (gradient.strides() == parameter.strides()) return gradient;
   return at::empty_like(parameter).copy_(gradient);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 namespace stoker {
 
 // The gradient of `parameter` with the parameter's strides, because the fused kernels walk memory,
 // not indices. Autograd already makes it so; anything else is copied. The gradient must be defined.
 // The thread of the optimizer.
-torch::Tensor aligned_gradient(const torch::Tensor& parameter);
+at::Tensor aligned_gradient(const at::Tensor& parameter);
 
 }  // namespace stoker

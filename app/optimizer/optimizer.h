@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace stoker {
 // parameters. The tensors share the optimizer's memory: writing to them restores it.
 struct OptimizerState {
   std::string name;
-  std::vector<torch::Tensor> tensors;
+  std::vector<at::Tensor> tensors;
 };
 
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
@@ -25,7 +25,7 @@ class Optimizer {
   static constexpr const char* kKind = "optimizer";
   // All parameters of the model, in its order, on the device that they will stay on.
   struct Inputs {
-    std::vector<torch::Tensor> parameters;
+    std::vector<at::Tensor> parameters;
   };
   virtual ~Optimizer() = default;
   // One update with learning rate `lr` (base_lr() times the schedule's factor). Queued on the

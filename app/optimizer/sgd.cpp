@@ -37,9 +37,9 @@ class Sgd final : public Optimizer {
 
   Sgd(Options options, const Inputs& inputs) : options_(options), parameters_(inputs.parameters) {
     if (options_.momentum == 0) return;
-    for (const torch::Tensor& p : parameters_) {
+    for (const at::Tensor& p : parameters_) {
       buffers_.push_back(at::zeros_like(p));
-      started_.push_back(at::zeros({}, torch::kBool));
+      started_.push_back(at::zeros({}, at::kBool));
     }
   }
 
@@ -68,7 +68,7 @@ class Sgd final : public Optimizer {
   // A parameter's first momentum is its gradient, undamped. The kernel takes one flag for all it is
   // given, so parameters that meet their first gradient are a call of their own.
   struct Group {
-    std::vector<torch::Tensor> parameters, gradients, buffers;
+    std::vector<at::Tensor> parameters, gradients, buffers;
   };
 
   void update(Group& group, double lr, bool first) {
@@ -79,9 +79,9 @@ class Sgd final : public Optimizer {
   }
 
   const Options options_;
-  std::vector<torch::Tensor> parameters_;
-  std::vector<torch::Tensor> buffers_;  // empty without momentum
-  std::vector<torch::Tensor> started_;  // one bool each: it has met a gradient
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> buffers_;  // empty without momentum
+  std::vector<at::Tensor> started_;  // one bool each: it has met a gradient
 };
 
 STOKER_REGISTER(Optimizer, "sgd", Sgd);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "io/core/json.h"
 #include "io/sinks/http_address.h"
 #include "io/sinks/http_client.h"
 
@@ -46,7 +47,7 @@ ExitCode check_health(const HealthArguments& arguments) {
                               {"healthy", healthy},
                               {"status", reply.status},
                               {"text", text}};
-    fmt::print("{}\n", line.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(line, 2));
   } else if (healthy) {
     fmt::print("{}\n", text);
   } else {

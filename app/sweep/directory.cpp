@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/error.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -62,7 +63,7 @@ SweepResults SweepDirectory::results() const {
 }
 
 void SweepDirectory::write(const SweepPlan& plan, const SweepResults& results) const {
-  write_file(kResults, results_json(options_, plan, results, path_).dump(1) + "\n");
+  write_file(kResults, json_text(results_json(options_, plan, results, path_), 1) + "\n");
   write_file("results.csv", results_csv(options_, results));
 }
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "io/core/json.h"
+
 namespace stoker {
 namespace {
 
@@ -21,7 +23,7 @@ std::string element_name(const json& element, size_t place) {
     for (const char* key : {"name", "decoder", "type"}) {
       if (element.contains(key) && element[key].is_string()) return element[key];
     }
-    if (element.contains("threads")) return element["threads"].dump();
+    if (element.contains("threads")) return json_text(element["threads"]);
   }
   return std::to_string(place);
 }

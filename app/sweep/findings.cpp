@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json.h"
 #include "app/base/statistics.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {

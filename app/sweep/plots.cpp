@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/table.h"
-#include "app/base/json.h"
 #include "app/base/statistics.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "app/base/json.h"
 #include "app/sweep/findings.h"
 #include "app/sweep/plots.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -128,7 +128,7 @@ SweepResults read_results(const std::string& path) {
   const std::optional<std::string> text = read_if_there(path);
   if (!text) throw Error(ExitCode::environment, path + " is missing: run the sweep first");
   try {
-    const json value = json::parse(*text);
+    const json value = parse_json(*text);
     if (value.at("schema_version") != 1) throw Error(ExitCode::environment, "another schema");
     SweepResults results;
     results.machine = value.at("machine");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/error.h"
+#include "io/core/json.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -144,7 +145,7 @@ SweepRow SweepRunner::run_cell(const SweepRun& run, const std::string& log,
   SweepRow row{cell.at, run.repeat, cell.hash, child.exit_code, "", "", 0, {}, {}};
   row.seconds = seconds(Clock::now() - begun);
   interrupted = stop_.requested() && child.exit_code != 0;
-  const json output = json::parse(child.output, nullptr, false);
+  const json output = try_parse_json(child.output).value_or(nullptr);
   if (output.is_array()) row.figures = flatten({{"results", output}}, options_.figures);
   if (output.is_object()) {
     row.figures = flatten(output, options_.figures);

@@ -12,6 +12,7 @@
 #include "app/sweep/findings.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/text.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -106,7 +107,7 @@ ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   const nlohmann::json json = results_json(options, plan, results, path);
   directory.write_file("report.html", sweep_page({json}));
   if (arguments.json) {
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}results: {}, {}, {}\n", results_text(options, plan, results),
                directory.path("report.html"), directory.path("results.json"),

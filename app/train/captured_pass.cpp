@@ -6,18 +6,18 @@
 
 namespace stoker {
 
-CapturedPass::CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<torch::Tensor> parameters,
+CapturedPass::CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<at::Tensor> parameters,
                            Pass pass)
     : graph_(std::move(graph)), parameters_(std::move(parameters)), pass_(std::move(pass)) {}
 
-torch::Tensor CapturedPass::operator()(const torch::Tensor& images, const torch::Tensor& labels) {
+at::Tensor CapturedPass::operator()(const at::Tensor& images, const at::Tensor& labels) {
   if (!captured_ && warm(images)) capture(images, labels);
   if (captured_ && images.sizes() == shape_) return replay(images, labels);
   return pass_(images, labels);
 }
 
 // Whether the passes before this one had its shape, and were enough.
-bool CapturedPass::warm(const torch::Tensor& images) {
+bool CapturedPass::warm(const at::Tensor& images) {
   if (images.sizes() != shape_) {
     shape_ = images.sizes().vec();
     passes_ = 0;
@@ -25,17 +25,17 @@ bool CapturedPass::warm(const torch::Tensor& images) {
   return passes_++ == kEagerPasses;
 }
 
-void CapturedPass::capture(const torch::Tensor& images, const torch::Tensor& labels) {
+void CapturedPass::capture(const at::Tensor& images, const at::Tensor& labels) {
   images_ = images.clone();
   labels_ = labels.clone();
-  loss_ = at::empty({}, images.options().dtype(torch::kFloat32));
+  loss_ = at::empty({}, images.options().dtype(at::kFloat));
   graph_->capture([this] { loss_.copy_(pass_(images_, labels_)); });
   // Made while the graph was: every replay writes them where they are.
-  for (const torch::Tensor& parameter : parameters_) gradients_.push_back(parameter.grad());
+  for (const at::Tensor& parameter : parameters_) gradients_.push_back(parameter.grad());
   captured_ = true;
 }
 
-torch::Tensor CapturedPass::replay(const torch::Tensor& images, const torch::Tensor& labels) {
+at::Tensor CapturedPass::replay(const at::Tensor& images, const at::Tensor& labels) {
   images_.copy_(images, /*non_blocking=*/true);
   labels_.copy_(labels, /*non_blocking=*/true);
   // A pass of another shape may have put its own in their place.

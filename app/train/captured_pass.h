@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <memory>
@@ -22,34 +22,33 @@ class CapturedPass {
   // Passes before the capture, as many as torch.cuda.make_graphed_callables makes.
   static constexpr int kEagerPasses = 3;
   // Leaves new gradients (not added to old ones) and returns the loss, a float32 scalar.
-  using Pass =
-      std::function<torch::Tensor(const torch::Tensor& images, const torch::Tensor& labels)>;
+  using Pass = std::function<at::Tensor(const at::Tensor& images, const at::Tensor& labels)>;
 
   // Captures nothing yet. `parameters` are those whose gradients `pass` leaves.
-  CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<torch::Tensor> parameters, Pass pass);
+  CapturedPass(std::unique_ptr<StepGraph> graph, std::vector<at::Tensor> parameters, Pass pass);
 
   // The loss, on the device; the next call may overwrite it. The gradients are new ones, or the
   // graph's own, which every replay overwrites.
-  torch::Tensor operator()(const torch::Tensor& images, const torch::Tensor& labels);
+  at::Tensor operator()(const at::Tensor& images, const at::Tensor& labels);
 
  private:
   // Counts the passes of this shape. True: now is the time to capture one.
-  bool warm(const torch::Tensor& images);
-  void capture(const torch::Tensor& images, const torch::Tensor& labels);
-  torch::Tensor replay(const torch::Tensor& images, const torch::Tensor& labels);
+  bool warm(const at::Tensor& images);
+  void capture(const at::Tensor& images, const at::Tensor& labels);
+  at::Tensor replay(const at::Tensor& images, const at::Tensor& labels);
 
   const std::unique_ptr<StepGraph> graph_;
-  const std::vector<torch::Tensor> parameters_;
+  const std::vector<at::Tensor> parameters_;
   const Pass pass_;
   // Of the eager passes, then of the graph; and how many passes there were of it.
   std::vector<int64_t> shape_;
   int passes_ = 0;
   bool captured_ = false;
   // What the graph reads and writes.
-  torch::Tensor images_;
-  torch::Tensor labels_;
-  torch::Tensor loss_;
-  std::vector<torch::Tensor> gradients_;
+  at::Tensor images_;
+  at::Tensor labels_;
+  at::Tensor loss_;
+  std::vector<at::Tensor> gradients_;
 };
 
 }  // namespace stoker

@@ -14,7 +14,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
   if (!experiment.options().checkpoint.info().saves) return;
   const DeviceInfo& device = experiment.device().info();
   tensors_ = std::make_unique<TrainingTensors>(
-      *step, device.emulated ? torch::Device(torch::kCPU) : device.torch_device);
+      *step, device.emulated ? at::Device(at::kCPU) : device.torch_device);
   checkpointer_ = experiment.make_checkpointer(
       tensors_->infos(), [&stop] { return stop.when(); },
       [&log](const std::string& text) { log.warn(text); });

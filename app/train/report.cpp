@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/base/json.h"
 #include "app/run/environment.h"
+#include "io/core/json.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"
 #include "io/storage/file_tree.h"

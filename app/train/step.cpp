@@ -1,7 +1,7 @@
 #include "app/train/step.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <torch/utils.h>
 
 #include <utility>
 
@@ -17,7 +17,7 @@ InputTransform::Inputs input_of(Experiment& experiment) {
   // Autocast would round the first layer's input to this; here it costs no pass of its own.
   const bool bf16 = options.precision == Precision::bf16;
   return {experiment.device().info().torch_device, experiment.decoder().spec(),
-          options.channels_last, bf16 ? torch::kBFloat16 : torch::kFloat32};
+          options.channels_last, bf16 ? at::kBFloat16 : at::kFloat};
 }
 
 }  // namespace
@@ -28,31 +28,32 @@ TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_
       frames_(experiment.decoder().spec().frame != 0),
       to_input_(make_input_transform(input_of(experiment))),
       model_(experiment.make_model()),
+      parameters_(parameters(*model_)),
       optimizer_(experiment.make_optimizer(*model_)),
       schedule_(experiment.options().schedule.create({total_steps, steps_per_epoch})) {
-  const torch::Device device = experiment.device().info().torch_device;
+  const at::Device device = experiment.device().info().torch_device;
   if (device.is_cpu()) keep_freed_heap();
   if (!options_.cuda_graph) return;
   graphed_ = graphed(graph ? std::move(graph) : make_step_graph(device));
 }
 
 std::unique_ptr<CapturedPass> TrainStep::graphed(std::unique_ptr<StepGraph> graph) {
-  CapturedPass::Pass work = [this](const torch::Tensor& images, const torch::Tensor& labels) {
+  CapturedPass::Pass work = [this](const at::Tensor& images, const at::Tensor& labels) {
     // What is made of frames has one size in every batch; they themselves have not.
     return pass(frames_ ? images : (*to_input_)({images, labels, {}, nullptr}), labels);
   };
-  return std::make_unique<CapturedPass>(std::move(graph), model_->parameters(), std::move(work));
+  return std::make_unique<CapturedPass>(std::move(graph), parameters_, std::move(work));
 }
 
-torch::Tensor TrainStep::forward(const torch::Tensor& values) {
+at::Tensor TrainStep::forward(const at::Tensor& values) {
   const PrecisionScope scope(options_.precision, values.device().type());
   return model_->forward(values);
 }
 
-torch::Tensor TrainStep::pass(const torch::Tensor& values, const torch::Tensor& labels) {
-  model_->train();
-  for (torch::Tensor& parameter : model_->parameters()) parameter.mutable_grad() = torch::Tensor();
-  const torch::Tensor loss = at::cross_entropy_loss(forward(values).to(torch::kFloat32), labels);
+at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels) {
+  model_->set_training(true);
+  for (const at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
+  const at::Tensor loss = at::cross_entropy_loss(forward(values).to(at::kFloat), labels);
   loss.backward();
   return loss.detach();
 }
@@ -68,10 +69,10 @@ void TrainStep::run(const DeviceBatch& batch, int64_t step,
   optimizer_->step(learning_rate(step));
 }
 
-torch::Tensor TrainStep::predict(const DeviceBatch& batch) {
-  const torch::NoGradGuard no_grad;
-  model_->eval();
-  return forward((*to_input_)(batch)).to(torch::kFloat32);
+at::Tensor TrainStep::predict(const DeviceBatch& batch) {
+  const at::NoGradGuard no_grad;
+  model_->set_training(false);
+  return forward((*to_input_)(batch)).to(at::kFloat);
 }
 
 double TrainStep::loss() const { return loss_.item<double>(); }

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "app/experiment/experiment.h"
 #include "app/train/captured_pass.h"
@@ -27,7 +28,7 @@ class TrainStep {
   // is left to do: until then no weight has changed.
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
   // Logits of a batch, in evaluation mode and without gradients.
-  torch::Tensor predict(const DeviceBatch& batch);
+  at::Tensor predict(const DeviceBatch& batch);
   // The loss of the last step; reading it waits for the device.
   double loss() const;
   // The learning rate of a step: the optimizer's times the schedule's factor.
@@ -37,19 +38,20 @@ class TrainStep {
 
  private:
   // Logits, in training.precision.
-  torch::Tensor forward(const torch::Tensor& values);
+  at::Tensor forward(const at::Tensor& values);
   // Forward and backward: the loss, and new gradients in the parameters.
-  torch::Tensor pass(const torch::Tensor& values, const torch::Tensor& labels);
+  at::Tensor pass(const at::Tensor& values, const at::Tensor& labels);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
 
   const TrainingOptions options_;
   const bool frames_;
   const std::unique_ptr<InputTransform> to_input_;
-  std::shared_ptr<Model> model_;
+  std::unique_ptr<Model> model_;
+  const std::vector<at::Tensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
-  torch::Tensor loss_;
+  at::Tensor loss_;
 };
 
 }  // namespace stoker

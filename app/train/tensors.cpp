@@ -22,25 +22,24 @@ namespace {
 constexpr const char* kCpuGenerator = "rng.cpu";
 constexpr const char* kCudaGenerator = "rng.cuda";
 
-at::Generator generator(const std::string& name, torch::Device device) {
-  return at::globalContext().defaultGenerator(name == kCpuGenerator ? torch::Device(torch::kCPU)
+at::Generator generator(const std::string& name, at::Device device) {
+  return at::globalContext().defaultGenerator(name == kCpuGenerator ? at::Device(at::kCPU)
                                                                     : device);
 }
 
 // As safetensors writes them.
-constexpr std::array<std::pair<torch::ScalarType, const char*>, 10> kTypes{
-    {{torch::kFloat64, "F64"},
-     {torch::kFloat32, "F32"},
-     {torch::kFloat16, "F16"},
-     {torch::kBFloat16, "BF16"},
-     {torch::kInt64, "I64"},
-     {torch::kInt32, "I32"},
-     {torch::kInt16, "I16"},
-     {torch::kInt8, "I8"},
-     {torch::kUInt8, "U8"},
-     {torch::kBool, "BOOL"}}};
+constexpr std::array<std::pair<at::ScalarType, const char*>, 10> kTypes{{{at::kDouble, "F64"},
+                                                                         {at::kFloat, "F32"},
+                                                                         {at::kHalf, "F16"},
+                                                                         {at::kBFloat16, "BF16"},
+                                                                         {at::kLong, "I64"},
+                                                                         {at::kInt, "I32"},
+                                                                         {at::kShort, "I16"},
+                                                                         {at::kChar, "I8"},
+                                                                         {at::kByte, "U8"},
+                                                                         {at::kBool, "BOOL"}}};
 
-std::string dtype_name(torch::ScalarType type) {
+std::string dtype_name(at::ScalarType type) {
   for (const auto& [known, name] : kTypes) {
     if (known == type) return name;
   }
@@ -48,7 +47,7 @@ std::string dtype_name(torch::ScalarType type) {
               std::string("a checkpoint cannot hold tensors of type ") + c10::toString(type));
 }
 
-TensorInfo info_of(const std::string& name, const torch::Tensor& tensor) {
+TensorInfo info_of(const std::string& name, const at::Tensor& tensor) {
   return {name, dtype_name(tensor.scalar_type()), tensor.sizes().vec(), tensor.nbytes()};
 }
 
@@ -62,14 +61,11 @@ TensorInfo info_of(const std::string& name, const torch::Tensor& tensor) {
 
 }  // namespace
 
-TrainingTensors::TrainingTensors(const TrainStep& step, torch::Device device) : device_(device) {
+TrainingTensors::TrainingTensors(const TrainStep& step, at::Device device) : device_(device) {
   std::vector<std::string> parameters;
-  for (const auto& parameter : step.model().named_parameters()) {
-    parameters.push_back(parameter.key());
-    entries_.push_back({"model." + parameter.key(), parameter.value(), false});
-  }
-  for (const auto& buffer : step.model().named_buffers()) {
-    entries_.push_back({"model." + buffer.key(), buffer.value(), true});
+  for (const NamedTensor& item : step.model().state()) {
+    if (item.trained) parameters.push_back(item.name);
+    entries_.push_back({"model." + item.name, item.tensor, !item.trained});
   }
   for (const OptimizerState& state : step.optimizer().state()) {
     for (size_t i = 0; i < state.tensors.size(); ++i) {
@@ -81,14 +77,14 @@ TrainingTensors::TrainingTensors(const TrainStep& step, torch::Device device) : 
   if (device_.is_cuda()) entries_.push_back({kCudaGenerator, {}, true});
 }
 
-torch::Tensor TrainingTensors::current(const Entry& entry) const {
+at::Tensor TrainingTensors::current(const Entry& entry) const {
   if (entry.tensor.defined()) return entry.tensor.detach();
   at::Generator random = generator(entry.name, device_);
   const std::lock_guard lock(random.mutex());
   return random.get_state();
 }
 
-void TrainingTensors::put_back(const Entry& entry, const torch::Tensor& value) const {
+void TrainingTensors::put_back(const Entry& entry, const at::Tensor& value) const {
   if (entry.tensor.defined()) {
     entry.tensor.detach().copy_(value);
     return;
@@ -106,10 +102,10 @@ std::vector<TensorInfo> TrainingTensors::infos() const {
 
 void TrainingTensors::capture(TrainingState& state) const {
   const at::NoGradGuard no_grad;
-  auto kept = std::make_shared<std::vector<torch::Tensor>>();
+  auto kept = std::make_shared<std::vector<at::Tensor>>();
   bool on_device = false;
   for (const Entry& entry : entries_) {
-    torch::Tensor tensor = current(entry);
+    at::Tensor tensor = current(entry);
     if (entry.changes_early && entry.tensor.defined()) tensor = tensor.clone();
     tensor = tensor.contiguous();
     const bool host = tensor.device().is_cpu();
@@ -136,10 +132,8 @@ void TrainingTensors::restore(const LoadedState& loaded) const {
       refuse(loaded, fmt::format("its tensor {} is {} {}, and {} {} is expected", entry.name,
                                  saved.dtype, saved.shape, own.dtype, own.shape));
     }
-    torch::Tensor value = at::empty(own.shape, current(entry)
-                                                   .options()
-                                                   .device(torch::kCPU)
-                                                   .memory_format(torch::MemoryFormat::Contiguous));
+    at::Tensor value = at::empty(own.shape, current(entry).options().device(at::kCPU).memory_format(
+                                                at::MemoryFormat::Contiguous));
     loaded.copy(found->second, static_cast<uint8_t*>(value.mutable_data_ptr()));
     put_back(entry, value);
     there.erase(found);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace stoker {
 class TrainingTensors {
  public:
   // device: whose random generator counts beside the CPU's.
-  TrainingTensors(const TrainStep& step, torch::Device device);
+  TrainingTensors(const TrainStep& step, at::Device device);
 
   // For Checkpointer::Inputs; the order of every state.
   std::vector<TensorInfo> infos() const;
@@ -32,15 +32,15 @@ class TrainingTensors {
   struct Entry {
     std::string name;
     // Undefined: a random generator's state, which is asked for anew each time.
-    torch::Tensor tensor;
+    at::Tensor tensor;
     // In the next forward pass already, not in the next update.
     bool changes_early = false;
   };
   // A parameter's memory, or a copy of a generator's state.
-  torch::Tensor current(const Entry& entry) const;
-  void put_back(const Entry& entry, const torch::Tensor& value) const;
+  at::Tensor current(const Entry& entry) const;
+  void put_back(const Entry& entry, const at::Tensor& value) const;
 
-  const torch::Device device_;
+  const at::Device device_;
   std::vector<Entry> entries_;
 };
 

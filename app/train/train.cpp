@@ -12,6 +12,7 @@
 #include "app/run/stop_signal.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
+#include "io/core/json.h"
 
 namespace stoker {
 
@@ -26,7 +27,7 @@ ExitCode train(const TrainArguments& arguments) {
   const RunMeter::State run = trainer.run().run;
   const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
   if (arguments.json) {
-    fmt::print("{}\n", trainer.summary().dump());
+    fmt::print("{}\n", json_text(trainer.summary()));
   } else if (!arguments.quiet) {
     fmt::print("{}", summary_text(trainer.summary()));
   }

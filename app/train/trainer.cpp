@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "app/run/environment.h"
 #include "app/train/report.h"
+#include "io/core/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 
@@ -19,7 +19,7 @@ namespace stoker {
 namespace {
 
 void prepare_torch(const ExperimentOptions& options) {
-  torch::manual_seed(options.run.seed);
+  at::manual_seed(options.run.seed);
   at::set_num_threads(static_cast<int>(options.training.threads.resolve()));
   at::globalContext().setDeterministicAlgorithms(options.training.deterministic, false);
 }
@@ -38,7 +38,7 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       digests_(directory.path()) {
   directory_.write(
       "environment.json",
-      describe_environment(experiment.device().info(), directory.path()).dump(2) + "\n");
+      json_text(describe_environment(experiment.device().info(), directory.path()), 2) + "\n");
 }
 
 Trainer::~Trainer() = default;
@@ -298,12 +298,12 @@ bool Trainer::evaluate() {
     }
     budget_.account(*batch);
     const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
-    torch::Tensor ranks;
+    at::Tensor ranks;
     device.run(on_device.get(), [&] {
-      const torch::Tensor logits = step_->predict(*on_device);
-      const torch::Tensor own = logits.gather(1, on_device->labels.unsqueeze(1));
+      const at::Tensor logits = step_->predict(*on_device);
+      const at::Tensor own = logits.gather(1, on_device->labels.unsqueeze(1));
       // Ties and NaN count against the model.
-      ranks = logits.size(1) - 1 - (logits < own).sum(1);
+      ranks = logits.lt(own).sum(1).neg().add(logits.size(1) - 1);
     });
     ranks = ranks.cpu();
     for (int64_t i = 0; i < batch->size; ++i) {
@@ -328,7 +328,7 @@ void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
 
 void Trainer::write_summary() {
   summary_ = summary_json(experiment_, progress_ ? history() : before_);
-  directory_.write("summary.json", summary_.dump(2) + "\n");
+  directory_.write("summary.json", json_text(summary_, 2) + "\n");
 }
 
 }  // namespace stoker

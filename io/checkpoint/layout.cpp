@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -90,7 +91,7 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
   }
   OrderedJson header = {{"__metadata__", metadata}};
   header.update(entries);
-  std::string text = header.dump();
+  std::string text = exact_json_text(header);
   const uint64_t unaligned = (sizeof(uint64_t) + text.size()) % kHeaderAlignment;
   if (unaligned != 0) text.append(kHeaderAlignment - unaligned, ' ');
   std::string length;

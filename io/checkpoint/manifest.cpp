@@ -13,6 +13,7 @@
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/json.h"
 
 // The text:
 //   1. a body: JSON whose last member is not there yet;
@@ -34,9 +35,7 @@ constexpr std::string_view kTailBegin = "  \"sha256\": \"";
 constexpr std::string_view kTailEnd = "\"\n}\n";
 constexpr size_t kHashDigits = 64;
 constexpr size_t kTailBytes = kTailBegin.size() + kHashDigits + kTailEnd.size();
-// So that a small text cannot ask for much memory or stack.
-constexpr int kMaxDepth = 64;
-constexpr uint64_t kMaxValues = 1'000'000;
+constexpr JsonLimits kLimits{64, 1'000'000};
 
 template <class... A>
 [[noreturn]] void fail(fmt::format_string<A...> what, A&&... values) {
@@ -100,23 +99,6 @@ class Value {
   const Json& json_;
   std::string place_;
 };
-
-Json parse_json(std::string_view text) {
-  uint64_t values = 0;
-  const auto bound = [&](int depth, Json::parse_event_t event, const Json&) {
-    using Event = Json::parse_event_t;
-    if (depth > kMaxDepth) fail("nested more than {} deep", kMaxDepth);
-    const bool counts = event == Event::value || event == Event::object_start ||
-                        event == Event::array_start || event == Event::key;
-    if (counts && ++values > kMaxValues) fail("more than {} values", kMaxValues);
-    return true;
-  };
-  try {
-    return Json::parse(text, bound);
-  } catch (const Json::exception& error) {
-    fail("no JSON: {}", error.what());
-  }
-}
 
 // Turns the members into a Manifest and checks each against all that came before.
 class Reader {
@@ -297,7 +279,7 @@ std::string manifest_text(const Manifest& manifest) {
     json["files"] = files_json(manifest);
     json["tensors"] = tensors_json(manifest);
     json["training"] = manifest.training;
-    text = json.dump(2);
+    text = exact_json_text(json, 2);
     text.resize(text.size() - std::string_view("\n}").size());
     text += ",\n";
     text += tail_for(text);
@@ -319,7 +301,14 @@ Manifest parse_manifest(const std::string& text) {
   if (all.substr(body.size()) != tail_for(body)) {
     fail("damaged: its SHA-256 does not agree with its {} bytes", text.size());
   }
-  return Reader(parse_json(text)).run();
+  const Json json = [&] {
+    try {
+      return parse_json(text, kLimits);
+    } catch (const Error& error) {
+      fail("{}", error.what());
+    }
+  }();
+  return Reader(json).run();
 }
 
 std::vector<TextFile> tf_saver_texts(const Manifest& manifest) {
@@ -330,7 +319,8 @@ std::vector<TextFile> tf_saver_texts(const Manifest& manifest) {
     index += fmt::format("{}\t{}\t{}\t0\t{}\t{}\t{:08x}\n", tensor.name, tensor.dtype, tensor.shape,
                          piece.offset, piece.bytes, manifest.tensor_sums[piece.tensor]);
   }
-  return {{"model.ckpt.index", index}, {"model.ckpt.meta", manifest.training.dump(2) + "\n"}};
+  return {{"model.ckpt.index", index},
+          {"model.ckpt.meta", exact_json_text(manifest.training, 2) + "\n"}};
 }
 
 FileSums sums_of(const std::string& name, Bytes bytes) {

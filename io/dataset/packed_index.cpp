@@ -8,6 +8,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/json.h"
 
 namespace stoker {
 
@@ -54,7 +55,7 @@ std::string packed_json(const PackedIndex& index) {
   Json json = index;
   json["format"] = kFormat;
   json["version"] = kVersion;
-  return Json{{"checksum", xxh3_128(json.dump())}, {"index", json}}.dump();
+  return exact_json_text(Json{{"checksum", xxh3_128(exact_json_text(json))}, {"index", json}});
 }
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
@@ -64,14 +65,15 @@ PackedIndex parse_packed(Bytes text, const std::string& name) {
                                              name, why));
   };
   try {
-    const Json json = Json::parse(text.begin(), text.end());
+    const Json json = parse_json({reinterpret_cast<const char*>(text.data()), text.size()});
     const Json& inner = json.at("index");
     if (inner.at("format") != kFormat) throw refuse("is no index of packed pixels");
     if (inner.at("version") != kVersion) {
-      throw refuse(
-          fmt::format("is of version {}, where {} is read", inner.at("version").dump(), kVersion));
+      throw refuse(fmt::format("is of version {}, where {} is read",
+                               exact_json_text(inner.at("version")), kVersion));
     }
-    if (json.at("checksum") != xxh3_128(inner.dump())) throw refuse("is damaged (checksum)");
+    if (json.at("checksum") != xxh3_128(exact_json_text(inner)))
+      throw refuse("is damaged (checksum)");
     PackedIndex index = inner;
     if (!consistent(index)) throw refuse("contradicts itself");
     return index;

@@ -12,7 +12,7 @@ class Cpu final : public Device {
   struct Options {
     template <class V>
     void visit(V&) {}
-    DeviceInfo info() const { return {"", torch::kCPU, false, false, "host", false}; }
+    DeviceInfo info() const { return {"", at::kCPU, false, false, "host", false}; }
   };
   Cpu(Options options, const Inputs&) : info_(options.info()) { info_.name = cpu_name(); }
 

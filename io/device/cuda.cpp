@@ -83,9 +83,9 @@ class Cuda final : public Device {
       fail("there is no GPU " + std::to_string(options.index) + "; device.index must be below " +
            std::to_string(count));
     }
-    const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(options.index));
+    const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(options.index));
     device_ = guarded([&] {
-      at::globalContext().lazyInitDevice(torch::kCUDA);
+      at::globalContext().lazyInitDevice(at::kCUDA);
       return make_stream_device(
           {cuda_device_name(options.index), device, false, true, "events", true},
           options.queue_depth, allocate_pinned, make_frame_decoder);

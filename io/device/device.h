@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <chrono>
 #include <functional>
@@ -23,7 +23,7 @@ struct DeviceInfo {
   // "NVIDIA H200", "emulated k80", "AMD EPYC ..."
   std::string name;
   // Where parameters and batches live; emulated: meta.
-  torch::Device torch_device = torch::kCPU;
+  at::Device torch_device = at::kCPU;
   // No arithmetic is done; so there is no loss and no accuracy.
   bool emulated = false;
   // Copies to the device exist (device_prefetched).
@@ -39,9 +39,9 @@ struct DeviceInfo {
 // it. On others the device itself keeps the slot until the copy has ended.
 struct DeviceBatch {
   // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device. Of frames: bytes.
-  torch::Tensor images;
+  at::Tensor images;
   // int64 [N] on the same device.
-  torch::Tensor labels;
+  at::Tensor labels;
   // The batch without on_device, and without pixels where own_memory.
   Batch host;
   // The device's own: when the copy is complete. Null: nothing has to be waited for.

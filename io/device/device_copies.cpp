@@ -12,13 +12,11 @@ namespace stoker {
 namespace {
 
 // The bytes of a contiguous tensor as a tensor of bytes.
-torch::Tensor as_bytes(const torch::Tensor& tensor) {
-  return tensor.detach().view({-1}).view(torch::kUInt8);
-}
+at::Tensor as_bytes(const at::Tensor& tensor) { return tensor.detach().view({-1}).view(at::kByte); }
 
 class StreamCopies final : public DeviceCopies {
  public:
-  StreamCopies(torch::Device device, std::vector<torch::Tensor> tensors)
+  StreamCopies(at::Device device, std::vector<at::Tensor> tensors)
       : guard_(device.type()),
         stream_(guard_.getStreamFromGlobalPool(device)),
         work_(guard_.getStream(device)),
@@ -33,9 +31,9 @@ class StreamCopies final : public DeviceCopies {
     const c10::StreamGuard on_stream(stream_);
     for (const CopyTarget& target : targets) {
       const auto bytes = static_cast<int64_t>(target.bytes);
-      const torch::Tensor from =
+      const at::Tensor from =
           as_bytes(tensors_[target.tensor]).narrow(0, static_cast<int64_t>(target.begin), bytes);
-      at::from_blob(target.to, {bytes}, torch::TensorOptions(torch::kUInt8)).copy_(from, true);
+      at::from_blob(target.to, {bytes}, at::TensorOptions(at::kByte)).copy_(from, true);
     }
     end_.record(stream_);
   }
@@ -47,13 +45,13 @@ class StreamCopies final : public DeviceCopies {
   const c10::Stream stream_;
   const c10::Stream work_;
   c10::Event end_;
-  const std::vector<torch::Tensor> tensors_;
+  const std::vector<at::Tensor> tensors_;
 };
 
 }  // namespace
 
-std::shared_ptr<DeviceCopies> make_device_copies(torch::Device device,
-                                                 std::vector<torch::Tensor> tensors) {
+std::shared_ptr<DeviceCopies> make_device_copies(at::Device device,
+                                                 std::vector<at::Tensor> tensors) {
   return std::make_shared<StreamCopies>(device, std::move(tensors));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <memory>
 #include <vector>
@@ -14,7 +14,7 @@ namespace stoker {
 // must stay unchanged until wait(), or be changed only by work that is queued after fence(). The
 // current stream of this call is the one whose work the copies wait for. Thread rule and contract:
 // DeviceCopies'. What LibTorch throws is passed on.
-std::shared_ptr<DeviceCopies> make_device_copies(torch::Device device,
-                                                 std::vector<torch::Tensor> tensors);
+std::shared_ptr<DeviceCopies> make_device_copies(at::Device device,
+                                                 std::vector<at::Tensor> tensors);
 
 }  // namespace stoker

@@ -75,7 +75,7 @@ struct EmulatedOptions {
   }
   DeviceInfo info() const {
     const std::string name = preset ? " " + Field<Accelerator>::dump(*preset).scalar : "";
-    return {"emulated" + name, torch::kMeta, true, true, "emulated", false};
+    return {"emulated" + name, at::kMeta, true, true, "emulated", false};
   }
 };
 

@@ -39,11 +39,11 @@ FrameHeader decoded(FrameHeader header) {
   return header;
 }
 
-void copy_bytes(const uint8_t* from, uint64_t bytes, uint64_t to, const torch::Tensor& frames) {
+void copy_bytes(const uint8_t* from, uint64_t bytes, uint64_t to, const at::Tensor& frames) {
   const auto size = static_cast<int64_t>(bytes);
   // The memory is only read; from_blob has no other form.
-  const torch::Tensor host =
-      at::from_blob(const_cast<uint8_t*>(from), {size}, torch::TensorOptions(torch::kUInt8));
+  const at::Tensor host =
+      at::from_blob(const_cast<uint8_t*>(from), {size}, at::TensorOptions(at::kByte));
   frames.narrow(0, static_cast<int64_t>(to), size).copy_(host, true);
 }
 
@@ -54,7 +54,7 @@ uint64_t start_of(const FrameHeader& header, int64_t i) {
 
 }  // namespace
 
-FrameUpload::FrameUpload(torch::Device device, std::function<HostMemory(size_t)> allocate,
+FrameUpload::FrameUpload(at::Device device, std::function<HostMemory(size_t)> allocate,
                          std::function<std::unique_ptr<FrameDecoder>()> make_decoder)
     : device_(device), allocate_(std::move(allocate)), make_decoder_(std::move(make_decoder)) {}
 
@@ -74,7 +74,7 @@ FrameUpload::Started FrameUpload::start(const Batch& batch, const SampleSpec& sp
     end = aligned(end + headers[i].bytes);
   }
   started.frames =
-      at::empty({static_cast<int64_t>(end)}, torch::TensorOptions(torch::kUInt8).device(device_));
+      at::empty({static_cast<int64_t>(end)}, at::TensorOptions(at::kByte).device(device_));
   copy_bytes(started.keep.front().data.get(), count * kFrameHeader, 0, started.frames);
   for (int64_t i = 0; i < batch.size; ++i) {
     const uint8_t* frame = place(batch, spec, i);

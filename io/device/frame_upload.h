@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <memory>
@@ -22,13 +22,13 @@ class FrameUpload {
  public:
   // `allocate`: pinned host memory. `make_decoder`: asked once, when the first encoded frame comes;
   // what it throws, start() throws.
-  FrameUpload(torch::Device device, std::function<HostMemory(size_t)> allocate,
+  FrameUpload(at::Device device, std::function<HostMemory(size_t)> allocate,
               std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
   // Copies that are under way.
   struct Started {
     // Of bytes, on the device: headers, then pixels, each from a multiple of 128 bytes on.
-    torch::Tensor frames;
+    at::Tensor frames;
     // With the batch's own slot, until the stream has got there.
     std::vector<HostMemory> keep;
   };
@@ -42,7 +42,7 @@ class FrameUpload {
   void decode(const Batch& batch, const std::vector<int64_t>& encoded, const SampleSpec& spec,
               const c10::Stream& stream, Started& started);
 
-  const torch::Device device_;
+  const at::Device device_;
   const std::function<HostMemory(size_t)> allocate_;
   const std::function<std::unique_ptr<FrameDecoder>()> make_decoder_;
   std::unique_ptr<FrameDecoder> decoder_;

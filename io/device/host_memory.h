@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct BatchLayout {
   // NHWC; NCHW where the type is float32; frames: N, bytes, 1, 1.
   std::array<int64_t, 4> shape;
   // uint8, or float32 where the decoder has normalised.
-  torch::ScalarType type;
+  at::ScalarType type;
 };
 // Of a batch of `size` samples.
 BatchLayout batch_layout(int64_t size, const SampleSpec& spec);

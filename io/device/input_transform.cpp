@@ -16,15 +16,15 @@ namespace {
 
 using Inputs = InputTransform::Inputs;
 
-torch::MemoryFormat format(const Inputs& inputs) {
-  return inputs.channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
+at::MemoryFormat format(const Inputs& inputs) {
+  return inputs.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
 }
 
 // What the decoder has normalised.
 class Ready final : public InputTransform {
  public:
   explicit Ready(const Inputs& inputs) : inputs_(inputs) {}
-  torch::Tensor operator()(const DeviceBatch& batch) const override {
+  at::Tensor operator()(const DeviceBatch& batch) const override {
     return batch.images.to(inputs_.type).contiguous(format(inputs_));
   }
 
@@ -36,12 +36,12 @@ class Ready final : public InputTransform {
 class Operators final : public InputTransform {
  public:
   explicit Operators(const Inputs& inputs) : inputs_(inputs) {
-    const auto options = torch::TensorOptions(torch::kFloat32).device(inputs.device);
+    const auto options = at::TensorOptions(at::kFloat).device(inputs.device);
     mean_ = at::tensor(at::ArrayRef<double>(kMean), options).view({1, 3, 1, 1});
     scale_ = at::tensor(at::ArrayRef<double>(kScale), options).view({1, 3, 1, 1});
   }
 
-  torch::Tensor operator()(const DeviceBatch& batch) const override {
+  at::Tensor operator()(const DeviceBatch& batch) const override {
     return batch.images.permute({0, 3, 1, 2})
         .to(mean_.options(), false, true, format(inputs_))
         .sub_(mean_)
@@ -51,8 +51,8 @@ class Operators final : public InputTransform {
 
  private:
   const Inputs inputs_;
-  torch::Tensor mean_;
-  torch::Tensor scale_;
+  at::Tensor mean_;
+  at::Tensor scale_;
 };
 
 // What a thread at work needs: a frame reader, and the sample between resizing and normalisation.
@@ -69,18 +69,18 @@ class OnCpu final : public InputTransform {
           return Bench{FrameReader(size), {}};
         }) {}
 
-  torch::Tensor operator()(const DeviceBatch& batch) const override {
-    return inputs_.type == torch::kBFloat16 ? make<Bf16>(batch) : make<float>(batch);
+  at::Tensor operator()(const DeviceBatch& batch) const override {
+    return inputs_.type == at::kBFloat16 ? make<Bf16>(batch) : make<float>(batch);
   }
 
  private:
   template <class T>
-  torch::Tensor make(const DeviceBatch& batch) const {
+  at::Tensor make(const DeviceBatch& batch) const {
     const SampleSpec& spec = inputs_.spec;
-    const torch::Tensor images = batch.images.contiguous();
+    const at::Tensor images = batch.images.contiguous();
     const int64_t count = images.size(0), pixels = spec.height * spec.width;
-    torch::Tensor values = at::empty({count, 3, spec.height, spec.width},
-                                     torch::TensorOptions(inputs_.type), format(inputs_));
+    at::Tensor values = at::empty({count, 3, spec.height, spec.width},
+                                  at::TensorOptions(inputs_.type), format(inputs_));
     const auto* in = images.const_data_ptr<uint8_t>();
     auto* out = static_cast<T*>(values.mutable_data_ptr());
     const int64_t plane = inputs_.channels_last ? kInterleaved : pixels;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <memory>
 
@@ -19,18 +19,18 @@ class InputTransform {
  public:
   static constexpr const char* kKind = "input_transform";
   struct Inputs {
-    torch::Device device;
+    at::Device device;
     // Of the samples in the batches.
     SampleSpec spec;
     // The model's memory format: channels last, or planes.
     bool channels_last = false;
     // Of the values; or kBFloat16.
-    torch::ScalarType type = torch::kFloat32;
+    at::ScalarType type = at::kFloat;
   };
   virtual ~InputTransform() = default;
   // Returns a new tensor; the batch is not changed, and must stay until the step is submitted.
   // Float32 samples are taken as they are.
-  virtual torch::Tensor operator()(const DeviceBatch& batch) const = 0;
+  virtual at::Tensor operator()(const DeviceBatch& batch) const = 0;
 };
 
 // Plug-ins register theirs; `cuda_kernels` is the one that is looked for.

@@ -30,13 +30,13 @@ constexpr uint64_t kKeptFree = 5;  // a fifth
 double gigabytes(uint64_t bytes) { return 1e-9 * static_cast<double>(bytes); }
 
 // Absent: nobody can say.
-std::optional<uint64_t> free_bytes(torch::Device device) {
+std::optional<uint64_t> free_bytes(at::Device device) {
   if (device.is_cpu()) return read_system_stats({}).memory.available;
   if (!device.is_cuda()) return std::nullopt;
   return at::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first;
 }
 
-void require_memory(const std::string& where, torch::Device device, const SampleSpec& spec,
+void require_memory(const std::string& where, at::Device device, const SampleSpec& spec,
                     int64_t samples) {
   const std::optional<uint64_t> there = free_bytes(device);
   if (!there) return;
@@ -97,10 +97,10 @@ class StreamRows final : public ResidentSamples {
         target_(device.info().torch_device),
         spec_(spec),
         // In words where that is possible: a gather by bytes moves one byte a thread.
-        word_(spec.bytes() % sizeof(int64_t) == 0 ? torch::kInt64 : torch::kUInt8),
+        word_(spec.bytes() % sizeof(int64_t) == 0 ? at::kLong : at::kByte),
         guard_(target_.type()) {
     const auto words = static_cast<int64_t>(spec.bytes() / c10::elementSize(word_));
-    rows_ = at::empty({samples, words}, torch::TensorOptions(word_).device(target_));
+    rows_ = at::empty({samples, words}, at::TensorOptions(word_).device(target_));
   }
   ~StreamRows() override {
     try {
@@ -115,7 +115,7 @@ class StreamRows final : public ResidentSamples {
   void put(const Batch& filled, std::span<const int64_t> places) override {
     const at::NoGradGuard no_grad;
     const c10::DeviceGuard on_device(target_);
-    const torch::Tensor rows =
+    const at::Tensor rows =
         send(filled.pixels, {static_cast<int64_t>(places.size()), rows_.size(1)}, word_);
     rows_.index_copy_(0, send(places), rows);
   }
@@ -128,7 +128,7 @@ class StreamRows final : public ResidentSamples {
     result->images = at::index(rows_, {send(places)}).view(type).view(shape);
     result->labels = send(*batch.labels);
     if (batch.pixels) {
-      at::from_blob(batch.pixels.get(), shape, torch::TensorOptions(type)).copy_(result->images);
+      at::from_blob(batch.pixels.get(), shape, at::TensorOptions(type)).copy_(result->images);
     }
     batch.on_device = std::move(result);
   }
@@ -139,29 +139,29 @@ class StreamRows final : public ResidentSamples {
     c10::Event read;
   };
 
-  torch::Tensor send(const std::shared_ptr<uint8_t>& from, torch::IntArrayRef shape,
-                     torch::ScalarType type) {
+  at::Tensor send(const std::shared_ptr<uint8_t>& from, at::IntArrayRef shape,
+                  at::ScalarType type) {
     while (!sent_.empty() && sent_.front().read.query()) sent_.pop_front();
-    const torch::TensorOptions options(type);
-    torch::Tensor to = at::empty(shape, options.device(target_));
+    const at::TensorOptions options(type);
+    at::Tensor to = at::empty(shape, options.device(target_));
     to.copy_(at::from_blob(from.get(), shape, options), true);
     c10::Event read(target_.type(), c10::EventFlag::BACKEND_DEFAULT);
     read.record(guard_.getStream(target_));
     sent_.push_back({from, std::move(read)});
     return to;
   }
-  torch::Tensor send(std::span<const int64_t> numbers) {
+  at::Tensor send(std::span<const int64_t> numbers) {
     const HostMemory pinned = device_.allocate(numbers.size_bytes());
     std::memcpy(pinned.data.get(), numbers.data(), numbers.size_bytes());
-    return send(pinned.data, {static_cast<int64_t>(numbers.size())}, torch::kInt64);
+    return send(pinned.data, {static_cast<int64_t>(numbers.size())}, at::kLong);
   }
 
   Device& device_;
-  const torch::Device target_;
+  const at::Device target_;
   const SampleSpec spec_;
-  const torch::ScalarType word_;
+  const at::ScalarType word_;
   const c10::impl::VirtualGuardImpl guard_;
-  torch::Tensor rows_;
+  at::Tensor rows_;
   std::deque<Sent> sent_;
 };
 
@@ -172,7 +172,7 @@ std::unique_ptr<ResidentSamples> make_resident_samples(Device& device, const Sam
   const DeviceInfo& info = device.info();
   if (info.torch_device.is_cpu() || info.emulated) {
     const bool kept = !info.emulated || host_pixels;
-    if (kept) require_memory("this machine", torch::kCPU, spec, samples);
+    if (kept) require_memory("this machine", at::kCPU, spec, samples);
     return std::make_unique<HostRows>(spec, kept ? samples : 0, info.emulated);
   }
   require_memory(info.name, info.torch_device, spec, samples);

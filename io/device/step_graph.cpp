@@ -10,7 +10,7 @@ Registry<StepGraph>& Registry<StepGraph>::global() {
   return registry;
 }
 
-std::unique_ptr<StepGraph> make_step_graph(torch::Device device) {
+std::unique_ptr<StepGraph> make_step_graph(at::Device device) {
   if (!device.is_cuda()) {
     throw Error(ExitCode::config,
                 "training.cuda_graph: needs a GPU, and the device of this run is " + device.str() +

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/types.h>
+#include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@ class StepGraph {
   static constexpr const char* kKind = "step_graph";
   struct Inputs {
     // A GPU, with its index.
-    torch::Device device;
+    at::Device device;
   };
   // Not while a replay is still running.
   virtual ~StepGraph() = default;
@@ -34,6 +34,6 @@ template <>
 Registry<StepGraph>& Registry<StepGraph>::global();
 
 // Error(ExitCode::config) for a device that is no GPU, ExitCode::device without the plug-in.
-std::unique_ptr<StepGraph> make_step_graph(torch::Device device);
+std::unique_ptr<StepGraph> make_step_graph(at::Device device);
 
 }  // namespace stoker

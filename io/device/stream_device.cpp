@@ -94,7 +94,7 @@ class StreamDevice final : public Device {
 
   DeviceBatch copy(const Batch& batch, const SampleSpec& spec) override {
     const c10::StreamGuard on_copy_stream(copy_stream_);
-    const torch::TensorOptions labels_type(torch::kInt64);
+    const at::TensorOptions labels_type(at::kLong);
     auto copy = std::make_shared<Copy>(Copy{make_event(), make_event()});
     Copying copying{batch.pixels, {allocate_(batch.labels->size() * sizeof(int64_t))}, copy};
     const HostMemory& labels = copying.rest.front();
@@ -144,11 +144,11 @@ class StreamDevice final : public Device {
   }
 
  private:
-  torch::Tensor copy_images(const Batch& batch, const SampleSpec& spec, Copying& copying) {
+  at::Tensor copy_images(const Batch& batch, const SampleSpec& spec, Copying& copying) {
     if (spec.frame == 0) {
       const BatchLayout layout = batch_layout(batch.size, spec);
-      const torch::TensorOptions type(layout.type);
-      torch::Tensor images = at::empty(layout.shape, type.device(device_));
+      const at::TensorOptions type(layout.type);
+      at::Tensor images = at::empty(layout.shape, type.device(device_));
       images.copy_(at::from_blob(batch.pixels.get(), layout.shape, type), true);
       return images;
     }
@@ -192,7 +192,7 @@ class StreamDevice final : public Device {
   }
 
   const DeviceInfo info_;
-  const torch::Device device_;
+  const at::Device device_;
   const size_t queue_depth_;
   const std::function<HostMemory(size_t)> allocate_;
   const c10::impl::VirtualGuardImpl guard_;

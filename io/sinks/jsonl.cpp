@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "io/core/json.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/output_file.h"
@@ -16,7 +17,7 @@ class Jsonl final : public MetricsSink {
   Jsonl(Options, const Inputs& inputs) : file_(inputs.run_dir + "/steps.jsonl") {}
 
   void write(const RunRecord& run, const RunRecord& window) override {
-    file_.write(to_json(step_figures(), run, window).dump() + "\n");
+    file_.write(json_text(to_json(step_figures(), run, window)) + "\n");
   }
 
  private:

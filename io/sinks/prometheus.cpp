@@ -10,6 +10,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/core/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
@@ -117,7 +118,7 @@ class Prometheus final : public MetricsSink {
 
   HttpReply status() {
     return {200, "application/json",
-            status_json(inputs_.hub, options_.stalled_seconds).dump() + "\n"};
+            json_text(status_json(inputs_.hub, options_.stalled_seconds)) + "\n"};
   }
 
   void write_targets() {
@@ -128,7 +129,7 @@ class Prometheus final : public MetricsSink {
           {{"run", run_label(info)},
            {"rank", std::to_string(info.rank)},
            {"loader", info.loader}}}}};
-    write_file(inputs_.run_dir + "/targets.json", targets.dump(2) + "\n");
+    write_file(inputs_.run_dir + "/targets.json", json_text(targets, 2) + "\n");
   }
 
   void save() { write_file(inputs_.run_dir + "/metrics.prom", exposition_.text()); }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "io/core/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/output_file.h"
@@ -20,9 +21,7 @@ namespace {
 constexpr uint64_t kEndBytes = 512;        // kept free for the last line
 constexpr int64_t kMaxThreadId = 1 << 22;  // Linux's PID_MAX_LIMIT
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return json_text(text); }
 
 int64_t nanoseconds(Clock::duration d) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();

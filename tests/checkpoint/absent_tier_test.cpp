@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
-using Steps = std::vector<int64_t>;
-
-const std::string kBurst =
-    "type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 100, retry_seconds: "
-    "0.001";
-const std::string kDirect = "type: direct, slow: slow, every_steps: 1, keep_last: 100";
-const std::string kLatest = ", resume: latest";
 
 // A tier whose root lies below a file, until that goes.
 struct AbsentTier : testing::Test {

@@ -10,13 +10,11 @@
 namespace stoker {
 namespace {
 
-using Steps = std::vector<int64_t>;
-
 const std::string kAsync =
     "type: direct, slow: slow, every_steps: 1, keep_last: 100, snapshot: async";
 
 // Two slots, of which one is being written (before a closed gate) and one waits for that.
-struct Backlog : testing::Test {
+struct BacklogRules : testing::Test {
   void begin(const std::string& options) {
     run.slow = {gate};
     run.start(kAsync + options);
@@ -50,7 +48,7 @@ struct Backlog : testing::Test {
   CheckpointRun run;
 };
 
-TEST_F(Backlog, block_waits_for_a_slot_and_loses_nothing) {
+TEST_F(BacklogRules, block_waits_for_a_slot_and_loses_nothing) {
   begin("");
   EXPECT_TRUE(save_and_open({.step = 3}));
   EXPECT_EQ(finish(), (Steps{1, 2, 3}));
@@ -58,7 +56,7 @@ TEST_F(Backlog, block_waits_for_a_slot_and_loses_nothing) {
   EXPECT_EQ(run->status().skipped + run->status().replaced + run->status().failed, 0);
 }
 
-TEST_F(Backlog, skip_does_without_the_new_one) {
+TEST_F(BacklogRules, skip_does_without_the_new_one) {
   begin(", on_backlog: skip");
   EXPECT_FALSE(run.save(3));
   EXPECT_FALSE(run.save(4));
@@ -69,7 +67,7 @@ TEST_F(Backlog, skip_does_without_the_new_one) {
   EXPECT_EQ(finish(), (Steps{1, 2}));
 }
 
-TEST_F(Backlog, replace_does_without_the_one_that_waits) {
+TEST_F(BacklogRules, replace_does_without_the_one_that_waits) {
   begin(", on_backlog: replace");
   EXPECT_TRUE(run.save(3));
   EXPECT_TRUE(run.save(4));
@@ -78,14 +76,14 @@ TEST_F(Backlog, replace_does_without_the_one_that_waits) {
   EXPECT_EQ(run->status().saved, 2);
 }
 
-TEST_F(Backlog, replace_takes_the_oldest_that_waits) {
+TEST_F(BacklogRules, replace_takes_the_oldest_that_waits) {
   begin(", on_backlog: replace, slots: 3");
   EXPECT_TRUE(run.save(3));
   EXPECT_TRUE(run.save(4));
   EXPECT_EQ(finish(), (Steps{1, 3, 4}));
 }
 
-TEST_F(Backlog, replace_skips_where_the_only_slot_is_being_written) {
+TEST_F(BacklogRules, replace_skips_where_the_only_slot_is_being_written) {
   run.slow = {gate};
   run.start(kAsync + ", on_backlog: replace, slots: 1");
   gate->close();
@@ -96,7 +94,7 @@ TEST_F(Backlog, replace_skips_where_the_only_slot_is_being_written) {
   EXPECT_EQ(finish(), Steps{1});
 }
 
-TEST_F(Backlog, the_last_checkpoint_of_a_run_waits_under_every_policy) {
+TEST_F(BacklogRules, the_last_checkpoint_of_a_run_waits_under_every_policy) {
   for (const std::string policy : {"block", "skip", "replace"}) {
     std::filesystem::remove_all(run.path("slow"));
     begin(", on_backlog: " + policy);
@@ -105,7 +103,7 @@ TEST_F(Backlog, the_last_checkpoint_of_a_run_waits_under_every_policy) {
   }
 }
 
-TEST_F(Backlog, what_was_skipped_can_be_saved_at_the_end) {
+TEST_F(BacklogRules, what_was_skipped_can_be_saved_at_the_end) {
   begin(", on_backlog: skip");
   EXPECT_FALSE(run.save(3));
   EXPECT_EQ(finish(), (Steps{1, 2}));
@@ -113,7 +111,7 @@ TEST_F(Backlog, what_was_skipped_can_be_saved_at_the_end) {
   EXPECT_EQ(finish(), (Steps{1, 2, 3}));
 }
 
-TEST_F(Backlog, sync_waits_for_the_write_and_never_has_one) {
+TEST_F(BacklogRules, sync_waits_for_the_write_and_never_has_one) {
   run.slow = {gate};
   run.start("type: direct, slow: slow, every_steps: 1, keep_last: 100, slots: 1, on_backlog: skip");
   for (int64_t step = 1; step <= 20; ++step) EXPECT_TRUE(run.save(step));

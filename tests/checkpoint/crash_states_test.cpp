@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 const std::string kOptions =
     "every_steps: 1, keep_last: 2, shards: 2, resume: latest, slots: 1, threads: 1}";
-const std::string kBurst = "{type: burst_buffer, fast: fast, slow: slow, " + kOptions;
-const std::string kDirect = "{type: direct, slow: slow, " + kOptions;
+const std::string kThroughFast = "{type: burst_buffer, fast: fast, slow: slow, " + kOptions;
+const std::string kStraight = "{type: direct, slow: slow, " + kOptions;
 // Goes on with a run of burst_buffer, and drains nothing.
 const std::string kOther = "{type: direct, fast: fast, slow: slow, " + kOptions;
 
@@ -42,7 +42,7 @@ struct Work {
 
 // One process on the tiers below `root`, recorded.
 void run_recorded(const std::string& root, const Work& work, const std::shared_ptr<CallLog>& log) {
-  const bool burst = work.options == kBurst;
+  const bool burst = work.options == kThroughFast;
   const auto gate = std::make_shared<GateLayer>(std::set{FileCall::Op::stat});
   const auto latest = std::make_shared<FaultLayer>(
       Fault{.path = ".tmp-latest", .times = work.latest ? 0 : SIZE_MAX, .error = EIO});
@@ -123,7 +123,7 @@ void check_restart(const CrashState& state, const std::string& options) {
       EXPECT_EQ(wrong_with(*loaded), "");
     }
     EXPECT_TRUE(checkpointer->flush());
-    if (step > 0 && options == kBurst) {
+    if (step > 0 && options == kThroughFast) {
       EXPECT_EQ(checkpointer->status().durable_step, step) << "the drain was not gone on with";
     }
   }
@@ -181,8 +181,8 @@ class Checker {
   void check(const CrashState& state) {
     if (number_++ % stride(3) != 0 || testing::Test::HasFailure()) return;
     // The drain is slow: it yields to everybody.
-    constexpr size_t kDrained = 8;
-    const bool other = options_ == kBurst && number_ % kDrained != 0;
+    constexpr size_t kOneIn = 8;
+    const bool other = options_ == kThroughFast && number_ % kOneIn != 0;
     check_state(state, other ? kOther : options_);
     if (!testing::Test::HasFailure()) return;
     std::cout << "after " << state.calls << " calls; "
@@ -211,32 +211,32 @@ void say(const std::string& what, const CrashCount& count) {
 }
 
 TEST(CheckpointCrashes, no_power_loss_takes_what_burst_buffer_acknowledged) {
-  const std::vector<RecordedCall> calls = record({kBurst, 6});
-  const CrashCount count = Checker(calls, kBurst).check({.combinations = many()});
+  const std::vector<RecordedCall> calls = record({kThroughFast, 6});
+  const CrashCount count = Checker(calls, kThroughFast).check({.combinations = many()});
   say("burst_buffer", count);
   EXPECT_GE(count.distinct, many() * 25);
 }
 
 TEST(CheckpointCrashes, no_power_loss_during_a_save_beside_a_drain_takes_anything) {
-  const std::vector<RecordedCall> calls = record({kBurst, 4, true});
-  const CrashCount count = Checker(calls, kBurst).check({.combinations = 4});
+  const std::vector<RecordedCall> calls = record({kThroughFast, 4, true});
+  const CrashCount count = Checker(calls, kThroughFast).check({.combinations = 4});
   say("burst_buffer, overlapped", count);
   EXPECT_GE(count.distinct, 500u);
 }
 
 TEST(CheckpointCrashes, no_power_loss_takes_what_direct_acknowledged) {
-  const std::vector<RecordedCall> calls = record({kDirect, 4});
-  const CrashCount count = Checker(calls, kDirect).check({.combinations = 16});
+  const std::vector<RecordedCall> calls = record({kStraight, 4});
+  const CrashCount count = Checker(calls, kStraight).check({.combinations = 16});
   say("direct", count);
   EXPECT_GE(count.distinct, 500u);
 }
 
 // Its sync would hide that another one is missing.
 TEST(CheckpointCrashes, nothing_that_was_acknowledged_hangs_on_latest) {
-  const std::vector<RecordedCall> burst = record({kBurst, 2, false, false});
-  say("burst_buffer without latest", Checker(burst, kBurst).check({.combinations = 4}));
-  const std::vector<RecordedCall> direct = record({kDirect, 2, false, false});
-  const CrashCount count = Checker(direct, kDirect).check({.combinations = 4});
+  const std::vector<RecordedCall> burst = record({kThroughFast, 2, false, false});
+  say("burst_buffer without latest", Checker(burst, kThroughFast).check({.combinations = 4}));
+  const std::vector<RecordedCall> direct = record({kStraight, 2, false, false});
+  const CrashCount count = Checker(direct, kStraight).check({.combinations = 4});
   EXPECT_GE(count.distinct, 100u);
 }
 
@@ -244,14 +244,14 @@ TEST(CheckpointCrashes, nothing_that_was_acknowledged_hangs_on_latest) {
 size_t restart_and_crash(const std::string& root, const std::vector<RecordedCall>& before) {
   const auto log = std::make_shared<CallLog>();
   for (const RecordedCall& call : before) log->add(call);
-  run_recorded(root, {kBurst, 1}, log);
+  run_recorded(root, {kThroughFast, 1}, log);
   const CrashOptions options{.combinations = 2, .first = before.size()};
-  return Checker(log->calls(), kBurst).check(options).distinct;
+  return Checker(log->calls(), kThroughFast).check(options).distinct;
 }
 
 TEST(CheckpointCrashes, a_run_that_goes_on_after_a_power_loss_survives_the_next) {
   const size_t each = 701 * stride(1);
-  const std::vector<RecordedCall> calls = record({kBurst, 4});
+  const std::vector<RecordedCall> calls = record({kThroughFast, 4});
   size_t number = 0;
   CrashCount count;
   for_each_crash_state(calls, [&](const CrashState& state) {
@@ -267,7 +267,7 @@ TEST(CheckpointCrashes, a_run_that_goes_on_after_a_power_loss_survives_the_next)
 
 // A killed process leaves names that were never synced, and the next one builds on them.
 TEST(CheckpointCrashes, a_run_that_goes_on_after_a_kill_survives_a_power_loss) {
-  const std::vector<RecordedCall> calls = record({kBurst, 3});
+  const std::vector<RecordedCall> calls = record({kThroughFast, 3});
   CrashModel model;
   CrashCount count;
   size_t renames = 0;
@@ -288,9 +288,9 @@ TEST(CheckpointCrashes, a_run_that_goes_on_after_a_kill_survives_a_power_loss) {
 TEST(CheckpointCrashes, a_superseded_set_stays_aside) {
   const TemporaryDirectory root;
   const auto log = std::make_shared<CallLog>();
-  run_recorded(root.path(), {kDirect, 2}, log);
+  run_recorded(root.path(), {kStraight, 2}, log);
   const size_t first = log->calls().size();
-  std::string options = kDirect;
+  std::string options = kStraight;
   options.replace(options.find("latest"), 6, root / "slow/run/" + set_name(1));
   Checkpoints run(root.path(), {}, {std::make_shared<RecordingLayer>(log, "slow")});
   const auto checkpointer = run.make(options);
@@ -305,7 +305,7 @@ TEST(CheckpointCrashes, a_superseded_set_stays_aside) {
 
 // Nothing is promised then, but for the checksums.
 TEST(CheckpointCrashes, without_syncs_a_power_loss_never_makes_a_wrong_state) {
-  const std::string options = kDirect.substr(0, kDirect.size() - 1) + ", durability: none}";
+  const std::string options = kStraight.substr(0, kStraight.size() - 1) + ", durability: none}";
   const std::vector<RecordedCall> calls = record({options, 3});
   size_t intact = 0, none = 0;
   const auto check = [&](const CrashState& state) {

@@ -11,7 +11,7 @@
 namespace stoker {
 namespace {
 
-Bytes bytes_of(const std::string& text) {
+Bytes text_bytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -37,7 +37,7 @@ TEST(Crc32c, known_answers_of_rfc_3720) {
   std::vector<uint8_t> rising(32);
   std::iota(rising.begin(), rising.end(), uint8_t{0});
   const std::vector<uint8_t> falling(rising.rbegin(), rising.rend());
-  EXPECT_EQ(crc32c(bytes_of("123456789")), 0xe3069283);
+  EXPECT_EQ(crc32c(text_bytes("123456789")), 0xe3069283);
   EXPECT_EQ(crc32c(std::vector<uint8_t>(32, 0x00)), 0x8a9136aa);
   EXPECT_EQ(crc32c(std::vector<uint8_t>(32, 0xff)), 0x62a8ab43);
   EXPECT_EQ(crc32c(rising), 0x46dd794e);

@@ -27,8 +27,8 @@ using Op = FileCall::Op;
 const std::string kCommon =
     ", every_steps: 1, keep_last: 1, resume: latest, slots: 1, threads: 1, retry_seconds: 0.001, "
     "hang_seconds: 30}";
-const std::string kBurst = "{type: burst_buffer, fast: fast, slow: slow" + kCommon;
-const std::string kDirect = "{type: direct, slow: slow, verify: all" + kCommon;
+const std::string kDrained = "{type: burst_buffer, fast: fast, slow: slow" + kCommon;
+const std::string kVerified = "{type: direct, slow: slow, verify: all" + kCommon;
 const std::string kOverlap =
     "{type: burst_buffer, fast: fast, slow: slow, snapshot: async" + kCommon;
 constexpr int64_t kSteps = 4;
@@ -157,7 +157,7 @@ class Watchdog {
   std::jthread thread_;
 };
 
-struct Case {
+struct Faulty {
   std::string tier;
   size_t call;
   int error;
@@ -186,8 +186,8 @@ struct CheckpointFaults : testing::Test {
     ASSERT_EQ(expected_.steps, kSteps);
   }
 
-  std::vector<Case> cases(const std::vector<int>& errors, bool for_ever) const {
-    std::vector<Case> all;
+  std::vector<Faulty> cases(const std::vector<int>& errors, bool for_ever) const {
+    std::vector<Faulty> all;
     size_t first = 0;
     for (const std::string tier : {"fast", "slow"}) {
       for (const int error : errors) {
@@ -200,7 +200,7 @@ struct CheckpointFaults : testing::Test {
     return all;
   }
 
-  std::string wrong_with_case(const Case& each) const {
+  std::string wrong_with_case(const Faulty& each) const {
     const Watchdog watchdog(each.text());
     const crash_detail::Scratch root;
     const auto fault = std::make_shared<FaultLayer>(
@@ -221,7 +221,7 @@ struct CheckpointFaults : testing::Test {
     return each.text() + ": " + wrong + "\n" + outcome.warnings + outcome.files;
   }
 
-  void check(const std::vector<Case>& cases) const {
+  void check(const std::vector<Faulty>& cases) const {
     std::mutex mutex;
     std::vector<std::string> wrong;
     parallel_for(2, static_cast<int64_t>(cases.size()), [&](int64_t i) {
@@ -242,22 +242,22 @@ struct CheckpointFaults : testing::Test {
 };
 
 TEST_F(CheckpointFaults, every_call_of_burst_buffer_may_fail_once) {
-  ASSERT_NO_FATAL_FAILURE(expect(kBurst));
+  ASSERT_NO_FATAL_FAILURE(expect(kDrained));
   check(cases({EIO, ENOSPC, EDQUOT, EINTR, EROFS, 0}, false));
 }
 
 TEST_F(CheckpointFaults, every_call_of_direct_may_fail_once) {
-  ASSERT_NO_FATAL_FAILURE(expect(kDirect));
+  ASSERT_NO_FATAL_FAILURE(expect(kVerified));
   check(cases({EIO, ENOSPC, EDQUOT, EINTR, EROFS, 0}, false));
 }
 
 TEST_F(CheckpointFaults, a_tier_of_burst_buffer_may_fail_for_ever_from_any_call_on) {
-  ASSERT_NO_FATAL_FAILURE(expect(kBurst));
+  ASSERT_NO_FATAL_FAILURE(expect(kDrained));
   check(cases({EIO, ENOSPC, EROFS}, true));
 }
 
 TEST_F(CheckpointFaults, the_tier_of_direct_may_fail_for_ever_from_any_call_on) {
-  ASSERT_NO_FATAL_FAILURE(expect(kDirect));
+  ASSERT_NO_FATAL_FAILURE(expect(kVerified));
   check(cases({EIO, ENOSPC, EROFS}, true));
 }
 
@@ -360,7 +360,7 @@ TEST_F(CheckpointFaults, a_sync_that_fails_and_drops_is_never_believed) {
 
 // Else the history that was not gone on with would be the newest for the next process.
 TEST(CheckpointRestart, a_tier_that_was_opened_by_half_is_looked_at_again) {
-  const std::string options = kBurst.substr(1, kBurst.size() - 2) + ", keep_every: 1";
+  const std::string options = kDrained.substr(1, kDrained.size() - 2) + ", keep_every: 1";
   CheckpointRun run;
   run.start(options);
   for (int64_t step = 1; step <= 3; ++step) run.save(step);

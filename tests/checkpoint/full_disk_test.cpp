@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kBurst =
+const std::string kUntilFull =
     "type: burst_buffer, fast: fast, slow: slow, every_steps: 1, retry_seconds: 0.001, keep_last: ";
 
 void require(bool fact, const std::string& what) {
@@ -102,7 +102,7 @@ struct FullDisk : testing::Test {
 
 TEST_F(FullDisk, sets_that_fit_go_through_200_checkpoints) {
   const auto said = with_small_tiers(3, 5, [](CheckpointRun& run) {
-    save_200(run, kBurst + "1");
+    save_200(run, kUntilFull + "1");
     run->flush();  // a busy machine may have drained nothing meanwhile
     run.save(201);
     run->flush();
@@ -115,12 +115,12 @@ TEST_F(FullDisk, sets_that_fit_go_through_200_checkpoints) {
 
 TEST_F(FullDisk, a_run_that_keeps_more_than_fits_goes_through_200_checkpoints) {
   const auto said = with_small_tiers(3, 5, [](CheckpointRun& run) {
-    save_200(run, kBurst + "5");
+    save_200(run, kUntilFull + "5");
     require(!run->flush(), "everything was drained");
     require(run->status().degraded, "not degraded");
     require(run.steps("slow").size() == 2, "sets on the slow tier");
     run.stop();
-    require(run.resume(kBurst + "5, resume: latest") >= 2, "no set to go on from");
+    require(run.resume(kUntilFull + "5, resume: latest") >= 2, "no set to go on from");
   });
   EXPECT_EQ(said, "");
 }
@@ -138,7 +138,7 @@ TEST_F(FullDisk, of_the_only_tier_keeps_the_sets_that_are_there) {
 
 TEST_F(FullDisk, of_the_fast_tier_heals_when_there_is_space) {
   const auto said = with_small_tiers(6, 20, [](CheckpointRun& run) {
-    run.start(kBurst + "2");
+    run.start(kUntilFull + "2");
     fill(run.path("fast"));
     run.save(1);
     require(run->status().failed == 1 && run->status().degraded, "saved to a full tier");
@@ -153,7 +153,7 @@ TEST_F(FullDisk, of_the_fast_tier_heals_when_there_is_space) {
 
 TEST_F(FullDisk, of_the_fast_tier_is_made_room_on_by_removing_what_is_drained) {
   const auto said = with_small_tiers(6, 20, [](CheckpointRun& run) {
-    run.start(kBurst + "5");
+    run.start(kUntilFull + "5");
     run.save(1);
     require(run->flush(), "not drained");
     fill(run.path("fast"));
@@ -167,7 +167,7 @@ TEST_F(FullDisk, of_the_fast_tier_is_made_room_on_by_removing_what_is_drained) {
 
 TEST_F(FullDisk, of_the_slow_tier_heals_when_there_is_space) {
   const auto said = with_small_tiers(20, 10, [](CheckpointRun& run) {
-    run.start(kBurst + "2");
+    run.start(kUntilFull + "2");
     run.save(1);
     require(run->flush(), "not drained");
     fill(run.path("slow"));

@@ -9,13 +9,11 @@
 namespace stoker {
 namespace {
 
-using Steps = std::vector<int64_t>;
-
 // Long enough for a loaded machine to write to the tier that does answer.
-const std::string kBurst =
+const std::string kHangingDrain =
     "type: burst_buffer, fast: fast, slow: slow, retry_seconds: 0.001, every_steps: 1, "
     "hang_seconds: 2";
-const std::string kDirect = "type: direct, slow: slow, every_steps: 1, hang_seconds: 0.1";
+const std::string kHangingSave = "type: direct, slow: slow, every_steps: 1, hang_seconds: 0.1";
 
 struct Hang : testing::Test {
   void begin(const std::string& options) {
@@ -37,7 +35,7 @@ struct Hang : testing::Test {
 };
 
 TEST_F(Hang, of_the_slow_tier_keeps_no_save_waiting) {
-  begin(kBurst);
+  begin(kHangingDrain);
   for (int64_t step = 1; step <= 20; ++step) EXPECT_TRUE(run.save(step));
   EXPECT_EQ(run->status().saved, 20);
   EXPECT_EQ(run->status().failed, 0);
@@ -45,7 +43,7 @@ TEST_F(Hang, of_the_slow_tier_keeps_no_save_waiting) {
 }
 
 TEST_F(Hang, of_the_slow_tier_ends_flush_which_says_what_is_left) {
-  begin(kBurst);
+  begin(kHangingDrain);
   for (int64_t step = 1; step <= 3; ++step) run.save(step);
   EXPECT_FALSE(run->flush());
   const CheckpointStatus status = run->status();
@@ -57,7 +55,7 @@ TEST_F(Hang, of_the_slow_tier_ends_flush_which_says_what_is_left) {
 }
 
 TEST_F(Hang, of_the_slow_tier_is_made_up_for_without_a_restart) {
-  begin(kBurst);
+  begin(kHangingDrain);
   for (int64_t step = 1; step <= 3; ++step) run.save(step);
   EXPECT_FALSE(run->flush());
   open_and_flush();
@@ -70,7 +68,7 @@ TEST_F(Hang, of_the_slow_tier_is_made_up_for_without_a_restart) {
 
 // A save is no progress of the drain.
 TEST_F(Hang, of_the_slow_tier_shows_however_often_the_run_saves) {
-  begin(kBurst);
+  begin(kHangingDrain);
   constexpr int64_t kMany = 100'000;
   int64_t step = 0;
   while (!run->status().hung && step < kMany) run.save(++step);
@@ -78,7 +76,7 @@ TEST_F(Hang, of_the_slow_tier_shows_however_often_the_run_saves) {
 }
 
 TEST_F(Hang, of_the_only_tier_ends_a_sync_save) {
-  begin(kDirect);
+  begin(kHangingSave);
   EXPECT_TRUE(run.save(1));
   EXPECT_EQ(run->status().saved, 0);
   EXPECT_TRUE(run->status().hung);
@@ -89,7 +87,7 @@ TEST_F(Hang, of_the_only_tier_ends_a_sync_save) {
 }
 
 TEST_F(Hang, of_the_only_tier_fails_saves_when_all_slots_are_taken) {
-  begin(kDirect);
+  begin(kHangingSave);
   EXPECT_TRUE(run.save(1));
   EXPECT_TRUE(run.save(2));
   EXPECT_FALSE(run.save(3));
@@ -101,7 +99,7 @@ TEST_F(Hang, of_the_only_tier_fails_saves_when_all_slots_are_taken) {
 }
 
 TEST_F(Hang, of_the_only_tier_skips_where_the_policy_says_so) {
-  begin(kDirect + ", on_backlog: skip");
+  begin(kHangingSave + ", on_backlog: skip");
   EXPECT_TRUE(run.save(1));
   EXPECT_TRUE(run.save(2));
   EXPECT_FALSE(run.save(3));
@@ -110,7 +108,7 @@ TEST_F(Hang, of_the_only_tier_skips_where_the_policy_says_so) {
 }
 
 TEST_F(Hang, of_the_only_tier_is_made_up_for_without_a_restart) {
-  begin(kDirect);
+  begin(kHangingSave);
   EXPECT_TRUE(run.save(1));
   EXPECT_TRUE(run.save(2));
   EXPECT_FALSE(run.save(3));
@@ -122,7 +120,7 @@ TEST_F(Hang, of_the_only_tier_is_made_up_for_without_a_restart) {
 }
 
 TEST_F(Hang, of_the_only_tier_ends_an_async_save_and_flush) {
-  begin(kDirect + ", snapshot: async");
+  begin(kHangingSave + ", snapshot: async");
   EXPECT_TRUE(run.save(1));
   EXPECT_TRUE(run.save(2));
   EXPECT_FALSE(run.save(3));

@@ -13,10 +13,6 @@
 namespace stoker {
 namespace {
 
-const std::string kDirect = "type: direct, slow: slow, every_steps: 1, keep_last: 100";
-const std::string kBurst =
-    "type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 100";
-
 // A process that says "r" or "x" when `work` is done, and then waits to be killed.
 class Child {
  public:

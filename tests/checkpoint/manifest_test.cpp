@@ -62,7 +62,7 @@ std::string changed(const std::function<void(json&)>& change, const Manifest& fr
   return sign(manifest);
 }
 
-std::string refusal(const std::string& text) {
+std::string refused(const std::string& text) {
   try {
     parse_manifest(text);
   } catch (const Error& error) {
@@ -72,7 +72,7 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-std::string refusal(const std::function<void(json&)>& change) { return refusal(changed(change)); }
+std::string refused(const std::function<void(json&)>& change) { return refused(changed(change)); }
 
 void expect_round_trip(const Manifest& manifest) {
   const std::string text = manifest_text(manifest);
@@ -142,58 +142,58 @@ TEST(Manifest, every_flipped_bit_is_detected) {
   std::string text = intact;
   for (size_t bit = 0; bit < 8 * text.size(); bit += stride(1)) {
     text[bit / 8] ^= static_cast<char>(1 << (bit % 8));
-    ASSERT_EQ(refusal(text).substr(0, 8), "damaged:") << bit;
+    ASSERT_EQ(refused(text).substr(0, 8), "damaged:") << bit;
     text[bit / 8] = intact[bit / 8];
   }
-  EXPECT_EQ(refusal(text), "accepted");
+  EXPECT_EQ(refused(text), "accepted");
 }
 
 TEST(Manifest, every_truncation_is_detected) {
   const std::string text = manifest_text(sample());
   for (size_t length = 0; length < text.size(); length += stride(1))
-    ASSERT_EQ(refusal(text.substr(0, length)).substr(0, 8), "damaged:") << length;
+    ASSERT_EQ(refused(text.substr(0, length)).substr(0, 8), "damaged:") << length;
 }
 
 TEST(Manifest, every_removed_or_doubled_byte_is_detected) {
   const std::string text = manifest_text(sample());
   for (size_t at = 0; at < text.size(); at += stride(1)) {
-    ASSERT_EQ(refusal(std::string(text).erase(at, 1)).substr(0, 8), "damaged:") << at;
-    ASSERT_EQ(refusal(std::string(text).insert(at, 1, text[at])).substr(0, 8), "damaged:") << at;
+    ASSERT_EQ(refused(std::string(text).erase(at, 1)).substr(0, 8), "damaged:") << at;
+    ASSERT_EQ(refused(std::string(text).insert(at, 1, text[at])).substr(0, 8), "damaged:") << at;
   }
 }
 
 TEST(Manifest, what_follows_the_end_is_detected) {
-  EXPECT_EQ(refusal(manifest_text(sample()) + "\n").substr(0, 8), "damaged:");
+  EXPECT_EQ(refused(manifest_text(sample()) + "\n").substr(0, 8), "damaged:");
 }
 
 TEST(Manifest, a_wrong_checksum_says_so) {
   std::string text = manifest_text(sample());
   text[5] ^= 1;
-  EXPECT_EQ(refusal(text), "damaged: its SHA-256 does not agree with its " +
+  EXPECT_EQ(refused(text), "damaged: its SHA-256 does not agree with its " +
                                std::to_string(text.size()) + " bytes");
-  EXPECT_EQ(refusal(""), "damaged: cut short at 0 bytes");
+  EXPECT_EQ(refused(""), "damaged: cut short at 0 bytes");
 }
 
 TEST(Manifest, what_is_no_json_is_refused) {
-  EXPECT_EQ(refusal(sign(std::string(""))).substr(0, 8), "no JSON:");
-  EXPECT_EQ(refusal(sign(std::string("{\"a\": \xff,\n"))).substr(0, 8), "no JSON:");
-  EXPECT_EQ(refusal(sign(std::string("{\"a\": 1e999,\n"))).substr(0, 8), "no JSON:");
-  EXPECT_EQ(refusal(sign(std::string("[1,\n"))).substr(0, 8), "no JSON:");
+  EXPECT_EQ(refused(sign(std::string(""))).substr(0, 8), "no JSON:");
+  EXPECT_EQ(refused(sign(std::string("{\"a\": \xff,\n"))).substr(0, 8), "no JSON:");
+  EXPECT_EQ(refused(sign(std::string("{\"a\": 1e999,\n"))).substr(0, 8), "no JSON:");
+  EXPECT_EQ(refused(sign(std::string("[1,\n"))).substr(0, 8), "no JSON:");
 }
 
 TEST(Manifest, deep_nesting_is_refused_before_it_costs_anything) {
   const std::string deep(1 << 20, '[');
-  EXPECT_EQ(refusal(sign("{\"training\": " + deep + ",\n")), "nested more than 64 deep");
+  EXPECT_EQ(refused(sign("{\"training\": " + deep + ",\n")), "nested more than 64 deep");
 }
 
 TEST(Manifest, more_values_than_a_checkpoint_has_are_refused) {
   std::string many;
   for (int i = 0; i < 1'000'001; ++i) many += "0,";
-  EXPECT_EQ(refusal(sign("{\"training\": [" + many + "0],\n")), "more than 1000000 values");
+  EXPECT_EQ(refused(sign("{\"training\": [" + many + "0],\n")), "more than 1000000 values");
 }
 
 TEST(Manifest, a_text_beyond_all_measure_is_refused) {
-  EXPECT_EQ(refusal(std::string(kMaxManifestBytes + 1, ' ')),
+  EXPECT_EQ(refused(std::string(kMaxManifestBytes + 1, ' ')),
             "67108865 bytes; at most 67108864 are expected");
 }
 
@@ -201,7 +201,7 @@ TEST(Manifest, every_member_is_needed) {
   const json whole = json::parse(manifest_text(sample()));
   const auto expect_needed = [](const std::string& place, const std::string& name) {
     const json::json_pointer member(place + "/" + name);
-    const std::string message = refusal([&](json& m) { m[json::json_pointer(place)].erase(name); });
+    const std::string message = refused([&](json& m) { m[json::json_pointer(place)].erase(name); });
     EXPECT_NE(message.find("no member " + name), std::string::npos) << member << message;
   };
   for (const char* name : {"format", "version", "step", "created", "writer", "durability", "layout",
@@ -226,94 +226,94 @@ TEST(Manifest, every_value_has_its_type) {
     if (place.starts_with("/training") || place == "/sha256") continue;
     for (const json& other : others) {
       if (other.type() == value.type() && other.is_string()) continue;
-      EXPECT_NE(refusal([&, p = pointer](json& m) { m[p] = other; }), "accepted") << place << other;
+      EXPECT_NE(refused([&, p = pointer](json& m) { m[p] = other; }), "accepted") << place << other;
     }
   }
   for (const char* place : {"/files", "/files/0", "/tensors", "/tensors/0", "/tensors/0/shape",
                             "/tensors/0/pieces", "/tensors/0/pieces/0", "/files/0/crc32c"})
     for (const json& other : {json(nullptr), json(1), json("x")})
-      EXPECT_NE(refusal([&](json& m) { m[json::json_pointer(place)] = other; }), "accepted")
+      EXPECT_NE(refused([&](json& m) { m[json::json_pointer(place)] = other; }), "accepted")
           << place << other;
 }
 
 TEST(Manifest, a_foreign_or_newer_text_is_named) {
-  EXPECT_EQ(refusal([](json& m) { m["format"] = "other"; }), "format: expected stoker-checkpoint");
-  EXPECT_EQ(refusal([](json& m) { m["version"] = 2; }),
+  EXPECT_EQ(refused([](json& m) { m["format"] = "other"; }), "format: expected stoker-checkpoint");
+  EXPECT_EQ(refused([](json& m) { m["version"] = 2; }),
             "version: 2 was written by another release; this one reads 1");
-  EXPECT_EQ(refusal([](json& m) { m["layout"] = "zip"; }), "layout: unknown");
-  EXPECT_EQ(refusal([](json& m) { m["durability"] = "maybe"; }),
+  EXPECT_EQ(refused([](json& m) { m["layout"] = "zip"; }), "layout: unknown");
+  EXPECT_EQ(refused([](json& m) { m["durability"] = "maybe"; }),
             "durability: expected fsync or none");
 }
 
 TEST(Manifest, numbers_are_whole_and_not_negative) {
   const std::string words = ": expected a whole number from 0 to 2^63 - 1";
-  EXPECT_EQ(refusal([](json& m) { m["step"] = -1; }), "step" + words);
-  EXPECT_EQ(refusal([](json& m) { m["step"] = uint64_t{1} << 63; }), "step" + words);
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["bytes"] = 4147.0; }), "files[0].bytes" + words);
-  EXPECT_EQ(refusal([](json& m) { m["tensors"][0]["shape"][1] = -2; }),
+  EXPECT_EQ(refused([](json& m) { m["step"] = -1; }), "step" + words);
+  EXPECT_EQ(refused([](json& m) { m["step"] = uint64_t{1} << 63; }), "step" + words);
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["bytes"] = 4147.0; }), "files[0].bytes" + words);
+  EXPECT_EQ(refused([](json& m) { m["tensors"][0]["shape"][1] = -2; }),
             "tensors[0].shape[1]" + words);
 }
 
 TEST(Manifest, file_names_stay_in_their_directory) {
   for (const std::string name : {"", ".", "..", "../x", "a/b", "/etc/passwd", ".tmp-1", "a\nb",
                                  "a b", "a\\b", "MANIFEST.json"}) {
-    EXPECT_EQ(refusal([&](json& m) { m["files"][0]["name"] = name; }),
+    EXPECT_EQ(refused([&](json& m) { m["files"][0]["name"] = name; }),
               "files[0].name: no name for a file of a checkpoint")
         << name;
   }
-  EXPECT_EQ(refusal([&](json& m) { m["files"][0]["name"] = std::string(256, 'a'); }),
+  EXPECT_EQ(refused([&](json& m) { m["files"][0]["name"] = std::string(256, 'a'); }),
             "files[0].name: no name for a file of a checkpoint");
-  EXPECT_EQ(refusal([](json& m) { m["files"].push_back(m["files"][0]); }),
+  EXPECT_EQ(refused([](json& m) { m["files"].push_back(m["files"][0]); }),
             "files[1].name: state.safetensors occurs twice");
 }
 
 TEST(Manifest, chunks_agree_with_the_bytes) {
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["crc32c"] = json::array(); }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["crc32c"] = json::array(); }),
             "files[0].crc32c: 0 chunks for 4147 bytes");
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["crc32c"].push_back("00000000"); }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["crc32c"].push_back("00000000"); }),
             "files[0].crc32c: 2 chunks for 4147 bytes");
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["bytes"] = INT64_MAX; }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["bytes"] = INT64_MAX; }),
             "files[0].crc32c: 1 chunks for 9223372036854775807 bytes");
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["chunk_bytes"] = 4096; }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["chunk_bytes"] = 4096; }),
             "files[0].chunk_bytes: expected 8388608");
   for (const char* sum : {"", "1", "123456789", "0x123456", "1A2B3C4D", " 1234567", "-1234567"}) {
-    EXPECT_EQ(refusal([&](json& m) { m["files"][0]["crc32c"][0] = sum; }),
+    EXPECT_EQ(refused([&](json& m) { m["files"][0]["crc32c"][0] = sum; }),
               "files[0].crc32c[0]: expected eight hexadecimal digits");
   }
 }
 
 TEST(Manifest, headers_lie_in_their_files) {
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["header_bytes"] = 4148; }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["header_bytes"] = 4148; }),
             "files[0].header_bytes: 4148 is too much");
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["header_bytes"] = 4095; }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["header_bytes"] = 4095; }),
             "tensors[0].pieces[0].offset: expected 4095");
-  EXPECT_EQ(refusal([](json& m) { m["files"][0].erase("header_bytes"); }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0].erase("header_bytes"); }),
             "tensors[0].pieces[0].file: no file with tensors");
 }
 
 TEST(Manifest, files_with_tensors_come_first) {
   const std::string text = changed([](json& m) { std::swap(m["files"][0], m["files"][1]); },
                                    sample(FileLayout::tf_saver));
-  EXPECT_EQ(refusal(text), "files[1].header_bytes: files with tensors come first");
+  EXPECT_EQ(refused(text), "files[1].header_bytes: files with tensors come first");
 }
 
 TEST(Manifest, tensors_are_what_their_shapes_say) {
   const std::string end = " bytes do not agree with dtype F32 and the shape";
-  EXPECT_EQ(refusal([](json& m) { m["tensors"][0]["bytes"] = 52; }), "tensors[0]: 52" + end);
-  EXPECT_EQ(refusal([](json& m) { m["tensors"][0]["shape"] = {6, 3}; }), "tensors[0]: 48" + end);
-  EXPECT_EQ(refusal([](json& m) {
+  EXPECT_EQ(refused([](json& m) { m["tensors"][0]["bytes"] = 52; }), "tensors[0]: 52" + end);
+  EXPECT_EQ(refused([](json& m) { m["tensors"][0]["shape"] = {6, 3}; }), "tensors[0]: 48" + end);
+  EXPECT_EQ(refused([](json& m) {
               m["tensors"][0]["shape"] = {INT64_MAX, INT64_MAX};
             }),
             "tensors[0]: 48" + end);
   // 2^62 rows of 4 bytes are 0 modulo 2^64.
-  EXPECT_EQ(refusal([](json& m) {
+  EXPECT_EQ(refused([](json& m) {
               m["tensors"][0]["shape"] = {int64_t{1} << 62};
               m["tensors"][0]["bytes"] = 0;
             }),
             "tensors[0]: 0" + end);
-  EXPECT_EQ(refusal([](json& m) { m["tensors"][0]["dtype"] = "F31"; }),
+  EXPECT_EQ(refused([](json& m) { m["tensors"][0]["dtype"] = "F31"; }),
             "tensors[0]: 48 bytes do not agree with dtype F31 and the shape");
-  EXPECT_EQ(refusal([](json& m) { m["tensors"][1]["name"] = "weight"; }),
+  EXPECT_EQ(refused([](json& m) { m["tensors"][1]["name"] = "weight"; }),
             "tensors[1].name: weight occurs twice");
 }
 
@@ -322,28 +322,28 @@ TEST(Manifest, pieces_leave_no_holes_and_do_not_overlap) {
     json& value = m["tensors"][0]["pieces"][0][key];
     value = value.get<int64_t>() + by;
   };
-  EXPECT_EQ(refusal([&](json& m) { piece(m, "offset", 4); }),
+  EXPECT_EQ(refused([&](json& m) { piece(m, "offset", 4); }),
             "tensors[0].pieces[0].offset: expected 4096");
-  EXPECT_EQ(refusal([&](json& m) { piece(m, "offset", -4); }),
+  EXPECT_EQ(refused([&](json& m) { piece(m, "offset", -4); }),
             "tensors[0].pieces[0].offset: expected 4096");
-  EXPECT_EQ(refusal([&](json& m) { piece(m, "begin", 4); }),
+  EXPECT_EQ(refused([&](json& m) { piece(m, "begin", 4); }),
             "tensors[0].pieces[0].begin: expected 0");
-  EXPECT_EQ(refusal([&](json& m) { piece(m, "bytes", 4); }),
+  EXPECT_EQ(refused([&](json& m) { piece(m, "bytes", 4); }),
             "tensors[0].pieces[0].bytes: more than there are");
-  EXPECT_EQ(refusal([&](json& m) { piece(m, "bytes", -4); }),
+  EXPECT_EQ(refused([&](json& m) { piece(m, "bytes", -4); }),
             "tensors[0].pieces: they hold 44 of 48 bytes");
-  EXPECT_EQ(refusal([&](json& m) { piece(m, "bytes", -1); }),
+  EXPECT_EQ(refused([&](json& m) { piece(m, "bytes", -1); }),
             "tensors[0].pieces[0]: not aligned to the elements");
-  EXPECT_EQ(refusal([](json& m) { m["tensors"][0]["pieces"] = json::array(); }),
+  EXPECT_EQ(refused([](json& m) { m["tensors"][0]["pieces"] = json::array(); }),
             "tensors[0].pieces: they hold 0 of 48 bytes");
-  EXPECT_EQ(refusal([](json& m) { m["tensors"].erase(1); }),
+  EXPECT_EQ(refused([](json& m) { m["tensors"].erase(1); }),
             "file state.safetensors: the tensors end at byte 4144 of 4147");
-  EXPECT_EQ(refusal([](json& m) { std::swap(m["tensors"][0], m["tensors"][1]); }),
+  EXPECT_EQ(refused([](json& m) { std::swap(m["tensors"][0], m["tensors"][1]); }),
             "tensors[0].pieces[0].offset: expected 4096");
 }
 
 TEST(Manifest, a_piece_over_the_end_of_its_file_is_refused) {
-  EXPECT_EQ(refusal([](json& m) { m["files"][0]["bytes"] = 4100; }),
+  EXPECT_EQ(refused([](json& m) { m["files"][0]["bytes"] = 4100; }),
             "tensors[0].pieces[0].bytes: more than there are");
 }
 
@@ -358,7 +358,7 @@ TEST(Manifest, more_tensors_than_allowed_are_refused) {
       m["tensors"].push_back(none);
     }
   };
-  EXPECT_EQ(refusal(crowd), "tensors[10000]: more than 10000 tensors");
+  EXPECT_EQ(refused(crowd), "tensors[10000]: more than 10000 tensors");
 }
 
 TEST(Manifest, training_belongs_to_the_trainer) {

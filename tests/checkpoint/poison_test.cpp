@@ -33,12 +33,12 @@ struct Trainer {
   std::vector<std::vector<uint8_t>> tensors;
 };
 
-struct Case {
+struct Poisoned {
   std::string options;
   int64_t rounds;
 };
 
-class Poison : public testing::TestWithParam<Case> {};
+class Poison : public testing::TestWithParam<Poisoned> {};
 
 TEST_P(Poison, reaches_no_set) {
   const std::string& options = GetParam().options;
@@ -63,10 +63,11 @@ TEST_P(Poison, reaches_no_set) {
 INSTANTIATE_TEST_SUITE_P(
     Checkpoint, Poison,
     testing::Values(
-        Case{"type: direct, slow: slow", 1000},
-        Case{"type: direct, slow: slow, snapshot: async", 1000},
-        Case{"type: direct, slow: slow, snapshot: async, on_backlog: replace", 1000},
-        Case{"type: burst_buffer, fast: fast, slow: slow, snapshot: async, verify: none", 200}));
+        Poisoned{"type: direct, slow: slow", 1000},
+        Poisoned{"type: direct, slow: slow, snapshot: async", 1000},
+        Poisoned{"type: direct, slow: slow, snapshot: async, on_backlog: replace", 1000},
+        Poisoned{"type: burst_buffer, fast: fast, slow: slow, snapshot: async, verify: none",
+                 200}));
 
 }  // namespace
 }  // namespace stoker

@@ -35,7 +35,7 @@ std::string random_text(size_t bytes) {
 
 constexpr int64_t kMib = 1 << 20;
 
-std::vector<TensorInfo> small_model() {
+std::vector<TensorInfo> two_tensors() {
   return {{"weight", "F32", {60, 5}, 1200}, {"bias", "F32", {60}, 240}, {"mask", "U8", {77}, 77}};
 }
 
@@ -190,7 +190,7 @@ TEST_F(ReadSet, the_sink_sees_no_damaged_chunk) {
 }
 
 TEST_F(ReadSet, every_flipped_bit_of_a_small_set_changes_the_sum_of_its_chunk) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   std::string text = contents[0];
   for (uint64_t bit = 0; bit < 8 * text.size(); bit += stride(1)) {
     text[bit / 8] ^= static_cast<char>(1 << (bit % 8));
@@ -200,7 +200,7 @@ TEST_F(ReadSet, every_flipped_bit_of_a_small_set_changes_the_sum_of_its_chunk) {
 }
 
 TEST_F(ReadSet, every_damaged_byte_of_header_and_tensors_is_named) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   for (uint64_t at = 0; at < contents[0].size(); at += stride(1)) {
     const std::string wanted = place_of(0, at);
     ASSERT_EQ(damage_at(0, 8 * at + at % 8).substr(0, wanted.size()), wanted) << at;
@@ -278,21 +278,21 @@ TEST_F(ReadSet, the_first_damage_is_reported_for_any_number_of_threads) {
 }
 
 TEST_F(ReadSet, a_damaged_text_is_named_without_tensors) {
-  save(FileLayout::tf_saver, small_model());
+  save(FileLayout::tf_saver, two_tensors());
   EXPECT_EQ(damage(), "intact");
   const std::string wanted = "model.ckpt.index: damaged in bytes [0, 9) (CRC-32C ";
   EXPECT_EQ(damage_at(1, 3).substr(0, wanted.size()), wanted);
 }
 
 TEST_F(ReadSet, the_start_of_a_file_without_a_header_belongs_to_its_tensor) {
-  save(FileLayout::tf_saver, small_model());
+  save(FileLayout::tf_saver, two_tensors());
   const std::string wanted = place_of(0, 0);
   EXPECT_NE(wanted.find("tensor weight"), std::string::npos);
   EXPECT_EQ(damage_at(0, 0).substr(0, wanted.size()), wanted);
 }
 
 TEST_F(ReadSet, a_file_of_another_size_is_damage) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   const std::string path = root / "set/state.safetensors";
   const uint64_t size = contents[0].size();
   for (const uint64_t other : {uint64_t{0}, uint64_t{4095}, uint64_t{4096}, uint64_t{4097},
@@ -304,13 +304,13 @@ TEST_F(ReadSet, a_file_of_another_size_is_damage) {
 }
 
 TEST_F(ReadSet, a_missing_file_is_damage) {
-  save(FileLayout::safetensors, small_model(), 2);
+  save(FileLayout::safetensors, two_tensors(), 2);
   std::filesystem::remove(root / "set/state-00002-of-00002.safetensors");
   EXPECT_EQ(damage(), "state-00002-of-00002.safetensors: missing");
 }
 
 TEST_F(ReadSet, a_file_that_the_manifest_does_not_know_is_damage) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   root.write("set/extra", "");
   EXPECT_EQ(damage(), "extra: not in MANIFEST.json");
 }
@@ -337,7 +337,7 @@ TEST_F(ReadSet, a_tensor_whose_own_checksum_differs_is_damage) {
 }
 
 TEST_F(ReadSet, a_damaged_manifest_is_damage) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   const std::string text = root.read("set/MANIFEST.json");
   root.write("set/MANIFEST.json", text.substr(1));
   EXPECT_EQ(damage(), "MANIFEST.json: damaged: its SHA-256 does not agree with its " +
@@ -345,7 +345,7 @@ TEST_F(ReadSet, a_damaged_manifest_is_damage) {
 }
 
 TEST_F(ReadSet, a_set_without_a_manifest_is_damage) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   std::filesystem::remove(root / "set/MANIFEST.json");
   EXPECT_EQ(damage(), "MANIFEST.json: missing");
 }
@@ -357,7 +357,7 @@ TEST_F(ReadSet, a_directory_that_is_not_there_is_no_damaged_set) {
 }
 
 TEST_F(ReadSet, a_manifest_beyond_all_measure_is_not_read) {
-  save(FileLayout::safetensors, small_model());
+  save(FileLayout::safetensors, two_tensors());
   std::filesystem::resize_file(root / "set/MANIFEST.json", kMaxManifestBytes + 1);
   EXPECT_THROW(read(), DamagedSet);
 }

@@ -16,13 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 using Op = FileCall::Op;
-using Steps = std::vector<int64_t>;
-
-const std::string kBurst =
-    "type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 100, retry_seconds: "
-    "0.001";
-const std::string kDirect = "type: direct, slow: slow, every_steps: 1, keep_last: 100";
-const std::string kLatest = ", resume: latest";
 
 // Steps 1 to `last` on both tiers; then the process ends.
 void train(CheckpointRun& run, int64_t last, const std::string& options = kBurst) {

@@ -10,7 +10,6 @@ namespace stoker {
 namespace {
 
 using Sets = std::map<int64_t, std::optional<double>>;
-using Steps = std::vector<int64_t>;
 
 CheckpointOptions keep(int64_t last, std::optional<int64_t> every = {}, int64_t best = 0) {
   CheckpointOptions options;

@@ -16,17 +16,17 @@
 namespace stoker {
 namespace {
 
-TensorInfo tensor(const std::string& name, const std::string& dtype, std::vector<int64_t> shape) {
+TensorInfo named(const std::string& name, const std::string& dtype, std::vector<int64_t> shape) {
   const uint64_t bytes = tensor_bytes(dtype, shape).value();
   return {name, dtype, std::move(shape), bytes};
 }
 
 // Empty, without dimensions, of one byte, across the borders of two chunks, of odd lengths.
 std::vector<TensorInfo> odd_tensors() {
-  return {tensor("flag", "BOOL", {1}),       tensor("none", "F32", {0, 7}),
-          tensor("scalar", "F64", {}),       tensor("large", "F32", {2100, 2500}),
-          tensor("odd", "U8", {4097}),       tensor("half", "F16", {3, 5, 7}),
-          tensor("last", "I8", {1 << 10, 3})};
+  return {named("flag", "BOOL", {1}),       named("none", "F32", {0, 7}),
+          named("scalar", "F64", {}),       named("large", "F32", {2100, 2500}),
+          named("odd", "U8", {4097}),       named("half", "F16", {3, 5, 7}),
+          named("last", "I8", {1 << 10, 3})};
 }
 
 HostMemory allocate(size_t bytes) { return allocate_huge(bytes, true); }
@@ -145,7 +145,7 @@ TEST(Snapshot, images_are_aligned_for_direct_writes) {
 }
 
 TEST(Snapshot, more_shards_than_rows_are_copied) {
-  const std::vector<TensorInfo> tensors = {tensor("a", "F32", {2}), tensor("b", "U8", {1})};
+  const std::vector<TensorInfo> tensors = {named("a", "F32", {2}), named("b", "U8", {1})};
   const Model model(tensors);
   const SetLayout layout = make_layout(FileLayout::safetensors, tensors, 7);
   Snapshot snapshot(layout, allocate);

@@ -10,12 +10,6 @@ namespace stoker {
 namespace {
 
 using Op = FileCall::Op;
-using Steps = std::vector<int64_t>;
-
-const std::string kDirect = "type: direct, slow: slow, every_steps: 1, keep_last: 100";
-const std::string kBurst =
-    "type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 100, retry_seconds: "
-    "0.001";
 
 class Liar : public testing::TestWithParam<const char*> {};
 

@@ -75,7 +75,7 @@ Component<Animal> parse(const std::string& text) {
   return Registry<Animal>::global().parse(Section(node, "", "animal", nullptr));
 }
 
-std::string parse_error(const std::string& text) {
+std::string animal_error(const std::string& text) {
   return error_of([&] { parse(text); });
 }
 
@@ -90,18 +90,18 @@ TEST(Registry, components_nest) {
 }
 
 TEST(Registry, errors_inside_a_nested_component_have_its_path) {
-  EXPECT_EQ(parse_error("{type: loud, inner: {type: dog, bark: 2}}"),
+  EXPECT_EQ(animal_error("{type: loud, inner: {type: dog, bark: 2}}"),
             "t.yaml:1:33: animal.inner: unknown key 'bark' (did you mean 'barks'?)");
 }
 
 TEST(Registry, unknown_and_missing_types_suggest) {
-  EXPECT_EQ(parse_error("{type: dgo}"),
+  EXPECT_EQ(animal_error("{type: dgo}"),
             "t.yaml:1:8: animal: unknown animal 'dgo' (known: dog, fish, loud)");
-  EXPECT_EQ(parse_error("{type: dogg}"),
+  EXPECT_EQ(animal_error("{type: dogg}"),
             "t.yaml:1:8: animal: unknown animal 'dogg' (did you mean 'dog'?)");
-  EXPECT_EQ(parse_error("{barks: 1}"),
+  EXPECT_EQ(animal_error("{barks: 1}"),
             "t.yaml:1:1: animal: missing key 'type' (known: dog, fish, loud)");
-  EXPECT_EQ(parse_error("dog"),
+  EXPECT_EQ(animal_error("dog"),
             "t.yaml:1:1: 'animal' must be a mapping with a type, e.g. {type: dog}");
 }
 

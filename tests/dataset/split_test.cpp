@@ -11,7 +11,7 @@
 namespace stoker {
 namespace {
 
-SplitOptions parse(const std::string& yaml) {
+SplitOptions parse_split(const std::string& yaml) {
   const Node node = parse_yaml(yaml, "test.yaml");
   SplitOptions options;
   read_struct(Section(node, "dataset", "split", nullptr), options);
@@ -20,7 +20,7 @@ SplitOptions parse(const std::string& yaml) {
 
 ClassSplit split(const std::string& yaml, size_t images, const std::string& name = "ketch",
                  uint64_t seed = 1) {
-  return split_class(parse(yaml), images, name, seed);
+  return split_class(parse_split(yaml), images, name, seed);
 }
 
 TEST(Split, trains_on_all_images_where_nothing_is_said) {
@@ -83,15 +83,15 @@ TEST(Split, a_class_that_is_too_small_is_named) {
 }
 
 TEST(Split, contradictions_are_refused_with_their_place) {
-  EXPECT_EQ(error_of([] { parse("{train_per_class: 30, test_fraction: 0.1}"); }),
+  EXPECT_EQ(error_of([] { parse_split("{train_per_class: 30, test_fraction: 0.1}"); }),
             "test.yaml:1:38: dataset.split: 'test_fraction' and 'train_per_class' exclude each "
             "other");
-  EXPECT_EQ(error_of([] { parse("{test_per_class: 10}"); }),
+  EXPECT_EQ(error_of([] { parse_split("{test_per_class: 10}"); }),
             "test.yaml:1:18: dataset.split: 'test_per_class' needs 'train_per_class'");
-  EXPECT_EQ(error_of([] { parse("{train_per_class: 0}"); }),
+  EXPECT_EQ(error_of([] { parse_split("{train_per_class: 0}"); }),
             "test.yaml:1:19: dataset.split: 'train_per_class' must be an integer from 1 to "
             "1000000000, got 0");
-  EXPECT_EQ(error_of([] { parse("{test_fraction: 1}"); }),
+  EXPECT_EQ(error_of([] { parse_split("{test_fraction: 1}"); }),
             "test.yaml:1:17: dataset.split: 'test_fraction' must be a number from 0 to 0.9, got "
             "1");
 }

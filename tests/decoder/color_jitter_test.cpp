@@ -14,7 +14,7 @@ using Pixels = std::vector<uint8_t>;
 
 constexpr int64_t kWidth = 300, kHeight = 250;  // more than 2^16 pixels: several bands
 
-Pixels noise() {
+Pixels coloured_noise() {
   Pixels pixels(kWidth * kHeight * 3);
   Random random(1);
   for (uint8_t& byte : pixels) byte = static_cast<uint8_t>(random.next());
@@ -26,7 +26,7 @@ Jitter nothing() {
 }
 
 Pixels changed(const Jitter& jitter) {
-  Pixels pixels = noise();
+  Pixels pixels = coloured_noise();
   Buffer scratch;
   apply_jitter(jitter, kWidth, kHeight, pixels.data(), scratch);
   return pixels;
@@ -37,14 +37,16 @@ double luma(const uint8_t* pixel) { return 0.299 * pixel[0] + 0.587 * pixel[1] +
 // PIL.ImageEnhance: other * (1 - factor) + image * factor, clipped.
 template <class F>
 void expect_blend(const Pixels& result, double factor, F&& other) {
-  const Pixels image = noise();
+  const Pixels image = coloured_noise();
   for (size_t i = 0; i < image.size(); ++i) {
     const double level = other(&image[i - i % 3]);
     ASSERT_NEAR(result[i], std::clamp(level * (1 - factor) + image[i] * factor, 0.0, 255.0), 1.01);
   }
 }
 
-TEST(ColorJitter, factors_of_one_change_nothing) { EXPECT_EQ(changed(nothing()), noise()); }
+TEST(ColorJitter, factors_of_one_change_nothing) {
+  EXPECT_EQ(changed(nothing()), coloured_noise());
+}
 
 TEST(ColorJitter, brightness_blends_with_black) {
   Jitter jitter = nothing();
@@ -53,7 +55,7 @@ TEST(ColorJitter, brightness_blends_with_black) {
 }
 
 TEST(ColorJitter, contrast_blends_with_the_mean_luma) {
-  const Pixels image = noise();
+  const Pixels image = coloured_noise();
   double sum = 0;
   for (size_t i = 0; i < image.size(); i += 3) sum += luma(&image[i]);
   const double mean = std::floor(sum / (kWidth * kHeight) + 0.5);

@@ -85,7 +85,7 @@ class CompressorSetting {
 
 constexpr int kSamplings[] = {TJSAMP_444, TJSAMP_422, TJSAMP_420, TJSAMP_GRAY};
 
-File random_file(Random& random, int sampling, int width, int height, int quality) {
+File compressed_noise(Random& random, int sampling, int width, int height, int quality) {
   const int format = sampling == TJSAMP_GRAY ? TJPF_GRAY : TJPF_RGB;
   const Pixels pixels = picture(random, width, height, sampling == TJSAMP_GRAY ? 1 : 3);
   return encoded(pixels, width, height, format, sampling, quality);
@@ -100,7 +100,7 @@ TEST_F(Jpeg, every_sampling_and_quality_has_the_pixels_of_libjpeg) {
     for (int quality = 1; quality <= 100; quality += static_cast<int>(stride(1))) {
       const int width = 16 + static_cast<int>(random_.below(80));
       const int height = 1 + static_cast<int>(random_.below(80));
-      const File file = random_file(random_, sampling, width, height, quality);
+      const File file = compressed_noise(random_, sampling, width, height, quality);
       EXPECT_EQ(wrong_rows(file), 0) << sampling << " " << quality << " " << width << "x" << height;
     }
   }
@@ -110,7 +110,7 @@ TEST_F(Jpeg, every_size_has_the_pixels_of_libjpeg_or_is_too_narrow) {
   for (const int sampling : kSamplings) {
     for (int size = 1; size <= 70; ++size) {
       for (const auto& [width, height] : {std::pair{size, 23}, {33, size}}) {
-        const File file = random_file(random_, sampling, width, height, 90);
+        const File file = compressed_noise(random_, sampling, width, height, 90);
         const std::optional<int64_t> expected =
             width < 16 ? std::nullopt : std::optional<int64_t>(0);
         EXPECT_EQ(wrong_rows(file), expected) << sampling << " " << width << "x" << height;
@@ -124,7 +124,7 @@ TEST_F(Jpeg, files_with_tables_of_their_own_have_the_pixels_of_libjpeg) {
   const File other = read_file(mini("watch/image_0072.jpg"));
   for (size_t i = 0; i < 200; i += stride(1)) {
     const int quality = 1 + static_cast<int>(random_.below(100));
-    const File own = random_file(random_, kSamplings[i % 4], 96, 64, quality);
+    const File own = compressed_noise(random_, kSamplings[i % 4], 96, 64, quality);
     ASSERT_EQ(wrong_rows(own), 0) << i << " quality " << quality;
     ASSERT_EQ(wrong_rows(other), 0) << i;
   }
@@ -134,7 +134,7 @@ TEST_F(Jpeg, files_with_restart_markers_have_the_pixels_of_libjpeg) {
   for (const char* interval : {"1B", "2B", "3B", "7B", "8B", "50B", "1", "2"}) {
     const CompressorSetting restart("TJ_RESTART", interval);
     for (const int sampling : kSamplings) {
-      const File file = random_file(random_, sampling, 200, 150, 80);
+      const File file = compressed_noise(random_, sampling, 200, 150, 80);
       ASSERT_NO_THROW(find_marker(file, 0xdd));
       EXPECT_EQ(wrong_rows(file), 0) << interval << " " << sampling;
     }
@@ -145,7 +145,7 @@ TEST_F(Jpeg, a_part_has_the_pixels_of_the_whole) {
   const std::vector<std::string> paths = mini_files();
   for (size_t i = 0; i < 200; i += stride(1)) {
     File file = i % 2 == 0 ? read_file(paths[random_.below(paths.size())])
-                           : random_file(random_, kSamplings[i / 2 % 4], 77, 99, 85);
+                           : compressed_noise(random_, kSamplings[i / 2 % 4], 77, 99, 85);
     const Pixels expected = reference(file);
     const JpegHeader header = read_jpeg_header(file);
     for (int j = 0; j < 10; ++j) {

@@ -24,7 +24,7 @@ std::atomic<size_t> largest_allocation{0};
 namespace stoker {
 namespace {
 
-File real_file() { return read_file(mini("watch/image_0072.jpg")); }
+File large_file() { return read_file(mini("watch/image_0072.jpg")); }
 
 class DecoderMemory : public testing::TestWithParam<const char*> {
  protected:
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(of, DecoderMemory, testing::Values("jpeg", "turbojpeg")
 TEST_P(DecoderMemory, a_warm_session_allocates_nothing) {
   const auto decoder = decoder_with(", augment: {random_resized_crop: {}, flip: true}");
   const auto session = decoder->open();
-  const File file = real_file();
+  const File file = large_file();
   Pixels out(decoder->spec().bytes());
   for (uint64_t seed = 0; seed < 50; ++seed) session->decode(file, {true, seed}, out.data());
   session->decode(file, {false, 0}, out.data());
@@ -74,7 +74,7 @@ TEST_P(DecoderMemory, limits_are_checked_before_any_is_taken_for_the_image) {
   Pixels out(decoder->spec().bytes());
   largest_allocation = 0;
   for (const int side : {16384, 16385, 65535}) {
-    EXPECT_THROW(session->decode(with_size(real_file(), side, side), {}, out.data()), BadSample);
+    EXPECT_THROW(session->decode(with_size(large_file(), side, side), {}, out.data()), BadSample);
   }
   EXPECT_LT(largest_allocation, 1u << 16);
 }

@@ -25,7 +25,7 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-Image noise(int64_t width, int64_t height, uint64_t seed = 1) {
+Image noisy_image(int64_t width, int64_t height, uint64_t seed = 1) {
   Image image(width, height);
   Random random(seed);
   for (uint8_t& byte : image.pixels) byte = static_cast<uint8_t>(random.next());
@@ -76,7 +76,7 @@ std::vector<uint8_t> resized(ResizeMethod method, const Image& image, const Geom
 }
 
 TEST(Resize, the_same_size_is_a_copy) {
-  Image image = noise(37, 21);
+  Image image = noisy_image(37, 21);
   const std::vector<uint8_t> pixels(image.at(0, 0), image.at(0, 0) + 37 * 21 * 3);
   for (ResizeMethod method : kMethods) {
     EXPECT_EQ(resized(method, image, {whole(image), 37, 21}), pixels);
@@ -84,7 +84,7 @@ TEST(Resize, the_same_size_is_a_copy) {
 }
 
 TEST(Resize, a_crop_without_scaling_is_a_copy_of_its_pixels) {
-  Image image = noise(50, 40);
+  Image image = noisy_image(50, 40);
   for (ResizeMethod method : kMethods) {
     const auto out = resized(method, image, {{7, 5, 20, 10}, 20, 10});
     for (int64_t y = 0; y < 10; ++y) {
@@ -95,7 +95,7 @@ TEST(Resize, a_crop_without_scaling_is_a_copy_of_its_pixels) {
 }
 
 TEST(Resize, mirroring_is_exact_without_scaling) {
-  Image image = noise(30, 30);
+  Image image = noisy_image(30, 30);
   for (ResizeMethod method : kMethods) {
     const auto out = resized(method, image, {whole(image), 30, 30, true, true});
     for (int64_t y = 0; y < 30; ++y) {
@@ -130,7 +130,7 @@ TEST(Resize, a_mean_over_many_pixels_is_right) {
 }
 
 TEST(Resize, bilinear_halves_by_averaging_two_by_two) {
-  Image image = noise(16, 16);
+  Image image = noisy_image(16, 16);
   const auto out = resized(ResizeMethod::bilinear, image, {whole(image), 8, 8});
   for (int64_t y = 0; y < 8; ++y) {
     for (int64_t x = 0; x < 8; ++x) {
@@ -142,7 +142,7 @@ TEST(Resize, bilinear_halves_by_averaging_two_by_two) {
 }
 
 TEST(Resize, nothing_outside_of_the_crop_is_seen) {
-  Image image = noise(64, 64), other = noise(64, 64, 2);
+  Image image = noisy_image(64, 64), other = noisy_image(64, 64, 2);
   for (int64_t y = 10; y < 40; ++y) std::copy_n(image.at(8, y), 3 * 23, other.at(8, y));
   for (ResizeMethod method : kMethods) {
     for (int64_t size : {5, 23, 50}) {
@@ -153,7 +153,7 @@ TEST(Resize, nothing_outside_of_the_crop_is_seen) {
 }
 
 TEST(Resize, a_resizer_keeps_nothing_of_the_last_image) {
-  const Image a = noise(120, 80), b = noise(33, 200, 3);
+  const Image a = noisy_image(120, 80), b = noisy_image(33, 200, 3);
   for (ResizeMethod method : kMethods) {
     Resizer resizer(method);
     std::vector<uint8_t> first(64 * 64 * 3), again(first), between(first);
@@ -185,7 +185,7 @@ TEST(Resize, only_the_crop_and_its_slack_need_be_memory) {
   Random random(11);
   for (int round = 0; round < 1000; ++round) {
     const auto side = [&](uint64_t max) { return 1 + static_cast<int64_t>(random.below(max)); };
-    const Image crop = noise(side(200), side(20), random.next());
+    const Image crop = noisy_image(side(200), side(20), random.next());
     const int64_t x = side(100), y = side(9), size = side(90);
     const Box box{static_cast<double>(x), static_cast<double>(y), static_cast<double>(crop.width),
                   static_cast<double>(crop.height)};
@@ -225,7 +225,7 @@ TEST(Resize, all_processors_give_the_same_pixels) {
   for (int round = 0; round < 3000; ++round) {
     const auto side = [&](uint64_t max) { return 1 + static_cast<int64_t>(random.below(max)); };
     const bool large = round % 100 == 0;
-    const Image image = noise(side(large ? 2000 : 90), side(large ? 500 : 90), random.next());
+    const Image image = noisy_image(side(large ? 2000 : 90), side(large ? 500 : 90), random.next());
     const double x = random.uniform(0, static_cast<double>(image.width) - 0.75);
     const double y = random.uniform(0, static_cast<double>(image.height) - 0.75);
     const Box part{x, y, random.uniform(0.5, static_cast<double>(image.width) - x),

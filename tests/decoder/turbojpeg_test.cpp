@@ -8,7 +8,7 @@
 namespace stoker {
 namespace {
 
-File real_file() { return read_file(mini("watch/image_0072.jpg")); }
+File caltech_file() { return read_file(mini("watch/image_0072.jpg")); }
 
 TEST(Turbojpeg, an_image_of_the_samples_size_arrives_unchanged) {
   Pixels pixels(64 * 64 * 3);
@@ -23,7 +23,7 @@ TEST(Turbojpeg, an_image_of_the_samples_size_arrives_unchanged) {
 }
 
 TEST(Turbojpeg, a_progressive_file_gives_the_pixels_of_its_baseline_twin) {
-  const File file = real_file();
+  const File file = caltech_file();
   const File twin = progressive(file);
   ASSERT_EQ(read_jpeg_header(twin).process, JpegProcess::progressive);
   EXPECT_EQ(decode("{type: turbojpeg}", twin), decode("{type: turbojpeg}", file));
@@ -33,7 +33,7 @@ TEST(Turbojpeg, an_arithmetic_file_gives_the_pixels_of_its_huffman_twin) {
   const File twin =
       read_file(std::string(STOKER_SOURCE_DIR) + "/tests/decoder/data/arithmetic.jpg");
   ASSERT_EQ(read_jpeg_header(twin).process, JpegProcess::arithmetic);
-  EXPECT_EQ(decode("{type: turbojpeg}", twin), decode("{type: turbojpeg}", real_file()));
+  EXPECT_EQ(decode("{type: turbojpeg}", twin), decode("{type: turbojpeg}", caltech_file()));
 }
 
 TEST(Turbojpeg, a_gray_file_becomes_rgb) {
@@ -78,7 +78,7 @@ TEST(Turbojpeg, ink_without_adobes_segment_is_not_inverted) {
 
 TEST(Turbojpeg, seeds_change_only_augmented_training_samples) {
   const std::string yaml = "{type: turbojpeg, size: 64, augment: {random_resized_crop: {}}}";
-  const File file = real_file();
+  const File file = caltech_file();
   EXPECT_EQ(decode(yaml, file, {false, 1}), decode(yaml, file, {false, 2}));
   EXPECT_EQ(decode(yaml, file, {true, 1}), decode(yaml, file, {true, 1}));
   EXPECT_NE(decode(yaml, file, {true, 1}), decode(yaml, file, {true, 2}));
@@ -91,7 +91,7 @@ TEST(Turbojpeg, a_session_keeps_nothing_of_the_last_sample) {
       "{type: turbojpeg, augment: {random_resized_crop: {}, flip: true, "
       "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}}}");
   const auto session = decoder->open();
-  const File a = real_file(), b = read_file(mini("airplanes/image_0001.jpg"));
+  const File a = caltech_file(), b = read_file(mini("airplanes/image_0001.jpg"));
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const Pixels first = decode(*session, *decoder, a, {true, seed}, 0x55);
     decode(*session, *decoder, with_orientation(b, 6), {true, seed + 7});
@@ -163,7 +163,7 @@ TEST(Turbojpeg, every_exif_orientation_is_turned_upright) {
 }
 
 TEST(Turbojpeg, an_orientation_outside_of_1_to_8_means_as_stored) {
-  const File file = real_file();
+  const File file = caltech_file();
   const Pixels stored = decode("{type: turbojpeg, size: 96}", file);
   EXPECT_EQ(decode("{type: turbojpeg, size: 96}", with_orientation(file, 0)), stored);
   EXPECT_EQ(decode("{type: turbojpeg, size: 96}", with_orientation(file, 9)), stored);
@@ -190,7 +190,7 @@ TEST(Turbojpeg, another_kind_of_file_is_a_bad_sample) {
 }
 
 TEST(Turbojpeg, a_truncated_file_is_a_bad_sample) {
-  File file = real_file();
+  File file = caltech_file();
   file.resize(3000);
   EXPECT_EQ(reason_of("{type: turbojpeg}", file),
             "truncated: the file ends inside its JPEG data, after 3000 bytes");
@@ -200,7 +200,7 @@ TEST(Turbojpeg, a_truncated_file_is_a_bad_sample) {
 }
 
 TEST(Turbojpeg, damaged_data_is_a_bad_sample) {
-  File file = real_file();
+  File file = caltech_file();
   file[file.size() / 2] = 0xff;
   file[file.size() / 2 + 1] = 0xd9;
   EXPECT_EQ(reason_of("{type: turbojpeg}", file),
@@ -208,7 +208,7 @@ TEST(Turbojpeg, damaged_data_is_a_bad_sample) {
 }
 
 TEST(Turbojpeg, kinds_that_libjpeg_does_not_know_are_bad_samples) {
-  File file = real_file();
+  File file = caltech_file();
   const size_t frame = find_marker(file, 0xc0);
   file[frame + 1] = 0xc3;
   EXPECT_EQ(reason_of("{type: turbojpeg}", file),
@@ -222,7 +222,7 @@ TEST(Turbojpeg, kinds_that_libjpeg_does_not_know_are_bad_samples) {
 }
 
 TEST(Turbojpeg, files_beyond_the_limits_are_bad_samples) {
-  const File file = real_file();
+  const File file = caltech_file();
   EXPECT_EQ(reason_of("{type: turbojpeg}", with_size(file, 60000, 100)),
             "too_large: 60000x100 pixels: over decoder.limits.max_side = 16384");
   EXPECT_EQ(reason_of("{type: turbojpeg}", with_size(file, 16384, 16384)),

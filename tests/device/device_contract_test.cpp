@@ -93,13 +93,13 @@ TEST_P(DeviceContract, gives_aligned_host_memory_of_any_size) {
 TEST_P(DeviceContract, a_copied_batch_has_the_shape_and_where_it_is_computed_with_the_values) {
   const DeviceBatch batch = fixture_.copy(4);
   EXPECT_EQ(batch.images.sizes(), (std::vector<int64_t>{4, 2, 3, 3}));
-  EXPECT_EQ(batch.images.scalar_type(), torch::kUInt8);
+  EXPECT_EQ(batch.images.scalar_type(), at::kByte);
   EXPECT_EQ(batch.labels.sizes(), (std::vector<int64_t>{4}));
-  EXPECT_EQ(batch.labels.scalar_type(), torch::kInt64);
+  EXPECT_EQ(batch.labels.scalar_type(), at::kLong);
   EXPECT_EQ(batch.images.device().type(), device_.info().torch_device.type());
   EXPECT_EQ(batch.host.size, 4);
   if (device_.info().emulated) return;
-  const torch::Tensor images = batch.images.cpu(), labels = batch.labels.cpu();
+  const at::Tensor images = batch.images.cpu(), labels = batch.labels.cpu();
   for (int64_t i = 0; i < 72; ++i) EXPECT_EQ(images.const_data_ptr<uint8_t>()[i], 1 + i);
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(labels.const_data_ptr<int64_t>()[i], 10 + i);
 }
@@ -113,9 +113,9 @@ TEST_P(DeviceContract, a_batch_of_normalised_samples_is_planes_of_floats) {
   for (int i = 0; i < 72; ++i) values[i] = static_cast<float>(i) / 8;
   const DeviceBatch batch = device_.copy(host, spec);
   EXPECT_EQ(batch.images.sizes(), (std::vector<int64_t>{4, 3, 2, 3}));
-  EXPECT_EQ(batch.images.scalar_type(), torch::kFloat32);
+  EXPECT_EQ(batch.images.scalar_type(), at::kFloat);
   if (device_.info().emulated) return;
-  const torch::Tensor images = batch.images.cpu();
+  const at::Tensor images = batch.images.cpu();
   for (int64_t i = 0; i < 72; ++i) {
     EXPECT_EQ(images.const_data_ptr<float>()[i], static_cast<float>(i) / 8);
   }
@@ -225,7 +225,7 @@ TEST(Cpu, the_tensors_keep_the_slot) {
   DeviceFixture fixture("{type: cpu}");
   Batch batch = fixture.batch();
   const std::weak_ptr<uint8_t> slot = batch.pixels;
-  torch::Tensor images = fixture.device->copy(batch, kSpec).images;
+  at::Tensor images = fixture.device->copy(batch, kSpec).images;
   batch = {};
   EXPECT_FALSE(slot.expired());
   images.reset();

@@ -75,7 +75,7 @@ class DeviceCopiesOrder : public ::testing::Test {
 };
 
 TEST_F(DeviceCopiesOrder, copies_come_behind_the_work_so_far_and_before_the_fence) {
-  const auto copies = make_device_copies(torch::kCPU, {at::arange(4)});
+  const auto copies = make_device_copies(at::kCPU, {at::arange(4)});
   std::vector<uint8_t> target(32);
   const std::vector<CopyTarget> targets{{0, 0, 32, target.data()}};
   copies->start(targets);
@@ -87,8 +87,8 @@ TEST_F(DeviceCopiesOrder, copies_come_behind_the_work_so_far_and_before_the_fenc
 }
 
 TEST_F(DeviceCopiesOrder, parts_of_tensors_are_copied_byte_by_byte) {
-  const torch::Tensor longs = at::arange(100), bytes = at::arange(7, torch::kUInt8);
-  const auto copies = make_device_copies(torch::kCPU, {longs, bytes});
+  const at::Tensor longs = at::arange(100), bytes = at::arange(7, at::kByte);
+  const auto copies = make_device_copies(at::kCPU, {longs, bytes});
   std::vector<uint8_t> target(16 + 7);
   const std::vector<CopyTarget> targets{{0, 8 * 42, 16, target.data()},
                                         {1, 0, 7, target.data() + 16}};

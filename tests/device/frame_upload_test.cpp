@@ -40,10 +40,10 @@ HostMemory allocate(size_t bytes) {
 }
 
 FrameUpload upload() {
-  return {torch::kCPU, allocate, [] { return std::make_unique<FakeDecoder>(); }};
+  return {at::kCPU, allocate, [] { return std::make_unique<FakeDecoder>(); }};
 }
 
-const c10::Stream kStream(c10::Stream::DEFAULT, torch::kCPU);
+const c10::Stream kStream(c10::Stream::DEFAULT, at::kCPU);
 
 struct Loaded {
   Batch batch;
@@ -105,7 +105,7 @@ TEST(FrameUpload, only_what_is_used_is_copied) {
   const Loaded framed =
       load("{type: turbojpeg, size: 64, on_device: resize, frame: 4MiB}", files, false);
   FrameUpload frames = upload();
-  const torch::Tensor copied = frames.start(framed.batch, framed.spec, kStream).frames;
+  const at::Tensor copied = frames.start(framed.batch, framed.spec, kStream).frames;
   size_t used = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     used += framed.spec.used(framed.batch.pixels.get() + i * framed.spec.bytes());

@@ -14,7 +14,7 @@ namespace {
 
 using Inputs = InputTransform::Inputs;
 
-torch::Tensor run(const torch::Tensor& images, const Inputs& inputs) {
+at::Tensor run(const at::Tensor& images, const Inputs& inputs) {
   DeviceBatch batch;
   batch.images = images;
   batch.host.size = images.size(0);
@@ -22,10 +22,10 @@ torch::Tensor run(const torch::Tensor& images, const Inputs& inputs) {
 }
 
 // Every level in every channel: [2, 17, 16, 3].
-torch::Tensor all_levels() {
-  return at::arange(2 * 17 * 16, torch::kInt64)
+at::Tensor all_levels() {
+  return at::arange(2 * 17 * 16, at::kLong)
       .remainder(256)
-      .to(torch::kUInt8)
+      .to(at::kByte)
       .view({2, 17, 16, 1})
       .expand({2, 17, 16, 3})
       .contiguous();
@@ -34,7 +34,7 @@ torch::Tensor all_levels() {
 const SampleSpec kLevels{17, 16};
 
 TEST(InputTransform, levels_become_what_a_decoder_with_float_output_gives) {
-  const torch::Tensor values = run(all_levels(), {torch::kCPU, kLevels});
+  const at::Tensor values = run(all_levels(), {at::kCPU, kLevels});
   ASSERT_EQ(values.sizes(), (std::vector<int64_t>{2, 3, 17, 16}));
   const auto* value = values.const_data_ptr<float>();
   for (int64_t image = 0; image < 2; ++image) {
@@ -48,21 +48,21 @@ TEST(InputTransform, levels_become_what_a_decoder_with_float_output_gives) {
 }
 
 TEST(InputTransform, one_pass_gives_what_libtorchs_operators_give) {
-  const auto options = torch::TensorOptions(torch::kFloat32);
-  const torch::Tensor images = all_levels();
-  const torch::Tensor expected = images.permute({0, 3, 1, 2}).to(options);
-  torch::Tensor by_operators = expected.clone();
+  const auto options = at::TensorOptions(at::kFloat);
+  const at::Tensor images = all_levels();
+  const at::Tensor expected = images.permute({0, 3, 1, 2}).to(options);
+  at::Tensor by_operators = expected.clone();
   for (int c = 0; c < 3; ++c) {
     by_operators.select(1, c)
         .sub_(static_cast<float>(kMean[c]))
         .mul_(static_cast<float>(kScale[c]));
   }
   for (const bool channels_last : {false, true}) {
-    for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
-      const torch::Tensor values = run(images, {torch::kCPU, kLevels, channels_last, type});
+    for (const auto type : {at::kFloat, at::kBFloat16}) {
+      const at::Tensor values = run(images, {at::kCPU, kLevels, channels_last, type});
       EXPECT_EQ(values.scalar_type(), type);
-      EXPECT_TRUE(values.is_contiguous(channels_last ? torch::MemoryFormat::ChannelsLast
-                                                     : torch::MemoryFormat::Contiguous));
+      EXPECT_TRUE(values.is_contiguous(channels_last ? at::MemoryFormat::ChannelsLast
+                                                     : at::MemoryFormat::Contiguous));
       EXPECT_TRUE(values.equal(by_operators.to(type))) << channels_last << type;
     }
   }
@@ -70,11 +70,11 @@ TEST(InputTransform, one_pass_gives_what_libtorchs_operators_give) {
 
 TEST(InputTransform, normalised_values_are_taken_where_they_lie) {
   SampleSpec spec = kLevels;
-  const torch::Tensor values = run(all_levels(), {torch::kCPU, spec});
+  const at::Tensor values = run(all_levels(), {at::kCPU, spec});
   spec.type = PixelType::float32;
-  EXPECT_EQ(run(values, {torch::kCPU, spec}).const_data_ptr(), values.const_data_ptr());
-  const torch::Tensor turned = run(values, {torch::kCPU, spec, true});
-  EXPECT_TRUE(turned.is_contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_EQ(run(values, {at::kCPU, spec}).const_data_ptr(), values.const_data_ptr());
+  const at::Tensor turned = run(values, {at::kCPU, spec, true});
+  EXPECT_TRUE(turned.is_contiguous(at::MemoryFormat::ChannelsLast));
   EXPECT_TRUE(turned.equal(values));
 }
 
@@ -103,12 +103,12 @@ TEST(InputTransform, vector_code_gives_the_values_of_the_definition) {
 }
 
 // A batch of some files through one decoder.
-torch::Tensor decoded(const Decoder& decoder, const std::vector<std::string>& files, bool train) {
+at::Tensor decoded(const Decoder& decoder, const std::vector<std::string>& files, bool train) {
   const SampleSpec spec = decoder.spec();
   const auto session = decoder.open();
   const auto count = static_cast<int64_t>(files.size());
   const int64_t bytes = static_cast<int64_t>(spec.bytes());
-  torch::Tensor batch = at::arange(count * bytes).remainder(251).to(torch::kUInt8);
+  at::Tensor batch = at::arange(count * bytes).remainder(251).to(at::kByte);
   auto* out = batch.mutable_data_ptr<uint8_t>();
   for (int64_t i = 0; i < count; ++i) {
     session->decode(read_file(files[static_cast<size_t>(i)]), {train, static_cast<uint64_t>(i)},
@@ -129,10 +129,8 @@ TEST(InputTransform, frames_give_the_values_of_pixels) {
   for (const char* on_device : {"resize", "decode"}) {
     const auto framed = make_decoder(common + ", on_device: " + on_device + ", frame: 256KiB}");
     for (const bool train : {false, true}) {
-      const torch::Tensor expected =
-          run(decoded(*plain, files, train), {torch::kCPU, plain->spec()});
-      const torch::Tensor values =
-          run(decoded(*framed, files, train), {torch::kCPU, framed->spec()});
+      const at::Tensor expected = run(decoded(*plain, files, train), {at::kCPU, plain->spec()});
+      const at::Tensor values = run(decoded(*framed, files, train), {at::kCPU, framed->spec()});
       EXPECT_TRUE(values.equal(expected)) << on_device << train;
     }
   }
@@ -140,14 +138,14 @@ TEST(InputTransform, frames_give_the_values_of_pixels) {
 
 TEST(InputTransform, a_damaged_frame_is_an_error_that_names_its_place) {
   const auto decoder = make_decoder("{type: turbojpeg, size: 32, on_device: decode}");
-  torch::Tensor batch = decoded(*decoder, {mini_files().front()}, false);
+  at::Tensor batch = decoded(*decoder, {mini_files().front()}, false);
   // In the middle of the entropy-coded data, which nobody looks at before the device.
   uint8_t* middle = batch.mutable_data_ptr<uint8_t>() + 6000;
   std::fill(middle, middle + 300, uint8_t{0x55});
   middle[0] = 0xff;
   middle[1] = 0xc4;
   try {
-    run(batch, {torch::kCPU, decoder->spec()});
+    run(batch, {at::kCPU, decoder->spec()});
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::data);

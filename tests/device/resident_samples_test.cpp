@@ -79,7 +79,7 @@ void set_guard(const c10::impl::DeviceGuardImplInterface* implementation) {
   const c10::impl::DeviceGuardImplRegistrar set(c10::DeviceType::Meta, implementation);
 }
 
-HostMemory allocate(size_t bytes) {
+HostMemory host_buffer(size_t bytes) {
   return {std::shared_ptr<uint8_t>(new uint8_t[bytes], std::default_delete<uint8_t[]>()), bytes,
           true};
 }
@@ -96,8 +96,8 @@ class StreamedSamples : public ::testing::Test {
  protected:
   const std::unique_ptr<Device> device_ = [] {
     set_guard(&guard);
-    return make_stream_device({"fake", torch::Device(torch::kMeta, 0), false, true, "events"}, 2,
-                              allocate, nullptr);
+    return make_stream_device({"fake", at::Device(at::kMeta, 0), false, true, "events"}, 2,
+                              host_buffer, nullptr);
   }();
 };
 
@@ -124,7 +124,7 @@ TEST_F(StreamedSamples, a_batch_is_ready_in_the_order_of_its_stream) {
   EXPECT_EQ(batch.on_device->ready, nullptr);
   EXPECT_EQ(batch.on_device->images.sizes(),
             (std::vector<int64_t>{2, kSpec.height, kSpec.width, kSpec.channels}));
-  EXPECT_EQ(batch.on_device->images.scalar_type(), torch::kUInt8);
+  EXPECT_EQ(batch.on_device->images.scalar_type(), at::kByte);
   EXPECT_EQ(batch.on_device->labels.sizes(), (std::vector<int64_t>{2}));
   guard.completed = true;
   bool ran = false;

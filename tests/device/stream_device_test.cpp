@@ -142,7 +142,7 @@ class StreamDevice : public ::testing::Test {
 
   static inline const c10::impl::DeviceGuardImplInterface* original_ = nullptr;
   const std::unique_ptr<Device> device_ = make_stream_device(
-      {"fake", torch::Device(torch::kMeta, 0), false, true, "events"}, 2, allocate, nullptr);
+      {"fake", at::Device(at::kMeta, 0), false, true, "events"}, 2, allocate, nullptr);
 };
 
 TEST_F(StreamDevice, reads_from_its_events_how_long_steps_worked_and_waited_for_their_copies) {

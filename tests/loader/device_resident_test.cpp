@@ -19,8 +19,8 @@ std::unique_ptr<Device> emulated() {
       .create({1, [](const std::string&) {}});
 }
 
-struct LoaderSetup {
-  explicit LoaderSetup(FakeDataset data = FakeDataset(40)) : dataset(std::move(data)) {}
+struct ResidentSetup {
+  explicit ResidentSetup(FakeDataset data = FakeDataset(40)) : dataset(std::move(data)) {}
   std::unique_ptr<Loader> make(const std::string& options, Device& on) {
     const Node node =
         parse_yaml("{type: device_resident, batch_size: 8, workers: 2, " + options + "}", "t.yaml");
@@ -45,7 +45,7 @@ int64_t epoch(Loader& loader, int64_t number) {
 }
 
 TEST(DeviceResident, decodes_every_sample_once) {
-  LoaderSetup setup;
+  ResidentSetup setup;
   const auto loader = setup.make("prefetch_batches: 1", setup.device);
   epoch(*loader, 0);
   EXPECT_EQ(setup.decoder.decoded(), 40);
@@ -54,7 +54,7 @@ TEST(DeviceResident, decodes_every_sample_once) {
 }
 
 TEST(DeviceResident, decodes_later_what_an_epoch_left_out) {
-  LoaderSetup setup(FakeDataset(45));  // 5 are left out by drop_last, others in every epoch
+  ResidentSetup setup(FakeDataset(45));  // 5 are left out by drop_last, others in every epoch
   const auto loader = setup.make("prefetch_batches: 1", setup.device);
   epoch(*loader, 0);
   EXPECT_EQ(setup.decoder.decoded(), 40);
@@ -63,14 +63,14 @@ TEST(DeviceResident, decodes_later_what_an_epoch_left_out) {
 }
 
 TEST(DeviceResident, a_bad_sample_is_replaced_anew_in_every_epoch) {
-  LoaderSetup setup(FakeDataset(40, {5}, OnError{ErrorPolicy::skip, {}}));
+  ResidentSetup setup(FakeDataset(40, {5}, OnError{ErrorPolicy::skip, {}}));
   const auto loader = setup.make("prefetch_batches: 1", setup.device);
   for (int64_t number = 0; number < 4; ++number) EXPECT_EQ(epoch(*loader, number), 1) << number;
   EXPECT_EQ(setup.decoder.decoded(), 40 + 3);
 }
 
 TEST(DeviceResident, on_an_emulated_device_a_batch_is_a_shape_and_no_copy) {
-  LoaderSetup setup;
+  ResidentSetup setup;
   const auto device = emulated();
   const auto loader = setup.make("prefetch_batches: 2", *device);
   for (int64_t number = 0; number < 2; ++number) {
@@ -89,7 +89,7 @@ TEST(DeviceResident, on_an_emulated_device_a_batch_is_a_shape_and_no_copy) {
 }
 
 TEST(DeviceResident, an_emulated_device_has_the_digests_of_a_real_one) {
-  LoaderSetup setup;
+  ResidentSetup setup;
   const auto device = emulated();
   const auto there = setup.make("digest: true", *device),
              here = setup.make("digest: true", setup.device);
@@ -101,7 +101,7 @@ TEST(DeviceResident, an_emulated_device_has_the_digests_of_a_real_one) {
 }
 
 TEST(DeviceResident, what_does_not_fit_into_memory_is_refused_with_both_sizes) {
-  LoaderSetup setup(FakeDataset(int64_t{1} << 50));
+  ResidentSetup setup(FakeDataset(int64_t{1} << 50));
   const std::string error = error_of([&] { setup.make("shuffle: false", setup.device); });
   EXPECT_EQ(error.find("loader: device_resident needs 18014398.51 GB for 1125899906842624 decoded "
                        "samples, and "),

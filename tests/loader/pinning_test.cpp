@@ -61,8 +61,8 @@ class Looking final : public Decoder {
   mutable std::map<std::string, Cores> seen_;
 };
 
-struct LoaderSetup {
-  explicit LoaderSetup(int workers, const std::string& options = "")
+struct PinningSetup {
+  explicit PinningSetup(int workers, const std::string& options = "")
       : decoder(static_cast<size_t>(workers)) {
     const Node node = parse_yaml(
         "{type: threaded, batch_size: 64, workers: " + std::to_string(workers) + options + "}",
@@ -86,7 +86,7 @@ struct LoaderSetup {
 TEST(Pinning, keeps_each_worker_on_one_core_and_says_so_once) {
   const Cores all = cores_of_this_thread();
   const int workers = static_cast<int>(all.size()) + 1;
-  const LoaderSetup setup(workers, ", pin_workers: true");
+  const PinningSetup setup(workers, ", pin_workers: true");
   EXPECT_EQ(setup.decoder.seen().size(), static_cast<size_t>(workers));
   auto core = all.begin();
   for (int i = 0; i < workers; ++i) {
@@ -101,7 +101,7 @@ TEST(Pinning, keeps_each_worker_on_one_core_and_says_so_once) {
 }
 
 TEST(Pinning, is_off_by_default) {
-  const LoaderSetup setup(3);
+  const PinningSetup setup(3);
   EXPECT_EQ(setup.decoder.seen().size(), 3u);
   for (const auto& [name, cores] : setup.decoder.seen()) EXPECT_EQ(cores, cores_of_this_thread());
   EXPECT_TRUE(setup.remarks.empty());

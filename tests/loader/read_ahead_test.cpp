@@ -13,8 +13,8 @@
 namespace stoker {
 namespace {
 
-struct LoaderSetup {
-  explicit LoaderSetup(bool own_memory = true) : device(own_memory) {}
+struct ReadAheadSetup {
+  explicit ReadAheadSetup(bool own_memory = true) : device(own_memory) {}
   std::unique_ptr<Loader> make(const std::string& options) {
     const Node node = parse_yaml("{batch_size: 5, workers: 3, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
@@ -41,7 +41,7 @@ struct LoaderSetup {
 
 TEST(ReadAhead, sync_and_threaded_decode_only_what_is_asked_for) {
   for (const char* type : {"sync", "threaded"}) {
-    LoaderSetup setup;
+    ReadAheadSetup setup;
     const auto loader = setup.make(std::string("type: ") + type);
     loader->start(0, 0);
     EXPECT_EQ(setup.settled(), 0) << type;
@@ -51,7 +51,7 @@ TEST(ReadAhead, sync_and_threaded_decode_only_what_is_asked_for) {
 }
 
 TEST(ReadAhead, prefetched_holds_prefetch_batches_ready) {
-  LoaderSetup setup;
+  ReadAheadSetup setup;
   const auto loader = setup.make("type: prefetched, prefetch_batches: 3");
   loader->start(0, 0);
   EXPECT_EQ(setup.settled(), 15);
@@ -60,7 +60,7 @@ TEST(ReadAhead, prefetched_holds_prefetch_batches_ready) {
 }
 
 TEST(ReadAhead, prefetched_reads_over_the_end_of_the_epoch) {
-  LoaderSetup setup;
+  ReadAheadSetup setup;
   const auto loader = setup.make("type: prefetched, prefetch_batches: 3");
   loader->start(0, 0);
   while (loader->next()) {
@@ -74,7 +74,7 @@ TEST(ReadAhead, prefetched_reads_over_the_end_of_the_epoch) {
 TEST(ReadAhead, what_is_ahead_stays_where_nobody_asked_for_the_end_of_the_epoch) {
   for (const char* options : {"type: prefetched, prefetch_batches: 3",
                               "type: device_prefetched, prefetch_batches: 3, device_batches: 2"}) {
-    LoaderSetup setup;
+    ReadAheadSetup setup;
     const auto loader = setup.make(options);
     loader->start(0, 0);
     for (int64_t i = 0; i < loader->batches(); ++i) EXPECT_TRUE(loader->next());
@@ -91,7 +91,7 @@ TEST(ReadAhead, what_is_ahead_stays_where_nobody_asked_for_the_end_of_the_epoch)
 }
 
 TEST(ReadAhead, device_prefetched_also_holds_device_batches_on_the_device) {
-  LoaderSetup setup;
+  ReadAheadSetup setup;
   const auto loader = setup.make("type: device_prefetched, prefetch_batches: 3, device_batches: 2");
   loader->start(0, 0);
   EXPECT_EQ(setup.settled(), 25);
@@ -100,7 +100,7 @@ TEST(ReadAhead, device_prefetched_also_holds_device_batches_on_the_device) {
 }
 
 TEST(ReadAhead, device_prefetched_on_a_device_without_memory_says_so_and_is_prefetched) {
-  LoaderSetup setup(false);
+  ReadAheadSetup setup(false);
   const auto loader = setup.make("type: device_prefetched, prefetch_batches: 3");
   EXPECT_EQ(setup.remark,
             "device_prefetched: fake has no memory of its own, so batches stay in host memory as "
@@ -111,10 +111,10 @@ TEST(ReadAhead, device_prefetched_on_a_device_without_memory_says_so_and_is_pref
   EXPECT_EQ(setup.device.copies(), 0);
 }
 
-int64_t ready(const LoaderSetup& setup) { return setup.meter.state().queues.at(0).items; }
+int64_t ready(const ReadAheadSetup& setup) { return setup.meter.state().queues.at(0).items; }
 
 TEST(ReadAhead, the_queue_meter_counts_finished_batches) {
-  LoaderSetup setup;
+  ReadAheadSetup setup;
   const auto loader = setup.make("type: prefetched, prefetch_batches: 3");
   loader->start(0, 0);
   setup.settled();
@@ -134,7 +134,7 @@ TEST(ReadAhead, the_queue_meter_counts_finished_batches) {
 
 TEST(ReadAhead, the_meter_counts_every_sample_and_worker) {
   for (const char* type : {"sync", "threaded", "prefetched", "device_prefetched"}) {
-    LoaderSetup setup;
+    ReadAheadSetup setup;
     {
       const auto loader = setup.make(std::string("type: ") + type);
       loader->start(0, 0);
@@ -151,8 +151,8 @@ TEST(ReadAhead, the_meter_counts_every_sample_and_worker) {
   }
 }
 
-TEST(Loader, a_batch_larger_than_the_data_set_is_an_error) {
-  LoaderSetup setup;
+TEST(ReadAhead, a_batch_larger_than_the_data_set_is_an_error) {
+  ReadAheadSetup setup;
   const Node node = parse_yaml("{type: sync, batch_size: 41}", "t.yaml");
   const auto component = Registry<Loader>::global().parse(Section(node, "", "loader", nullptr));
   EXPECT_EQ(error_of([&] {
@@ -163,8 +163,8 @@ TEST(Loader, a_batch_larger_than_the_data_set_is_an_error) {
             "batch_size, or drop_last: false");
 }
 
-TEST(Loader, a_rank_outside_the_world_is_an_error) {
-  LoaderSetup setup;
+TEST(ReadAhead, a_rank_outside_the_world_is_an_error) {
+  ReadAheadSetup setup;
   EXPECT_EQ(error_of([&] { setup.make("type: sync, rank: 2, world_size: 2"); }),
             "t.yaml:1:47: loader: 'rank' must be below world_size");
 }

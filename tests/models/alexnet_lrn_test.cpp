@@ -1,9 +1,9 @@
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 
@@ -14,20 +14,20 @@ namespace {
 
 // tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=2e-5, beta=0.75) on NCHW,
 // from its definition: alpha is not divided by the window.
-torch::Tensor tensorflow_lrn(const torch::Tensor& x) {
+at::Tensor tensorflow_lrn(const at::Tensor& x) {
   const int64_t channels = x.size(1);
-  torch::Tensor y = at::empty_like(x);
+  at::Tensor y = at::empty_like(x);
   for (int64_t c = 0; c < channels; ++c) {
     const int64_t begin = std::max<int64_t>(c - 2, 0);
     const int64_t end = std::min<int64_t>(c + 3, channels);
-    const torch::Tensor squares = x.narrow(1, begin, end - begin).square().sum(1);
+    const at::Tensor squares = x.narrow(1, begin, end - begin).square().sum(1);
     y.select(1, c) = x.select(1, c) / (1 + 2e-5 * squares).pow(0.75);
   }
   return y;
 }
 
 // The study's network in evaluation mode.
-torch::Tensor reference(const std::map<std::string, torch::Tensor>& state, torch::Tensor x) {
+at::Tensor reference(const std::map<std::string, at::Tensor>& state, at::Tensor x) {
   const auto conv = [&](const std::string& name, int64_t stride, int64_t padding) {
     return at::conv2d(x, state.at(name + ".weight"), state.at(name + ".bias"), {stride, stride},
                       {padding, padding})
@@ -53,19 +53,19 @@ torch::Tensor reference(const std::map<std::string, torch::Tensor>& state, torch
 }
 
 TEST(AlexNetLrn, computes_what_the_study_computes) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const Model::Inputs inputs{3, 224, 224, 102};
   const auto model = make_model("{type: alexnet_lrn}", inputs);
-  model->eval();
+  model->set_training(false);
   // Large enough that the normalisation divides by several, so that a wrong alpha shows.
-  const torch::Tensor x = images(2, inputs) * 1000;
+  const at::Tensor x = images(2, inputs) * 1000;
   expect_close(model->forward(x), reference(state_of(*model), x));
 }
 
 TEST(AlexNetLrn, weights_are_a_normal_of_sigma_0_01_cut_at_two_sigma) {
   const auto state = state_of(*make_model("{type: alexnet_lrn}", {3, 224, 224, 102}));
   for (const char* name : {"conv1.weight", "conv4.weight", "fc1.weight", "fc3.weight"}) {
-    const torch::Tensor weight = state.at(name);
+    const at::Tensor weight = state.at(name);
     EXPECT_LE(weight.abs().max().item<double>(), 0.02) << name;
     EXPECT_GT(weight.abs().max().item<double>(), 0.0199) << name;
     EXPECT_NEAR(weight.mean().item<double>(), 0, 2e-4) << name;

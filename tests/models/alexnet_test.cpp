@@ -2,9 +2,9 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
-#include <torch/nn/module.h>
 
 #include <cmath>
 
@@ -15,8 +15,7 @@ namespace stoker {
 namespace {
 
 // torchvision.models.alexnet in evaluation mode, from a state dict with torchvision's names.
-torch::Tensor torchvision_alexnet(const std::map<std::string, torch::Tensor>& state,
-                                  torch::Tensor x) {
+at::Tensor torchvision_alexnet(const std::map<std::string, at::Tensor>& state, at::Tensor x) {
   const auto conv = [&](const std::string& name, int64_t stride, int64_t padding) {
     x = at::conv2d(x, state.at(name + ".weight"), state.at(name + ".bias"), {stride, stride},
                    {padding, padding})
@@ -46,8 +45,8 @@ TEST(AlexNet, computes_what_torchvision_computes_from_the_same_state) {
   for (const int64_t side : {112, 224}) {
     const Model::Inputs inputs{3, side, side, 10};
     const auto model = make_model("{type: alexnet}", inputs);
-    model->eval();
-    const torch::Tensor x = images(2, inputs);
+    model->set_training(false);
+    const at::Tensor x = images(2, inputs);
     expect_close(model->forward(x), torchvision_alexnet(state_of(*model), x));
   }
 }
@@ -85,7 +84,7 @@ TEST(AlexNet, weights_and_biases_are_uniform_within_one_over_root_fan_in) {
 
 TEST(AlexNet, dropout_acts_in_training_only_and_can_be_off) {
   const Model::Inputs inputs{3, 64, 64, 2};
-  const torch::Tensor x = images(2, inputs);
+  const at::Tensor x = images(2, inputs);
   const auto model = make_model("{type: alexnet}", inputs);
   EXPECT_FALSE(at::equal(model->forward(x), model->forward(x)));
   const auto without = make_model("{type: alexnet, dropout: 0}", inputs);
@@ -98,14 +97,14 @@ TEST(AlexNet, learns_four_images_by_heart) {
   const Node node = parse_yaml("{type: adam, lr: 3e-4}", "test.yaml");
   const auto optimizer = Registry<Optimizer>::global()
                              .parse(Section(node, "", "optimizer", nullptr))
-                             .create({model->parameters()});
-  const torch::Tensor x = images(4, inputs);
-  const torch::Tensor labels = at::arange(4);
+                             .create({parameters(*model)});
+  const at::Tensor x = images(4, inputs);
+  const at::Tensor labels = at::arange(4);
   double first = 0;
   double last = 0;
   for (int step = 0; step < 15; ++step) {
-    for (torch::Tensor& parameter : model->parameters()) parameter.mutable_grad().reset();
-    const torch::Tensor loss = at::cross_entropy_loss(model->forward(x), labels);
+    for (const at::Tensor& parameter : parameters(*model)) parameter.mutable_grad().reset();
+    const at::Tensor loss = at::cross_entropy_loss(model->forward(x), labels);
     loss.backward();
     optimizer->step(optimizer->base_lr());
     last = loss.item<double>();

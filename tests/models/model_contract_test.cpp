@@ -1,6 +1,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include "io/core/error.h"
 #include "tests/models/models.h"
@@ -12,7 +13,7 @@ namespace {
 // What every registered network must do.
 class EveryModel : public ::testing::TestWithParam<std::string> {
  protected:
-  std::shared_ptr<Model> make(const Model::Inputs& inputs, uint64_t seed = 1) const {
+  std::unique_ptr<Model> make(const Model::Inputs& inputs, uint64_t seed = 1) const {
     return make_model("{type: " + GetParam() + "}", inputs, seed);
   }
 };
@@ -31,8 +32,8 @@ TEST_P(EveryModel, takes_images_that_are_not_square_or_not_in_colour) {
 
 TEST_P(EveryModel, does_not_change_its_input) {
   const Model::Inputs inputs{3, 64, 64, 2};
-  const torch::Tensor x = images(2, inputs);
-  const torch::Tensor copy = x.clone();
+  const at::Tensor x = images(2, inputs);
+  const at::Tensor copy = x.clone();
   make(inputs)->forward(x);
   EXPECT_TRUE(at::equal(x, copy));
 }
@@ -40,11 +41,12 @@ TEST_P(EveryModel, does_not_change_its_input) {
 TEST_P(EveryModel, every_parameter_gets_a_gradient) {
   const Model::Inputs inputs{3, 96, 96, 4};
   const auto model = make(inputs);
-  const torch::Tensor labels = at::tensor({0, 1, 2}, torch::kInt64);
+  const at::Tensor labels = at::tensor({0, 1, 2}, at::kLong);
   at::cross_entropy_loss(model->forward(images(3, inputs)), labels).backward();
-  for (const auto& item : model->named_parameters()) {
-    ASSERT_TRUE(item.value().grad().defined()) << item.key();
-    EXPECT_GT(item.value().grad().abs().max().item<double>(), 0) << item.key();
+  for (const NamedTensor& item : model->state()) {
+    if (!item.trained) continue;
+    ASSERT_TRUE(item.tensor.grad().defined()) << item.name;
+    EXPECT_GT(item.tensor.grad().abs().max().item<double>(), 0) << item.name;
   }
 }
 
@@ -64,8 +66,8 @@ TEST_P(EveryModel, weights_are_a_function_of_the_seed) {
 TEST_P(EveryModel, evaluation_is_the_same_twice) {
   const Model::Inputs inputs{3, 64, 64, 2};
   const auto model = make(inputs);
-  model->eval();
-  const torch::Tensor x = images(2, inputs);
+  model->set_training(false);
+  const at::Tensor x = images(2, inputs);
   EXPECT_TRUE(at::equal(model->forward(x), model->forward(x)));
 }
 

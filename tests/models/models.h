@@ -1,7 +1,9 @@
 #pragma once
 
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
-#include <torch/types.h>
 
 #include <map>
 #include <memory>
@@ -12,7 +14,7 @@
 namespace stoker {
 
 // The model that a YAML mapping such as {type: alexnet} describes, with the weights of `seed`.
-inline std::shared_ptr<Model> make_model(const std::string& yaml, const Model::Inputs& inputs,
+inline std::unique_ptr<Model> make_model(const std::string& yaml, const Model::Inputs& inputs,
                                          uint64_t seed = 1) {
   at::manual_seed(seed);
   const Node node = parse_yaml(yaml, "test.yaml");
@@ -21,24 +23,23 @@ inline std::shared_ptr<Model> make_model(const std::string& yaml, const Model::I
 
 inline int64_t parameter_count(const Model& model) {
   int64_t count = 0;
-  for (const torch::Tensor& parameter : model.parameters()) count += parameter.numel();
+  for (const at::Tensor& parameter : parameters(model)) count += parameter.numel();
   return count;
 }
 
 // Parameters and buffers by name.
-inline std::map<std::string, torch::Tensor> state_of(const Model& model) {
-  std::map<std::string, torch::Tensor> state;
-  for (const auto& item : model.named_parameters()) state[item.key()] = item.value();
-  for (const auto& item : model.named_buffers()) state[item.key()] = item.value();
+inline std::map<std::string, at::Tensor> state_of(const Model& model) {
+  std::map<std::string, at::Tensor> state;
+  for (const NamedTensor& item : model.state()) state[item.name] = item.tensor;
   return state;
 }
 
-inline torch::Tensor images(int64_t batch, const Model::Inputs& inputs) {
+inline at::Tensor images(int64_t batch, const Model::Inputs& inputs) {
   return at::randn({batch, inputs.channels, inputs.height, inputs.width});
 }
 
 // Equal within the rounding of fp32 sums in another order.
-inline void expect_close(const torch::Tensor& actual, const torch::Tensor& expected) {
+inline void expect_close(const at::Tensor& actual, const at::Tensor& expected) {
   ASSERT_EQ(actual.sizes(), expected.sizes());
   const double scale = expected.abs().max().item<double>();
   EXPECT_LT((actual - expected).abs().max().item<double>(), 1e-5 * scale) << "of " << scale;

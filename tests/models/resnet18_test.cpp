@@ -1,9 +1,9 @@
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/max_pool2d.h>
-#include <torch/utils.h>
 
 #include <cmath>
 
@@ -13,11 +13,11 @@
 namespace stoker {
 namespace {
 
-using State = std::map<std::string, torch::Tensor>;
+using State = std::map<std::string, at::Tensor>;
 
-torch::Tensor normalised_conv(const State& state, const torch::Tensor& x, const std::string& conv,
-                              const std::string& bn, int64_t stride) {
-  const torch::Tensor weight = state.at(conv + ".weight");
+at::Tensor normalised_conv(const State& state, const at::Tensor& x, const std::string& conv,
+                           const std::string& bn, int64_t stride) {
+  const at::Tensor weight = state.at(conv + ".weight");
   const int64_t padding = weight.size(2) / 2;
   return at::batch_norm(at::conv2d(x, weight, {}, {stride, stride}, {padding, padding}),
                         state.at(bn + ".weight"), state.at(bn + ".bias"),
@@ -26,7 +26,7 @@ torch::Tensor normalised_conv(const State& state, const torch::Tensor& x, const 
 }
 
 // torchvision.models.resnet18 in evaluation mode, from a state dict with torchvision's names.
-torch::Tensor torchvision_resnet18(const State& state, torch::Tensor x) {
+at::Tensor torchvision_resnet18(const State& state, at::Tensor x) {
   x = normalised_conv(state, x, "conv1", "bn1", 2).relu();
   x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
   for (int layer = 1; layer <= 4; ++layer) {
@@ -34,7 +34,7 @@ torch::Tensor torchvision_resnet18(const State& state, torch::Tensor x) {
       const std::string name = "layer" + std::to_string(layer) + "." + std::to_string(block) + ".";
       const bool halves = layer > 1 && block == 0;
       const int64_t stride = halves ? 2 : 1;
-      torch::Tensor y = normalised_conv(state, x, name + "conv1", name + "bn1", stride).relu();
+      at::Tensor y = normalised_conv(state, x, name + "conv1", name + "bn1", stride).relu();
       y = normalised_conv(state, y, name + "conv2", name + "bn2", 1);
       if (halves) {
         x = normalised_conv(state, x, name + "downsample.0", name + "downsample.1", stride);
@@ -47,7 +47,7 @@ torch::Tensor torchvision_resnet18(const State& state, torch::Tensor x) {
 }
 
 TEST(ResNet18, computes_what_torchvision_computes_from_the_same_state) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const Model::Inputs inputs{3, 112, 112, 10};
   const auto model = make_model("{type: resnet18}", inputs);
   const State state = state_of(*model);
@@ -55,14 +55,14 @@ TEST(ResNet18, computes_what_torchvision_computes_from_the_same_state) {
     if (name.ends_with("running_mean")) value.normal_(0, 0.1);
     if (name.ends_with("running_var")) value.uniform_(0.5, 2);
   }
-  model->eval();
-  const torch::Tensor x = images(2, inputs);
+  model->set_training(false);
+  const at::Tensor x = images(2, inputs);
   expect_close(model->forward(x), torchvision_resnet18(state, x));
 }
 
 TEST(ResNet18, has_torchvisions_122_entries_of_state) {
   const auto model = make_model("{type: resnet18}", {3, 64, 64, 2});
-  EXPECT_EQ(model->named_parameters().size(), 62u);
+  EXPECT_EQ(parameters(*model).size(), 62u);
   EXPECT_EQ(state_of(*model).size(), 122u);
   EXPECT_EQ(state_of(*model).count("layer4.1.bn2.num_batches_tracked"), 1u);
 }
@@ -83,7 +83,7 @@ TEST(ResNet18, one_tiny_image_cannot_be_trained_on) {
             "model: resnet18 cannot train on a batch of one image of 32 x 32 pixels: set "
             "loader.drop_last, or raise loader.batch_size or decoder.size (above 32)");
   EXPECT_EQ(model->forward(images(2, inputs)).size(0), 2);
-  model->eval();
+  model->set_training(false);
   EXPECT_EQ(model->forward(images(1, inputs)).size(0), 1);
 }
 

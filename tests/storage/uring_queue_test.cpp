@@ -23,17 +23,18 @@
 namespace stoker {
 namespace {
 
-constexpr uint64_t kBytes = 11ull << 20;  // more than one round of requests
+constexpr uint64_t kFileBytes = 11ull << 20;  // more than one round of requests
 
 class UringWrites : public ::testing::Test {
  protected:
-  UringWrites() : queue_(Uring::open(why_)), memory_(allocate_huge(kBytes, true)) {
-    for (uint64_t i = 0; i < kBytes; ++i) memory_.data.get()[i] = static_cast<uint8_t>(i * i >> 7);
+  UringWrites() : queue_(Uring::open(why_)), memory_(allocate_huge(kFileBytes, true)) {
+    for (uint64_t i = 0; i < kFileBytes; ++i)
+      memory_.data.get()[i] = static_cast<uint8_t>(i * i >> 7);
   }
   void SetUp() override {
     if (!queue_) GTEST_SKIP() << why_;
   }
-  Bytes bytes() const { return {memory_.data.get(), kBytes}; }
+  Bytes bytes() const { return {memory_.data.get(), kFileBytes}; }
   std::string text() const { return {bytes().begin(), bytes().end()}; }
 
   TemporaryDirectory directory_;
@@ -54,9 +55,9 @@ TEST_F(UringWrites, all_bytes_arrive_in_their_places_past_the_page_cache_and_thr
 TEST_F(UringWrites, says_how_much_was_written_before_the_first_failure) {
   const FileDescriptor file = open_file("write", directory_ / "short", O_WRONLY | O_CREAT);
   EXPECT_EQ(queue_->write(file.get(), bytes().data(), 100, 0), 100);
-  EXPECT_EQ(queue_->write(file.get(), bytes().data(), kBytes, 0), int64_t{8} << 20);
+  EXPECT_EQ(queue_->write(file.get(), bytes().data(), kFileBytes, 0), int64_t{8} << 20);
   const FileDescriptor unwritable = open_file("read", directory_ / "short", O_RDONLY);
-  EXPECT_EQ(queue_->write(unwritable.get(), bytes().data(), kBytes, 0), -EBADF);
+  EXPECT_EQ(queue_->write(unwritable.get(), bytes().data(), kFileBytes, 0), -EBADF);
 }
 
 TEST_F(UringWrites, a_full_disk_is_its_error) {
@@ -80,7 +81,7 @@ class UringReads : public UringWrites {
 };
 
 TEST_F(UringReads, all_bytes_arrive_in_their_places) {
-  for (const uint64_t bytes : {uint64_t{1}, uint64_t{65536}, uint64_t{65537}, 5 * kBytes / 7}) {
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{65536}, uint64_t{65537}, 5 * kFileBytes / 7}) {
     for (const uint64_t offset : {0, 1, 100'000}) {
       ASSERT_EQ(read("file", bytes, offset), static_cast<int64_t>(bytes));
       ASSERT_TRUE(std::ranges::equal(got_, part(offset, bytes))) << bytes << " at " << offset;
@@ -90,18 +91,18 @@ TEST_F(UringReads, all_bytes_arrive_in_their_places) {
 
 TEST_F(UringReads, the_end_of_the_file_ends_it_in_whichever_piece_it_lies) {
   for (const uint64_t beyond : {1, 65535, 65536, 1'000'000}) {
-    EXPECT_EQ(read("file", 300'000 + beyond, kBytes - 300'000), 300'000);
+    EXPECT_EQ(read("file", 300'000 + beyond, kFileBytes - 300'000), 300'000);
     got_.resize(300'000);
-    EXPECT_TRUE(std::ranges::equal(got_, part(kBytes - 300'000, 300'000)));
+    EXPECT_TRUE(std::ranges::equal(got_, part(kFileBytes - 300'000, 300'000)));
   }
-  EXPECT_EQ(read("file", 10, kBytes), 0);
-  EXPECT_EQ(read("file", 200'000, kBytes + 5), 0);
+  EXPECT_EQ(read("file", 10, kFileBytes), 0);
+  EXPECT_EQ(read("file", 200'000, kFileBytes + 5), 0);
 }
 
 TEST_F(UringReads, a_failed_piece_is_its_error_and_the_queue_goes_on) {
   const FileDescriptor unreadable = open_file("write", directory_ / "file", O_WRONLY);
-  got_.resize(kBytes);
-  EXPECT_EQ(small_->read(unreadable.get(), got_.data(), kBytes, 0), -EBADF);
+  got_.resize(kFileBytes);
+  EXPECT_EQ(small_->read(unreadable.get(), got_.data(), kFileBytes, 0), -EBADF);
   EXPECT_FALSE(small_->broken());
   EXPECT_EQ(read("file", 100, 0), 100);
 }

@@ -13,6 +13,15 @@
 
 namespace stoker {
 
+using Steps = std::vector<int64_t>;
+
+// Options of checkpointers, without their braces.
+const std::string kDirect = "type: direct, slow: slow, every_steps: 1, keep_last: 100";
+const std::string kBurst =
+    "type: burst_buffer, fast: fast, slow: slow, every_steps: 1, keep_last: 100, retry_seconds: "
+    "0.001";
+const std::string kLatest = ", resume: latest";
+
 // A run that is started again and again on the same two tiers. One thread.
 class CheckpointRun {
  public:

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "io/core/json.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {
@@ -161,7 +162,7 @@ ExitCode examine_run(const DoctorArguments& arguments) {
   if (arguments.json) {
     nlohmann::json json = diagnosis;
     if (trial) json["verified"] = *trial;
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json, 2));
   } else if (trial) {
     print_trial(*trial);
   } else if (arguments.verify) {

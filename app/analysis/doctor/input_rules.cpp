@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/doctor/finding.h"
-#include "app/base/json.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -57,7 +57,7 @@ std::string cached_tier(const Evidence& e) {
   const std::string epochs = setting(e.config, "training.epochs");
   if (tier == nullptr || e.keeps_copies || epochs.empty() || epochs == "1") return "";
   // JSON is flow style.
-  return fmt::format("storage.{}={{type: cached, inner: {}}}", e.tier, to_json(*tier).dump());
+  return fmt::format("storage.{}={{type: cached, inner: {}}}", e.tier, json_text(to_json(*tier)));
 }
 
 Findings storage_findings(const Evidence& e, double cost) {

@@ -11,6 +11,7 @@
 #include "app/base/child_process.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/core/json.h"
 
 namespace stoker {
 namespace {
@@ -55,7 +56,7 @@ double run_once(std::vector<std::string> words, const std::string& name,
                             "are relative to where the run was started",
                             name, child.exit_code, log));
   }
-  return rate_of(nlohmann::json::parse(child.output));
+  return rate_of(parse_json(child.output));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class CudaGraph final : public StepGraph {
     }
   }
 
-  const torch::Device device_;
+  const at::Device device_;
   const c10::impl::VirtualGuardImpl guard_;
   const c10::Stream side_;
   std::optional<at::cuda::CUDAGraph> graph_;  // its constructor asks for the current device

@@ -20,18 +20,17 @@ class CudaKernels final : public InputTransform {
   };
   CudaKernels(Options, const Inputs& inputs) : inputs_(inputs), guard_(inputs.device.type()) {}
 
-  torch::Tensor operator()(const DeviceBatch& batch) const override {
+  at::Tensor operator()(const DeviceBatch& batch) const override {
     const c10::DeviceGuard on_device(inputs_.device);
     const SampleSpec& spec = inputs_.spec;
     const int64_t count = spec.frame != 0 ? batch.host.size : batch.images.size(0);
     const auto format =
-        inputs_.channels_last ? torch::MemoryFormat::ChannelsLast : torch::MemoryFormat::Contiguous;
-    torch::Tensor values =
-        at::empty({count, 3, spec.height, spec.width},
-                  torch::TensorOptions(inputs_.type).device(inputs_.device), format);
-    const ValueBatch out{values.mutable_data_ptr(), inputs_.type == torch::kBFloat16,
+        inputs_.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+    at::Tensor values = at::empty({count, 3, spec.height, spec.width},
+                                  at::TensorOptions(inputs_.type).device(inputs_.device), format);
+    const ValueBatch out{values.mutable_data_ptr(), inputs_.type == at::kBFloat16,
                          inputs_.channels_last};
-    const torch::Tensor images = batch.images.contiguous();
+    const at::Tensor images = batch.images.contiguous();
     const auto* bytes = images.const_data_ptr<uint8_t>();
     void* stream = guard_.getStream(inputs_.device).native_handle();
     const char* problem =

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
-#include <torch/types.h>
 
 #include <memory>
 #include <string>
@@ -22,30 +25,30 @@ std::unique_ptr<Kind> make(const std::string& yaml, const typename Kind::Inputs&
 // steps.
 class Parameters {
  public:
-  explicit Parameters(torch::ScalarType type) {
-    const auto options = torch::TensorOptions(type);
+  explicit Parameters(at::ScalarType type) {
+    const auto options = at::TensorOptions(type);
     at::manual_seed(3);
     add(at::randn({67, 33}, options));
     add(at::randn({5}, options));
     add(at::randn({}, options));
-    add(at::randn({4, 3, 5, 5}, options).contiguous(torch::MemoryFormat::ChannelsLast));
+    add(at::randn({4, 3, 5, 5}, options).contiguous(at::MemoryFormat::ChannelsLast));
     add(at::randn({9, 2}, options));
   }
 
-  const std::vector<torch::Tensor>& list() const { return list_; }
+  const std::vector<at::Tensor>& list() const { return list_; }
 
   // The gradients of one step, the same for every set of parameters.
   void set_gradients(int step) {
     at::manual_seed(1000 + static_cast<uint64_t>(step));
-    for (torch::Tensor& parameter : list_) {
+    for (at::Tensor& parameter : list_) {
       parameter.mutable_grad() = at::randn(parameter.sizes(), parameter.options());
     }
     if (step < 3) list_.back().mutable_grad().reset();
   }
 
  private:
-  void add(torch::Tensor value) { list_.push_back(value.set_requires_grad(true)); }
-  std::vector<torch::Tensor> list_;
+  void add(at::Tensor value) { list_.push_back(value.set_requires_grad(true)); }
+  std::vector<at::Tensor> list_;
 };
 
 constexpr int kSteps = 25;
@@ -54,7 +57,7 @@ inline double rate(double base, int step) { return base / (1 + 0.1 * step); }
 // 25 steps of ours and of the reference (made by `reference` from a list of parameters; its rate is
 // set by `set_rate`), with a rate that changes. Returns the largest difference of a parameter.
 template <class Make, class SetRate>
-double difference(const std::string& yaml, torch::ScalarType type, const Make& reference,
+double difference(const std::string& yaml, at::ScalarType type, const Make& reference,
                   const SetRate& set_rate) {
   at::set_num_threads(1);  // the tensors are small; waking threads would cost more than the work
   Parameters ours(type);
@@ -70,7 +73,7 @@ double difference(const std::string& yaml, torch::ScalarType type, const Make& r
   }
   double largest = 0;
   for (size_t i = 0; i < ours.list().size(); ++i) {
-    const torch::Tensor gap = (ours.list()[i] - theirs.list()[i]).abs().max();
+    const at::Tensor gap = (ours.list()[i] - theirs.list()[i]).abs().max();
     largest = std::max(largest, gap.item<double>());
   }
   return largest;

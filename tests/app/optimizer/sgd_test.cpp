@@ -9,15 +9,14 @@
 namespace stoker {
 namespace {
 
-double difference_from_torch(const torch::optim::SGDOptions& options, torch::ScalarType type) {
+double difference_from_sgd(const torch::optim::SGDOptions& options, at::ScalarType type) {
   const std::string yaml = fmt::format(
       "{{type: sgd, lr: {}, momentum: {}, dampening: {}, weight_decay: {}, nesterov: {}}}",
       options.lr(), options.momentum(), options.dampening(), options.weight_decay(),
       options.nesterov());
   SCOPED_TRACE(yaml);
   return difference(
-      yaml, type,
-      [&](const std::vector<torch::Tensor>& p) { return torch::optim::SGD(p, options); },
+      yaml, type, [&](const std::vector<at::Tensor>& p) { return torch::optim::SGD(p, options); },
       [](torch::optim::SGD& sgd, double lr) { sgd.param_groups()[0].options().set_lr(lr); });
 }
 
@@ -42,28 +41,28 @@ std::vector<torch::optim::SGDOptions> combinations() {
 
 TEST(Sgd, equals_torch_optim_with_all_options) {
   for (const auto& options : combinations()) {
-    EXPECT_LT(difference_from_torch(options, torch::kFloat64), 1e-12);
-    EXPECT_LT(difference_from_torch(options, torch::kFloat32), 1e-5);
+    EXPECT_LT(difference_from_sgd(options, at::kDouble), 1e-12);
+    EXPECT_LT(difference_from_sgd(options, at::kFloat), 1e-5);
   }
 }
 
 TEST(Sgd, a_parameter_without_gradient_is_left_alone) {
-  const torch::Tensor parameter = at::ones({3}).set_requires_grad(true);
+  const at::Tensor parameter = at::ones({3}).set_requires_grad(true);
   const auto sgd = make<Optimizer>("{type: sgd, momentum: 0.9, weight_decay: 0.1}", {{parameter}});
   sgd->step(0.1);
   EXPECT_TRUE(at::equal(parameter, at::ones({3})));
 }
 
 TEST(Sgd, a_gradient_in_another_memory_format_means_the_same) {
-  const auto updated = [](torch::MemoryFormat format) {
+  const auto updated = [](at::MemoryFormat format) {
     at::manual_seed(1);
-    torch::Tensor parameter = at::randn({4, 3, 5, 5}).set_requires_grad(true);
+    at::Tensor parameter = at::randn({4, 3, 5, 5}).set_requires_grad(true);
     parameter.mutable_grad() = at::randn({4, 3, 5, 5}).contiguous(format);
     make<Optimizer>("{type: sgd, momentum: 0.9}", {{parameter}})->step(0.1);
     return parameter.detach();
   };
-  EXPECT_TRUE(at::equal(updated(torch::MemoryFormat::ChannelsLast),
-                        updated(torch::MemoryFormat::Contiguous)));
+  EXPECT_TRUE(
+      at::equal(updated(at::MemoryFormat::ChannelsLast), updated(at::MemoryFormat::Contiguous)));
 }
 
 TEST(Sgd, nesterov_needs_momentum) {

@@ -17,6 +17,7 @@
 
 #include "app/train/step.h"
 #include "io/core/error.h"
+#include "models/network.h"
 
 namespace stoker {
 namespace {
@@ -27,8 +28,8 @@ namespace {
 struct Recorded {
   int captures = 0;
   int replays = 0;
-  std::vector<torch::Tensor> parameters;
-  std::vector<torch::Tensor> buffers;
+  std::vector<at::Tensor> parameters;
+  std::vector<at::Tensor> buffers;
 };
 
 class FakeGraph final : public StepGraph {
@@ -37,15 +38,15 @@ class FakeGraph final : public StepGraph {
 
   void capture(const std::function<void()>& work) override {
     ++recorded_.captures;
-    at::Generator generator = at::globalContext().defaultGenerator(torch::kCPU);
-    const torch::Tensor random = generator.get_state();
-    std::vector<torch::Tensor> buffers;
-    for (const torch::Tensor& buffer : recorded_.buffers) buffers.push_back(buffer.clone());
+    at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+    const at::Tensor random = generator.get_state();
+    std::vector<at::Tensor> buffers;
+    for (const at::Tensor& buffer : recorded_.buffers) buffers.push_back(buffer.clone());
     work_ = work;
     work_();
     generator.set_state(random);
     for (size_t i = 0; i < buffers.size(); ++i) recorded_.buffers[i].copy_(buffers[i]);
-    for (const torch::Tensor& parameter : recorded_.parameters) {
+    for (const at::Tensor& parameter : recorded_.parameters) {
       gradients_.push_back(parameter.grad());
       gradients_.back().fill_(std::numeric_limits<double>::quiet_NaN());
     }
@@ -53,8 +54,8 @@ class FakeGraph final : public StepGraph {
 
   void replay() override {
     ++recorded_.replays;
-    std::vector<torch::Tensor> held;
-    for (const torch::Tensor& parameter : recorded_.parameters) held.push_back(parameter.grad());
+    std::vector<at::Tensor> held;
+    for (const at::Tensor& parameter : recorded_.parameters) held.push_back(parameter.grad());
     work_();
     for (size_t i = 0; i < held.size(); ++i) {
       gradients_[i].copy_(recorded_.parameters[i].grad());
@@ -65,11 +66,11 @@ class FakeGraph final : public StepGraph {
  private:
   Recorded& recorded_;
   std::function<void()> work_;
-  std::vector<torch::Tensor> gradients_;
+  std::vector<at::Tensor> gradients_;
 };
 
 // A bit of everything that a step changes: random numbers, statistics, weights.
-class SmallModel final : public Model {
+class SmallModel final : public Network {
  public:
   struct Options {
     template <class V>
@@ -80,7 +81,7 @@ class SmallModel final : public Model {
         norm_(register_module("norm", torch::nn::BatchNorm2d(4))),
         dropout_(register_module("dropout", torch::nn::Dropout(0.5))),
         linear_(register_module("linear", torch::nn::Linear(4, inputs.classes))) {}
-  torch::Tensor forward(torch::Tensor x) override {
+  at::Tensor forward(at::Tensor x) override {
     x = norm_->forward(conv_->forward(x)).relu().mean({2, 3});
     return linear_->forward(dropout_->forward(x));
   }
@@ -110,7 +111,7 @@ ExperimentOptions options_of(const std::string& on_device) {
 // Six steps, the last but one with `fifth` samples: losses, and the weights after them.
 struct Outcome {
   std::vector<double> losses;
-  std::vector<torch::Tensor> parameters;
+  std::vector<at::Tensor> parameters;
 };
 
 Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
@@ -123,8 +124,9 @@ Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
   TrainStep step(experiment, 6, 6,
                  recorded ? std::make_unique<FakeGraph>(*recorded) : std::unique_ptr<FakeGraph>());
   if (recorded != nullptr) {
-    recorded->parameters = step.model().parameters();
-    recorded->buffers = step.model().buffers();
+    for (const NamedTensor& item : step.model().state()) {
+      (item.trained ? recorded->parameters : recorded->buffers).push_back(item.tensor);
+    }
   }
   const std::unique_ptr<Loader> loader = experiment.make_loader(Split::train);
   loader->start(0, 0);
@@ -140,7 +142,7 @@ Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
     // Evaluates in between.
     outcome.losses.push_back(step.predict(batch).sum().item<double>());
   }
-  for (const torch::Tensor& p : step.model().parameters()) outcome.parameters.push_back(p.detach());
+  for (const at::Tensor& p : parameters(step.model())) outcome.parameters.push_back(p.detach());
   return outcome;
 }
 
@@ -173,17 +175,17 @@ TEST(CapturedPass, a_batch_of_another_size_runs_without_it_and_the_next_one_with
   EXPECT_EQ(recorded.replays, 2);
 }
 
-torch::Tensor constant(int64_t size, double value) { return at::full({size}, value); }
+at::Tensor constant(int64_t size, double value) { return at::full({size}, value); }
 
 TEST(CapturedPass, every_replay_reads_the_batch_at_one_place) {
   Recorded recorded;
   std::vector<const void*> places;
   CapturedPass pass(std::make_unique<FakeGraph>(recorded), {},
-                    [&](const torch::Tensor& images, const torch::Tensor& labels) {
+                    [&](const at::Tensor& images, const at::Tensor& labels) {
                       places.push_back(images.const_data_ptr());
                       return (images * labels).sum();
                     });
-  torch::Tensor loss;
+  at::Tensor loss;
   for (int i = 0; i < 8; ++i) {
     loss = pass(constant(4, i), constant(4, 10));
     EXPECT_EQ(loss.item<double>(), 4 * 10 * i);
@@ -196,7 +198,7 @@ TEST(CapturedPass, every_replay_reads_the_batch_at_one_place) {
 TEST(CapturedPass, the_shape_that_is_captured_came_before) {
   Recorded recorded;
   CapturedPass pass(std::make_unique<FakeGraph>(recorded), {},
-                    [](const torch::Tensor& images, const torch::Tensor&) { return images.sum(); });
+                    [](const at::Tensor& images, const at::Tensor&) { return images.sum(); });
   for (int i = 0; i < 3; ++i) pass(constant(4, 1), constant(4, 0));
   pass(constant(2, 1), constant(2, 0));
   EXPECT_EQ(recorded.captures, 0);
@@ -206,7 +208,7 @@ TEST(CapturedPass, the_shape_that_is_captured_came_before) {
   EXPECT_EQ(recorded.captures, 1);
 }
 
-ExitCode refusal(torch::Device device, const std::string& reason) {
+ExitCode refusal(at::Device device, const std::string& reason) {
   try {
     make_step_graph(device);
   } catch (const Error& error) {
@@ -217,8 +219,8 @@ ExitCode refusal(torch::Device device, const std::string& reason) {
 }
 
 TEST(CapturedPass, says_what_is_missing) {
-  EXPECT_EQ(refusal(torch::kCPU, "the device of this run is cpu"), ExitCode::config);
-  EXPECT_EQ(refusal({torch::kCUDA, 0}, "needs the plug-in stoker_cuda.so"), ExitCode::device);
+  EXPECT_EQ(refusal(at::kCPU, "the device of this run is cpu"), ExitCode::config);
+  EXPECT_EQ(refusal({at::kCUDA, 0}, "needs the plug-in stoker_cuda.so"), ExitCode::device);
 }
 
 }  // namespace

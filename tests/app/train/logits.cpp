@@ -1,8 +1,9 @@
 // logits CONFIG SET BATCH [a.b=c...]: puts a checkpoint set into the configuration's model and
 // prints its logits for BATCH images of a known pattern, one image a line, as text that a double
 // reads back exactly. For safetensors_test.py, which computes the same from the file alone.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
-#include <torch/types.h>
 
 #include <cstdio>
 #include <exception>
@@ -20,9 +21,8 @@ namespace stoker {
 namespace {
 
 // Every value of a byte, in an order without structure (Knuth's multiplicative hash).
-torch::Tensor pattern(int64_t batch, const SampleSpec& spec) {
-  torch::Tensor images =
-      torch::empty({batch, spec.height, spec.width, spec.channels}, torch::kUInt8);
+at::Tensor pattern(int64_t batch, const SampleSpec& spec) {
+  at::Tensor images = at::empty({batch, spec.height, spec.width, spec.channels}, at::kByte);
   auto* pixels = images.mutable_data_ptr<uint8_t>();
   for (int64_t i = 0; i < images.numel(); ++i) {
     pixels[i] = static_cast<uint8_t>(static_cast<uint32_t>(i) * 2654435761U >> 24);
@@ -35,10 +35,10 @@ void print_logits(const std::string& config, const std::filesystem::path& set, i
   Experiment experiment(read_experiment(config, overrides), [](const std::string&) {});
   TrainStep step(experiment, 1, 1);
   const FileTree tree(set.parent_path().string());
-  TrainingTensors(step, torch::kCPU).restore(LoadedState(tree, set.filename().string(), 2));
+  TrainingTensors(step, at::kCPU).restore(LoadedState(tree, set.filename().string(), 2));
   DeviceBatch input;
   input.images = pattern(batch, experiment.decoder().spec());
-  const torch::Tensor logits = step.predict(input).contiguous();
+  const at::Tensor logits = step.predict(input).contiguous();
   for (int64_t i = 0; i < batch; ++i) {
     for (int64_t j = 0; j < logits.size(1); ++j) {
       fmt::print("{:.9g} ", logits.const_data_ptr<float>()[i * logits.size(1) + j]);

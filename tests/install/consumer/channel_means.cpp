@@ -1,13 +1,13 @@
 #include <torch/nn/modules/linear.h>
 
-#include "models/model.h"
+#include "models/network.h"
 
 namespace {
 
 using namespace stoker;
 
 // Logistic regression on the mean of each colour.
-class ChannelMeans final : public Model {
+class ChannelMeans final : public Network {
  public:
   struct Options {
     template <class V>
@@ -16,7 +16,7 @@ class ChannelMeans final : public Model {
   ChannelMeans(Options, const Inputs& inputs)
       : fc_(register_module("fc", torch::nn::Linear(inputs.channels, inputs.classes))) {}
 
-  torch::Tensor forward(torch::Tensor x) override { return fc_(x.mean({2, 3})); }
+  at::Tensor forward(at::Tensor x) override { return fc_(x.mean({2, 3})); }
 
  private:
   torch::nn::Linear fc_;

@@ -21,7 +21,7 @@ class SignDescent final : public Optimizer {
 
   void step(double lr) override {
     const at::NoGradGuard no_grad;
-    for (torch::Tensor& parameter : parameters_) {
+    for (at::Tensor& parameter : parameters_) {
       if (parameter.grad().defined()) parameter.sub_(parameter.grad().sign(), lr);
     }
   }
@@ -30,7 +30,7 @@ class SignDescent final : public Optimizer {
 
  private:
   const double lr_;
-  std::vector<torch::Tensor> parameters_;
+  std::vector<at::Tensor> parameters_;
 };
 
 STOKER_REGISTER(Optimizer, "sign_descent", SignDescent);

@@ -40,7 +40,7 @@ struct FakeTime {
 };
 
 // 1 MB/s read, 2 MB/s written.
-TierDevice device_of(TierCosts costs = {1e6, 2e6, 10ms, 20ms, 30ms}) {
+TierDevice slow_device(TierCosts costs = {1e6, 2e6, 10ms, 20ms, 30ms}) {
   return {costs, std::make_shared<TierShare>()};
 }
 
@@ -48,7 +48,7 @@ struct Model : testing::Test {
   FakeTime time;
   Tracer tracer;
   TierMeter meter{"tier", "emulated", true, tracer};
-  TierModel model{device_of(), &meter, time.clock()};
+  TierModel model{slow_device(), &meter, time.clock()};
   TimePoint start = time.now;
 
   // An operation that takes `inner` in truth; returns the time since the start.
@@ -138,7 +138,7 @@ TEST_F(Model, sleeps_that_are_too_long_do_not_add_up) {
 }
 
 TEST_F(Model, operations_shorter_than_a_wake_up_take_their_time_on_average) {
-  TierModel quick(device_of({1e9, 1e9, 10us, 10us, 10us}), nullptr, time.clock());
+  TierModel quick(slow_device({1e9, 1e9, 10us, 10us, 10us}), nullptr, time.clock());
   time.oversleep = 60us;
   for (int i = 0; i < 1000; ++i) quick.finish(quick.begin(), {Kind::read, 10'000});
   EXPECT_NEAR(seconds(time.now - start), 0.020, 0.0001);
@@ -165,7 +165,7 @@ TEST_F(Model, of_a_long_stop_little_is_made_good) {
 TEST(TierLayer, every_call_is_charged) {
   TemporaryDirectory root;
   FakeTime time;
-  const auto model = std::make_shared<TierModel>(device_of(), nullptr, time.clock());
+  const auto model = std::make_shared<TierModel>(slow_device(), nullptr, time.clock());
   const FileTree tree = FileTree(root.path()).behind(std::make_shared<TierLayer>(model));
   auto passed = [&, before = time.now]() mutable {
     return time.now - std::exchange(before, time.now);

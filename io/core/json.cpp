@@ -1,0 +1,83 @@
+#include "io/core/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+using Json = nlohmann::json;
+
+namespace {
+
+Json scalar_to_json(const Node& node) {
+  if (node.quoted) return node.scalar;
+  const std::optional<nlohmann::json> value = try_parse_json(node.scalar);
+  if (value && (value->is_boolean() || value->is_number())) return *value;
+  return node.scalar;
+}
+
+}  // namespace
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string exact_json_text(const Json& value, int indent) { return value.dump(indent); }
+
+std::string exact_json_text(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent);
+}
+
+Json parse_json(std::string_view text) { return Json::parse(text); }
+
+std::optional<Json> try_parse_json(std::string_view text) {
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+Json parse_json(std::string_view text, JsonLimits limits) {
+  uint64_t values = 0;
+  const auto bound = [&](int depth, Json::parse_event_t event, const Json&) {
+    using Event = Json::parse_event_t;
+    if (depth > limits.depth) {
+      throw Error(ExitCode::data, fmt::format("nested more than {} deep", limits.depth));
+    }
+    const bool counts = event == Event::value || event == Event::object_start ||
+                        event == Event::array_start || event == Event::key;
+    if (counts && ++values > limits.values) {
+      throw Error(ExitCode::data, fmt::format("more than {} values", limits.values));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, bound);
+  } catch (const Json::exception& error) {
+    throw Error(ExitCode::data, std::string("no JSON: ") + error.what());
+  }
+}
+
+Json to_json(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::null:
+      return nullptr;
+    case Node::Kind::scalar:
+      return scalar_to_json(node);
+    case Node::Kind::sequence: {
+      Json list = Json::array();
+      for (const Node& item : node.items) list.push_back(to_json(item));
+      return list;
+    }
+    case Node::Kind::mapping: {
+      Json map = Json::object();
+      for (const Node::Entry& entry : node.entries) map[entry.key] = to_json(entry.value);
+      return map;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace stoker

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/core/node.h"
+
+namespace stoker {
+
+// JSON to text and back, for the whole program: nlohmann's printer and parser take a compiler 2 to
+// 5 s wherever they are used. Any thread.
+
+// indent: spaces a level; below 0, all in one line. Bytes that are no UTF-8 become U+FFFD.
+std::string json_text(const nlohmann::json& value, int indent = -1);
+// The same for what is read again: nlohmann::json::type_error for bytes that are no UTF-8.
+std::string exact_json_text(const nlohmann::json& value, int indent = -1);
+std::string exact_json_text(const nlohmann::ordered_json& value, int indent = -1);
+
+// nlohmann::json::parse_error for what is no JSON.
+nlohmann::json parse_json(std::string_view text);
+// Nothing for what is no JSON.
+std::optional<nlohmann::json> try_parse_json(std::string_view text);
+
+// So that a small text cannot ask for much memory or stack.
+struct JsonLimits {
+  int depth;
+  uint64_t values;
+};
+// Error(ExitCode::data) for what is no JSON, and beyond the limits.
+nlohmann::json parse_json(std::string_view text, JsonLimits limits);
+
+// A configuration as JSON: plain scalars become booleans and numbers where they are such, and text
+// where they are quoted. Keys lose their order.
+nlohmann::json to_json(const Node& node);
+
+}  // namespace stoker
