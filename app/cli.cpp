@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Exit codes: 0 ok, 2 usage or configuration, 3 environment (missing file, permission, space),
-4 too many bad samples, 5 checkpoint or storage, 6 device, 7 a stated threshold was missed, 70 a bug of ours,
+4 too many bad samples, 5 checkpoint or storage, 6 device, 7 a stated threshold was missed, or a loss is NaN, 70 a bug of ours,
 75 stopped by SIGTERM (requeue), 130 stopped by SIGINT.
 
 Start with:  stoker train configs/quickstart.yaml)";

@@ -1,35 +1,63 @@
-# bash completion for stoker. Commands, kinds and types are asked of the program itself.
+# bash completion for stoker. Kinds and types of components, which plug-ins add to, are asked of the program.
+# From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
-  "$@" --help 2>/dev/null | sed -n '/^subcommands:/I,$s/^  \([a-z]\+\) .*/\1/p'
-}
-
-_stoker_options() {
-  "$1" "${@:2}" --help 2>/dev/null | grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,'
-}
-
-_stoker() {
-  local current=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]} words=() places=0 word choices=""
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ $word == -* ]] || words+=("$word")
-  done
-  places=${#words[@]}
-  case ${words[0]-} in
-    "") choices=$(_stoker_commands "$program") ;;
-    dataset | bench | checkpoint)
-      [ "$places" = 1 ] && choices=$(_stoker_commands "$program" "${words[0]}")
-      ;;
-    list | describe)
-      [ "$places" = 1 ] && choices=$("$program" list 2>/dev/null | cut -d' ' -f1)
-      [ "${words[0]}/$places" = describe/2 ] &&
-        choices=$("$program" list "${words[1]}" 2>/dev/null | cut -d' ' -f2- | tr -d ',')
-      ;;
+  case "$*" in
+    "") echo "train check list describe dataset bench checkpoint sweep headspace report compare healthcheck doctor timelogger trace" ;;
+    "dataset") echo "fetch inspect synth pack stage" ;;
+    "bench") echo "read loader decode checkpoint storage train" ;;
+    "checkpoint") echo "list verify" ;;
   esac
-  if [[ $current == -* ]]; then
-    case ${words[0]-} in
-      dataset | bench | checkpoint) choices=$(_stoker_options "$program" "${words[@]:0:2}") ;;
-      *) choices=$(_stoker_options "$program" "${words[@]:0:1}") ;;
-    esac
-  fi
+}
+_stoker_options() {
+  case "$*" in
+    "") echo "--help --version" ;;
+    "train") echo "--help --json --quiet" ;;
+    "check") echo "--help --json" ;;
+    "list") echo "--help --figures --plugin --json" ;;
+    "describe") echo "--help --plugin --json" ;;
+    "dataset") echo "--help" ;;
+    "dataset fetch") echo "--help --to --archive --url --json" ;;
+    "dataset inspect") echo "--help --json" ;;
+    "dataset synth") echo "--help --samples --classes --median-bytes --sigma --seed --json" ;;
+    "dataset pack") echo "--help --json --to --tier --shard-size" ;;
+    "dataset stage") echo "--help --json --dry-run" ;;
+    "bench") echo "--help" ;;
+    "bench read") echo "--help --json --stages --threads --batch --batches --repetitions --page-cache" ;;
+    "bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
+    "bench decode") echo "--help --json --versus --samples --rounds" ;;
+    "bench checkpoint") echo "--help --json --rounds" ;;
+    "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --rounds --fit --json" ;;
+    "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
+    "checkpoint") echo "--help" ;;
+    "checkpoint list") echo "--help --json" ;;
+    "checkpoint verify") echo "--help --json --all" ;;
+    "sweep") echo "--help --set --directory --restart --report-only --check --json" ;;
+    "headspace") echo "--help --json --epochs --steps" ;;
+    "report") echo "--help --output --json" ;;
+    "compare") echo "--help --a --b --metric --threshold --json" ;;
+    "healthcheck") echo "--help --json" ;;
+    "doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
+    "timelogger") echo "--help --nodes --max-bad --json" ;;
+    "trace") echo "--help --json" ;;
+  esac
+}
+# To here.
+_stoker() {
+  local current=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]} path=() arguments=() word choices
+  choices=$(_stoker_commands)
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    if [ ${#arguments[@]} = 0 ] && [[ " $choices " == *" $word "* ]]; then
+      path+=("$word")
+      choices=$(_stoker_commands "${path[@]}")
+    elif [[ $word != -* ]]; then
+      arguments+=("$word")
+    fi
+  done
+  case "${path[*]}/${#arguments[@]}" in
+    list/0 | describe/0) choices=$("$program" list 2>/dev/null | cut -d' ' -f1) ;;
+    describe/1) choices=$("$program" list "${arguments[0]}" 2>/dev/null | cut -d' ' -f2- | tr -d ',') ;;
+  esac
+  if [[ $current == -* ]]; then choices=$(_stoker_options "${path[@]}"); fi
   # Nothing to choose from: file names, by -o default.
   mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
 }

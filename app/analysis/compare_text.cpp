@@ -125,7 +125,10 @@ ExitCode compare_runs(CompareArguments arguments) {
   const CompareMetric& metric = compare_metric(arguments.metric);
   const bool limited = !arguments.threshold.empty();
   const double threshold = limited ? share(arguments.threshold) : 0;
-  const Comparison comparison = compare(read(arguments.a), read(arguments.b), metric);
+  std::vector<std::string> all = arguments.a;
+  all.insert(all.end(), arguments.b.begin(), arguments.b.end());
+  const Comparison comparison =
+      using_files_of(all, [&] { return compare(read(arguments.a), read(arguments.b), metric); });
   const bool missed = limited && misses(comparison, threshold);
   if (arguments.json) {
     json json = to_json(comparison);

@@ -71,12 +71,13 @@ std::string sweep_page(const std::vector<nlohmann::json>& results) {
 }
 
 ExitCode write_report(const ReportArguments& arguments) {
-  const std::string page = page_of(arguments.directories);
+  const std::string page =
+      using_files_of(arguments.directories, [&] { return page_of(arguments.directories); });
   const std::string path =
       arguments.output.empty() ? arguments.directories.front() + "/report.html" : arguments.output;
   atomic_write_file(path, {reinterpret_cast<const uint8_t*>(page.data()), page.size()});
   if (arguments.json) {
-    fmt::print("{}\n", json_text({{"report", path}, {"bytes", page.size()}}));
+    fmt::print("{}\n", json_text(nlohmann::json{{"report", path}, {"bytes", page.size()}}));
   } else {
     fmt::print("{}\n", path);
   }

@@ -1,10 +1,19 @@
 #include "app/analysis/run_files.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/core/json.h"
 
 namespace stoker {
+namespace {
+
+constexpr JsonLimits kLimits{64, 50'000'000};
+
+}  // namespace
+
 nlohmann::json read_json(const std::string& path) {
   const std::optional<std::string> text = read_if_there(path);
   if (!text) {
@@ -12,9 +21,9 @@ nlohmann::json read_json(const std::string& path) {
                 path + " is missing: name the directory of a run that has ended");
   }
   try {
-    return parse_json(*text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(ExitCode::environment, path + ": " + error.what());
+    return parse_json(*text, kLimits);
+  } catch (const Error& error) {
+    throw Error(ExitCode::data, path + ": " + error.what());
   }
 }
 
@@ -27,6 +36,13 @@ RunFiles read_run_so_far(const std::string& directory) {
   run.steps = Table::read(run.path("steps.csv"));
   run.timeline = Table::read(run.path("timeline.csv"));
   return run;
+}
+
+void refuse_files_of(const std::vector<std::string>& directories, const char* why) {
+  throw Error(ExitCode::data,
+              fmt::format("summary.json, environment.json or results.json of {} is not as stoker "
+                          "writes it ({}): was it changed, or made by another release?",
+                          fmt::join(directories, " or "), why));
 }
 
 RunFiles read_run(const std::string& directory) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "app/analysis/table.h"
 
@@ -20,9 +21,11 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::string path(const std::string& file) const { return directory + "/" + file; }
 };
 
-// The JSON of a file that a run or a sweep left. Error(ExitCode::environment), which names the
-// file, where it is missing or no JSON.
+// The JSON of a file that a run or a sweep left. Error, which names the file: ExitCode::environment
+// where it is missing, ExitCode::data where it is no JSON, or nested too deep to be one of ours.
 nlohmann::json read_json(const std::string& path);
+
+[[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
 
 // Error(ExitCode::environment) where `directory` is no run's that has ended: it names what is
 // missing.
@@ -31,5 +34,16 @@ RunFiles read_run(const std::string& directory);
 // The same for a run that was killed or is under way: its summary is null. Still an Error where
 // `directory` is no run's.
 RunFiles read_run_so_far(const std::string& directory);
+
+// f(), which uses what these directories hold. Error(ExitCode::data), which names them, where a
+// member of a file is of another type than this program writes.
+template <class F>
+auto using_files_of(const std::vector<std::string>& directories, F&& f) {
+  try {
+    return f();
+  } catch (const nlohmann::json::exception& error) {
+    refuse_files_of(directories, error.what());
+  }
+}
 
 }  // namespace stoker

@@ -144,7 +144,7 @@ Json time_log_figures(const TimeLog& log, int64_t nodes) {
   const auto ranks = static_cast<int64_t>(by_rank.size()) - static_cast<int64_t>(by_rank.count(-1));
   if (nodes <= 0) nodes = std::max<int64_t>(1, ranks);
   Json figures = {{"nodes", nodes}, {"components", components(log)}, {"overlap", Json::array()}};
-  if (!all.reads.empty() && !all.iterations.empty()) {
+  if (length(unite(all.reads)) > 0 && length(unite(all.iterations)) > 0) {
     figures["hepcnnb"] = nested_figures(log, nodes);
     figures["cdb"] = merged_figures(log);
   }

@@ -26,9 +26,11 @@ std::optional<double> bytes_read(const std::vector<std::string>& paths) {
     if (!std::filesystem::exists(path + "/summary.json")) return std::nullopt;
     const Json summary = read_run(path).summary;
     if (!summary.contains("loaders")) return std::nullopt;
-    for (const Json& loader : summary["loaders"]) {
-      bytes += loader.at("read_bytes").get<double>();
-    }
+    using_files_of({path}, [&] {
+      for (const Json& loader : summary["loaders"]) {
+        bytes += loader.at("read_bytes").get<double>();
+      }
+    });
   }
   return bytes;
 }

@@ -61,7 +61,7 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     NamedFigures& values = figures_.values;
     if (loop_) values["wall_s"] = seconds_in({*loop_});
     for (const auto& [name, ns] : segments_) {
-      values["segments_s." + name] = kNanoseconds * static_cast<double>(ns);
+      values["segments_s." + name] = kNanoseconds * ns;
     }
     if (values["wall_s"] > 0) {
       values["io_share"] = values["segments_s.data_wait"] / values["wall_s"];
@@ -76,9 +76,17 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
 
  private:
   void add_event(const nlohmann::json& event) {
+    const auto microseconds = [&](const char* key) { return event.at(key).get<double>(); };
+    const double begin_us = microseconds("ts"), took_us = microseconds("dur");
+    // A year: no event of a run, and nanoseconds would overflow later.
+    constexpr double kYearUs = 3.2e13;
+    if (!(std::abs(begin_us) < kYearUs && took_us >= 0 && took_us < kYearUs)) {
+      ++figures_.bad_lines;
+      return;
+    }
     ++figures_.events;
-    const auto begin = std::llround(1e3 * event.at("ts").get<double>());
-    const TimeSpan span{begin, begin + std::llround(1e3 * event.at("dur").get<double>())};
+    const auto begin = std::llround(1e3 * begin_us);
+    const TimeSpan span{begin, begin + std::llround(1e3 * took_us)};
     const auto category = event.at("cat").get<std::string>();
     const auto name = event.at("name").get<std::string>();
     const double bytes = number_at(event, "args.bytes").value_or(0);
@@ -97,7 +105,7 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   }
 
   void add_segment(const std::string& name, const TimeSpan& span) {
-    segments_[name] += span.end - span.begin;
+    segments_[name] += static_cast<double>(span.end - span.begin);
     if (!loop_) loop_ = span;
     loop_->begin = std::min(loop_->begin, span.begin);
     loop_->end = std::max(loop_->end, span.end);
@@ -137,7 +145,7 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     }
     for (const auto& [name, what] : {std::pair("dropped", "were dropped"),
                                      std::pair("over_max_bytes", "were over max_bytes")}) {
-      const int64_t events = end_.value(name, int64_t{0});
+      const double events = number_at(end_, name).value_or(0);
       if (events > 0) return fmt::format("{} events {}", events, what);
     }
     return "";
@@ -153,7 +161,7 @@ class Reader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
                                    {"loaders.read_bytes", 0},
                                    {"checkpoints.drained", 0}}};
   nlohmann::json end_;
-  std::map<std::string, int64_t> segments_;
+  std::map<std::string, double> segments_;  // nanoseconds
   std::optional<TimeSpan> loop_;
   TimeSpans steps_;
   std::map<std::string, TimeSpans> operations_;  // by tier and kind, as figures begin
@@ -178,6 +186,7 @@ TraceFigures read_trace_figures(const std::string& path) {
 
 // The same figures out of a summary.json.
 NamedFigures figures_of_summary(const nlohmann::json& summary) {
+  using nlohmann::literals::operator""_json_pointer;
   NamedFigures result;
   const auto take = [&](const nlohmann::json& tree, const std::string& path,
                         const std::string& name) {
@@ -192,8 +201,9 @@ NamedFigures figures_of_summary(const nlohmann::json& summary) {
     result["segments_s." + name] = time.get<double>();
   }
   for (const nlohmann::json& loader : member_at(summary, "loaders")) {
-    result["loaders.samples_read"] += number_at(loader, "stages.read.duration_s.count").value();
-    result["loaders.read_bytes"] += number_at(loader, "read_bytes").value();
+    result["loaders.samples_read"] +=
+        loader.at("/stages/read/duration_s/count"_json_pointer).get<double>();
+    result["loaders.read_bytes"] += loader.at("read_bytes").get<double>();
   }
   for (const auto& [name, tier] : member_at(summary, "tiers").items()) {
     for (const std::string op : {"read", "write"}) {
@@ -232,7 +242,9 @@ ExitCode compare_with_trace(const std::string& run, bool json) {
   const bool complete = figures.incomplete.empty();
   const bool ended = std::filesystem::exists(run + "/summary.json");
   NamedFigures from_summary, deviation;
-  if (ended) from_summary = figures_of_summary(read_run(run).summary);
+  if (ended) {
+    from_summary = using_files_of({run}, [&] { return figures_of_summary(read_run(run).summary); });
+  }
   if (complete) deviation = deviations(from_trace, from_summary);
   if (json) {
     nlohmann::json line = {{"complete", complete},           {"events", figures.events},

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "io/core/config.h"
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -168,6 +169,7 @@ Command CommandLine::root() const { return {app_.get(), state_.get()}; }
 
 ExitCode CommandLine::run(int argc, char** argv) {
   try {
+    check_commands({argv + 1, argv + argc});
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? ExitCode::ok : ExitCode::config;
@@ -175,8 +177,27 @@ ExitCode CommandLine::run(int argc, char** argv) {
   return state_->result;
 }
 
+// CLI11 would take a mistyped command for an argument, and ask for a command.
+void CommandLine::check_commands(const std::vector<std::string>& words) const {
+  const CLI::App* at = app_.get();
+  for (const std::string& word : words) {
+    std::vector<std::string> known;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(command->get_name());
+      if (command->get_name() == word) next = command;
+    }
+    if (known.empty() || word.starts_with('-')) return;
+    if (next == nullptr) {
+      throw Error(ExitCode::config, "unknown command '" + word + "'" + suggestion(word, known));
+    }
+    at = next;
+  }
+}
+
 void CommandLine::check(std::vector<std::string> words) {
   state_->only_check = true;
+  check_commands(words);
   std::reverse(words.begin(), words.end());
   try {
     app_->parse(std::move(words));

@@ -118,6 +118,9 @@ class CommandLine {
   void check(std::vector<std::string> words);
 
  private:
+  // Error(ExitCode::config) where the words begin with no command.
+  void check_commands(const std::vector<std::string>& words) const;
+
   std::unique_ptr<CLI::App> app_;
   std::unique_ptr<Command::State> state_;
 };

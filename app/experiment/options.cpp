@@ -57,6 +57,8 @@ void check_together(const ExperimentOptions& options, const Section& root) {
 
 }  // namespace
 
+EnumNames<OnNan> enum_names(OnNan) { return {{"stop", OnNan::stop}, {"warn", OnNan::warn}}; }
+
 EnumNames<PageCache> enum_names(PageCache) {
   return {{"as_is", PageCache::as_is}, {"cold", PageCache::cold}, {"warm", PageCache::warm}};
 }

@@ -53,6 +53,10 @@ struct RunOptions {
   void check(const Section& section) const;
 };
 
+// What becomes of a training whose loss or weights are no numbers any more.
+enum class OnNan { stop, warn };
+EnumNames<OnNan> enum_names(OnNan);
+
 // `training:`, how long and how precisely.
 struct TrainingOptions {
   int64_t epochs = 1;
@@ -62,6 +66,7 @@ struct TrainingOptions {
   Precision precision = Precision::fp32;
   bool channels_last = false;
   bool deterministic = false;
+  OnNan on_nan = OnNan::stop;
   // Refused where the device has no graphs, or batches have more than one size.
   bool cuda_graph = false;
   // auto: as many as there are cores that this process may use.
@@ -73,6 +78,10 @@ struct TrainingOptions {
     v("precision", precision, "bf16: autocast; weights and optimizer stay fp32");
     v("channels_last", channels_last, "NHWC memory format for convolutions");
     v("deterministic", deterministic, "equal losses on repetition (CPU), at some cost");
+    v("on_nan", on_nan,
+      same_results(
+          "of a loss, or of weights to be saved, that are NaN or infinite. stop: exit code "
+          "7, and the last checkpoint is of finite weights; warn: go on"));
     v("cuda_graph", cuda_graph,
       "forward and backward as one launch, captured once: for shapes and models that stay the "
       "same");

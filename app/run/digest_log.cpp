@@ -1,17 +1,26 @@
 #include "app/run/digest_log.h"
 
+#include <fmt/format.h>
+
 #include "io/core/digest.h"
+#include "io/core/error.h"
 
 namespace stoker {
 
 void DigestLog::add(const Batch& batch) {
   if (batch.digest.empty()) return;
-  if (!file_.is_open()) {
-    file_.open(path_);
-    file_ << "epoch,batch,digest\n";
-  }
-  file_ << batch.epoch << ',' << batch.index << ',' << batch.digest << '\n';
+  if (error_.empty()) write(fmt::format("{},{},{}\n", batch.epoch, batch.index, batch.digest));
   chain_ = xxh3_128(chain_ + batch.digest);
+}
+
+void DigestLog::write(const std::string& row) {
+  try {
+    if (!file_) file_.emplace(path_).write("epoch,batch,digest\n");
+    file_->write(row);
+  } catch (const IoError& error) {
+    error_ = error.what();
+    warn_(error_ + ": the training goes on without digests.csv");
+  }
 }
 
 }  // namespace stoker

@@ -1,9 +1,11 @@
 #pragma once
 
-#include <fstream>
+#include <optional>
 #include <string>
 
 #include "io/core/batch.h"
+#include "io/core/notify.h"
+#include "io/sinks/output_file.h"
 
 namespace stoker {
 
@@ -12,21 +14,27 @@ namespace stoker {
 // byte was equal. One thread at a time.
 class DigestLog {
  public:
-  explicit DigestLog(const std::string& directory) : path_(directory + "/digests.csv") {}
+  // warn: of a file that cannot be written, once.
+  DigestLog(const std::string& directory, Notify warn)
+      : path_(directory + "/digests.csv"), warn_(std::move(warn)) {}
 
-  // Appends a row, makes the file at the first one. Does nothing for a batch without a digest. A
-  // file that cannot be written is not noticed here: the chain counts, and is in the summary.
+  // Appends a row, makes the file at the first one. Does nothing for a batch without a digest. From
+  // the first row that cannot be written on, only the chain counts.
   void add(const Batch& batch);
+  // What could not be written. Empty: everything was.
+  const std::string& error() const { return error_; }
   // Empty: no digests.
   const std::string& chain() const { return chain_; }
   // Goes on from the chain of an earlier process.
   void resume(const std::string& chain) { chain_ = chain; }
-  // All rows are in the file.
-  void close() { file_.close(); }
 
  private:
+  void write(const std::string& row);
+
   const std::string path_;
-  std::ofstream file_;
+  const Notify warn_;
+  std::optional<OutputFile> file_;
+  std::string error_;
   std::string chain_;
 };
 

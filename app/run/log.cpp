@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 
+#include "io/core/text.h"
+
 namespace stoker {
 
 RunLog::RunLog(bool quiet) : live_(isatty(STDERR_FILENO) == 1 && !quiet) {
@@ -26,7 +28,7 @@ void RunLog::also_to(const std::string& path) {
   logger_->flush_on(spdlog::level::info);
 }
 
-void RunLog::info(const std::string& text) { logger_->info("{}", text); }
-void RunLog::warn(const std::string& text) { logger_->warn("{}", text); }
+void RunLog::info(const std::string& text) { logger_->info("{}", readable(text)); }
+void RunLog::warn(const std::string& text) { logger_->warn("{}", readable(text)); }
 
 }  // namespace stoker

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <sstream>
 
@@ -85,10 +84,10 @@ Node Field<SweepBase>::dump(const SweepBase& value) {
 
 bool Scalar<Share>::parse(const std::string& text, Share& out) {
   const bool percent = text.ends_with('%');
-  const char* end = text.data() + text.size() - (percent ? 1 : 0);
-  const auto [stop, error] = std::from_chars(text.data(), end, out.value);
+  if (!parse_number(std::string_view(text).substr(0, text.size() - percent), out.value))
+    return false;
   if (percent) out.value /= 100;
-  return error == std::errc() && stop == end && out.value >= 0;
+  return out.value >= 0;
 }
 
 std::string Scalar<Share>::format(const Share& value) {

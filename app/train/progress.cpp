@@ -11,8 +11,7 @@ constexpr auto kRateWindow = std::chrono::seconds(1);
 
 }  // namespace
 
-Progress::Progress(Device& device, StepLedger& ledger, Hub& hub,
-                   const std::vector<std::unique_ptr<MetricsSink>>& sinks, int64_t steps,
+Progress::Progress(Device& device, StepLedger& ledger, Hub& hub, RunSinks& sinks, int64_t steps,
                    int64_t epochs)
     : device_(device),
       ledger_(ledger),
@@ -69,7 +68,7 @@ void Progress::report(std::optional<double> loss, double learning_rate) {
   if (loss) hub_.run().set_loss(*loss, learning_rate);
   RunRecord now = hub_.step_record();
   const RunRecord window = between(reported_, now);
-  for (const auto& sink : sinks_) sink->write(now, window);
+  sinks_.write(now, window);
   reported_ = std::move(now);
 }
 

@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "app/train/sinks.h"
 #include "io/device/device.h"
 #include "io/metrics/idle.h"
 #include "io/metrics/ledger.h"
 #include "io/metrics/rate.h"
 #include "io/metrics/record/run_record.h"
-#include "io/metrics/sink.h"
 
 namespace stoker {
 
@@ -20,8 +20,8 @@ namespace stoker {
 class Progress {
  public:
   // After StepLedger::begin(). steps, epochs: that were finished before.
-  Progress(Device& device, StepLedger& ledger, Hub& hub,
-           const std::vector<std::unique_ptr<MetricsSink>>& sinks, int64_t steps, int64_t epochs);
+  Progress(Device& device, StepLedger& ledger, Hub& hub, RunSinks& sinks, int64_t steps,
+           int64_t epochs);
 
   // One more step of `images` samples was submitted; the device may not have begun it.
   void add_step(int64_t images, int64_t epoch);
@@ -31,7 +31,6 @@ class Progress {
   // all.
   void collect(bool wait);
   // Hands what passed since the last call to the sinks. `loss` is empty where none is computed.
-  // Throws what a sink throws.
   void report(std::optional<double> loss, double learning_rate);
   // Samples of this process so far.
   int64_t images() const { return totals_.images; }
@@ -48,7 +47,7 @@ class Progress {
   StepLedger& ledger_;
   Hub& hub_;
   IdleAttribution idle_;
-  const std::vector<std::unique_ptr<MetricsSink>>& sinks_;
+  RunSinks& sinks_;
   const int64_t first_step_;
   RunTotals totals_;  // as published last
   // Images/s of each second, for their spread over the run.

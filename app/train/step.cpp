@@ -1,8 +1,11 @@
 #include "app/train/step.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/stack.h>
 
+#include <limits>
 #include <utility>
 
 #include "app/experiment/precision.h"
@@ -76,6 +79,12 @@ at::Tensor TrainStep::predict(const DeviceBatch& batch) {
 }
 
 double TrainStep::loss() const { return loss_.item<double>(); }
+
+double TrainStep::largest_weight() const {
+  const at::NoGradGuard no_grad;
+  const auto largest = at::_foreach_norm(parameters_, std::numeric_limits<double>::infinity());
+  return at::stack(largest).max().item<double>();
+}
 
 double TrainStep::learning_rate(int64_t step) const {
   return optimizer_->base_lr() * schedule_->factor(step);

@@ -31,6 +31,8 @@ class TrainStep {
   at::Tensor predict(const DeviceBatch& batch);
   // The loss of the last step; reading it waits for the device.
   double loss() const;
+  // The largest magnitude of a weight; NaN and infinity where one is. Waits for the device.
+  double largest_weight() const;
   // The learning rate of a step: the optimizer's times the schedule's factor.
   double learning_rate(int64_t step) const;
   const Model& model() const { return *model_; }

@@ -35,7 +35,7 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       ledger_(experiment.hub().run().segment()),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),
-      digests_(directory.path()) {
+      digests_(directory.path(), [&log](const std::string& text) { log.warn(text); }) {
   directory_.write(
       "environment.json",
       json_text(describe_environment(experiment.device().info(), directory.path()), 2) + "\n");
@@ -52,14 +52,18 @@ RunRecord Trainer::run() {
   } catch (const Error& error) {
     fail(error.code(), error.what());
   }
-  end();
-  digests_.close();
   const std::string skipped = skipped_csv(budget_.skipped());
-  if (!skipped.empty()) directory_.write("skipped.csv", skipped);
-  write_summary();
-  if (!flush_sinks()) {
+  if (!skipped.empty()) write_file([&] { directory_.write("skipped.csv", skipped); });
+  end();
+  const ExitCode before = code_;
+  write_file([&] { write_summary(); });
+  if (sinks_) sinks_->flush();
+  for (const std::string& lost : {sinks_ ? sinks_->lost() : "", digests_.error()}) {
+    if (!lost.empty() && code_ == ExitCode::ok) fail(ExitCode::environment, lost);
+  }
+  if (code_ != before) {
     end();
-    write_summary();
+    write_file([&] { write_summary(); });
   }
   return experiment_.hub().record();
 }
@@ -76,26 +80,13 @@ void Trainer::end() {
                               error_);
 }
 
-bool Trainer::flush_sinks() {
-  bool good = true;
-  for (const auto& sink : sinks_) {
-    try {
-      sink->flush();
-    } catch (const Error& error) {
-      log_.warn(error.what());
-      if (code_ != ExitCode::ok) continue;
-      fail(error.code(), error.what());
-      good = false;
-    }
-  }
-  return good;
-}
-
-void Trainer::make_sinks() {
-  for (const auto& sink : experiment_.options().metrics.sinks) {
-    sinks_.push_back(sink.create({directory_.path(), log_.notify(), log_.live(),
-                                  experiment_.device().info().emulated, experiment_.hub(),
-                                  [this] { return stop_.requested(); }}));
+template <class F>
+void Trainer::write_file(F&& f) {
+  try {
+    f();
+  } catch (const IoError& error) {
+    log_.warn(error.what());
+    if (code_ == ExitCode::ok) fail(ExitCode::environment, error.what());
   }
 }
 
@@ -129,7 +120,7 @@ void Trainer::train() {
   RunMeter& run = experiment_.hub().run();
   RunInfo info = run_info(experiment_, directory_.path());
   run.describe(info);
-  make_sinks();
+  sinks_ = std::make_unique<RunSinks>(experiment_, directory_.path(), log_, stop_);
   set_up_page_cache(experiment_, log_.notify());
   cache_ = std::make_unique<CacheWatch>(experiment_);
   const std::string missed = missed_page_cache(run.state().cache);
@@ -148,7 +139,7 @@ void Trainer::train() {
                                              directory_.path(), run, log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
-  progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), sinks_,
+  progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), *sinks_,
                                          position_.step, position_.epoch);
   std::exception_ptr error;
   try {
@@ -221,6 +212,8 @@ void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
       ledger_.switch_to(Segment::compute);
       progress_->collect(true);
       ledger_.switch_to(Segment::checkpoint_stall);
+    } else if (experiment_.options().training.on_nan == OnNan::stop) {
+      require_finite("largest weight", step_->largest_weight());
     }
     return history();
   };
@@ -272,9 +265,15 @@ void Trainer::report() {
   const double rate = computes ? step_->learning_rate(position_.step - 1) : 0;
   checkpoints_->publish();
   progress_->report(loss, rate);
-  if (loss && !std::isfinite(*loss)) {
-    log_.warn(fmt::format("the loss is {} at step {}: lower optimizer.lr?", *loss, position_.step));
-  }
+  if (loss) require_finite("loss", *loss);
+}
+
+void Trainer::require_finite(const char* what, double value) {
+  if (std::isfinite(value)) return;
+  const std::string fact =
+      fmt::format("the {} is {} after step {}: lower optimizer.lr", what, value, position_.step);
+  if (experiment_.options().training.on_nan == OnNan::warn) return log_.warn(fact);
+  throw Error(ExitCode::threshold, fact + ", or go on with training.on_nan: warn");
 }
 
 bool Trainer::evaluate() {

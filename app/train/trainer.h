@@ -16,10 +16,10 @@
 #include "app/train/evaluation.h"
 #include "app/train/profile_window.h"
 #include "app/train/progress.h"
+#include "app/train/sinks.h"
 #include "app/train/step.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/ledger.h"
-#include "io/metrics/sink.h"
 
 namespace stoker {
 
@@ -52,9 +52,9 @@ class Trainer {
   void train();
   // LibTorch's settings, loader, step and checkpoints; how many steps there will be.
   void prepare();
-  void make_sinks();
-  // Every sink has its turn. The first failure is the run's, where nothing else failed: false.
-  bool flush_sinks();
+  // A file of the run directory, by `f`. What cannot be written ends no run, but it fails.
+  template <class F>
+  void write_file(F&& f);
   // The run ends with this code and error.
   void fail(ExitCode code, const std::string& error);
   // Publishes how the run has ended: phase, exit code and error.
@@ -69,6 +69,8 @@ class Trainer {
   void train_batch(Batch batch);
   // A report to the sinks, with the loss, which waits for the device.
   void report();
+  // Of what must be finite: training.on_nan. Error(ExitCode::threshold) where it says stop.
+  void require_finite(const char* what, double value);
   // Does nothing where nothing is to be evaluated. False: a signal asked to stop.
   bool evaluate();
   void add_evaluation(const Accuracy& accuracy, double took);
@@ -98,7 +100,7 @@ class Trainer {
   // Null on an emulated device without checkpoints: there is nothing to compute or to save.
   std::unique_ptr<TrainStep> step_;
   std::unique_ptr<RunCheckpoints> checkpoints_;
-  std::vector<std::unique_ptr<MetricsSink>> sinks_;
+  std::unique_ptr<RunSinks> sinks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<ProfileWindow> profile_;
   DigestLog digests_;

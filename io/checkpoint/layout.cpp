@@ -11,6 +11,7 @@
 
 #include "io/core/error.h"
 #include "io/core/json.h"
+#include "io/core/text.h"
 
 namespace stoker {
 namespace {
@@ -31,6 +32,7 @@ void check(const std::vector<TensorInfo>& tensors) {
   std::set<std::string> names;
   uint64_t total = 0;
   for (const TensorInfo& tensor : tensors) {
+    if (!is_text(tensor.name)) refuse("a tensor's name is not UTF-8");
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
       refuse("tensor {}: the name is taken", tensor.name);
     const std::optional<uint64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
@@ -91,7 +93,7 @@ std::string safetensors_header(const std::vector<TensorInfo>& tensors, const Dat
   }
   OrderedJson header = {{"__metadata__", metadata}};
   header.update(entries);
-  std::string text = exact_json_text(header);
+  std::string text = json_text(header);
   const uint64_t unaligned = (sizeof(uint64_t) + text.size()) % kHeaderAlignment;
   if (unaligned != 0) text.append(kHeaderAlignment - unaligned, ' ');
   std::string length;
@@ -154,11 +156,7 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
   for (size_t i = 0; i < layout.files.size(); ++i) {
     DataFile& file = layout.files[i];
     file.name = file_name(format, i, layout.files.size());
-    try {
-      if (format == FileLayout::safetensors) file.header = safetensors_header(layout.tensors, file);
-    } catch (const nlohmann::json::exception&) {
-      refuse("a tensor's name is not UTF-8");
-    }
+    if (format == FileLayout::safetensors) file.header = safetensors_header(layout.tensors, file);
     if (file.header.size() > kMaxHeaderBytes) refuse("the header of {} is too long", file.name);
     file.bytes = file.header.size();
     for (TensorPiece& piece : file.pieces) {

@@ -279,7 +279,7 @@ std::string manifest_text(const Manifest& manifest) {
     json["files"] = files_json(manifest);
     json["tensors"] = tensors_json(manifest);
     json["training"] = manifest.training;
-    text = exact_json_text(json, 2);
+    text = json_text(json, 2);
     text.resize(text.size() - std::string_view("\n}").size());
     text += ",\n";
     text += tail_for(text);
@@ -319,8 +319,7 @@ std::vector<TextFile> tf_saver_texts(const Manifest& manifest) {
     index += fmt::format("{}\t{}\t{}\t0\t{}\t{}\t{:08x}\n", tensor.name, tensor.dtype, tensor.shape,
                          piece.offset, piece.bytes, manifest.tensor_sums[piece.tensor]);
   }
-  return {{"model.ckpt.index", index},
-          {"model.ckpt.meta", exact_json_text(manifest.training, 2) + "\n"}};
+  return {{"model.ckpt.index", index}, {"model.ckpt.meta", json_text(manifest.training, 2) + "\n"}};
 }
 
 FileSums sums_of(const std::string& name, Bytes bytes) {

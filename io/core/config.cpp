@@ -6,43 +6,44 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 
 #include "io/core/error.h"
+#include "io/core/text.h"
 
 namespace stoker {
 namespace {
 
+// Letters to insert, leave out, replace, or exchange with their neighbour ("optimal string
+// alignment").
 size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      size_t& least = rows[i][j];
+      if (i == 0 || j == 0) {
+        least = i + j;
+        continue;
+      }
+      least = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1,
+                        rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        least = std::min(least, rows[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row[b.size()];
+  return rows[a.size()][b.size()];
 }
+
+// So many slips may one make in a name of this length.
+size_t slips(const std::string& name) { return std::max<size_t>(1, name.size() / 3); }
 
 std::string join(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-bool octal_surprise(const std::string& text) {
-  const size_t digit = text[0] == '-' || text[0] == '+' ? 1 : 0;
-  return text.size() > digit + 1 && text[digit] == '0' && text[digit + 1] >= '0' &&
-         text[digit + 1] <= '9';
-}
-
-template <class T>
-bool parse_number(const std::string& text, T& out) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out);
-  return error == std::errc() && stop == end;
+bool octal_surprise(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
 struct Unit {
@@ -74,6 +75,14 @@ void Section::fail(const std::string& what) const {
   throw Error(ExitCode::config, node_->at.text() + ": " + parent + "'" + key_ + "' " + what);
 }
 
+void Section::fail_missing(const std::string& key, const std::string& more) const {
+  for (const Node::Entry& entry : node_->entries) {
+    if (edit_distance(entry.key, key) > slips(key)) continue;
+    fail_at(entry.at, "missing key '" + key + "' (did you mean it by '" + entry.key + "'?)");
+  }
+  fail_at(node_->at, "missing key '" + key + "'" + more);
+}
+
 void Section::fail(const std::string& key, const std::string& what) const {
   const Node* value = node_->find(key);
   fail_at(value != nullptr ? value->at : node_->at, "'" + key + "' " + what);
@@ -81,7 +90,7 @@ void Section::fail(const std::string& key, const std::string& what) const {
 
 std::string suggestion(const std::string& given, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
-  size_t least = std::max<size_t>(1, given.size() / 3) + 1;
+  size_t least = slips(given) + 1;
   for (const std::string& name : known) {
     const size_t distance = edit_distance(given, name);
     if (distance < least) {
@@ -93,13 +102,24 @@ std::string suggestion(const std::string& given, const std::vector<std::string>&
   return known.empty() ? "" : " (known: " + join(known) + ")";
 }
 
+template <class T>
+bool parse_number(std::string_view text, T& out) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && stop == end && !octal_surprise(text);
+}
+template bool parse_number(std::string_view text, uint16_t& out);
+template bool parse_number(std::string_view text, int64_t& out);
+template bool parse_number(std::string_view text, uint64_t& out);
+template bool parse_number(std::string_view text, double& out);
+
 bool Scalar<ByteSize>::parse(const std::string& text, ByteSize& out) {
   for (const Unit& unit : kUnits) {
     const std::string suffix = unit.suffix;
     if (!text.ends_with(suffix)) continue;
     const std::string digits = text.substr(0, text.size() - suffix.size());
     uint64_t value = 0;
-    if (digits.empty() || octal_surprise(digits) || !parse_number(digits, value)) return false;
+    if (!parse_number(digits, value)) return false;
     if (value > UINT64_MAX / unit.factor) return false;
     out.bytes = value * unit.factor;
     return true;
@@ -122,7 +142,7 @@ bool Scalar<Path>::parse(const std::string& text, Path& out) {
   size_t at = 0;
   while (at < text.size()) {
     const size_t dollar = text.find("${", at);
-    result += text.substr(at, dollar - at);
+    result += from_text(text.substr(at, dollar - at));
     if (dollar == std::string::npos) break;
     const size_t close = text.find('}', dollar);
     if (close == std::string::npos) return false;
@@ -164,6 +184,11 @@ const std::string& scalar_text(const Section& at, std::string_view expected) {
 
 std::string enum_expected(const std::vector<std::string>& names) { return "one of " + join(names); }
 
+void fail_expected(const Section& at, std::string_view expected, const std::string& text) {
+  const char* why = octal_surprise(text) ? " (a leading zero is ambiguous: drop it)" : "";
+  at.fail(fmt::format("must be {}, got '{}'{}", expected, text, why));
+}
+
 std::string limits_text(Limits limits) {
   const bool low = std::isfinite(limits.min), high = std::isfinite(limits.max);
   if (low && high) return fmt::format(" from {} to {}", limits.min, limits.max);
@@ -184,14 +209,8 @@ template <class Number>
 void read(const Section& at, Number& out, Limits limits) {
   const char* expected = std::is_integral_v<Number> ? "an integer" : "a number";
   const std::string& text = scalar_text(at, expected);
-  if (!text.empty() && octal_surprise(text)) {
-    at.fail(
-        fmt::format("must be {}, got '{}' (a leading zero is ambiguous: drop it)", expected, text));
-  }
   Number value{};
-  if (at.node().quoted || !parse_number(text, value)) {
-    at.fail(fmt::format("must be {}, got '{}'", expected, text));
-  }
+  if (at.node().quoted || !parse_number(text, value)) fail_expected(at, expected, text);
   const double number = static_cast<double>(value);
   if (!(number >= limits.min && number <= limits.max)) {
     at.fail(fmt::format("must be {}{}, got {}", expected, limits_text(limits), text));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/core/node.h"
+#include "io/core/text.h"
 
 // How a struct of options becomes YAML and back.
 //
@@ -84,6 +85,8 @@ class Section {
   // The same at the value of `key` in this mapping, or at the mapping itself where the key is
   // absent.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+  // Of a mapping without a key that it needs; `more` where none of its own resembles that.
+  [[noreturn]] void fail_missing(const std::string& key, const std::string& more = {}) const;
   // "<at>: <path of this value>: <what>", at any position.
   [[noreturn]] void fail_at(const Position& at, const std::string& what) const;
 
@@ -123,15 +126,21 @@ struct Scalar<ByteSize> {
   static constexpr const char* expected = "a size such as 4096, 64KiB, 2MiB or 1GiB";
 };
 
-// A path of the file system. ${NAME} and ${NAME:-default} are replaced from the environment when it
-// is read: the only place where the environment reaches a configuration.
+// Whether all of the text is a decimal number (uint16_t, int64_t, uint64_t, double): not one of a
+// leading zero, which YAML 1.1 reads as octal.
+template <class T>
+bool parse_number(std::string_view text, T& out);
+
+// A path of the file system: bytes, which a configuration writes as to_text() does. ${NAME} and
+// ${NAME:-default} are replaced from the environment when it is read: the only place where the
+// environment reaches a configuration.
 struct Path {
   std::string value;
 };
 template <>
 struct Scalar<Path> {
   static bool parse(const std::string& text, Path& out);
-  static std::string format(const Path& value) { return value.value; }
+  static std::string format(const Path& value) { return to_text(value.value); }
   static constexpr const char* expected = "a path (is the ${VARIABLE} in it set?)";
 };
 

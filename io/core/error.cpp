@@ -5,6 +5,8 @@
 #include <iterator>
 #include <system_error>
 
+#include "io/core/text.h"
+
 namespace stoker {
 namespace {
 
@@ -22,6 +24,12 @@ constexpr const char* kReasons[] = {"missing",   "io",      "empty",     "not_an
 static_assert(std::size(kReasons) == static_cast<size_t>(BadReason::unsupported) + 1);
 
 }  // namespace
+
+Error::Error(ExitCode code, const std::string& what)
+    : std::runtime_error(readable(what)), code_(code) {}
+
+BadSample::BadSample(BadReason reason, const std::string& what)
+    : std::runtime_error(readable(what)), reason_(reason) {}
 
 IoError::IoError(const std::string& what, int errno_value)
     : Error(code_of(errno_value), what), errno_(errno_value) {}

@@ -14,7 +14,7 @@ enum class ExitCode : int {
   data = 4,         // more bad samples than the failure budget allows
   storage = 5,      // a tier or a checkpoint failed
   device = 6,       // the accelerator failed or is absent
-  threshold = 7,    // a threshold that the user stated was not met
+  threshold = 7,    // a threshold that the user stated was not met; a loss is no number
   bug = 70,         // ours
   sigterm = 75,     // stopped by SIGTERM: requeue
   sigint = 130,     // stopped by SIGINT
@@ -22,10 +22,11 @@ enum class ExitCode : int {
 
 // Something the user can mend. what() names the thing, what was expected and the next action, and
 // is printed as it is; code() becomes the exit code of the process. Any other exception that
-// reaches main is a bug of ours (ExitCode::bug). A value; any thread.
+// reaches main is a bug of ours (ExitCode::bug). what() is UTF-8, whatever bytes a path in it has
+// (to_text()). A value; any thread.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  Error(ExitCode code, const std::string& what);
   ExitCode code() const { return code_; }
 
  private:
@@ -81,8 +82,7 @@ const char* to_string(BadReason reason);
 // is the budget's decision.
 class BadSample final : public std::runtime_error {
  public:
-  BadSample(BadReason reason, const std::string& what)
-      : std::runtime_error(what), reason_(reason) {}
+  BadSample(BadReason reason, const std::string& what);
   BadReason reason() const { return reason_; }
 
  private:

@@ -16,6 +16,8 @@ namespace config_detail {
 
 // " from 1 to 8", " of at least 1", " of at most 8", or nothing.
 std::string limits_text(Limits limits);
+[[noreturn]] void fail_expected(const Section& at, std::string_view expected,
+                                const std::string& text);
 
 }  // namespace config_detail
 
@@ -49,7 +51,7 @@ struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
     const std::string expected = Scalar<T>::expected;
     const std::string& text = config_detail::scalar_text(at, expected);
-    if (!Scalar<T>::parse(text, out)) at.fail("must be " + expected + ", got '" + text + "'");
+    if (!Scalar<T>::parse(text, out)) config_detail::fail_expected(at, expected, text);
   }
   static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
   static std::string type() { return Scalar<T>::expected; }
@@ -166,7 +168,7 @@ void FieldReader::field(const char* key, T& value, const Help&, Limits limits, b
   if (const Node* node = section_.node().find(key)) {
     Field<T>::read(section_.child(key, *node), value, limits);
   } else if (required) {
-    section_.fail_at(section_.node().at, std::string("missing key '") + key + "'");
+    section_.fail_missing(key);
   }
 }
 

@@ -91,7 +91,9 @@ void make_directories(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int error = errno;
     if (is_directory(path)) return;  // somebody else was quicker
-    throw_errno("make directory", path, error == EEXIST ? ENOTDIR : error);
+    // What was there may be gone again.
+    const bool gone = error == EEXIST && ::access(path.c_str(), F_OK) != 0;
+    throw_errno("make directory", path, gone ? ENOENT : error == EEXIST ? ENOTDIR : error);
   }
   sync_directory(parent);
 }

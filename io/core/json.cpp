@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/core/error.h"
+#include "io/core/text.h"
 
 namespace stoker {
 
@@ -19,16 +20,38 @@ Json scalar_to_json(const Node& node) {
   return node.scalar;
 }
 
-}  // namespace
-
-std::string json_text(const Json& value, int indent) {
-  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+// Text of what came in as bytes, such as a path.
+template <class J>
+J readable_json(J value) {
+  if (value.is_string()) {
+    return J(readable(value.template get_ref<const std::string&>()));
+  }
+  if (value.is_array()) {
+    for (J& item : value) item = readable_json(std::move(item));
+  }
+  if (!value.is_object()) return value;
+  J object = J::object();
+  for (auto& [key, item] : value.items()) {
+    object[readable(key)] = readable_json(std::move(item));
+  }
+  return object;
 }
 
-std::string exact_json_text(const Json& value, int indent) { return value.dump(indent); }
+template <class J>
+std::string printed(const J& value, int indent) {
+  try {
+    return value.dump(indent);
+  } catch (const typename J::type_error&) {
+    return readable_json(value).dump(indent);
+  }
+}
 
-std::string exact_json_text(const nlohmann::ordered_json& value, int indent) {
-  return value.dump(indent);
+}  // namespace
+
+std::string json_text(const Json& value, int indent) { return printed(value, indent); }
+
+std::string json_text(const nlohmann::ordered_json& value, int indent) {
+  return printed(value, indent);
 }
 
 Json parse_json(std::string_view text) { return Json::parse(text); }

@@ -13,11 +13,10 @@ namespace stoker {
 // JSON to text and back, for the whole program: nlohmann's printer and parser take a compiler 2 to
 // 5 s wherever they are used. Any thread.
 
-// indent: spaces a level; below 0, all in one line. Bytes that are no UTF-8 become U+FFFD.
+// indent: spaces a level; below 0, all in one line. A string that is no UTF-8 is printed as
+// to_text() makes it.
 std::string json_text(const nlohmann::json& value, int indent = -1);
-// The same for what is read again: nlohmann::json::type_error for bytes that are no UTF-8.
-std::string exact_json_text(const nlohmann::json& value, int indent = -1);
-std::string exact_json_text(const nlohmann::ordered_json& value, int indent = -1);
+std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 
 // nlohmann::json::parse_error for what is no JSON.
 nlohmann::json parse_json(std::string_view text);

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "io/core/error.h"
+#include "io/core/text.h"
 
 namespace stoker {
 namespace {
@@ -153,6 +154,18 @@ void emit(YAML::Emitter& out, const Node& node) {
   }
 }
 
+// yaml-cpp would replace what is no UTF-8. It knows UTF-16 by its first two bytes.
+void check_text(const std::string& text, const Position& start) {
+  if (is_text(text) || text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return;
+  Position at{start.source, 0, 0};
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) && is_text(line);) ++at.line;
+  ++at.line;
+  fail(at,
+       "not UTF-8: write a byte of a file's name as \\xNN, two small hexadecimal digits, without "
+       "double quotes around the value");
+}
+
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts;
   std::stringstream stream(path);
@@ -186,6 +199,7 @@ Node parse_yaml(const std::string& text, const std::string& source) {
   TreeBuilder builder(source);
   const Position start = builder.position(YAML::Mark());
   if (text.size() > kMaxBytes) fail(start, "larger than 1 MiB");
+  check_text(text, start);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
@@ -212,7 +226,8 @@ Node load_yaml(const std::string& path) {
   return parse_yaml(text, path);
 }
 
-void apply_override(Node& root, const std::string& assignment) {
+void apply_override(Node& root, const std::string& argument) {
+  const std::string assignment = readable(argument);
   const size_t equals = assignment.find('=');
   const std::string source = "override '" + assignment + "'";
   const Position at{std::make_shared<const std::string>(source), 0, 0};

@@ -1,14 +1,17 @@
 #include "io/core/plugin.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "io/core/error.h"
+#include "io/core/file.h"
 
 namespace stoker {
 namespace {
@@ -16,10 +19,31 @@ namespace {
 // Split so that this library does not carry the mark itself.
 const std::string kMark = std::string("@(#)") + "stoker-plugin ";
 
-std::string read_stamp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ExitCode::environment, path + ": cannot be read (is the plug-in built?)");
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+// dlopen() maps what the file's headers say: beyond its end, touching that is a SIGBUS.
+void check_length(const std::string& bytes, const std::string& path) {
+  const auto need = [&](uint64_t offset, uint64_t size) {
+    if (offset <= bytes.size() && size <= bytes.size() - offset) return;
+    throw Error(ExitCode::environment,
+                path + ": cut short after " + std::to_string(bytes.size()) +
+                    " bytes, before what its ELF header names: build or copy it again");
+  };
+  Elf64_Ehdr header{};
+  need(0, sizeof header);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    throw Error(ExitCode::config, path + ": no shared library (ELF)");
+  }
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    const uint64_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
+    need(at, sizeof(Elf64_Phdr));
+    Elf64_Phdr segment{};
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    need(segment.p_offset, segment.p_filesz);
+  }
+  need(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize);
+}
+
+std::string stamp_of(const std::string& bytes, const std::string& path) {
   const size_t at = bytes.find(kMark);
   if (at == std::string::npos) {
     throw Error(ExitCode::config, path +
@@ -45,11 +69,14 @@ void load_plugin(const std::string& path) {
   if (!std::filesystem::path(path).is_absolute()) {
     throw Error(ExitCode::config, path + ": a plug-in is named by its absolute path");
   }
-  const std::string stamp = read_stamp(path);
+  const std::optional<std::string> file = read_if_there(path);
+  if (!file) throw Error(ExitCode::environment, path + ": cannot be read (is the plug-in built?)");
+  const std::string stamp = stamp_of(*file, path);
   if (stamp != plugin_stamp()) {
     throw Error(ExitCode::config, path + ": built for another release; rebuild it\n  plug-in: " +
                                       stamp + "\n  program: " + plugin_stamp());
   }
+  check_length(*file, path);
   // Never closed: objects of its classes may live until the end of the process.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
     throw Error(ExitCode::environment, path + ": cannot be loaded: " + dlerror());

@@ -15,7 +15,7 @@ std::string read_type(const Section& section, const char* kind,
   }
   const Node* type = section.node().find("type");
   if (type == nullptr) {
-    section.fail_at(section.node().at, "missing key 'type'" + suggestion("", known));
+    section.fail_missing("type", suggestion("", known));
   }
   const Section named = section.child("type", *type);
   const std::string& name = config_detail::scalar_text(named, "text");

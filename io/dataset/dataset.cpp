@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 namespace stoker {
@@ -25,10 +24,9 @@ int64_t Budget::of(int64_t samples) const {
 
 bool Scalar<Budget>::parse(const std::string& text, Budget& out) {
   const bool percent = text.ends_with('%');
-  const char* end = text.data() + text.size() - (percent ? 1 : 0);
   double value = 0;
-  const auto [last, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  if (error != std::errc() || last != end || !(value >= 0)) return false;
+  if (!parse_number(std::string_view(text).substr(0, text.size() - percent), value)) return false;
+  if (!(value >= 0)) return false;
   if (percent ? value > 100 : (value != std::floor(value) || value > 1e15)) return false;
   out = {value, percent};
   return true;

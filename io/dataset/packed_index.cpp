@@ -23,6 +23,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker packed pixels";
 constexpr int kVersion = 1;
+constexpr JsonLimits kLimits{8, UINT64_MAX};
 
 bool consistent(const PackedSamples& samples, size_t classes) {
   return samples.labels.size() == samples.keys.size() &&
@@ -37,8 +38,9 @@ bool consistent(const PackedIndex& index) {
   const auto side = [](int64_t pixels) { return pixels > 0 && pixels <= kMaxSide; };
   if (!side(index.height) || !side(index.width) || index.channels != 3) return false;
   if (index.samples_per_shard == 0 || index.train.keys.empty()) return false;
-  const uint64_t shards = (index.samples() + index.samples_per_shard - 1) / index.samples_per_shard;
-  return index.shards.size() == shards && consistent(index.train, index.classes.size()) &&
+  const uint64_t samples = index.samples(), each = index.samples_per_shard;
+  return index.shards.size() == samples / each + (samples % each != 0 ? 1 : 0) &&
+         consistent(index.train, index.classes.size()) &&
          consistent(index.test, index.classes.size());
 }
 
@@ -55,7 +57,7 @@ std::string packed_json(const PackedIndex& index) {
   Json json = index;
   json["format"] = kFormat;
   json["version"] = kVersion;
-  return exact_json_text(Json{{"checksum", xxh3_128(exact_json_text(json))}, {"index", json}});
+  return json_text(Json{{"checksum", xxh3_128(json_text(json))}, {"index", json}});
 }
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
@@ -64,21 +66,28 @@ PackedIndex parse_packed(Bytes text, const std::string& name) {
                                              "dataset pack`",
                                              name, why));
   };
+  const auto damaged = [&](const std::exception& error) {
+    return refuse(std::string("is no index of packed pixels or is damaged (") + error.what() + ")");
+  };
+  Json json;
   try {
-    const Json json = parse_json({reinterpret_cast<const char*>(text.data()), text.size()});
+    json = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kLimits);
+  } catch (const Error& error) {
+    throw damaged(error);
+  }
+  try {
     const Json& inner = json.at("index");
     if (inner.at("format") != kFormat) throw refuse("is no index of packed pixels");
     if (inner.at("version") != kVersion) {
-      throw refuse(fmt::format("is of version {}, where {} is read",
-                               exact_json_text(inner.at("version")), kVersion));
+      throw refuse(fmt::format("is of version {}, where {} is read", json_text(inner.at("version")),
+                               kVersion));
     }
-    if (json.at("checksum") != xxh3_128(exact_json_text(inner)))
-      throw refuse("is damaged (checksum)");
+    if (json.at("checksum") != xxh3_128(json_text(inner))) throw refuse("is damaged (checksum)");
     PackedIndex index = inner;
     if (!consistent(index)) throw refuse("contradicts itself");
     return index;
   } catch (const Json::exception& error) {
-    throw refuse(std::string("is no index of packed pixels or is damaged (") + error.what() + ")");
+    throw damaged(error);
   }
 }
 

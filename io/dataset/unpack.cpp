@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/text.h"
 
 namespace stoker {
 namespace {
@@ -105,7 +106,7 @@ void unpack_tar(Reader& reader, archive_entry* entry,
     if (path.empty()) reader.fail("it has a file without a name");
     const int64_t size = ::archive_entry_size(entry);
     if (size < 0 || size > kMaxFileBytes) reader.fail("'" + path + "' in it is above 64 MiB");
-    sink({path, reader.contents(size)});
+    sink({to_text(path), reader.contents(size)});
   }
 }
 

@@ -153,6 +153,23 @@ void check_jpeg(Bytes file, const ImageLimits& limits) {
                                             std::to_string(file.size()) + " bytes");
 }
 
+// Memory of images, black at first: what a decoder leaves out of a damaged one is no part of
+// another.
+class BlackMemory final : public cv::MatAllocator {
+ public:
+  cv::UMatData* allocate(int dimensions, const int* sizes, int type, void* data, size_t* step,
+                         cv::AccessFlag flags, cv::UMatUsageFlags usage) const override {
+    cv::UMatData* memory =
+        cv::Mat::getStdAllocator()->allocate(dimensions, sizes, type, data, step, flags, usage);
+    std::memset(memory->data, 0, memory->size);
+    return memory;
+  }
+  bool allocate(cv::UMatData*, cv::AccessFlag, cv::UMatUsageFlags) const override { return false; }
+  void deallocate(cv::UMatData* memory) const override {
+    cv::Mat::getStdAllocator()->deallocate(memory);
+  }
+};
+
 class OpenCvSession final : public DecoderSession {
  public:
   explicit OpenCvSession(const ImageOptions& options) : options_(options), transform_(options) {}
@@ -176,9 +193,9 @@ class OpenCvSession final : public DecoderSession {
  private:
   void decode_bgr(Bytes encoded, const ImageHeader& header) {
     const auto width = static_cast<int>(header.width), height = static_cast<int>(header.height);
-    // What a decoder leaves out of a damaged image is black, never a part of the last one.
-    bgr_.create(height, width, CV_8UC3);
-    bgr_.setTo(0);
+    // Of a file whose header it refuses, imdecode leaves this as it is: without memory.
+    bgr_ = cv::Mat();
+    bgr_.allocator = &black_;
     // cv::Mat takes a mutable pointer; imdecode does not write.
     const cv::Mat bytes(1, static_cast<int>(encoded.size()), CV_8U,
                         const_cast<uint8_t*>(encoded.data()));
@@ -206,7 +223,8 @@ class OpenCvSession final : public DecoderSession {
 
   const ImageOptions& options_;
   Transform transform_;
-  cv::Mat bgr_;
+  BlackMemory black_;
+  cv::Mat bgr_;  // after black_, whose memory it has
   Buffer rgb_;
 };
 

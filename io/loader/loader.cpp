@@ -1,7 +1,5 @@
 #include "io/loader/loader.h"
 
-#include <charconv>
-
 #include "io/core/usable_cores.h"
 
 namespace stoker {
@@ -20,9 +18,7 @@ bool Scalar<Workers>::parse(const std::string& text, Workers& out) {
     return true;
   }
   int64_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
-  if (error != std::errc() || stop != end || count < 1 || count > 1024) return false;
+  if (!parse_number(text, count) || count < 1 || count > 1024) return false;
   out.count = count;
   return true;
 }

@@ -119,6 +119,11 @@ void RunMeter::set_cache(const CacheEvidence& evidence) {
   state_.cache = evidence;
 }
 
+void RunMeter::sink_failed() {
+  const std::lock_guard lock(mutex_);
+  ++state_.sinks_failed;
+}
+
 void RunMeter::set_window_idle(double share) {
   const std::lock_guard lock(mutex_);
   state_.window_idle = share;

@@ -124,6 +124,8 @@ class RunMeter {
   void add_evaluated(int64_t images);
   // Replaces what was known of the page cache.
   void set_cache(const CacheEvidence& evidence);
+  // One more sink could not write. Any thread.
+  void sink_failed();
   // Of the newest window of a profiler: share in which no kernel ran.
   void set_window_idle(double share);
   // The loop has ended. rates: images/s of its windows, where it has any.
@@ -148,6 +150,8 @@ class RunMeter {
     std::optional<double> learning_rate;
     // Losses that were NaN or infinite, of those that were read.
     int64_t nonfinite_losses = 0;
+    // Sinks that could not write and were left out.
+    int64_t sinks_failed = 0;
     // In order, those before a resume included.
     std::vector<Evaluation> evaluations;
     // Of all evaluations of this process, the one under way included.

@@ -11,7 +11,8 @@ namespace stoker {
 class Hub;
 struct RunRecord;
 
-// Where the figures of a run go. The trainer's thread. Throws IoError where it cannot write.
+// Where the figures of a run go. The trainer's thread. Throws IoError where it cannot write, and
+// gets no more reports then.
 //
 // A sink that gets rows writes them in write(). One that wants more, or at other times, keeps
 // Inputs::hub: it may ask for a whole record whenever it likes (Hub::record(), from a thread of its
@@ -34,6 +35,9 @@ class MetricsSink {
     Hub& hub;  // everything that is measured, at any time
     // Any thread may ask.
     std::function<bool()> stopping;  // a signal asked the process to end
+    // What a thread of the sink's own could not write; once is enough. As an Error of write(): the
+    // sink gets no more reports, and the run goes on and ends with exit code 3.
+    Notify failed = [](const std::string&) {};
   };
   // The Options of a sink that has nothing to choose.
   struct NoOptions {
@@ -46,7 +50,8 @@ class MetricsSink {
   // hub themselves, when they want to.
   virtual void write(const RunRecord&, const RunRecord&) {}
   // All that was written is with its reader. Called once, when the run and its checkpoints have
-  // ended, also badly, and the record says how. An error becomes the run's, where it has none.
+  // ended, also badly, and the record says how; also after a failure. An error becomes the run's,
+  // where it has none.
   virtual void flush() {}
 };
 

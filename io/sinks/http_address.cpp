@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <stdexcept>
 
@@ -29,9 +28,7 @@ std::string text_of(int family, const void* address) {
 }
 
 bool read_port(const std::string& text, uint16_t& out) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out);
-  return error == std::errc() && stop == end && out != 0;
+  return parse_number(text, out) && out != 0;
 }
 
 bool read_host(const std::string& text, std::string& out) {
@@ -51,6 +48,12 @@ bool read_host(const std::string& text, std::string& out) {
 }
 
 }  // namespace
+
+bool HttpAddress::numeric() const {
+  in_addr ipv4{};
+  in6_addr ipv6{};
+  return read_ipv4(host, ipv4) || read_ipv6(host, ipv6);
+}
 
 bool HttpAddress::loopback() const {
   in_addr ipv4{};

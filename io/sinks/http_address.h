@@ -14,6 +14,8 @@ struct HttpAddress {
   std::string host = "127.0.0.1";  // IPv4 or IPv6, without brackets
   uint16_t port = 0;               // 0: the system chooses one (never from a configuration)
 
+  // The host is an IPv4 or IPv6 address, and no name.
+  bool numeric() const;
   // Only processes of this machine reach it.
   bool loopback() const;
   // Where a client of this machine finds a server that listens here: 0.0.0.0 is no destination.

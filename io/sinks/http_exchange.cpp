@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <vector>
+
+#include "io/core/text.h"
 
 namespace stoker {
 namespace {
@@ -52,17 +55,24 @@ bool same_name(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-bool announces_body(std::string_view headers) {
-  while (!headers.empty()) {
-    std::string_view value = cut_line(headers);
+// Of all headers, what counts here.
+struct Headers {
+  bool body = false;  // one is announced
+  std::vector<std::string_view> hosts;
+};
+
+Headers read_headers(std::string_view text) {
+  Headers headers;
+  while (!text.empty()) {
+    std::string_view value = cut_line(text);
     const std::string_view name = cut(value, ':');
     value.remove_prefix(std::min(value.size(), value.find_first_not_of(" \t")));
-    if (same_name(name, "Transfer-Encoding") || same_name(name, "Expect") ||
-        (same_name(name, "Content-Length") && value != "0")) {
-      return true;
-    }
+    while (value.ends_with(' ') || value.ends_with('\t')) value.remove_suffix(1);
+    if (same_name(name, "Host")) headers.hosts.push_back(value);
+    headers.body = headers.body || same_name(name, "Transfer-Encoding") ||
+                   same_name(name, "Expect") || (same_name(name, "Content-Length") && value != "0");
   }
-  return false;
+  return headers;
 }
 
 HttpReply plain(int status, const std::string& text) {
@@ -79,13 +89,18 @@ HttpReply reply_of(const std::function<HttpReply()>& handler) {
   }
 }
 
-HttpReply reply_to(const std::optional<RequestLine>& request, std::string_view headers,
-                   const HttpRoutes& routes) {
+HttpReply reply_to(const std::optional<RequestLine>& request, const Headers& headers,
+                   const HttpSite& site) {
   if (!request) return plain(400, "this is no HTTP/1 request");
   if (request->method != "GET" && request->method != "HEAD") return plain(405, "only GET and HEAD");
-  if (announces_body(headers)) return plain(413, "this server takes no bodies");
-  const auto route = routes.find(request->path);
-  return route == routes.end() ? plain(404, "not found") : reply_of(route->second);
+  if (headers.body) return plain(413, "this server takes no bodies");
+  for (const std::string_view host : headers.hosts) {
+    if (site.hosts.include(host)) continue;
+    return plain(421, fmt::format("this server is not known as {}: name it in `hosts` of the sink",
+                                  to_text(host)));
+  }
+  const auto route = site.routes.find(request->path);
+  return route == site.routes.end() ? plain(404, "not found") : reply_of(route->second);
 }
 
 const char* reason(int status) {
@@ -94,6 +109,7 @@ const char* reason(int status) {
                                                    {404, "Not Found"},
                                                    {405, "Method Not Allowed"},
                                                    {413, "Content Too Large"},
+                                                   {421, "Misdirected Request"},
                                                    {503, "Service Unavailable"}};
   const auto found = kReasons.find(status);
   return found != kReasons.end() ? found->second : "Internal Server Error";
@@ -101,11 +117,11 @@ const char* reason(int status) {
 
 }  // namespace
 
-std::string http_answer(std::string_view request, const HttpRoutes& routes) {
+std::string http_answer(std::string_view request, const HttpSite& site) {
   std::string_view headers = request;
   const bool whole = request.ends_with("\r\n\r\n");
   const auto line = whole ? read_request_line(cut_line(headers)) : std::nullopt;
-  const HttpReply reply = reply_to(line, headers, routes);
+  const HttpReply reply = reply_to(line, read_headers(headers), site);
   std::string answer = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Length: {}\r\nContent-Type: {}\r\nCache-Control: no-store\r\n"
       "X-Content-Type-Options: nosniff\r\nConnection: close\r\n{}{}\r\n",

@@ -96,8 +96,8 @@ void name_and_lower_priority() {
 class HttpConnection {
  public:
   // `routes` outlives it.
-  HttpConnection(FileDescriptor socket, const HttpRoutes& routes, TimePoint now)
-      : socket_(std::move(socket)), routes_(routes), deadline_(now + kRequestTime) {}
+  HttpConnection(FileDescriptor socket, const HttpSite& site, TimePoint now)
+      : socket_(std::move(socket)), site_(site), deadline_(now + kRequestTime) {}
 
   int socket() const { return socket_.get(); }
   // What to wait for.
@@ -137,7 +137,7 @@ class HttpConnection {
     if (end == std::string::npos && count > 0 && bytes_.size() < kMaxRequest) return true;
     if (bytes_.empty()) return false;
     if (end != std::string::npos) bytes_.resize(end + 4);
-    bytes_ = http_answer(bytes_, routes_);
+    bytes_ = http_answer(bytes_, site_);
     state_ = State::reply;
     return true;
   }
@@ -169,7 +169,7 @@ class HttpConnection {
   }
 
   FileDescriptor socket_;
-  const HttpRoutes& routes_;
+  const HttpSite& site_;
   State state_ = State::request;
   TimePoint deadline_;
   std::string bytes_;  // of the request, then of the reply
@@ -178,8 +178,8 @@ class HttpConnection {
 
 class Service {
  public:
-  Service(int listener, int stop, const HttpRoutes& routes)
-      : listener_(listener), stop_(stop), routes_(routes) {
+  Service(int listener, int stop, const HttpSite& site)
+      : listener_(listener), stop_(stop), site_(site) {
     polled_.reserve(kMaxConnections + 2);
   }
 
@@ -247,7 +247,7 @@ class Service {
         return;
       }
       if (connections_.size() >= kMaxConnections) connections_.pop_front();
-      connections_.emplace_back(std::move(socket), routes_, now);
+      connections_.emplace_back(std::move(socket), site_, now);
     }
   }
 
@@ -258,7 +258,7 @@ class Service {
 
   const int listener_;
   const int stop_;
-  const HttpRoutes& routes_;
+  const HttpSite& site_;
   std::list<HttpConnection> connections_;  // the oldest first
   std::vector<pollfd> polled_;             // stop, listener, connections
   TimePoint accept_at_{};
@@ -268,13 +268,14 @@ class Service {
 
 }  // namespace
 
-WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes)
+WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes,
+                     std::vector<std::string> names)
     : listener_(new_listener(address, other_port_if_taken)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
       address_(address_of(listener_)),
-      routes_(std::move(routes)) {
+      site_{std::move(routes), {address_, std::move(names)}} {
   if (!stop_) refuse(address, errno);
-  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), routes_).run(); });
+  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), site_).run(); });
 }
 
 WebServer::~WebServer() { ::eventfd_write(stop_.get(), 1); }

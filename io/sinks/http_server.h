@@ -17,7 +17,9 @@ class WebServer {
   // Listens when it returns. Handlers run on the server's thread, one at a time; a slow one delays
   // all replies. Error(ExitCode::environment), which names the address, where it cannot listen
   // there; a port that is taken is replaced by a free one if other_port_if_taken.
-  WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes);
+  // names: of HttpHosts.
+  WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes,
+            std::vector<std::string> names = {});
   // Waits for a handler that runs, and half a second at most for replies under way.
   ~WebServer();
   WebServer(const WebServer&) = delete;
@@ -31,7 +33,7 @@ class WebServer {
   FileDescriptor stop_;
   HttpAddress address_;
   // Used by the thread, so it is joined first.
-  const HttpRoutes routes_;
+  const HttpSite site_;
   std::jthread thread_;
 };
 

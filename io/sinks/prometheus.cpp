@@ -32,6 +32,7 @@ struct PrometheusOptions {
   double stalled_seconds = 120;
   double save_seconds = 10;
   std::string pushgateway;
+  std::vector<std::string> hosts;
 
   template <class V>
   void visit(V& v) {
@@ -44,6 +45,9 @@ struct PrometheusOptions {
     v("save_seconds", save_seconds, "seconds between writes of metrics.prom", Limits{1, 1e6});
     v("pushgateway", pushgateway,
       "http://host:port of a Pushgateway that gets the outcome; empty: none");
+    v("hosts", hosts,
+      "names, without port, by which others may ask beside localhost and the address of `listen` "
+      "(on 0.0.0.0: any address that is a number)");
   }
   void check(const Section& section) const {
     if (!pushgateway.empty() && !pushgateway.starts_with("http://")) {
@@ -74,7 +78,8 @@ class Prometheus final : public MetricsSink {
                  {"/",
                   [] {
                     return HttpReply{200, "text/html; charset=utf-8", std::string(status_page())};
-                  }}}),
+                  }}},
+                options_.hosts),
         saver_([this](const std::stop_token& stop) { save_now_and_then(stop); }) {
     const std::string address = Scalar<HttpAddress>::format(server_.address());
     inputs_.log("live metrics and status page: http://" +
@@ -141,8 +146,8 @@ class Prometheus final : public MetricsSink {
     while (!wake_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
       try {
         save();
-      } catch (const std::exception&) {
-        // flush() tries again, and says what is wrong.
+      } catch (const Error& error) {
+        inputs_.failed(error.what());
       }
     }
   }

@@ -1,10 +1,10 @@
 #include <pthread.h>
 
 #include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <thread>
 
+#include "io/core/error.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/csv_file.h"
 
@@ -45,14 +45,16 @@ class Timeline final : public MetricsSink {
  public:
   using Options = TimelineOptions;
   Timeline(Options options, const Inputs& inputs)
-      : options_(options), hub_(inputs.hub), file_(inputs.run_dir + "/timeline.csv") {
+      : options_(options),
+        hub_(inputs.hub),
+        failed_(inputs.failed),
+        file_(inputs.run_dir + "/timeline.csv") {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
   void flush() override {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
-    if (error_) std::rethrow_exception(error_);
   }
 
  private:
@@ -65,8 +67,8 @@ class Timeline final : public MetricsSink {
         if (sleep_until(Clock::now() + kSetupPoll, stop)) return;
       } while (!hub_.run().state().loop_begin);
       rows(stop);
-    } catch (...) {
-      error_ = std::current_exception();  // of the disk; flush() says so
+    } catch (const Error& error) {
+      failed_(error.what());
     }
   }
 
@@ -99,11 +101,11 @@ class Timeline final : public MetricsSink {
 
   const Options options_;
   Hub& hub_;
+  const Notify failed_;
   CsvFile file_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   RunRecord last_;
-  std::exception_ptr error_;
   std::jthread thread_;  // the last member: it uses all others
 };
 

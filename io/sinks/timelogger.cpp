@@ -11,6 +11,7 @@
 
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/consumer.h"
 #include "io/sinks/output_file.h"
 
 namespace stoker {
@@ -68,7 +69,8 @@ class TimeLogger final : public MetricsSink {
         rank_(inputs.hub.run().state().info.rank),
         file_(path_of(inputs.run_dir + "/time_logger_output", rank_)) {
     file_.write(kHeader);
-    events_ = inputs_.hub.tracer().subscribe({}, [this](const TraceRow& row) { take(row); });
+    events_ = inputs_.hub.tracer().subscribe(
+        {}, reporting(inputs, [this](const TraceRow& row) { take(row); }));
   }
 
   void flush() override {

@@ -13,6 +13,7 @@
 #include "io/core/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
+#include "io/sinks/consumer.h"
 #include "io/sinks/output_file.h"
 
 namespace stoker {
@@ -21,7 +22,7 @@ namespace {
 constexpr uint64_t kEndBytes = 512;        // kept free for the last line
 constexpr int64_t kMaxThreadId = 1 << 22;  // Linux's PID_MAX_LIMIT
 
-std::string quoted(const std::string& text) { return json_text(text); }
+std::string quoted(const std::string& text) { return json_text(nlohmann::json(text)); }
 
 int64_t nanoseconds(Clock::duration d) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
@@ -82,8 +83,8 @@ class Trace final : public MetricsSink {
         "\n",
         pid_, quoted(fmt::format("stoker {} rank {}", run.name, run.rank)));
     write_out();
-    subscription_ =
-        inputs.hub.tracer().subscribe(window_, [this](const TraceRow& row) { add(row); });
+    subscription_ = inputs.hub.tracer().subscribe(
+        window_, reporting(inputs, [this](const TraceRow& row) { add(row); }));
   }
 
   void flush() override {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/text.h"
 #include "io/metrics/tier_meter.h"
 
 namespace stoker {
@@ -40,7 +41,7 @@ class Walk {
 
   // Null where a prefix names no directory; a missing root is an error.
   Directory open_directory(const std::string& key) const {
-    const std::string path = root_ + "/" + key;
+    const std::string path = root_ + "/" + from_text(key);
     Directory directory(::opendir(path.c_str()));
     if (directory) return directory;
     const bool absent = errno == ENOENT || errno == ENOTDIR;
@@ -63,7 +64,7 @@ class Walk {
       const std::string name = entry->d_name;
       if (name != "." && name != ".." && !is_temporary(name)) {
         empty = false;
-        add(key + name, ::dirfd(directory.get()), entry->d_name);
+        add(key + to_text(name), ::dirfd(directory.get()), entry->d_name);
       }
       errno = 0;
     }
@@ -147,9 +148,7 @@ void FileObjects::go_through_the_page_cache() const {
 
 std::string FileObjects::path_of(const std::string& key) const {
   check_key(key);
-  std::string path;
-  path.reserve(root_.size() + 1 + key.size());
-  return path.append(root_).append(1, '/').append(key);
+  return files_.full(key);
 }
 
 std::vector<ObjectInfo> FileObjects::list(const std::string& prefix) const {
@@ -168,7 +167,7 @@ void FileObjects::remove(const std::string& key) {
   // Directories are no objects: an empty one goes with its last object.
   for (size_t slash = key.rfind('/'); slash != std::string::npos && slash > 0;
        slash = key.rfind('/', slash - 1)) {
-    if (::rmdir((root_ + "/" + key.substr(0, slash)).c_str()) != 0) break;
+    if (::rmdir(files_.full(key.substr(0, slash)).c_str()) != 0) break;
   }
 }
 
@@ -202,6 +201,7 @@ bool FileObjects::read_at_once(const std::string& key, Buffer& out, Range range)
   check_key(key);
   std::array<char, PATH_MAX> path;
   if (root_.size() + key.size() + 2 > path.size() || range.length == 0) return false;
+  if (key.find('\\') != key.npos) return false;
   char* end = std::copy(root_.begin(), root_.end(), path.data());
   *end++ = '/';
   *std::copy(key.begin(), key.end(), end) = '\0';

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "io/core/error.h"
+#include "io/core/text.h"
 #include "io/storage/uring_queue.h"
 
 namespace stoker {
@@ -145,7 +146,11 @@ FileTree FileTree::behind(std::shared_ptr<FileLayer> layer) const {
 }
 
 std::string FileTree::full(const std::string& path) const {
-  return path.empty() ? root_ : root_ + "/" + path;
+  if (path.empty()) return root_;
+  std::string full;
+  full.reserve(root_.size() + 1 + path.size());
+  full.append(root_).append(1, '/');
+  return full.append(path.find('\\') == path.npos ? path : from_text(path));
 }
 
 int64_t FileTree::run(const FileCall& call, const FileLayer::Next& perform) const {
@@ -268,7 +273,7 @@ std::vector<std::string> FileTree::list(const std::string& path) const {
     std::error_code error;
     std::filesystem::directory_iterator entry(full(path), error);
     for (const auto end = decltype(entry)(); !error && entry != end; entry.increment(error)) {
-      names.push_back(entry->path().filename());
+      names.push_back(to_text(entry->path().filename().native()));
     }
     return -int64_t{error.value()};
   });

@@ -113,9 +113,9 @@ inline constexpr uint64_t kDirectAlignment = 4096;
 // direct: O_DIRECT where the file system takes it, else through the page cache.
 enum class FileAccess { buffered, direct };
 
-// The files below one directory. Paths are relative to the root. A value with shared layers; any
-// thread. Files refer to it and must not outlive it. Everything throws IoError that names operation
-// and full path.
+// The files below one directory. Paths are relative to the root, and text (io/core/text.h). A value
+// with shared layers; any thread. Files refer to it and must not outlive it. Everything throws
+// IoError that names operation and full path.
 class FileTree {
  public:
   // `access` is what access() will say; nothing is opened or made.
@@ -124,6 +124,8 @@ class FileTree {
   // The same files behind one more layer, which sees a call before the others do.
   FileTree behind(std::shared_ptr<FileLayer> layer) const;
   const std::string& root() const { return root_; }
+  // What the kernel calls a path of the tree: bytes.
+  std::string full(const std::string& path) const;
   // How the tier itself opens its files; whoever opens one by open() or create() is free to differ.
   FileAccess access() const { return access_; }
 
@@ -165,7 +167,6 @@ class FileTree {
   // Opens a file with `flags`; where O_DIRECT is wanted and refused, with `without_direct`.
   TreeFile open_by(FileCall::Op op, const std::string& path, FileAccess access, int flags,
                    int without_direct) const;
-  std::string full(const std::string& path) const;
 
   std::string root_;
   FileAccess access_;

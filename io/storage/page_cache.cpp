@@ -91,7 +91,7 @@ Residency page_cache_residency(const FileTree& tree, std::span<const std::string
   Residency residency;
   for (const std::string& key : keys) {
     struct stat status {};
-    const FileDescriptor file = open_regular(tree.root() + "/" + key, status);
+    const FileDescriptor file = open_regular(tree.full(key), status);
     if (!file) continue;
     const auto bytes = static_cast<uint64_t>(status.st_size);
     auto cached = cached_bytes_by_cachestat(file.get(), bytes);
@@ -106,7 +106,7 @@ Residency page_cache_residency(const FileTree& tree, std::span<const std::string
 
 Residency evict(const FileTree& tree, std::span<const std::string> keys) {
   for (const std::string& key : keys) {
-    const std::string path = tree.root() + "/" + key;
+    const std::string path = tree.full(key);
     struct stat status {};
     const FileDescriptor file = open_regular(path, status);
     if (!file) continue;

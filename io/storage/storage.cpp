@@ -6,6 +6,7 @@
 
 #include "io/core/error.h"
 #include "io/core/file.h"
+#include "io/core/text.h"
 #include "io/metrics/tier_meter.h"
 
 namespace stoker {
@@ -17,6 +18,10 @@ Registry<Storage>& Registry<Storage>::global() {
 }
 
 void check_key(const std::string& key) {
+  // One key for one name: "\\x2e\\x2e" would lead out of the tier.
+  if (key.find('\\') != key.npos && to_text(from_text(key)) != key) {
+    throw IoError("key '" + key + "' must be as to_text() writes a name", EINVAL);
+  }
   for (size_t begin = 0; begin <= key.size();) {
     const size_t end = std::min(key.find('/', begin), key.size());
     const std::string_view part = std::string_view(key).substr(begin, end - begin);

@@ -35,17 +35,6 @@ void flip(const std::string& file, uint64_t bit) {
 
 void damage(const std::string& set) { flip(set + "/state.safetensors", 8 * 5000); }
 
-// The code of the Error that `f` throws.
-template <class F>
-ExitCode code_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ExitCode::ok;
-}
-
 TEST(Restore, a_new_run_begins_at_the_start) {
   CheckpointRun run;
   EXPECT_EQ(run.resume(kBurst + kLatest), -1);

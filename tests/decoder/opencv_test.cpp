@@ -153,6 +153,25 @@ TEST_F(OpenCv, a_truncated_file_is_a_bad_sample) {
             "truncated: the file ends inside its JPEG data, after 2000 bytes");
 }
 
+// Where libjpeg gives up inside the headers, imdecode() leaves what it was given as it is.
+TEST_F(OpenCv, a_jpeg_with_damaged_headers_is_a_bad_sample) {
+  const auto after = [](const File& file, uint8_t marker) {
+    for (size_t i = 0; i + 1 < file.size(); ++i) {
+      if (file[i] == 0xff && file[i + 1] == marker) return i + 4;
+    }
+    throw std::runtime_error("no such marker");
+  };
+  for (const std::string& path : mini_files()) {
+    const File whole = read_file(path);
+    File table = whole, component = whole;
+    std::fill_n(table.begin() + static_cast<long>(after(whole, 0xc4)) + 1, 16, 0xff);
+    component[after(whole, 0xda) + 1] ^= 0x55;
+    for (const File& file : {table, component}) {
+      EXPECT_EQ(reason_of("{type: opencv}", file).substr(0, 8), "corrupt:") << path;
+    }
+  }
+}
+
 TEST_F(OpenCv, damaged_files_never_show_another_sample) {
   const auto decoder = make_decoder("{type: opencv, size: 64, limits: {max_pixels: 4000000}}");
   const auto fresh = [&] { return decoder->open(); };

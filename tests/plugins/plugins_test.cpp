@@ -4,6 +4,7 @@
 #include "io/core/plugin.h"
 #include "io/storage/storage.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
@@ -37,7 +38,7 @@ TEST(Plugins, a_tier_from_a_plug_in_is_a_tier) {
 TEST(Plugins, its_options_are_checked_like_all_others) {
   load_plugin(kPlugin);
   EXPECT_EQ(error_of([] { make("{type: reversed, iner: {type: memory}}"); }),
-            "t.yaml:1:1: storage: missing key 'inner'");
+            "t.yaml:1:18: storage: missing key 'inner' (did you mean it by 'iner'?)");
   EXPECT_EQ(error_of([] { make("{type: revrsed}"); }),
             "t.yaml:1:8: storage: unknown storage 'revrsed' (did you mean 'reversed'?)");
 }
@@ -58,6 +59,25 @@ TEST(Plugins, a_missing_file_is_an_error_of_the_environment) {
     EXPECT_EQ(error.code(), ExitCode::environment);
     EXPECT_STREQ(error.what(), "/no/such/plugin.so: cannot be read (is the plug-in built?)");
   }
+}
+
+TEST(Plugins, a_directory_is_none) {
+  EXPECT_EQ(code_of([] { load_plugin(STOKER_PLUGIN_DIR); }), ExitCode::environment);
+}
+
+// Where it has its stamp already, and dlopen() would map beyond its end.
+TEST(Plugins, a_file_cut_short_is_refused) {
+  const TemporaryDirectory directory;
+  const std::string whole = directory / "whole.so", cut = directory / "cut.so";
+  std::filesystem::copy_file(kPlugin, whole);
+  const std::string bytes = directory.read("whole.so");
+  for (size_t size = bytes.find("stoker-plugin ") + 200; size < bytes.size();
+       size += bytes.size() / 50) {
+    directory.write("cut.so", bytes.substr(0, size));
+    EXPECT_EQ(code_of([&] { load_plugin(cut); }), ExitCode::environment) << size;
+  }
+  directory.write("cut.so", bytes.substr(0, bytes.size() - 1));
+  EXPECT_EQ(code_of([&] { load_plugin(cut); }), ExitCode::environment);
 }
 
 }  // namespace

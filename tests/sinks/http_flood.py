@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 
-GOOD = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+GOOD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PATHS = [b"/", b"/metrics", b"/healthz", b"/api/status", b"/none", b"/%zz", b"/../../etc/passwd"]
 
 

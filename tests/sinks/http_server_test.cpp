@@ -52,11 +52,11 @@ HttpRoutes routes() {
 }
 
 struct Server : testing::Test {
-  WebServer server{kAnyPort, false, routes()};
+  WebServer server{kAnyPort, false, routes(), {"node3"}};
 
   std::string ask(const std::string& request) const { return exchange(server.address(), request); }
   std::string get(const std::string& path) const {
-    return ask("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    return ask("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   bool healthy() const { return get("/healthz").ends_with("\r\n\r\nfine\n"); }
 };
@@ -105,6 +105,32 @@ TEST_F(Server, refuses_other_paths_methods_and_bodies) {
   EXPECT_THAT(
       ask("POST /healthz HTTP/1.1\r\nContent-Length: 200000\r\n\r\n" + std::string(200000, 'x')),
       StartsWith("HTTP/1.1 405 "));
+}
+
+// A browser that resolves a stranger's name to this machine says the name.
+TEST_F(Server, answers_to_its_own_names_only) {
+  const auto status = [&](const std::string& headers) {
+    return ask("GET /healthz HTTP/1.1\r\n" + headers + "\r\n").substr(9, 3);
+  };
+  for (const char* own : {"localhost", "LocalHost:9464", "localhost.", "127.0.0.1:1", "127.8.8.8",
+                          "[::1]", "[::1]:9464", "node3", "NODE3:80"}) {
+    EXPECT_EQ(status(std::string("Host: ") + own + "\r\n"), "200") << own;
+  }
+  EXPECT_EQ(status(""), "200");
+  for (const char* other : {"evil.example", "localhost.evil.example", "10.0.0.1", "", "[::2]", "[",
+                            "127.0.0.1.evil.example", "node33", "\xff"}) {
+    EXPECT_EQ(status(std::string("Host: ") + other + "\r\n"), "421") << other;
+  }
+  EXPECT_EQ(status("Host: localhost\r\nHost: evil.example\r\n"), "421");
+}
+
+TEST(HttpHosts, on_all_addresses_any_number_is_ours) {
+  for (const char* everywhere : {"0.0.0.0", "::"}) {
+    const HttpHosts hosts{{everywhere, 9464}, {}};
+    EXPECT_TRUE(hosts.include("10.1.2.3:9464"));
+    EXPECT_TRUE(hosts.include("[2001:db8::1]:9464"));
+    EXPECT_FALSE(hosts.include("evil.example"));
+  }
 }
 
 TEST_F(Server, a_handler_that_throws_is_a_reply) {
@@ -160,7 +186,7 @@ TEST_F(Server, requests_beyond_the_limit_are_refused) {
 
 TEST_F(Server, a_request_may_come_byte_by_byte) {
   RawClient client(server.address());
-  for (const char byte : std::string("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) {
+  for (const char byte : std::string("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) {
     ASSERT_TRUE(client.send(std::string(1, byte)));
   }
   EXPECT_THAT(client.receive(), EndsWith("\r\n\r\nfine\n"));

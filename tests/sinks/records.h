@@ -15,6 +15,7 @@ struct SinkRig {
   TemporaryDirectory run;
   Hub hub;
   std::vector<std::string> log;
+  std::vector<std::string> failures;  // of threads of the sink's own
 
   // make("{type: csv}")
   std::unique_ptr<MetricsSink> make(const std::string& yaml) {
@@ -24,7 +25,8 @@ struct SinkRig {
         .create({.run_dir = run.path(),
                  .log = [this](const std::string& line) { log.push_back(line); },
                  .hub = hub,
-                 .stopping = [] { return false; }});
+                 .stopping = [] { return false; },
+                 .failed = [this](const std::string& error) { failures.push_back(error); }});
   }
 };
 

@@ -50,8 +50,12 @@ struct PageCache : testing::Test {
 TEST_F(PageCache, a_file_that_was_written_or_read_is_cached) {
   EXPECT_EQ(residency({"a"}).cached_bytes, kBytes);
   evict("a");
-  EXPECT_EQ(root.read("a").size(), kBytes);
-  const Residency all = residency({"a"});
+  Residency all;
+  // Another process may need the memory meanwhile.
+  for (int attempt = 0; attempt < 20 && all.cached_bytes != kBytes; ++attempt) {
+    EXPECT_EQ(root.read("a").size(), kBytes);
+    all = residency({"a"});
+  }
   EXPECT_EQ(all.files, 1);
   EXPECT_EQ(all.bytes, kBytes);
   EXPECT_EQ(all.cached_bytes, kBytes);

@@ -5,6 +5,8 @@
 #include <exception>
 #include <string>
 
+#include "io/core/error.h"
+
 namespace stoker {
 
 // The message of the exception that `f` throws; a failure of the test where it throws none.
@@ -17,6 +19,17 @@ std::string error_of(F&& f) {
   }
   ADD_FAILURE() << "no exception was thrown";
   return {};
+}
+
+// The exit code of the Error that `f` throws; `ok` where it throws none.
+template <class F>
+ExitCode code_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::ok;
 }
 
 }  // namespace stoker

@@ -155,7 +155,7 @@ void to_json(nlohmann::json& json, const Diagnosis& diagnosis) {
 
 ExitCode examine_run(const DoctorArguments& arguments) {
   const RunFiles run = read_run(arguments.run);
-  const Diagnosis diagnosis = diagnose(run);
+  const Diagnosis diagnosis = using_files_of({arguments.run}, [&] { return diagnose(run); });
   if (!arguments.json) print_diagnosis(diagnosis);
   std::fflush(stdout);
   const std::optional<Trial> trial = verify(run, diagnosis, arguments);

@@ -103,7 +103,7 @@ STOKER_AVX2_INLINE void store_line(const Forms& forms, __m256i sample_pairs, __m
 
 // Eight samples of both components from `x` on, interleaved, and in the upper half those from x
 // + 8.
-STOKER_AVX2_INLINE __m256i load_window(const ChromaRow& row, size_t x) {
+STOKER_AVX2_INLINE __m256i load_window(const ChromaRow& row, std::ptrdiff_t x) {
   const auto halves = [x](const uint8_t* samples) __attribute__((target("avx2"), always_inline)) {
     const auto* low = reinterpret_cast<const __m128i*>(samples + x);
     const auto* high = reinterpret_cast<const __m128i*>(samples + x + 8);
@@ -137,7 +137,8 @@ STOKER_AVX2 void filter_half(const ChromaRow& row, Rounding rounding, size_t fir
   int16_t* at = line + first_group * kGroupValues;
   for (size_t group = first_group; group < end_group; ++group) {
     for (size_t half = 0; half < 2; ++half, at += 2 * kStep) {
-      const __m256i window = load_window(row, group * kGroupPixels / 2 + 4 * half - 1);
+      const __m256i window =
+          load_window(row, static_cast<std::ptrdiff_t>(group * kGroupPixels / 2 + 4 * half) - 1);
       store_line(both, _mm256_shuffle_epi8(window, with_previous), even, at);
       store_line(both, _mm256_shuffle_epi8(window, with_next), odd, at + kStep);
     }

@@ -1,11 +1,14 @@
 #include "app/data/pack.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/loader/loader.h"
 #include "io/metrics/loader_meter.h"
@@ -207,6 +210,21 @@ TEST_F(PackDataset, an_index_that_is_absent_damaged_or_foreign_is_said_to_be_so)
   changed[changed.find("\"version\":1") + 10] = '7';
   packed.write("packed.json", changed);
   EXPECT_NE(error_of([&] { open(); }).find("is of version 7, where 1 is read"), std::string::npos);
+}
+
+TEST_F(PackDataset, an_index_made_to_do_harm_is_refused) {
+  pack();
+  const std::string text = packed.read("packed.json");
+  // Signed as it should be, so that only what it says can be refused.
+  nlohmann::json index = nlohmann::json::parse(text)["index"];
+  index["samples_per_shard"] = UINT64_MAX;  // so that a sum with it would wrap
+  index["shards"] = nlohmann::json::array();
+  packed.write("packed.json",
+               nlohmann::json{{"checksum", xxh3_128(index.dump())}, {"index", index}}.dump());
+  EXPECT_THAT(error_of([&] { open(); }), testing::HasSubstr("contradicts itself"));
+  packed.write("packed.json", R"({"index": {"format": "stoker packed pixels", "version": )" +
+                                  std::string(400'000, '['));
+  EXPECT_THAT(error_of([&] { open(); }), testing::HasSubstr("nested more than"));
 }
 
 TEST_F(PackDataset, writes_over_nothing) {

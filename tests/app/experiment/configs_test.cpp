@@ -97,6 +97,27 @@ TEST(Configs, messages_are_whole) {
             "relative.so: a plug-in is named by its absolute path");
 }
 
+TEST(Configs, no_number_begins_with_a_zero) {
+  const std::string text = std::string(kMinimal) + "loader: {type: sync}\n";
+  for (const char* option : {"loader.workers", "training.threads", "dataset.on_error.budget"}) {
+    const std::string what = error_of(
+        [&] { read_experiment(write("zero.yaml", text), {std::string(option) + "=010"}); });
+    EXPECT_NE(what.find("got '010' (a leading zero is ambiguous: drop it)"), std::string::npos)
+        << what;
+  }
+}
+
+TEST(Configs, a_slip_in_a_key_that_must_be_there_is_found) {
+  EXPECT_EQ(error("storage: {data: {type: memory}}\ndatset: {type: image_folder}\n"),
+            ":2:1: missing key 'dataset' (did you mean it by 'datset'?)");
+  EXPECT_EQ(error("storage: {data: {tpye: memory}}\n"),
+            ":1:18: storage.data: missing key 'type' (did you mean it by 'tpye'?)");
+  EXPECT_EQ(error("decoder: {type: jepg}\n" + std::string(kMinimal)),
+            ":1:17: decoder: unknown decoder 'jepg' (did you mean 'jpeg'?)");
+  EXPECT_EQ(error("decoder: {type: jpeg, siez: 32}\n" + std::string(kMinimal)),
+            ":1:23: decoder: unknown key 'siez' (did you mean 'size'?)");
+}
+
 TEST(Configs, a_graph_is_refused_where_there_can_be_none) {
   const std::string asked = std::string(kMinimal) + "training: {cuda_graph: true}\n";
   const auto refused = [](const std::string& device) {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stoker {
+
+// Any bytes as text, and back. A name in a file system is bytes, of which nobody promises that they
+// are UTF-8; JSON, YAML, pages and metrics are. So names are made text where they enter the program
+// (keys of a tier, paths of a configuration) and bytes again where they reach the kernel. Any
+// thread.
+
+// Whether the bytes are UTF-8.
+bool is_text(std::string_view bytes);
+// Each byte that is no part of UTF-8 becomes \xNN (two small hexadecimal digits), and so does a
+// backslash before an x; all else stays as it is. Always UTF-8, and another one for other bytes.
+std::string to_text(std::string_view bytes);
+// For people: what is no text, as to_text() makes it; text stays as it is.
+std::string readable(std::string_view bytes);
+// The bytes of which to_text() made this.
+std::string from_text(std::string_view text);
+
+}  // namespace stoker

@@ -1,0 +1,64 @@
+#include "io/core/text.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "io/core/config.h"
+#include "io/core/error.h"
+#include "io/core/json.h"
+#include "io/core/random.h"
+
+namespace stoker {
+namespace {
+
+TEST(Text, stays_what_it_is) {
+  for (const char* text :
+       {"", "a/b.jpg", "für", "\xe2\x82\xac", "\xf0\x9f\x99\x82", "a\\b", "\\n"}) {
+    EXPECT_TRUE(is_text(text)) << text;
+    EXPECT_EQ(to_text(text), text);
+    EXPECT_EQ(from_text(text), text);
+  }
+}
+
+TEST(Text, each_byte_that_is_none_is_escaped) {
+  EXPECT_EQ(to_text("caf\xe9.jpg"), "caf\\xe9.jpg");
+  EXPECT_EQ(to_text("\xe2\x82"), "\\xe2\\x82");                    // cut
+  EXPECT_EQ(to_text("\xc0\xaf"), "\\xc0\\xaf");                    // longer than need be
+  EXPECT_EQ(to_text("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // half a pair of UTF-16
+  EXPECT_EQ(to_text("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
+  EXPECT_EQ(to_text("\\x41"), "\\x5cx41");
+}
+
+TEST(Text, what_is_no_escape_is_read_as_it_stands) {
+  for (const char* text : {"\\", "\\x", "\\x4", "\\xAB", "\\xg0", "\\y41"}) {
+    EXPECT_EQ(from_text(text), text);
+  }
+}
+
+TEST(Text, any_bytes_come_back_and_no_two_are_the_same_text) {
+  Random random(1);
+  for (int round = 0; round < 100'000; ++round) {
+    std::string bytes(random.below(12), '\0');
+    for (char& byte : bytes) {
+      // Often what matters: leads, continuations, backslashes and hexadecimal digits.
+      static constexpr std::string_view kLikely = "\\x5cf\xc3\xa9\xe2\x82\xed\xa0\xf0";
+      byte = random.next() % 2 == 0 ? kLikely[random.below(kLikely.size())]
+                                    : static_cast<char>(1 + random.below(255));
+    }
+    const std::string text = to_text(bytes);
+    ASSERT_TRUE(is_text(text));
+    ASSERT_EQ(from_text(text), bytes);
+    // YAML, which a run's configuration goes through, and JSON.
+    const std::string yaml = to_yaml(Node::text(text));
+    ASSERT_EQ(parse_yaml("a: " + yaml, "test").find("a")->scalar, text) << yaml;
+    ASSERT_EQ(parse_json(json_text(nlohmann::json(text))).get<std::string>(), text);
+    ASSERT_EQ(parse_json(json_text(nlohmann::json(bytes))).get<std::string>(),
+              is_text(bytes) ? bytes : text);
+  }
+}
+
+TEST(Text, errors_are) { EXPECT_STREQ(Error(ExitCode::data, "read \xff").what(), "read \\xff"); }
+
+}  // namespace
+}  // namespace stoker
