@@ -24,9 +24,11 @@ int64_t Budget::of(int64_t samples) const {
 
 bool Scalar<Budget>::parse(const std::string& text, Budget& out) {
   const bool percent = text.ends_with('%');
+  const std::string_view number = std::string_view(text).substr(0, text.size() - percent);
   double value = 0;
-  if (!parse_number(std::string_view(text).substr(0, text.size() - percent), value)) return false;
-  if (!(value >= 0)) return false;
+  if (number.find_first_not_of("0123456789.") != number.npos || !parse_number(number, value)) {
+    return false;
+  }
   if (percent ? value > 100 : (value != std::floor(value) || value > 1e15)) return false;
   out = {value, percent};
   return true;
