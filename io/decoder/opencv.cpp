@@ -157,6 +157,7 @@ void check_jpeg(Bytes file, const ImageLimits& limits) {
 // another.
 class BlackMemory final : public cv::MatAllocator {
  public:
+  // NOLINTNEXTLINE(readability-function-size): OpenCV's parameters
   cv::UMatData* allocate(int dimensions, const int* sizes, int type, void* data, size_t* step,
                          cv::AccessFlag flags, cv::UMatUsageFlags usage) const override {
     cv::UMatData* memory =
