@@ -1,15 +1,38 @@
 #!/usr/bin/env python3
 """The doctor against runs whose bottleneck is known, because it was put there: emulated devices and tiers with
 stated figures, decoders that sleep. At least nine of ten right, and no proposal that `check` refuses. One case for
-each answer; all of them where STOKER_LONG is set.
+each answer; all of them where STOKER_LONG is set. While other processes compute, a wrong answer is asked for again, and
+that they take the cores is right.
 """
 import json
+import os
+import resource
 import shutil
+import time
 import unittest
 
 from stoker import LONG, StokerTest, configuration, emulated, posix, slow_decoder
 
 REQUIRED = 0.9
+ATTEMPTS = 3
+
+
+class Others:
+    """The share of the cores' time that processes which are not of this test took since this was made."""
+
+    def __init__(self):
+        self.begin = self.times()
+
+    @staticmethod
+    def times():
+        with open("/proc/stat", encoding="ascii") as stat:
+            user, nice, system = (int(word) / os.sysconf("SC_CLK_TCK") for word in stat.readline().split()[1:4])
+        own = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return user + nice + system - own.ru_utime - own.ru_stime, time.monotonic()
+
+    def share(self):
+        busy, now = self.times()
+        return (busy - self.begin[0]) / (now - self.begin[1]) / os.cpu_count()
 
 
 def tier(**figures):
@@ -87,22 +110,32 @@ class DoctorTest(StokerTest):
         for finding in diagnosis["findings"]:
             self.stoker("check", run / "config.yaml", *finding["overrides"])
 
+    def diagnosis(self, answers, overrides):
+        """Of a run: what the doctor says, and whether it is right."""
+        for _ in range(ATTEMPTS):
+            for sets in ("slow", "fast"):
+                shutil.rmtree(self.dir / sets, ignore_errors=True)
+            others = Others()
+            _, run = self.train(*overrides)
+            contended = others.share() > 0.1
+            diagnosis = self.json("doctor", run)
+            self.assert_accepted(run, diagnosis)
+            correct = diagnosis["resource"] in (answers | {"cpu_contention"} if contended else answers)
+            if correct or not contended:
+                break
+        return diagnosis, correct
+
     def test_known_bottlenecks(self):
         right = 0
         cases = CASES if LONG else dict({min(case[1][0]): case for case in CASES.items()}.values())
         for name, (answers, overrides) in cases.items():
-            for sets in ("slow", "fast"):
-                shutil.rmtree(self.dir / sets, ignore_errors=True)
-            _, run = self.train(*overrides)
-            diagnosis = self.json("doctor", run)
-            correct = diagnosis["resource"] in answers
+            diagnosis, correct = self.diagnosis(answers, overrides)
             right += correct
             first = diagnosis["findings"][0] if diagnosis["findings"] else {"cost": 0, "overrides": []}
             print(f"{'right' if correct else 'WRONG'}  {name}: {diagnosis['resource']} ({100 * first['cost']:.0f} %)  "
                   f"{' '.join(first['overrides'])}", flush=True)
             if not correct:
                 print(json.dumps(diagnosis, indent=2), flush=True)
-            self.assert_accepted(run, diagnosis)
         self.assertGreaterEqual(right, len(cases) * REQUIRED, f"{right} of {len(cases)}")
 
     def test_what_is_proposed_is_tried(self):
