@@ -25,6 +25,10 @@ options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
 
 install_for_tests
 build "$folder" all "${options[@]}"
+# Tests kill processes, which then leave files behind.
+TMPDIR=$(mktemp -d -t stoker-tests-XXXXXX)
+export TMPDIR
+trap 'rm -rf --one-file-system "$TMPDIR"' EXIT
 status=0
 # One more than cores: some wait for a disk or a clock.
 "${wrapper[@]}" ctest --test-dir "$root/$folder" --output-on-failure -j $(($(nproc) + 1)) "$@" || status=$?
