@@ -1,13 +1,20 @@
 #include "app/cli.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "app/commands/commands.h"
 #include "app/run/version.h"
 #include "io/core/error.h"
+#include "io/core/shortage.h"
 
 namespace stoker {
 namespace {
@@ -24,6 +31,19 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
+// A thread may run out of memory where nobody can catch it, and there is none for a message then.
+void end_without_memory() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    constexpr char kText[] = "error: out of memory: raise the limit of this process or job\n";
+    static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
+    std::_Exit(static_cast<int>(ExitCode::environment));
+  } catch (...) {
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int run_cli(int argc, char** argv) {
@@ -37,11 +57,23 @@ int run_cli(int argc, char** argv) {
                          add_healthcheck, add_doctor, add_timelogger, add_trace}) {
     add(program);
   }
+  std::set_terminate(end_without_memory);
+  // A limit on the size of files is an error of the call, and no signal.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return static_cast<int>(line.run(argc, argv));
+    const ExitCode code = line.run(argc, argv);
+    if (std::fflush(stdout) != 0) {
+      throw std::system_error(errno, std::generic_category(), "cannot write to file");  // as fmt
+    }
+    return static_cast<int>(code);
   } catch (const Error& error) {
     return fail(error.code(), error.what());
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) {
+      return fail(ExitCode::environment, fmt::format("standard output: {}", error.what()));
+    }
+    if (const std::optional<Error> known = shortage(error))
+      return fail(known->code(), known->what());
     return fail(ExitCode::bug,
                 fmt::format("this is a bug of stoker, please report it: {}", error.what()));
   }

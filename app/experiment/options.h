@@ -36,6 +36,7 @@ struct RunOptions {
   // Reached before the first sample is read; whether it was is in the summary.
   PageCache page_cache = PageCache::as_is;
   bool drop_caches = false;
+  double hang_seconds = 60;
   template <class V>
   void visit(V& v) {
     v("name", name, same_results("beginning of the run directory's name"));
@@ -48,6 +49,11 @@ struct RunOptions {
     v("drop_caches", drop_caches,
       same_results(
           "cold: also drop the page cache of the whole machine, where the kernel allows it"));
+    v("hang_seconds", hang_seconds,
+      same_results(
+          "seconds that a file system may take to answer a call while the run starts; then "
+          "it ends with exit code 5"),
+      Limits{0.1, 1e6});
   }
   // The name has to be usable for a directory; drop_caches is for page_cache: cold.
   void check(const Section& section) const;

@@ -2,16 +2,13 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <random>
 
-#include "io/core/error.h"
 #include "io/core/file.h"
 
 namespace stoker {
@@ -26,27 +23,16 @@ std::string directory_name(const std::string& name) {
                      getpid(), random);
 }
 
-// A link is replaced by renaming a new one over it, so that `latest` always exists.
-void point_latest(const fs::path& parent, const std::string& name) {
-  const fs::path link = parent / "latest", fresh = parent / (".latest-" + name);
-  std::error_code error;
-  fs::create_directory_symlink(name, fresh, error);
-  if (!error) fs::rename(fresh, link, error);
-  if (error) throw IoError("link " + link.string() + ": " + error.message(), error.value());
-}
-
 }  // namespace
 
 RunDirectory::RunDirectory(const ExperimentOptions& options,
                            const std::vector<std::string>& overrides) {
   const fs::path parent(options.run.dir.value);
-  std::error_code error;
-  fs::create_directories(parent, error);
-  if (error) throw IoError("create " + parent.string() + ": " + error.message(), error.value());
+  make_directories(parent.string());
   const std::string name = directory_name(options.run.name);
   path_ = (parent / name).string();
-  if (mkdir(path_.c_str(), 0777) != 0) throw_errno("create", path_, errno);
-  point_latest(parent, name);
+  make_directory(path_);
+  replace_link(name, (parent / "latest").string());
   write("config.yaml", resolved_yaml(options));
   std::string lines;
   for (const std::string& assignment : overrides) lines += assignment + "\n";

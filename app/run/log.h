@@ -17,12 +17,16 @@ class RunLog {
  public:
   // quiet: standard error gets warnings only.
   explicit RunLog(bool quiet);
+  ~RunLog();
 
-  // From now on lines go to `path` as well. Before other threads use the log.
+  // From now on lines go to `path`, a new file, as well. Before other threads use the log. IoError.
   void also_to(const std::string& path);
-  // One line, with its time. Never throws for a log that cannot be written.
+  // One line, with its time. Never throws for a log that cannot be written: the file is left out
+  // from then on, which standard error says once.
   void info(const std::string& text);
   void warn(const std::string& text);
+  // What could not be written to the file. Empty: everything was.
+  std::string error() const;
   // info() as a function; valid while the log lives.
   Notify notify() {
     return [this](const std::string& text) { info(text); };
@@ -32,8 +36,12 @@ class RunLog {
   bool live() const { return live_; }
 
  private:
+  class File;
+  void write(bool warning, const std::string& text);
+
   bool live_;
   std::shared_ptr<spdlog::logger> logger_;
+  std::shared_ptr<File> file_;
 };
 
 }  // namespace stoker

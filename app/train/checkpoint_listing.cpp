@@ -62,6 +62,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kThreads = 2;
 
+// Absent: it cannot be known, as after the clock was set back.
 std::optional<double> age_of(const std::string& created) {
   std::tm time{};
   if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
@@ -69,7 +70,9 @@ std::optional<double> age_of(const std::string& created) {
   const size_t point = created.rfind('.');
   const double fraction =
       point == std::string::npos ? 0 : std::strtod(created.c_str() + point, nullptr);
-  return std::chrono::duration<double>(std::chrono::system_clock::now() - then).count() - fraction;
+  const double age =
+      std::chrono::duration<double>(std::chrono::system_clock::now() - then).count() - fraction;
+  return age < 0 ? std::nullopt : std::optional(age);
 }
 
 uint64_t bytes_below(const std::string& path) {

@@ -6,21 +6,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "app/run/environment.h"
 #include "app/train/report.h"
 #include "io/core/json.h"
+#include "io/core/shortage.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {
 namespace {
 
+// All of them at once; std::system_error where one cannot be made.
+void try_threads(int64_t count) {
+  std::promise<void> made;
+  const std::shared_future<void> all_made = made.get_future().share();
+  std::vector<std::jthread> threads;
+  const auto let_go = [](std::promise<void>* promise) { promise->set_value(); };
+  const std::unique_ptr<std::promise<void>, decltype(let_go)> at_end(&made, let_go);
+  for (int64_t i = 0; i < count; ++i) threads.emplace_back([all_made] { all_made.wait(); });
+}
+
 void prepare_torch(const ExperimentOptions& options) {
+  const int64_t threads = options.training.threads.resolve();
   at::manual_seed(options.run.seed);
-  at::set_num_threads(static_cast<int>(options.training.threads.resolve()));
+  // LibTorch's two pools are made here. Where a thread cannot be, one waits for it for ever, and
+  // OpenMP's ends the process.
+  try_threads(2 * (threads - 1));
+  at::set_num_threads(static_cast<int>(threads));
+  at::parallel_for(0, threads, 1, [](int64_t, int64_t) {});
   at::globalContext().setDeterministicAlgorithms(options.training.deterministic, false);
 }
 
@@ -43,7 +61,8 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
 
 Trainer::~Trainer() = default;
 
-RunRecord Trainer::run() {
+RunRecord Trainer::run(std::function<void()> started) {
+  started_ = std::move(started);
   try {
     train();
     code_ = stop_.exit_code();
@@ -51,6 +70,10 @@ RunRecord Trainer::run() {
     if (!lost.empty()) fail(ExitCode::storage, lost);
   } catch (const Error& error) {
     fail(error.code(), error.what());
+  } catch (const std::exception& error) {
+    const std::optional<Error> known = shortage(error);
+    if (!known) throw;
+    fail(known->code(), known->what());
   }
   const std::string skipped = skipped_csv(budget_.skipped());
   if (!skipped.empty()) write_file([&] { directory_.write("skipped.csv", skipped); });
@@ -58,7 +81,7 @@ RunRecord Trainer::run() {
   const ExitCode before = code_;
   write_file([&] { write_summary(); });
   if (sinks_) sinks_->flush();
-  for (const std::string& lost : {sinks_ ? sinks_->lost() : "", digests_.error()}) {
+  for (const std::string& lost : {sinks_ ? sinks_->lost() : "", digests_.error(), log_.error()}) {
     if (!lost.empty() && code_ == ExitCode::ok) fail(ExitCode::environment, lost);
   }
   if (code_ != before) {
@@ -159,6 +182,7 @@ void Trainer::loop() {
   while (position_.step < steps_planned_ || position_.batch == per_epoch_) {
     if (!train_epoch()) break;
   }
+  if (first_batch_) started_();
   ledger_.switch_to(Segment::compute);
   progress_->collect(true);
   offer_checkpoint(false, true);
@@ -178,6 +202,7 @@ bool Trainer::train_epoch() {
     if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");
     ledger_.switch_to(Segment::other);
     if (std::exchange(first_batch_, false)) {
+      started_();
       experiment_.hub().run().set_first_batch(ledger_.wall());
     }
     budget_.account(*batch);

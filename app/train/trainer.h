@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,9 +39,10 @@ class Trainer {
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes
   // summary.json (and skipped.csv where samples were bad), before the sinks are flushed, and again
-  // where that fails. An Error becomes part of the record, so that what was measured before it is
-  // not lost; anything else is thrown.
-  RunRecord run();
+  // where that fails. An Error, or a shortage of the machine, becomes part of the record, so that
+  // what was measured before it is not lost; anything else is thrown. started: called when the
+  // first batch is there, or it is known that there is none to come.
+  RunRecord run(std::function<void()> started = [] {});
   // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
   // After run(): writes of checkpoints go on that cannot be waited for. The process should end
@@ -108,6 +110,7 @@ class Trainer {
   int64_t per_epoch_ = 0;      // batches
   int64_t steps_planned_ = 0;  // of the whole run, processes before this one included
   TrainingPosition position_;
+  std::function<void()> started_;
   // The first batch of this process has yet to come.
   bool first_batch_ = true;
   // Encoded, by this process.

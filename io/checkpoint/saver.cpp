@@ -37,11 +37,18 @@ Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& 
   for (int64_t i = 0; i < options_.slots; ++i) {
     free_.push_back(std::make_unique<Snapshot>(layout_, allocate));
   }
-  copier_ = std::jthread([this] { copy_loop(); });
-  writer_ = std::jthread([this] { write_loop(); });
+  try {
+    copier_ = std::jthread([this] { copy_loop(); });
+    writer_ = std::jthread([this] { write_loop(); });
+  } catch (...) {  // no more threads
+    stop();
+    throw;
+  }
 }
 
-Saver::~Saver() {
+Saver::~Saver() { stop(); }
+
+void Saver::stop() {
   const std::lock_guard lock(watch_.mutex());
   stop_ = true;
   watch_.set_busy(false);

@@ -73,6 +73,8 @@ class Saver {
   };
   using Queue = std::deque<std::unique_ptr<Job>>;
 
+  // Asks both threads to end.
+  void stop();
   bool wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun);
   void copy_loop();
   void write_loop();

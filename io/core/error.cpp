@@ -11,7 +11,8 @@ namespace stoker {
 namespace {
 
 // What the user's system lacks or forbids.
-constexpr int kMendable[] = {ENOENT, EACCES, EPERM, ENOSPC, EDQUOT, EROFS, ENOTDIR, EISDIR};
+constexpr int kMendable[] = {ENOENT, EACCES,  EPERM,  ENOSPC, EDQUOT, EROFS,
+                             EFBIG,  ENOTDIR, EISDIR, EMFILE, ENFILE, ENOMEM};
 
 ExitCode code_of(int errno_value) {
   const bool mendable = std::ranges::find(kMendable, errno_value) != std::end(kMendable);

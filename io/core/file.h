@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,21 +34,34 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+// What a system call returns; it is made again where a signal interrupted it (EINTR).
+template <class F>
+auto uninterrupted(const F& call) {
+  auto result = call();
+  while (result == decltype(result)(-1) && errno == EINTR) result = call();
+  return result;
+}
+
 // open(2) with O_CLOEXEC, tried again after EINTR. New files get mode 0666 less the umask.
 // `operation` is the first word of the message ("read", "write").
 FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
 
-// A whole file as its bytes are, of any size. Empty: there is none of that name. Any other failure
-// is an IoError.
-std::optional<std::string> read_if_there(const std::string& path);
+// A whole file as its bytes are, or as many of them as `limit` says. Empty: there is none of that
+// name. Any other failure is an IoError.
+std::optional<std::string> read_if_there(const std::string& path, size_t limit = SIZE_MAX);
 
 // Writes all of `bytes` at the file's position, over short writes and EINTR; `path` is for the
 // message. Not durable until a sync.
 void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path);
 
+// mkdir(2): a directory that was not there.
+void make_directory(const std::string& path);
 // mkdir -p whose new entries are durable: each parent is synced. A directory that another thread
 // makes meanwhile is fine.
 void make_directories(const std::string& path);
+// A symbolic link to `target` under `path`, in the place of what link or file is there. Others see
+// the old one or the new one, and never none.
+void replace_link(const std::string& target, const std::string& path);
 
 // A file that appears under `path` by commit(), or never:
 //   1. the constructor opens ".tmp-<random>" in the nearest directory of `path` that exists, so

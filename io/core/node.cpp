@@ -7,10 +7,10 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "io/core/error.h"
+#include "io/core/file.h"
 #include "io/core/text.h"
 
 namespace stoker {
@@ -217,13 +217,9 @@ Node parse_yaml(const std::string& text, const std::string& source) {
 }
 
 Node load_yaml(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ExitCode::environment, path + ": cannot be read (does the file exist?)");
-  std::string text(kMaxBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw Error(ExitCode::environment, path + ": cannot be read (is it a file?)");
-  text.resize(static_cast<size_t>(file.gcount()));
-  return parse_yaml(text, path);
+  const std::optional<std::string> text = read_if_there(path, kMaxBytes + 1);
+  if (!text) throw Error(ExitCode::environment, path + ": cannot be read (does the file exist?)");
+  return parse_yaml(*text, path);
 }
 
 void apply_override(Node& root, const std::string& argument) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace stoker {
 //
 // A count of 0 or less: nothing is called. One thread, or 0: all is done by the caller, in order.
 // What `work` did in any thread is visible to the caller afterwards. Any thread may call; calls may
-// nest, but their threads add up. Throws std::system_error where a thread cannot be made.
+// nest, but their threads add up. Where a thread cannot be made, the others do its share.
 template <class F>
 void parallel_for(int64_t threads, int64_t count, const F& work) {
   std::atomic<int64_t> next{0};
@@ -35,7 +36,10 @@ void parallel_for(int64_t threads, int64_t count, const F& work) {
   };
   {
     std::vector<std::jthread> helpers;
-    for (int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(run);
+    try {
+      for (int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(run);
+    } catch (const std::system_error&) {
+    }
     run();
   }
   if (error) std::rethrow_exception(error);

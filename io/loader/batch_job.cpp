@@ -61,12 +61,17 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
 }
 
 void BatchJob::finish(LoaderMeter& meter) {
-  for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
-  if (!digest_ || error_ != nullptr) return;
-  const TimePoint begin = Clock::now();
-  batch_.digest = batch_digest(batch_, spec_);
-  meter.finished(Stage::digest, begin, Clock::now(),
-                 used_bytes(batch_.pixels.get(), batch_.size, spec_));
+  if (error_ != nullptr) return;
+  try {
+    for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
+    if (!digest_) return;
+    const TimePoint begin = Clock::now();
+    batch_.digest = batch_digest(batch_, spec_);
+    meter.finished(Stage::digest, begin, Clock::now(),
+                   used_bytes(batch_.pixels.get(), batch_.size, spec_));
+  } catch (...) {  // out of memory
+    error_ = std::current_exception();
+  }
 }
 
 bool BatchJob::cancel() {

@@ -4,6 +4,7 @@
 
 #include "io/core/error.h"
 #include "io/core/random.h"
+#include "io/core/shortage.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -27,6 +28,7 @@ int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCos
   try {
     sample = dataset_.read(split_, index, scratch_);
   } catch (const IoError& error) {
+    if (is_shortage(error)) throw;
     const bool missing = error.errno_value() == ENOENT;
     throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
   }

@@ -44,12 +44,19 @@ WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinne
       ready_(std::move(ready)) {
   loaders_.reserve(static_cast<size_t>(workers));
   for (int64_t i = 0; i < workers; ++i) loaders_.emplace_back(inputs);
-  for (int64_t i = 0; i < workers; ++i) {
-    threads_.emplace_back([this, i] { run(loaders_[static_cast<size_t>(i)], i); });
+  try {
+    for (int64_t i = 0; i < workers; ++i) {
+      threads_.emplace_back([this, i] { run(loaders_[static_cast<size_t>(i)], i); });
+    }
+  } catch (...) {  // no more threads
+    stop();
+    throw;
   }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

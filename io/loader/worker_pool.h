@@ -40,6 +40,8 @@ class WorkerPool {
   void cancel(const std::shared_ptr<BatchJob>& job);
 
  private:
+  // Asks all threads to end.
+  void stop();
   // Finished, or cancelled with nobody at it.
   void wait_until_over(const std::shared_ptr<BatchJob>& job);
   // A worker's life.

@@ -43,30 +43,38 @@ class Walk {
   Directory open_directory(const std::string& key) const {
     const std::string path = root_ + "/" + from_text(key);
     Directory directory(::opendir(path.c_str()));
+    while (!directory && errno == EINTR) directory.reset(::opendir(path.c_str()));
     if (directory) return directory;
     const bool absent = errno == ENOENT || errno == ENOTDIR;
     if (absent && !key.empty() && ::access(root_.c_str(), F_OK) == 0) return nullptr;
     throw_errno("list", key.empty() ? root_ : path, errno);
   }
 
+  // Null: the end, or errno is not 0.
+  static const dirent* next_entry(DIR* directory) {
+    for (;;) {
+      errno = 0;
+      const dirent* const entry = ::readdir(directory);
+      if (entry != nullptr || errno != EINTR) return entry;
+    }
+  }
+
   // `key` is empty or ends with '/'.
   void enter(const std::string& key, Directory directory) {
     if (!directory) return;
     struct stat here {};
-    if (::fstat(::dirfd(directory.get()), &here) != 0)
+    if (uninterrupted([&] { return ::fstat(::dirfd(directory.get()), &here); }) != 0)
       throw_errno("list", root_ + "/" + key, errno);
     const std::pair identity(here.st_dev, here.st_ino);
     if (std::find(above_.begin(), above_.end(), identity) != above_.end()) return;
     above_.push_back(identity);
     bool empty = true;
-    errno = 0;
-    while (const dirent* entry = ::readdir(directory.get())) {
+    while (const dirent* entry = next_entry(directory.get())) {
       const std::string name = entry->d_name;
       if (name != "." && name != ".." && !is_temporary(name)) {
         empty = false;
         add(key + to_text(name), ::dirfd(directory.get()), entry->d_name);
       }
-      errno = 0;
     }
     if (errno != 0) throw_errno("list", root_ + "/" + key, errno);
     if (empty && !key.empty()) keep(key, 0);
@@ -75,7 +83,7 @@ class Walk {
 
   void add(const std::string& key, int directory, const char* name) {
     struct stat status {};
-    if (::fstatat(directory, name, &status, 0) != 0) {
+    if (uninterrupted([&] { return ::fstatat(directory, name, &status, 0); }) != 0) {
       // A dangling link is listed: reading it says what is wrong, skipping it would hide it.
       if (errno == ENOENT || errno == ELOOP) return keep(key, 0);
       throw_errno("list", root_ + "/" + key, errno);
@@ -122,9 +130,9 @@ int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64
   const uint64_t unit = file.direct ? kDirectAlignment : 1;
   uint64_t done = 0;
   while (done < bytes) {
-    const ssize_t count =
-        ::pread(file.file.get(), data + done, bytes - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted([&] {
+      return ::pread(file.file.get(), data + done, bytes - done, static_cast<off_t>(offset + done));
+    });
     if (count < 0) return -errno;
     const uint64_t whole = static_cast<uint64_t>(count) / unit * unit;
     if (whole == 0) return static_cast<int64_t>(done) + count;
@@ -161,7 +169,8 @@ std::unique_ptr<ObjectWriter> FileObjects::create(const std::string& key) {
 
 void FileObjects::remove(const std::string& key) {
   const std::string path = path_of(key);
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
+  if (uninterrupted([&] { return ::unlink(path.c_str()); }) != 0 && errno != ENOENT &&
+      errno != ENOTDIR) {
     throw_errno("remove", path, errno);
   }
   // Directories are no objects: an empty one goes with its last object.
@@ -183,7 +192,9 @@ ObjectFile FileObjects::open(const std::string& key) const {
     return open(key);
   }
   struct stat status {};
-  if (::fstat(object.file.get(), &status) != 0) throw_errno("read", object.path, errno);
+  if (uninterrupted([&] { return ::fstat(object.file.get(), &status); }) != 0) {
+    throw_errno("read", object.path, errno);
+  }
   if (S_ISDIR(status.st_mode)) throw_errno("read", object.path, EISDIR);
   if (!S_ISREG(status.st_mode)) throw IoError("read " + object.path + ": not a regular file", 0);
   object.size = static_cast<uint64_t>(status.st_size);

@@ -61,9 +61,9 @@ def configuration(tiers=(), **sections):
     return "".join(f"{name}: {text}\n" for name, text in (usual | sections).items())
 
 
-def stoker(*arguments, cwd, code=0, env=(), timeout=PATIENCE_S):
-    """Runs it to its end, which must be with that exit code."""
-    done = subprocess.run([STOKER, *map(str, arguments)], cwd=cwd, env={**os.environ, **dict(env)}, timeout=timeout,
+def stoker(*arguments, cwd, code=0, env=(), timeout=PATIENCE_S, before=()):
+    """Runs it to its end, which must be with that exit code. before: the words of what starts it."""
+    done = subprocess.run([*before, STOKER, *map(str, arguments)], cwd=cwd, env={**os.environ, **dict(env)}, timeout=timeout,
                           capture_output=True, text=True, check=False)
     if code is not None and done.returncode != code:
         raise AssertionError(f"exit code {done.returncode}, not {code}: {arguments}\n{done.stdout}{done.stderr}")
@@ -96,9 +96,9 @@ def until(condition, what, seconds=PATIENCE_S, alive=lambda: True):
 class Process:
     """The program under way. What it writes goes to memory, so that it never waits for a reader."""
 
-    def __init__(self, arguments, cwd, env=()):
+    def __init__(self, arguments, cwd, env=(), before=()):
         self.written = [os.memfd_create(stream) for stream in ("output", "log")]
-        self.child = subprocess.Popen([STOKER, *map(str, arguments)], cwd=cwd, stdout=self.written[0],
+        self.child = subprocess.Popen([*before, STOKER, *map(str, arguments)], cwd=cwd, stdout=self.written[0],
                                       stderr=self.written[1], env={**os.environ, **dict(env)})
 
     def __del__(self):

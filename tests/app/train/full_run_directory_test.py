@@ -4,10 +4,10 @@ each sink, takes its last checkpoint, and ends with exit code 3.
 """
 import json
 import re
-import subprocess
 import unittest
 import urllib.request
 
+from shortages import small_disk
 from stoker import StokerTest, configuration, free_port, posix
 
 SINKS = ("csv", "jsonl", "timeline", "trace", "tensorboard", "prometheus")
@@ -22,13 +22,7 @@ class FullRunDirectoryTest(StokerTest):
 
     def setUp(self):
         super().setUp()
-        self.runs = self.dir / "runs"
-        self.runs.mkdir()
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", self.runs], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            self.skipTest(f"this process may not mount a file system: {done.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "--lazy", self.runs], check=True)
+        small_disk(self, self.dir / "runs", "192k")
 
     def test_training_goes_on(self):
         port = free_port()
@@ -38,6 +32,7 @@ class FullRunDirectoryTest(StokerTest):
              ("prometheus", f", listen: '127.0.0.1:{port}', save_seconds: 1, linger: 60")])
         process = self.start("train", self.config, f"metrics={{every_steps: 1, sinks: [{sinks}]}}", "--json")
         process.until(lambda: re.search(r"^stoker_sinks_failed_total(\{.*\})? [1-9]", self.scrape(port), re.MULTILINE))
+        process.until(lambda: not process.alive() or self.scrape(port) is None)  # who lingers wants to be scraped
         self.assertEqual(process.wait(), 3, process.log)
         summary = json.loads(process.output)
         self.assertEqual((summary["steps"], summary["exit_code"], summary["status"]), (300, 3, "failed"))

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+// While it lives, a file system that does not answer ends the process, as ExitCode::storage with an
+// error that names the call and the path: nobody can take back a system call that hangs, and
+// without what it reads no run can start. Made by the thread that starts the run; a call counts
+// only while that thread stands still, too. Linux says what each thread waits for; where it does
+// not (no /proc), nothing is watched.
+class StartWatch {
+ public:
+  // hang_seconds: that one call may take.
+  explicit StartWatch(double hang_seconds);
+  ~StartWatch();
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+
+ private:
+  // What a thread was seen at, and since when.
+  struct Seen {
+    std::string call;  // as /proc has it; and the thread's time on a processor
+    TimePoint since;
+  };
+  void run(const std::stop_token& stop);
+  void look();
+  [[noreturn]] void give_up(const std::string& call) const;
+
+  const double hang_seconds_;
+  const std::string starter_;
+  std::map<std::string, Seen> threads_;  // by number; its own thread only
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it uses the rest
+};
+
+}  // namespace stoker
