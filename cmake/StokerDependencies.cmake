@@ -61,6 +61,7 @@ target_link_libraries(stoker_dependencies INTERFACE
 
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)
+  stoker_find_library(jpeg jpeglib.h jpeg)
 endif()
 if(STOKER_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)

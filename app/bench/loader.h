@@ -21,6 +21,7 @@ struct LoaderBenchmark {
   double decode_us = 0;
   double bytes_per_image = 0;
   int64_t skipped = 0;
+  int64_t tolerated = 0;
 
   // Of all threads, per 1,000 images, over the measured epochs.
   double voluntary_switches = 0;

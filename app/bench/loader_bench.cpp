@@ -134,6 +134,7 @@ ResultTable figures_of(const LoaderReport& report) {
   figures.put({"first_batch_s", "first batch of the warm-up epoch after, s", 3},
               measured.first_batch_s);
   figures.put({"skipped", "bad samples replaced"}, measured.skipped);
+  figures.put({"tolerated", "damaged samples used"}, measured.tolerated);
   return figures;
 }
 

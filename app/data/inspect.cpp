@@ -49,7 +49,12 @@ std::string other_format(Bytes file) {
 
 class Inspection {
  public:
-  explicit Inspection(const Dataset& dataset) {
+  Inspection(const Dataset& dataset, const Decoder* tolerant) {
+    if (tolerant != nullptr) {
+      session_ = tolerant->open();
+      sample_.resize(tolerant->spec().bytes());
+      report_.decodable = 0;
+    }
     for (const std::string& name : dataset.classes()) report_.classes.push_back({name, 0, 0});
     report_.ignored = dataset.ignored();
   }
@@ -60,11 +65,15 @@ class Inspection {
     ++(split == Split::train ? count.train : count.test);
     report_.bytes += info.bytes;
     bytes_.push_back(info.bytes);
+    Bytes file;
     const auto unreadable = [&](BadReason reason, const char* why) {
-      report_.unreadable.push_back({info.key, reason, why});
+      const bool decodable = !file.empty() && can_decode(file);
+      if (decodable) ++*report_.decodable;
+      report_.unreadable.push_back({info.key, reason, why, decodable});
     };
     try {
-      look_at(dataset.read(split, index, buffer_).bytes);
+      file = dataset.read(split, index, buffer_).bytes;
+      look_at(file);
     } catch (const BadSample& bad) {
       unreadable(bad.reason(), bad.what());
     } catch (const IoError& error) {
@@ -97,8 +106,20 @@ class Inspection {
     pixels_.push_back(static_cast<uint64_t>(header.width * header.height));
   }
 
+  bool can_decode(Bytes file) {
+    if (session_ == nullptr) return false;
+    try {
+      session_->decode(file, {}, sample_.data());
+      return true;
+    } catch (const BadSample&) {
+      return false;
+    }
+  }
+
   DatasetReport report_;
   Buffer buffer_;
+  std::unique_ptr<DecoderSession> session_;  // null: none
+  Buffer sample_;
   std::vector<uint64_t> bytes_, widths_, heights_, pixels_;
 };
 
@@ -133,7 +154,20 @@ std::string inspection_text(const DatasetReport& report) {
     text += fmt::format("  unreadable: {}: {}: {}\n", sample.key, to_string(sample.reason),
                         sample.message);
   }
+  if (report.decodable && !report.unreadable.empty()) {
+    text += fmt::format("  {} of these {} are samples with decoder.tolerance=as_libjpeg\n",
+                        *report.decodable, report.unreadable.size());
+  }
   return text;
+}
+
+// The experiment's decoder, bearing with damage; null where it has no option for that.
+std::unique_ptr<Decoder> tolerant_decoder(const ConfigArguments& arguments,
+                                          const Component<Decoder>& decoder) {
+  if (decoder.info().jpeg == JpegBy::none || decoder.inner()) return nullptr;
+  std::vector<std::string> overrides = arguments.overrides;
+  overrides.insert(overrides.end(), {"decoder.on_device=nothing", "decoder.tolerance=as_libjpeg"});
+  return read_experiment(arguments.config, overrides).decoder.create({});
 }
 
 }  // namespace
@@ -154,9 +188,9 @@ Percentiles percentiles(std::vector<uint64_t> values) {
           values.back()};
 }
 
-DatasetReport inspect_dataset(const Dataset& dataset,
+DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant,
                               const std::function<void(int64_t, int64_t)>& progress) {
-  Inspection inspection(dataset);
+  Inspection inspection(dataset, tolerant);
   const int64_t total = dataset.size(Split::train) + dataset.size(Split::test);
   int64_t done = 0;
   for (const Split split : {Split::train, Split::test}) {
@@ -186,12 +220,17 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
   for (const UnreadableSample& u : report.unreadable) {
     json["unreadable"].push_back(
         {{"key", u.key}, {"reason", to_string(u.reason)}, {"message", u.message}});
+    if (report.decodable) json["unreadable"].back()["decodable_as_libjpeg"] = u.decodable;
   }
+  if (report.decodable) json["decodable_as_libjpeg"] = *report.decodable;
 }
 
 ExitCode inspect_experiment(const ConfigArguments& arguments) {
-  const ExperimentData data(read_experiment(arguments.config, arguments.overrides), print_remark);
-  const DatasetReport report = inspect_dataset(data.dataset(), progress_of("samples"));
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentData data(options, print_remark);
+  const auto tolerant = tolerant_decoder(arguments, options.decoder);
+  const DatasetReport report =
+      inspect_dataset(data.dataset(), tolerant.get(), progress_of("samples"));
   return print_result(arguments.json, report, inspection_text(report), 2);
 }
 

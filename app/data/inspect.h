@@ -4,12 +4,14 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/base/config_arguments.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
+#include "io/decoder/decoder.h"
 
 namespace stoker {
 
@@ -29,13 +31,15 @@ struct ClassCount {
   int64_t test = 0;
 };
 
-// A sample that no run could use. A value.
+// A sample that no run could use, unless its decoder bears with damage. A value.
 struct UnreadableSample {
   // As its data set names it.
   std::string key;
   BadReason reason = BadReason::corrupt;
   // What was expected, and what was found.
   std::string message;
+  // The tolerant decoder makes a sample of it.
+  bool decodable = false;
 };
 
 // What is known of a data set after every sample was read once. A value.
@@ -53,14 +57,17 @@ struct DatasetReport {
   std::map<std::string, int64_t> kinds;
   // In the order of the samples, training samples first.
   std::vector<UnreadableSample> unreadable;
+  // Those of them that the tolerant decoder makes samples of; absent: there was no such decoder.
+  std::optional<int64_t> decodable;
   // Objects of the tier that are no samples.
   std::vector<std::string> ignored;
 };
 
-// Reads every sample once, and its header; decodes nothing, so that damage inside the compressed
-// data remains unseen unless it ends the file early. A sample that cannot be read is part of the
-// report. progress (done, total) may be empty and may throw to stop. One thread.
-DatasetReport inspect_dataset(const Dataset& dataset,
+// Reads every sample once, and its header; decodes none that it can read, so that damage inside the
+// compressed data remains unseen unless it ends the file early. A sample that cannot be read is
+// part of the report. tolerant: a decoder that bears with damage and is tried on those; null: none.
+// progress (done, total) may be empty and may throw to stop. One thread.
+DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant = nullptr,
                               const std::function<void(int64_t, int64_t)>& progress = {});
 
 // `stoker dataset inspect`: prints the report of an experiment's data set. Throws Error.

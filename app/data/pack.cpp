@@ -73,6 +73,7 @@ struct Slot {
   Buffer pixels;
   uint64_t checksum = 0;
   std::optional<BadSample> bad;
+  std::string tolerated;
 };
 
 class Packing {
@@ -130,6 +131,7 @@ class Packing {
     try {
       const EncodedSample sample = dataset_.read(split, index, slot.scratch);
       session.decode(sample.bytes, {}, slot.pixels.resize(index_.sample_bytes()));
+      slot.tolerated = sample.tolerated.empty() ? session.tolerated() : sample.tolerated;
       slot.checksum = packed_checksum(slot.pixels.bytes());
     } catch (const BadSample& bad) {
       slot.bad = bad;
@@ -144,6 +146,7 @@ class Packing {
     samples.keys.push_back(info.key);
     samples.labels.push_back(info.label);
     samples.xxh3.push_back(slot.checksum);
+    if (!slot.tolerated.empty()) result_.tolerated.push_back({info.key, slot.tolerated});
     ++result_.samples;
   }
 
@@ -236,15 +239,21 @@ ExitCode pack_experiment(const PackArguments& arguments) {
                             to_yaml(options.decoder.dump()), options.run.seed);
   const PackResult result =
       pack_dataset(data.dataset(), data.decoder(), *target.tier, pack, progress_of("samples"));
+  nlohmann::json tolerated = nlohmann::json::array();
+  for (const ToleratedSample& sample : result.tolerated) {
+    tolerated.push_back({{"key", sample.key}, {"message", sample.message}});
+  }
   return print_result(
       arguments.json,
       {{"samples", result.samples},
        {"left_out", result.left_out},
+       {"tolerated", tolerated},
        {"shards", result.shards},
        {"bytes", result.bytes}},
-      fmt::format("{} samples, {} bad ones left out, {} shards, {} bytes. To train on them:\n\n{}",
-                  result.samples, result.left_out, result.shards, result.bytes,
-                  usage(arguments, data.decoder().spec())));
+      fmt::format("{} samples, {} of them damaged, {} bad ones left out, {} shards, {} bytes. To "
+                  "train on them:\n\n{}",
+                  result.samples, result.tolerated.size(), result.left_out, result.shards,
+                  result.bytes, usage(arguments, data.decoder().spec())));
 }
 
 }  // namespace stoker

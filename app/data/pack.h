@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "app/base/config_arguments.h"
+#include "io/core/batch.h"
 #include "io/core/config.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
@@ -29,6 +31,8 @@ struct PackResult {
   int64_t samples = 0;
   // Bad samples.
   int64_t left_out = 0;
+  // Damaged ones that were packed as their decoder makes them (decoder.tolerance).
+  std::vector<ToleratedSample> tolerated;
   // Files, and the bytes of all pixels in them.
   int64_t shards = 0;
   uint64_t bytes = 0;

@@ -58,6 +58,7 @@ nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& optio
           {"totals", totals_json(history)},
           {"evaluations", history.evaluations},
           {"skipped", {{"by_reason", history.skipped_by_reason}, {"samples", bad}}},
+          {"tolerated", history.tolerated},
           {"digest_chain", history.digest_chain},
           {"config_hash", config_hash(options)},
           {"config", resolved_yaml(options)}};
@@ -80,6 +81,7 @@ RunHistory run_history(const nlohmann::json& training) {
     for (const auto& [key, reason] : skipped.at("samples").items()) {
       history.bad_samples[key] = reason_of(reason);
     }
+    history.tolerated = training.value("tolerated", int64_t{0});  // younger than the others
     history.digest_chain = training.at("digest_chain");
     return history;
   } catch (const nlohmann::json::exception& error) {

@@ -36,6 +36,8 @@ struct RunHistory {
   // Each bad sample once, by its key; and how many were replaced, by reason.
   std::map<std::string, BadReason> bad_samples;
   std::map<std::string, int64_t> skipped_by_reason;
+  // Damaged samples that were used (decoder.tolerance), each time.
+  int64_t tolerated = 0;
   // Of all batches so far; empty without loader.digest.
   std::string digest_chain;
 };

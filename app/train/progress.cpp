@@ -59,7 +59,7 @@ void Progress::publish() {
   totals_.segments = ledger_.totals();
   totals_.device = idle_.total();
   totals_.au = idle_.au();
-  if (!ledger_.running()) totals_.closure_error = ledger_.closure_error();
+  totals_.closure_error = ledger_.closure_error();
   hub_.run().publish(totals_, hub_.train_loader().queue_fill());
 }
 

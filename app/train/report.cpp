@@ -118,6 +118,12 @@ std::optional<unsigned> nvml_index(const DeviceInfo& device) {
   return number ? std::optional(chosen) : std::nullopt;
 }
 
+std::string quoted(const std::string& field) {
+  std::string out = "\"";
+  for (const char c : field) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
 }  // namespace
 
 RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
@@ -169,6 +175,7 @@ json summary_json(Experiment& experiment, const RunHistory& total) {
     }
   }
   summary["skipped"] = total.skipped_by_reason;
+  summary["tolerated"] = total.tolerated;
   const LoaderMeter& loader = hub.train_loader();
   for (const Stage stage : {Stage::read, Stage::decode}) {
     summary["slowest_samples"][stage_name(stage)] =
@@ -213,22 +220,30 @@ std::string summary_text(const json& summary) {
     text +=
         fmt::format("  {} samples replaced ({}), see skipped.csv\n", count.get<int64_t>(), reason);
   }
+  if (at(summary, "/tolerated") > 0) {
+    text += fmt::format("  {} damaged samples used as libjpeg makes them, see tolerated.csv\n",
+                        at(summary, "/tolerated"));
+  }
   text += checkpoints_text(summary) + accuracy_text(summary["evaluations"]);
   return text + "run directory: " + text_of("/run_directory") + "\n";
 }
 
 std::string skipped_csv(const std::vector<SkippedSample>& skipped) {
   if (skipped.empty()) return "";
-  const auto quoted = [](const std::string& field) {
-    std::string out = "\"";
-    for (const char c : field) out.append(c == '"' ? 2 : 1, c);
-    return out + '"';
-  };
   std::string text = "epoch,batch,sample,reason,message,replaced_by\n";
   for (const SkippedSample& sample : skipped) {
     text +=
         fmt::format("{},{},{},{},{},{}\n", sample.epoch, sample.batch, quoted(sample.key),
                     to_string(sample.reason), quoted(sample.message), quoted(sample.replaced_by));
+  }
+  return text;
+}
+
+std::string tolerated_csv(const std::map<std::string, FailureBudget::Tolerated>& tolerated) {
+  if (tolerated.empty()) return "";
+  std::string text = "sample,times,message\n";
+  for (const auto& [key, sample] : tolerated) {
+    text += fmt::format("{},{},{}\n", quoted(key), sample.times, quoted(sample.message));
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "app/experiment/experiment.h"
 #include "app/train/history.h"
 #include "io/core/batch.h"
+#include "io/loader/failure_budget.h"
 
 namespace stoker {
 
@@ -18,6 +20,7 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 //
 //   conditions       the tiers' types, the checkpoints' options, the state of the page cache
 //   skipped          samples replaced, by reason, in all processes of the run
+//   tolerated        damaged samples that were used (decoder.tolerance), in all processes
 //   slowest_samples  {"read": [{key, epoch, index, bytes, seconds}], "decode": [...]} of the
 //                    training split, slowest first
 //   checkpoints.operations  [{part, step, begin_s, end_s, bytes}], in seconds since the loop began
@@ -31,5 +34,7 @@ std::string summary_text(const nlohmann::json& summary);
 
 // skipped.csv: a row per bad sample and time it was met; empty where there is none.
 std::string skipped_csv(const std::vector<SkippedSample>& skipped);
+// tolerated.csv: a row per damaged sample that was used; empty where there is none.
+std::string tolerated_csv(const std::map<std::string, FailureBudget::Tolerated>& tolerated);
 
 }  // namespace stoker

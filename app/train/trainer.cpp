@@ -75,8 +75,7 @@ RunRecord Trainer::run(std::function<void()> started) {
     if (!known) throw;
     fail(known->code(), known->what());
   }
-  const std::string skipped = skipped_csv(budget_.skipped());
-  if (!skipped.empty()) write_file([&] { directory_.write("skipped.csv", skipped); });
+  write_samples();
   end();
   const ExitCode before = code_;
   write_file([&] { write_summary(); });
@@ -89,6 +88,14 @@ RunRecord Trainer::run(std::function<void()> started) {
     write_file([&] { write_summary(); });
   }
   return experiment_.hub().record();
+}
+
+void Trainer::write_samples() {
+  const auto write = [this](const char* name, const std::string& text) {
+    if (!text.empty()) write_file([&] { directory_.write(name, text); });
+  };
+  write("skipped.csv", skipped_csv(budget_.skipped()));
+  write("tolerated.csv", tolerated_csv(budget_.tolerated()));
 }
 
 void Trainer::fail(ExitCode code, const std::string& error) {
@@ -134,7 +141,7 @@ void Trainer::resume(RunInfo& info) {
   for (const Evaluation& evaluation : before_.evaluations) {
     experiment_.hub().run().add_evaluation(evaluation);
   }
-  budget_.resume(before_.bad_samples, before_.skipped_by_reason);
+  budget_.resume(before_.bad_samples, before_.skipped_by_reason, before_.tolerated);
   digests_.resume(before_.digest_chain);
 }
 
@@ -257,6 +264,7 @@ RunHistory Trainer::history() {
   history.evaluations = experiment_.hub().run().state().evaluations;
   history.bad_samples = budget_.bad();
   history.skipped_by_reason = budget_.by_reason();
+  history.tolerated = budget_.times_tolerated();
   history.digest_chain = digests_.chain();
   return history;
 }

@@ -38,10 +38,10 @@ class Trainer {
   ~Trainer();
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes
-  // summary.json (and skipped.csv where samples were bad), before the sinks are flushed, and again
-  // where that fails. An Error, or a shortage of the machine, becomes part of the record, so that
-  // what was measured before it is not lost; anything else is thrown. started: called when the
-  // first batch is there, or it is known that there is none to come.
+  // summary.json (skipped.csv and tolerated.csv where samples were bad or damaged), before the
+  // sinks are flushed, and again where that fails. An Error, or a shortage of the machine, becomes
+  // part of the record, so that what was measured before it is not lost; anything else is thrown.
+  // started: called when the first batch is there, or it is known that there is none to come.
   RunRecord run(std::function<void()> started = [] {});
   // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
@@ -57,6 +57,8 @@ class Trainer {
   // A file of the run directory, by `f`. What cannot be written ends no run, but it fails.
   template <class F>
   void write_file(F&& f);
+  // skipped.csv and tolerated.csv, where there is something to say.
+  void write_samples();
   // The run ends with this code and error.
   void fail(ExitCode code, const std::string& error);
   // Publishes how the run has ended: phase, exit code and error.

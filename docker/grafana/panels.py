@@ -157,9 +157,9 @@ STEPS = [
             for engine, name in (("compute", "busy"), ("copy", "copy"))), max=1),
     lines("Goodput", "percentunit", "Share of the trainer's time in compute (stoker_segments_seconds_total).",
           ("compute", share(COMPUTED, SEGMENTS)), max=1),
-    stat("Closure error", "percentunit", "How far the segments are from adding up to the loop's wall time, once it has "
-         "ended (stoker_closure_error_ratio). Above 0.1 % the shares are not to be trusted.",
-         last(f"max({of('closure_error_ratio')})"), steps=(0.0005, 0.001), decimals=4, empty="loop runs"),
+    stat("Closure error", "percentunit", "How far the segments are from adding up to the loop's wall time, so far "
+         "(stoker_closure_error_ratio). Above 0.1 % the shares are not to be trusted.",
+         last(f"max({of('closure_error_ratio')})"), steps=(0.0005, 0.001), decimals=4),
     stat("Loop time", "s", "Wall time of the training loop (stoker_wall_seconds_total).",
          f"max({last('max by (job, instance) (' + of('wall_seconds_total') + ')')})"),
     Panel("table", "How device time is measured", "none", "events: CUDA events; host: the host's clock around "
@@ -198,9 +198,10 @@ LOADER = [
           "(stoker_loaders_stages_duration_seconds of wait, stoker_segments_seconds_total of data_wait).",
           ("workers", rate('loaders_stages_duration_seconds_sum{split="train",stage="wait"}')), ("trainer", rate(WAITED))),
     lines("Samples that failed", "short", "Errors and left-out samples so far, by reason (stoker_loaders_errors_total, "
-          "stoker_loaders_skipped_total).",
+          "stoker_loaders_skipped_total), and damaged ones that were used (stoker_loaders_tolerated_total).",
           ("{{split}} error {{reason}}", total(of('loaders_errors_total'), 'split, reason')),
-          ("{{split}} skipped {{reason}}", total(of('loaders_skipped_total'), 'split, reason'))),
+          ("{{split}} skipped {{reason}}", total(of('loaders_skipped_total'), 'split, reason')),
+          ("{{split}} tolerated", total(of('loaders_tolerated_total'), 'split'))),
     stat("First batch", "s", "From the start of the loop (stoker_first_batch_seconds).",
          last(f"max({of('first_batch_seconds')})")),
 ]

@@ -45,7 +45,8 @@ def largest(part, by, all_of_it):
 
 
 def quantile(q, histogram, by="", labels=""):
-    return f"histogram_quantile({q}, {rate(histogram + '_bucket' + labels, 'le, ' + by if by else 'le')})"
+    """Of what ended in the interval; nothing, instead of NaN, where nothing ended."""
+    return f"histogram_quantile({q}, {rate(histogram + '_bucket' + labels, 'le, ' + by if by else 'le')}) >= 0"
 
 
 def mean(histogram, by="", labels=""):

@@ -26,6 +26,15 @@ struct SkippedSample {
   std::string replaced_by;
 };
 
+// A sample that is damaged, and of which its decoder made pixels all the same (decoder.tolerance).
+// A value.
+struct ToleratedSample {
+  // As its data set names it.
+  std::string key;
+  // DecoderSession::tolerated().
+  std::string message;
+};
+
 // What producing the batch cost its workers, summed over its samples and over all threads that
 // worked on it: with several workers the sum may exceed the wall time. A value.
 struct LoadCost {
@@ -55,6 +64,8 @@ struct Batch {
   std::string digest;  // XXH3-128 of pixels and labels in hex, where loader.digest asks for it
   // Bad samples of this batch, in the order of their places. Empty in nearly all batches.
   std::vector<SkippedSample> skipped;
+  // Damaged samples that are in this batch, in the order of their places.
+  std::vector<ToleratedSample> tolerated;
   LoadCost cost;
   std::shared_ptr<DeviceBatch>
       on_device;  // set by device_prefetched: the copy is under way or done

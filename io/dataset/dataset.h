@@ -28,6 +28,8 @@ struct SampleInfo {
 struct EncodedSample {
   Bytes bytes;
   int64_t label = 0;
+  // Of a data set that has just decoded it: DecoderSession::tolerated().
+  std::string tolerated = {};
 };
 
 // How many bad samples a run bears: a count ("10") or a share of the training samples ("0.1%"). A

@@ -98,9 +98,9 @@ class Decoded final : public Dataset {
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     const size_t number = static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
-    const Bytes kept = kept_.find(number);
-    return {kept.empty() ? find_or_decode(split, index, number, scratch) : kept,
-            labels_.at(number)};
+    EncodedSample sample{kept_.find(number), labels_.at(number)};
+    if (sample.bytes.empty()) find_or_decode(split, index, number, scratch, sample);
+    return sample;
   }
 
  private:
@@ -177,24 +177,25 @@ class Decoded final : public Dataset {
     for (size_t i = room; i < order.size(); ++i) claimed_[order[i]] = true;
   }
 
-  Bytes find_or_decode(Split split, int64_t index, size_t number, Buffer& scratch) const {
+  void find_or_decode(Split split, int64_t index, size_t number, Buffer& scratch,
+                      EncodedSample& sample) const {
     std::string key;
     if (in_ != nullptr) {
-      const SampleInfo sample = inner_->info(split, index);
-      key = prefix_ + xxh3_128(fmt::format("{}\n{}", sample.key, sample.bytes));
-      if (const Bytes found = from_tier(number, key, scratch); !found.empty()) return found;
+      const SampleInfo info = inner_->info(split, index);
+      key = prefix_ + xxh3_128(fmt::format("{}\n{}", info.key, info.bytes));
+      sample.bytes = from_tier(number, key, scratch);
+      if (!sample.bytes.empty()) return;
     }
     decoding_.with([&](DecodeScratch& used) {
       const Bytes encoded = inner_->read(split, index, used.encoded).bytes;
       used.session->decode(encoded, {}, scratch.resize(sample_bytes_));
+      sample.tolerated = used.session->tolerated();
     });
-    if (claimed_[number].exchange(true)) return scratch.bytes();
-    if (in_ != nullptr) {
-      store(key, scratch.bytes());
-      return scratch.bytes();  // they are mapped when they are asked for
-    }
+    sample.bytes = scratch.bytes();
+    if (claimed_[number].exchange(true)) return;
+    if (in_ != nullptr) return store(key, scratch.bytes());  // mapped when they are asked for
     const Bytes kept = kept_.keep(number, scratch.bytes());
-    return kept.empty() ? scratch.bytes() : kept;
+    if (!kept.empty()) sample.bytes = kept;
   }
 
   // Empty: they are not there, or cannot be read.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "io/core/memory.h"
 #include "io/core/registry.h"
@@ -43,6 +44,12 @@ class DecoderSession {
   // after that `out` is unspecified and must not be used, and the session may go on with the next
   // sample.
   virtual void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) = 0;
+  // The damage that the last decode() bore with, in the codec's words, where the decoder has an
+  // option for that (decoder.tolerance); empty: none. Valid until the next one.
+  const std::string& tolerated() const { return tolerated_; }
+
+ protected:
+  std::string tolerated_;
 };
 
 // Bytes -> pixels in a slot that the caller owns. Immutable; any thread. A constructor throws

@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,16 +9,31 @@
 #include "io/decoder/transform.h"
 
 namespace stoker {
+
+EnumNames<Tolerance> enum_names(Tolerance) {
+  return {{"strict", Tolerance::strict}, {"as_libjpeg", Tolerance::as_libjpeg}};
+}
+
 namespace {
 
 struct JpegOptions : FramedOptions {
   bool scaled_decode = true;
+  Tolerance tolerance = Tolerance::strict;
   template <class V>
   void visit(V& v) {
     FramedOptions::visit(v);
     v("scaled_decode", scaled_decode,
       "decode at 1/2, 1/4 or 1/8 where that is still no smaller than the sample: faster, other "
       "pixels");
+    v("tolerance", tolerance,
+      "of images that libjpeg-turbo warns of. strict: bad samples; as_libjpeg: samples, of the "
+      "pixels that it makes, listed in tolerated.csv");
+  }
+  void check(const Section& section) const {
+    FramedOptions::check(section);
+    if (tolerance != Tolerance::strict && on_device == OnDevice::decode) {
+      section.fail("tolerance", "must be strict with on_device: decode, for the device judges");
+    }
   }
 };
 
@@ -38,15 +54,21 @@ int64_t reduction_for(const Rect& crop, int64_t size) {
   return 1;
 }
 
-// The fast decoder where there is one and it vouches for the file, else libjpeg-turbo.
+// The fast decoder where there is one and it vouches for the file, else libjpeg-turbo, which alone
+// bears with damage.
 class Session : public DecoderSession {
  public:
   Session(const JpegOptions& options, std::unique_ptr<BaselineDecoder> fast)
-      : options_(options), transform_(options), framing_(options), fast_(std::move(fast)) {}
+      : options_(options),
+        transform_(options),
+        framing_(options),
+        fast_(std::move(fast)),
+        codec_(options.tolerance) {}
 
   void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
     options_.limits.check_bytes(encoded.size());
-    const JpegHeader header = read_jpeg_header(encoded, &segments_);
+    const JpegHeader header = read_jpeg_header(encoded, &segments_, options_.tolerance);
+    tolerated_ = header.blemish;
     check_decodable(header);
     const SamplePlan plan = transform_.plan(mode, header.width, header.height, header.orientation);
     if (!header.one_scan) options_.limits.check_scans(count_jpeg_scans(encoded, header).count);
@@ -67,8 +89,7 @@ class Session : public DecoderSession {
       return Framing::put_header(framing_.for_sample(), out);
     }
     if (fast_ == nullptr && Framing::is_whole(*made)) {
-      codec_.decode(encoded, header, made->image_width, made->image_height,
-                    Framing::pixels_of(out));
+      by_libjpeg(encoded, header, made->image_width, made->image_height, Framing::pixels_of(out));
       return Framing::put_header(*made, out);
     }
     with_rows(encoded, header, plan, [&](PixelRows& rows) { Framing::fill(*made, rows, out); });
@@ -76,7 +97,7 @@ class Session : public DecoderSession {
 
   void sample(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, uint8_t* out) {
     if (fast_ == nullptr && transform_.is_copy(plan, header.width, header.height)) {
-      codec_.decode(encoded, header, header.width, header.height, out);
+      by_libjpeg(encoded, header, header.width, header.height, out);
       return transform_.finish(plan, out);
     }
     with_rows(encoded, header, plan,
@@ -87,16 +108,22 @@ class Session : public DecoderSession {
   template <class Use>
   void with_rows(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, const Use& use) {
     const int64_t divisor = reduction(plan);
-    if (fast_ != nullptr && divisor == 1) {
+    if (fast_ != nullptr && divisor == 1 && header.blemish.empty()) {
       PixelRows* rows = fast_->decode(encoded, header, segments_, plan.crop);
       if (rows != nullptr) return use(*rows);
     }
     const int64_t width = (header.width + divisor - 1) / divisor;
     const int64_t height = (header.height + divisor - 1) / divisor;
     uint8_t* rgb = rgb_.resize(static_cast<size_t>(width * height * 3) + PixelView::kSlack);
-    codec_.decode(encoded, header, width, height, rgb);
+    by_libjpeg(encoded, header, width, height, rgb);
     ViewRows rows({rgb, width, height});
     use(rows);
+  }
+
+  void by_libjpeg(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height,
+                  uint8_t* rgb) {
+    codec_.decode(encoded, header, width, height, rgb);
+    if (!codec_.warning().empty()) tolerated_ = codec_.warning();
   }
 
   const JpegOptions& options_;

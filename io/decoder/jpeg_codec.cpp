@@ -4,7 +4,7 @@
 #include <turbojpeg.h>
 
 #include <new>
-#include <string_view>
+#include <utility>
 
 #include "io/core/error.h"
 
@@ -24,7 +24,9 @@ void cmyk_to_rgb(const uint8_t* cmyk, size_t pixels, bool inverted, uint8_t* rgb
 
 }  // namespace
 
-JpegCodec::JpegCodec() : handle_(nullptr, tjDestroy) { open(); }
+JpegCodec::JpegCodec(Tolerance tolerance) : tolerance_(tolerance), handle_(nullptr, tjDestroy) {
+  open();
+}
 
 void JpegCodec::open() {
   handle_.reset(tjInitDecompress());
@@ -41,13 +43,32 @@ void JpegCodec::decode(Bytes encoded, const JpegHeader& header, int64_t width, i
   cmyk_to_rgb(cmyk, pixels, header.adobe, rgb);
 }
 
-void JpegCodec::decompress(Bytes encoded, int64_t width, int64_t height, int format, uint8_t* out) {
-  constexpr int kFlags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING;
+std::string JpegCodec::attempt(Bytes encoded, int64_t width, int64_t height, int format,
+                               uint8_t* out, bool stop_on_warning) {
+  const int flags = TJFLAG_ACCURATEDCT | (stop_on_warning ? TJFLAG_STOPONWARNING : 0);
   const int failed =
       tjDecompress2(handle_.get(), encoded.data(), encoded.size(), out, static_cast<int>(width), 0,
-                    static_cast<int>(height), format, kFlags);
-  if (failed == 0) return;
-  const std::string_view message = tjGetErrorStr2(handle_.get());
+                    static_cast<int>(height), format, flags);
+  return failed == 0 ? "" : tjGetErrorStr2(handle_.get());
+}
+
+void JpegCodec::decompress(Bytes encoded, int64_t width, int64_t height, int format, uint8_t* out) {
+  warning_.clear();
+  std::string message = attempt(encoded, width, height, format, out, true);
+  if (message.empty()) return;
+  const bool warned = tjGetErrorCode(handle_.get()) == TJERR_WARNING;
+  if (tolerance_ == Tolerance::as_libjpeg && warned) {
+    // What the first attempt has left behind must have no part in the second.
+    open();
+    std::string again = attempt(encoded, width, height, format, out, false);
+    // TurboJPEG's code for an error behind a warning is a warning's, too. But it tells the first
+    // warning, unless an error came.
+    if (again == message) {
+      warning_ = std::move(message);
+      return;
+    }
+    message = std::move(again);
+  }
   if (message == "Premature end of JPEG file") {
     throw BadSample(
         BadReason::truncated,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "io/core/error.h"
 #include "io/decoder/exif.h"
@@ -55,32 +56,46 @@ JpegProcess process_of(uint8_t frame_marker) {
 
 [[noreturn]] void fail(BadReason reason, const std::string& what) { throw BadSample(reason, what); }
 
-// Goes from marker to marker.
+// Goes from marker to marker, past what libjpeg goes past.
 class Reader {
  public:
-  explicit Reader(Bytes file, size_t at) : file_(file), at_(at) {}
+  Reader(Bytes file, size_t at, Tolerance tolerance)
+      : file_(file), at_(at), tolerance_(tolerance) {}
 
   size_t at() const { return at_; }
+  // What was borne first; empty: nothing.
+  const std::string& blemish() const { return blemish_; }
   uint8_t marker() {
-    if (byte(at_) != 0xff) {
-      fail(BadReason::corrupt, fmt::format("JPEG header: no marker at byte {}", at_));
+    for (const size_t from = at_;;) {
+      if (byte(at_) != 0xff) bear(fmt::format("JPEG header: no marker at byte {}", at_));
+      while (byte(at_) != 0xff) ++at_;
+      while (byte(at_) == 0xff) ++at_;
+      const uint8_t marker = byte(at_++);
+      if (marker != 0) return marker;
+      bear(fmt::format("JPEG header: marker ff00 at byte {}", from));
     }
-    while (byte(at_) == 0xff) ++at_;
-    return byte(at_++);
   }
   Bytes segment() {
-    const size_t length = size_t{byte(at_)} << 8 | byte(at_ + 1);
+    const size_t begin = at_;
+    size_t length = size_t{byte(begin)} << 8 | byte(begin + 1);
     if (length < 2) {
-      fail(BadReason::corrupt,
-           fmt::format("JPEG header: segment of length {} at byte {}", length, at_));
+      bear(fmt::format("JPEG header: segment of length {} at byte {}", length, begin));
+      length = 2;
     }
-    if (length > file_.size() - at_) ends_early();
-    const Bytes payload = file_.subspan(at_ + 2, length - 2);
+    if (length > file_.size() - begin) {
+      if (tolerance_ == Tolerance::strict) ends_early();
+      bear(fmt::format("JPEG header: the file ends inside its segment at byte {}", begin));
+      length = file_.size() - begin;
+    }
     at_ += length;
-    return payload;
+    return file_.subspan(begin + 2, length - 2);
   }
 
  private:
+  void bear(std::string what) {
+    if (tolerance_ == Tolerance::strict) fail(BadReason::corrupt, what);
+    if (blemish_.empty()) blemish_ = std::move(what);
+  }
   [[noreturn]] void ends_early() const {
     fail(BadReason::truncated,
          fmt::format("the file ends inside its JPEG header, after {} bytes", file_.size()));
@@ -92,6 +107,8 @@ class Reader {
 
   Bytes file_;
   size_t at_;
+  const Tolerance tolerance_;
+  std::string blemish_;
 };
 
 bool starts_with(Bytes bytes, std::string_view prefix) {
@@ -181,13 +198,13 @@ const char* to_string(JpegProcess process) {
   return kNames[static_cast<size_t>(process)];
 }
 
-JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments) {
+JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments, Tolerance tolerance) {
   check_magic(file);
   if (segments != nullptr) segments->clear();
   JpegHeader header;
   bool has_exif = false;
   Tables tables;
-  Reader reader(file, 2);
+  Reader reader(file, 2, tolerance);
   for (;;) {
     const size_t at = reader.at();
     const uint8_t marker = reader.marker();
@@ -207,7 +224,8 @@ JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments) {
     if (segment.empty()) fail(BadReason::corrupt, "JPEG header: empty scan header");
     header.one_scan = header.process != JpegProcess::progressive &&
                       header.process != JpegProcess::arithmetic && segment[0] == header.components;
-    header.own_tables = header.one_scan && tables.complete(segment);
+    header.blemish = reader.blemish();
+    header.own_tables = header.one_scan && header.blemish.empty() && tables.complete(segment);
     header.first_scan = reader.at();
     return header;
   }

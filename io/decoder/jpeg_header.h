@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "io/core/memory.h"
@@ -10,6 +11,10 @@
 // anything: ITU-T T.81, Annex B (markers), Adobe Technical Note 5116 (APP14), EXIF (orientation).
 
 namespace stoker {
+
+// What a damaged image is of which libjpeg-turbo can make pixels, with a warning: a bad sample, or
+// the sample that libjpeg-turbo makes of it.
+enum class Tolerance { strict, as_libjpeg };
 
 // The coding process that the frame header names (T.81, table B.1). The first four are those of
 // SOF0 to SOF3, in this order; to_string() has the names in the order of all.
@@ -37,6 +42,8 @@ struct JpegHeader {
   bool own_tables = false;
   // Where the first scan's entropy-coded data starts in the file.
   size_t first_scan = 0;
+  // What Tolerance::strict would have refused first, here; empty: nothing.
+  std::string blemish;
 };
 
 // A marker with parameters; the payload is a part of the file, without the length. A value that
@@ -48,9 +55,11 @@ struct JpegSegment {
 };
 
 // Reads the segments up to the first scan. Any thread. As strict as libjpeg with warnings taken for
-// errors, so that both see the same image. Throws BadSample: empty, not_an_image, truncated (ends
-// inside the header), corrupt. `segments`, where given, is filled with all of them in order.
-JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments = nullptr);
+// errors, or only as strict as libjpeg, so that both see the same image. Throws BadSample: empty,
+// not_an_image, truncated (ends inside the header), corrupt. `segments`, where given, is filled
+// with all of them in order; with a blemish, of no use but to look at.
+JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments = nullptr,
+                            Tolerance tolerance = Tolerance::strict);
 
 // Throws BadSample(unsupported) for what libjpeg cannot decode to 8-bit RGB.
 void check_decodable(const JpegHeader& header);

@@ -45,10 +45,10 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
     const int64_t index = samples_[static_cast<size_t>(place)];
     LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
     (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
-    if (sample.skipped) {
-      sample.skipped->batch = batch_.index;
+    if (sample.skipped) sample.skipped->batch = batch_.index;
+    if (sample.skipped || sample.tolerated) {
       std::lock_guard lock(mutex_);
-      skipped_.emplace(place, std::move(*sample.skipped));
+      noted_.emplace(place, std::move(sample));
     }
   } catch (...) {
     // The error of the first bad place is the batch's, whichever worker was quicker.
@@ -63,7 +63,10 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
 void BatchJob::finish(LoaderMeter& meter) {
   if (error_ != nullptr) return;
   try {
-    for (auto& [place, sample] : skipped_) batch_.skipped.push_back(std::move(sample));
+    for (auto& [place, sample] : noted_) {
+      if (sample.skipped) batch_.skipped.push_back(std::move(*sample.skipped));
+      if (sample.tolerated) batch_.tolerated.push_back(std::move(*sample.tolerated));
+    }
     if (!digest_) return;
     const TimePoint begin = Clock::now();
     batch_.digest = batch_digest(batch_, spec_);

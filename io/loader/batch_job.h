@@ -14,9 +14,9 @@
 namespace stoker {
 
 // One batch being filled by any number of workers: each claims the next place and fills it, and the
-// one that fills the last place finishes the batch: it lists what was skipped and computes the
-// digest. Any thread; claiming takes no lock. Errors of samples are kept until take(). Owns the
-// batch until then; refers to nothing else.
+// one that fills the last place finishes the batch: it lists what was skipped or tolerated, and
+// computes the digest. Any thread; claiming takes no lock. Errors of samples are kept until take().
+// Owns the batch until then; refers to nothing else.
 class BatchJob {
  public:
   // Fills place i of `batch`, whose slot and labels are there, with samples[i] of its epoch. Places
@@ -48,11 +48,11 @@ class BatchJob {
   const bool digest_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> remaining_;
-  // Guards what follows, and batch_.skipped and batch_.cost while being filled.
+  // Guards what follows, and batch_.cost while being filled.
   std::mutex mutex_;
   std::exception_ptr error_;
   int64_t error_place_ = 0;
-  std::map<int64_t, SkippedSample> skipped_;  // by place
+  std::map<int64_t, LoadedSample> noted_;  // by place: those that were skipped or tolerated
 };
 
 // XXH3-128 of a batch's pixels (what is used of frames) and labels in hex: what loader.digest

@@ -81,6 +81,7 @@ class DeviceResident final : public Pipeline {
       present_[sample] = bad.empty() || !bad.contains(dataset_.info(split_, missing[i]).key);
     }
     coming.batch.skipped = std::move(filled.skipped);
+    coming.batch.tolerated = std::move(filled.tolerated);
     coming.batch.cost = filled.cost;
   }
 

@@ -16,6 +16,10 @@ void FailureBudget::account(const Batch& batch) {
     skipped_.push_back(sample);
     bad_.emplace(sample.key, sample.reason);
   }
+  for (const ToleratedSample& sample : batch.tolerated) {
+    ++tolerated_.try_emplace(sample.key, Tolerated{0, sample.message}).first->second.times;
+    ++times_tolerated_;
+  }
   if (static_cast<int64_t>(bad_.size()) <= allowed_) return;
   std::string names;
   size_t named = 0;

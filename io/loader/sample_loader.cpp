@@ -22,7 +22,8 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
       session_(inputs.decoder.open()),
       meter_(inputs.meter) {}
 
-int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
+void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost,
+                          LoadedSample& result) {
   const TimePoint begin = Clock::now();
   EncodedSample sample;
   try {
@@ -41,7 +42,11 @@ int64_t SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCos
   cost.bytes_read += static_cast<int64_t>(sample.bytes.size());
   meter_.finished(Stage::read, begin, read, sample.bytes.size(), {epoch, index});
   meter_.finished(Stage::decode, read, decoded, sample.bytes.size(), {epoch, index});
-  return sample.label;
+  result.label = sample.label;
+  const std::string& damage = sample.tolerated.empty() ? session_->tolerated() : sample.tolerated;
+  if (damage.empty()) return;
+  result.tolerated = {dataset_.info(split_, index).key, damage};
+  meter_.tolerated();
 }
 
 LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost) {
@@ -49,7 +54,7 @@ LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, Load
   int64_t candidate = index;
   for (uint64_t attempt = 1; attempt <= kMaxReplacements; ++attempt) {
     try {
-      result.label = decode(epoch, candidate, out, cost);
+      decode(epoch, candidate, out, cost, result);
       if (result.skipped) result.skipped->replaced_by = dataset_.info(split_, candidate).key;
       return result;
     } catch (const BadSample& bad) {

@@ -15,6 +15,8 @@ struct LoadedSample {
   int64_t label = 0;
   // The sample meant for this place was bad.
   std::optional<SkippedSample> skipped;
+  // The sample that is there is damaged.
+  std::optional<ToleratedSample> tolerated;
 };
 
 // Reads and decodes single samples, with scratch memory that is used again, and says to the meter
@@ -35,8 +37,9 @@ class SampleLoader {
   LoaderMeter& meter() { return meter_; }
 
  private:
-  // The sample's label. Throws BadSample for whatever is the sample's fault.
-  int64_t decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
+  // Fills in the label, and what was tolerated. Throws BadSample for whatever is the sample's
+  // fault.
+  void decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost, LoadedSample& result);
 
   const Dataset& dataset_;
   const Split split_;

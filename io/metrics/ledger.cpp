@@ -56,7 +56,7 @@ std::array<double, kSegments> StepLedger::totals() const {
 double StepLedger::closure_error() const {
   const double sum =
       seconds(std::accumulate(totals_.begin(), totals_.end(), Clock::duration::zero()));
-  const double wall = this->wall();
+  const double wall = seconds((running_ ? since_ : wall_end_) - wall_begin_);
   return wall > 0 ? std::abs(sum - wall) / wall : 0;
 }
 

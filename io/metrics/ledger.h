@@ -50,8 +50,6 @@ class StepLedger {
   // Ends the segment under way, and the loop. Nothing happens where no loop runs.
   void end();
 
-  // Between begin() and end().
-  bool running() const { return running_; }
   // When the loop began; only after begin().
   TimePoint begun() const { return wall_begin_; }
   // Seconds since begin(), or of the whole loop after end().
@@ -59,7 +57,8 @@ class StepLedger {
   // Seconds by segment since begin(), up to the last switch. A step or a window is the difference
   // of two calls.
   std::array<double, kSegments> totals() const;
-  // |sum of the segments - wall| / wall, after end().
+  // |sum of the segments - wall| / wall, since begin(), up to the last switch; of the whole loop
+  // after end().
   double closure_error() const;
   // The intervals that ended since the last call, in order. Take them every few steps: they are
   // kept until then.

@@ -39,6 +39,11 @@ void LoaderMeter::skipped(const char* reason) {
   ++state_.skipped[reason];
 }
 
+void LoaderMeter::tolerated() {
+  const std::lock_guard lock(mutex_);
+  ++state_.tolerated;
+}
+
 LoaderMeter::Worker::Worker(LoaderMeter& meter) : meter_(meter) {
   const std::optional<uint64_t> before = thread_read_bytes(::gettid());
   const std::lock_guard lock(meter_.mutex_);

@@ -49,6 +49,8 @@ class LoaderMeter {
   void failed(const char* reason);
   // A sample was replaced by another.
   void skipped(const char* reason);
+  // A damaged sample was used all the same.
+  void tolerated();
   // The calling thread reads samples until its worker() is destroyed.
   //   LoaderMeter::Worker worker(meter);
   //   while (...) {
@@ -92,6 +94,7 @@ class LoaderMeter {
     // another sample had to fill.
     std::map<std::string, int64_t> errors;
     std::map<std::string, int64_t> skipped;
+    int64_t tolerated = 0;
     // Of the loaders that live now.
     std::vector<QueueMeter::State> queues;
     // Bytes that the block layer delivered to the reading threads; absent where the kernel does
@@ -116,7 +119,7 @@ class LoaderMeter {
   ThreadSlots<Tallies> tallies_;
   std::atomic<int64_t> busy_{0};
   mutable std::mutex mutex_;
-  State state_;                        // the split, errors and skipped
+  State state_;                        // the split, errors, skipped and tolerated
   std::map<pid_t, uint64_t> readers_;  // with what they had read before
   uint64_t ended_readers_bytes_ = 0;
   // False: the kernel did not say of some thread, so the sum means nothing.

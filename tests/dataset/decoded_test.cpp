@@ -239,6 +239,22 @@ TEST_F(Decoded, a_damaged_file_is_a_bad_sample_each_time) {
   }
 }
 
+TEST_F(Decoded, damage_that_was_tolerated_is_told_where_it_is_decoded) {
+  TemporaryDirectory data;
+  const Dataset& files = setup.build(kFolder);
+  for (int i = 0; i < 3; ++i) {
+    const std::string image = read_sample(files, Split::train, i);
+    data.write("a/" + std::to_string(i) + ".jpg", image.substr(0, image.size() / 2));
+  }
+  TestDataset damaged(posix_storage(data.path()));
+  const Dataset& dataset = damaged.build(
+      "{type: decoded, inner: {type: image_folder, storage: data, split: {train_per_class: 2}}, "
+      "decoder: {type: jpeg, size: 32, tolerance: as_libjpeg}}");
+  Buffer buffer;
+  EXPECT_EQ(dataset.read(Split::train, 0, buffer).tolerated, "Premature end of JPEG file");
+  EXPECT_EQ(dataset.read(Split::train, 0, buffer).tolerated, "");  // they are pixels now
+}
+
 TEST_F(Decoded, kept_pixels_are_uint8_and_may_be_normalised_when_they_are_used) {
   const std::string yaml = std::string("{type: decoded, inner: ") + kFolder +
                            ", decoder: {type: turbojpeg, output: float32}}";

@@ -32,6 +32,17 @@ void expect_close(const Differences& differences) {
   EXPECT_LE(differences.worst, kWorstFile);
 }
 
+// The pixels of all files, one after another.
+Pixels by_pillow(int size, const std::vector<std::string>& files) {
+  const TemporaryDirectory directory;
+  const std::string out = directory / "pillow.rgb";
+  std::string command = std::string("/usr/bin/python3 ") + STOKER_SOURCE_DIR +
+                        "/tests/decoder/pillow.py " + std::to_string(size) + " " + out;
+  for (const std::string& path : files) command += " " + path;
+  EXPECT_EQ(std::system(command.c_str()), 0) << "needs Pillow: apt-get install python3-pil";
+  return read_file(out);
+}
+
 class Reference : public testing::TestWithParam<int> {
  protected:
   std::unique_ptr<Decoder> decoder(const std::string& resize) const {
@@ -55,16 +66,9 @@ TEST_P(Reference, bilinear_is_opencvs_inter_linear) {
 }
 
 TEST_P(Reference, antialias_is_pillows_bilinear) {
-  const TemporaryDirectory directory;
-  const std::string out = directory / "pillow.rgb";
-  std::string command = std::string("/usr/bin/python3 ") + STOKER_SOURCE_DIR +
-                        "/tests/decoder/pillow.py " + std::to_string(GetParam()) + " " + out;
-  for (const std::string& path : mini_files()) command += " " + path;
-  ASSERT_EQ(std::system(command.c_str()), 0) << "needs Pillow: apt-get install python3-pil";
-
+  const Pixels theirs = by_pillow(GetParam(), mini_files());
   const auto ours = decoder("antialias");
   const auto session = ours->open();
-  const Pixels theirs = read_file(out);
   const size_t bytes = ours->spec().bytes();
   ASSERT_EQ(theirs.size(), 500 * bytes);
   Differences differences;
@@ -78,6 +82,32 @@ TEST_P(Reference, antialias_is_pillows_bilinear) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Reference, testing::Values(224, 112));
+
+// What Pillow, and so PyTorch, trains on without a word.
+TEST(DamagedReference, tolerated_images_are_pillows) {
+  const auto ours = make_decoder(
+      "{type: jpeg, scaled_decode: false, resize: antialias, size: 96, tolerance: as_libjpeg}");
+  const auto session = ours->open();
+  const TemporaryDirectory directory;
+  std::vector<std::string> paths;
+  Pixels pixels;
+  for (size_t i = 0; i < 500; i += 20) {
+    File file = read_file(mini_files()[i]);
+    const size_t middle = file.size() / 2;
+    if (i % 80 == 0) file.insert(file.end() - 2, {1, 2, 3});         // before the end marker
+    if (i % 80 == 20) file.erase(file.end() - 6, file.end() - 2);    // some bits at the end
+    if (i % 80 == 40) std::fill_n(&file[middle], 9, uint8_t{0x55});  // in the middle
+    if (i % 80 == 60) file.insert(file.begin() + 2, {7, 7, 7});      // in the header
+    paths.push_back(directory / (std::to_string(i) + ".jpg"));
+    directory.write(std::to_string(i) + ".jpg", std::string(file.begin(), file.end()));
+    const Pixels sample = decode(*session, *ours, file);
+    EXPECT_NE(session->tolerated(), "") << i;
+    pixels.insert(pixels.end(), sample.begin(), sample.end());
+  }
+  const Pixels theirs = by_pillow(96, paths);
+  ASSERT_EQ(theirs.size(), pixels.size());
+  EXPECT_LE(mean_difference(pixels, theirs), kMean);
+}
 
 }  // namespace
 }  // namespace stoker

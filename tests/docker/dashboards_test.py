@@ -267,11 +267,11 @@ class LiveRun(unittest.TestCase):
                 cls.chosen[variable["name"]] = "|".join(map(re.escape, cls.offered(variable)))
 
     @classmethod
-    def filled_in(cls, expr):
+    def filled_in(cls, expr, until=None):
         """As Grafana does it for a scrape interval and a step of 1 s; Python's escapes for Go's string literals."""
         for name, value in cls.chosen.items():
             expr = expr.replace(f"${name}", value.replace("\\", "\\\\"))
-        seconds = math.ceil(cls.run_.end - cls.run_.begin)
+        seconds = math.ceil((until or cls.run_.end) - cls.run_.begin)
         return expr.replace("$__rate_interval", "4s").replace("$__range", f"{seconds}s")
 
     @classmethod
@@ -285,14 +285,21 @@ class LiveRun(unittest.TestCase):
         return values
 
     def ask(self, target):
+        """What one sees who looks at the whole run once it is over."""
         expr = self.filled_in(target["expr"])
         if target["instant"] and "$__range" in target["expr"]:
             return self.prometheus.get("query", query=expr, time=self.run_.end)["result"]
-        return self.over_the_run(expr)
+        return self.over_the_run(expr, self.run_.end)
 
-    def over_the_run(self, expr):
-        return self.prometheus.get("query_range", query=expr, start=self.run_.begin, end=self.run_.end,
-                                   step=1)["result"]
+    def ask_during(self, target, now):
+        """What one sees who looks at it then."""
+        expr = self.filled_in(target["expr"], now)
+        if target["instant"]:
+            return self.prometheus.get("query", query=expr, time=now)["result"]
+        return self.over_the_run(expr, now)
+
+    def over_the_run(self, expr, until):
+        return self.prometheus.get("query_range", query=expr, start=self.run_.begin, end=until, step=1)["result"]
 
     def test_metrics_page(self):
         done = subprocess.run([PROMTOOL, "check", "metrics"], input=self.run_.page, capture_output=True, text=True)
@@ -306,9 +313,21 @@ class LiveRun(unittest.TestCase):
                     if not needs_more(panel):
                         self.check(panel, target, self.ask(target))
 
+    def test_no_panel_is_empty_while_the_run_lasts(self):
+        (training,) = self.over_the_run('stoker_run_status{status="train"} == 1', self.run_.end)
+        last = training["values"][-1][0]
+        self.assertLess(last, self.run_.end)
+        for name, dashboard in dashboards().items():
+            for panel, target in queries(dashboard):
+                if not needs_more(panel):
+                    with self.subTest(dashboard=name, panel=panel["title"], query=target["refId"]):
+                        self.check(panel, target, self.ask_during(target, last))
+
     def check(self, panel, target, result):
         values = list(values_of(result))
         self.assertTrue(values, "empty")
+        for series in result:
+            self.assertTrue(list(values_of([series])), f"nothing but NaN: {series['metric']}")
         self.assertTrue(all(map(math.isfinite, values)), values)
         self.assertGreaterEqual(min(values), 0)
         if panel["fieldConfig"]["defaults"]["unit"] == "percentunit":
@@ -347,7 +366,7 @@ class LiveRun(unittest.TestCase):
         self.assertEqual([rule["name"] for rule in rules if rule["health"] != "ok"], [])
         for rule in rules:
             if rule["type"] == "recording":
-                self.assertTrue(list(values_of(self.over_the_run(rule["name"]))), rule["name"])
+                self.assertTrue(list(values_of(self.over_the_run(rule["name"], self.run_.end))), rule["name"])
 
     def test_prometheus_has_nothing_to_complain_about(self):
         self.assertNotRegex(self.prometheus.log.read_text(), "level=(warn|error)")

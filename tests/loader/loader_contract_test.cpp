@@ -17,7 +17,7 @@ namespace {
 // device_resident keeps its pixels over all epochs, and is given a decoder that does not augment.
 struct LoaderSetup {
   explicit LoaderSetup(const std::string& type, FakeDataset data = FakeDataset(50))
-      : dataset(std::move(data)), decoder(type != "device_resident") {}
+      : dataset(std::move(data)), decoder(type != "device_resident", {3, 5, 8}) {}
   static Component<Loader> component(const std::string& type, const std::string& options) {
     return parse_component<Loader>(
         parse_yaml("{type: " + type + ", batch_size: 8, digest: true, " + options + "}", "t.yaml"));
@@ -38,6 +38,7 @@ struct Seen {
   std::vector<std::string> digests;
   std::vector<int64_t> samples;
   std::vector<std::string> skipped;
+  std::vector<std::string> tolerated;
 };
 
 const uint8_t* pixels(const Batch& batch) {
@@ -55,6 +56,10 @@ void collect(const Batch& batch, Seen& seen) {
   for (const SkippedSample& sample : batch.skipped) {
     seen.skipped.push_back(std::to_string(sample.batch) + " " + sample.key + " " +
                            to_string(sample.reason) + " -> " + sample.replaced_by);
+  }
+  for (const ToleratedSample& sample : batch.tolerated) {
+    seen.tolerated.push_back(std::to_string(batch.index) + " " + sample.key + ": " +
+                             sample.message);
   }
 }
 
@@ -164,6 +169,16 @@ TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader
   EXPECT_EQ(seen.skipped, expected.skipped);
   EXPECT_GE(seen.skipped.size(), 4u);
   for (const int64_t sample : seen.samples) EXPECT_TRUE(sample != 3 && sample != 4 && sample != 17);
+}
+
+TEST_P(LoaderContract, tolerated_samples_are_listed_the_same_way_by_every_loader) {
+  LoaderSetup setup(type()), reference("sync");
+  const Seen expected = epochs(*reference.make("sync", "workers: 1, drop_last: false"), 0, 1);
+  const Seen seen = epochs(*setup.make(type(), options("drop_last: false")), 0, 1);
+  EXPECT_EQ(seen.tolerated, expected.tolerated);
+  EXPECT_EQ(seen.tolerated.size(), 3u);
+  EXPECT_EQ(seen.tolerated[0].substr(seen.tolerated[0].find(':')), ": damaged on purpose");
+  EXPECT_GE(setup.meter.state().tolerated, 3);  // more where the next epoch is read ahead
 }
 
 TEST_P(LoaderContract, ranks_share_the_samples_without_overlap) {

@@ -190,5 +190,19 @@ TEST(FailureBudget, counts_different_samples_and_names_them) {
   EXPECT_EQ(budget.skipped().size(), 4u);
 }
 
+TEST(FailureBudget, lists_tolerated_samples_once_and_counts_each_time) {
+  FailureBudget budget(0);
+  budget.resume({}, {}, 5);
+  Batch batch;
+  batch.tolerated = {{"a.jpg", "bad Huffman code"}, {"b.jpg", "premature end"}};
+  budget.account(batch);
+  batch.tolerated.pop_back();
+  budget.account(batch);
+  EXPECT_EQ(budget.times_tolerated(), 5 + 3);
+  ASSERT_EQ(budget.tolerated().size(), 2u);
+  EXPECT_EQ(budget.tolerated().at("a.jpg").times, 2);
+  EXPECT_EQ(budget.tolerated().at("a.jpg").message, "bad Huffman code");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -56,8 +56,10 @@ TEST(LoaderMeter, counts_bad_samples_by_reason) {
   meter.failed("io");
   meter.failed("corrupt");
   meter.skipped("corrupt");
+  meter.tolerated();
   EXPECT_EQ(meter.state().errors, (std::map<std::string, int64_t>{{"corrupt", 1}, {"io", 2}}));
   EXPECT_EQ(meter.state().skipped, (std::map<std::string, int64_t>{{"corrupt", 1}}));
+  EXPECT_EQ(meter.state().tolerated, 1);
 }
 
 TEST(LoaderMeter, knows_its_workers_and_who_is_busy) {

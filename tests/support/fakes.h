@@ -44,12 +44,14 @@ class FakeDataset final : public Dataset {
 // take longer, so that workers overtake one another.
 class FakeDecoder final : public Decoder {
  public:
-  explicit FakeDecoder(bool augments = true) : augments_(augments) {}
+  // Samples of `damaged` are tolerated.
+  explicit FakeDecoder(bool augments = true, std::set<int64_t> damaged = {})
+      : augments_(augments), damaged_(std::move(damaged)) {}
   SampleSpec spec() const override { return {2, 2, 4}; }
   std::unique_ptr<DecoderSession> open() const override {
     struct Session final : DecoderSession {
-      Session(std::atomic<int64_t>& count, bool augmenting)
-          : decoded(count), augments(augmenting) {}
+      Session(std::atomic<int64_t>& count, bool augmenting, const std::set<int64_t>& bad)
+          : decoded(count), augments(augmenting), damaged(bad) {}
       void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
         int64_t index = 0;
         std::memcpy(&index, encoded.data(), sizeof index);
@@ -57,17 +59,20 @@ class FakeDecoder final : public Decoder {
         std::memcpy(out, &index, sizeof index);
         const uint64_t seed = augments ? mode.seed : 0;
         std::memcpy(out + sizeof index, &seed, sizeof seed);
+        tolerated_ = damaged.contains(index) ? "damaged on purpose" : "";
         ++decoded;
       }
       std::atomic<int64_t>& decoded;
       const bool augments;
+      const std::set<int64_t>& damaged;
     };
-    return std::make_unique<Session>(decoded_, augments_);
+    return std::make_unique<Session>(decoded_, augments_, damaged_);
   }
   int64_t decoded() const { return decoded_; }
 
  private:
   const bool augments_;
+  const std::set<int64_t> damaged_;
   mutable std::atomic<int64_t> decoded_{0};
 };
 

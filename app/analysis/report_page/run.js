@@ -26,6 +26,11 @@ function conditions(run, base) {
   const slow = run.tiers.filter((tier) => tier.overruns > 0).map((tier) => `${tier.tier}: ${grouped(tier.overruns)} `
     + `operations took longer than the emulated tier's model says, by ${FORMATS.seconds(tier.overrun_s)} in all: `
     + "its figures are too low");
+  const samples = Object.entries(run.summary?.skipped ?? {}).map(([reason, count]) =>
+    `${grouped(count)} samples replaced (${reason}), see skipped.csv`);
+  const used = run.summary?.tolerated ?? 0;
+  if (used > 0) samples.push(`${grouped(used)} damaged samples used as libjpeg makes them, see tolerated.csv`);
+  const notes = [...texts, ...slow, ...samples];
   return card("Conditions", {}, facts([
     ["device", key("summary.device.name")], ["device timing", key("summary.device.timing_method")],
     ["page cache", key("summary.conditions.page_cache")], ["in the page cache before", key("summary.page_cache.resident_before"), "share"],
@@ -38,7 +43,7 @@ function conditions(run, base) {
     ["checkpoint", key("summary.conditions.checkpoint.type")], ["durability", key("summary.conditions.checkpoint.durability")],
     ["configuration", key("summary.config_hash")], ["run directory", key("directory"), "text", "whole"]]),
   make("p", { class: "item lead" }, show(key("summary.page_cache.text"))),
-  texts.length + slow.length ? make("ul", { class: "notes" }, ...[...texts, ...slow].map((text) => make("li", {}, text))) : null);
+  notes.length ? make("ul", { class: "notes" }, ...notes.map((text) => make("li", {}, text))) : null);
 }
 
 const TRAFFIC = ["read", "write"];

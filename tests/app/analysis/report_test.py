@@ -178,6 +178,7 @@ def check_hostile(browser, run):
     summary["tiers"][HOSTILE] = summary["tiers"].pop("data")
     summary["tiers"]["slow"]["conditions"] = [HOSTILE]
     summary["slowest_samples"]["read"][0]["key"] = HOSTILE
+    summary |= {"skipped": {"corrupt": 3}, "tolerated": 41}
     (copy / "summary.json").write_text(json.dumps(summary))
     config = (copy / "config.yaml").read_text()
     (copy / "config.yaml").write_text(re.sub(r"name: demo", "name: " + json.dumps(HOSTILE), config, count=1))
@@ -187,6 +188,8 @@ def check_hostile(browser, run):
     for size in (DESKTOP, PHONE):
         shown = open_page(browser, page, size)
         assert shown["title"].startswith(HOSTILE) and shown["text"].count("<img src=x") >= 5, shown["title"]
+        for words in ("3 samples replaced (corrupt), see skipped.csv", "41 damaged samples used", "tolerated.csv"):
+            assert words in shown["text"], words
 
 
 def check_killed(browser, folder):

@@ -80,6 +80,28 @@ TEST(InspectDataset, names_what_cannot_be_read) {
   EXPECT_EQ(json["encoded_bytes"]["count"], 8);
 }
 
+TEST(InspectDataset, says_what_a_tolerant_decoder_would_win) {
+  TestDataset data(make_storage("{type: memory}"));
+  const std::string jpeg = mini_files().front().second;
+  put(data.tier(), "a/good.jpg", jpeg);
+  put(data.tier(), "a/half.jpg", jpeg.substr(0, jpeg.size() / 2));
+  put(data.tier(), "a/head.jpg", jpeg.substr(0, 20));
+  put(data.tier(), "a/more.jpg", jpeg.substr(0, 2) + "stray" + jpeg.substr(2));
+  put(data.tier(), "a/zero.jpg", "");
+  const Dataset& dataset = data.build("{type: image_folder, storage: data}");
+  const Node node = parse_yaml("{type: jpeg, tolerance: as_libjpeg}", "test.yaml");
+  const auto decoder =
+      Registry<Decoder>::global().parse(Section(node, "", "decoder", nullptr)).create({});
+  const nlohmann::json report = inspect_dataset(dataset, decoder.get());
+  EXPECT_EQ(report["decodable_as_libjpeg"], 2);
+  std::string seen;
+  for (const auto& row : report["unreadable"]) {
+    seen += row["key"].get<std::string>() + (row["decodable_as_libjpeg"] ? " yes " : " no ");
+  }
+  EXPECT_EQ(seen, "a/half.jpg yes a/head.jpg no a/more.jpg yes a/zero.jpg no ");
+  EXPECT_FALSE(nlohmann::json(inspect_dataset(dataset)).contains("decodable_as_libjpeg"));
+}
+
 TEST(InspectDataset, knows_generated_images) {
   TestDataset data(make_storage("{type: memory}"));
   const DatasetReport report = inspect_dataset(data.build(

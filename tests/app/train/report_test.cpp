@@ -28,7 +28,17 @@ TEST(Report, what_binds_a_run_is_said_once) {
   EXPECT_THAT(text, Not(HasSubstr("not input-bound")));
 }
 
-TEST(Report, no_bad_samples_are_no_file) { EXPECT_EQ(skipped_csv({}), ""); }
+TEST(Report, no_bad_samples_are_no_file) {
+  EXPECT_EQ(skipped_csv({}), "");
+  EXPECT_EQ(tolerated_csv({}), "");
+}
+
+TEST(Report, tolerated_samples_are_a_row_each) {
+  EXPECT_EQ(tolerated_csv({{"a/\"1\".jpg", {3, "bad Huffman code"}}, {"b", {1, "x, y"}}}),
+            "sample,times,message\n"
+            "\"a/\"\"1\"\".jpg\",3,\"bad Huffman code\"\n"
+            "\"b\",1,\"x, y\"\n");
+}
 
 }  // namespace
 }  // namespace stoker
