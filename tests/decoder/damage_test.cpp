@@ -72,10 +72,6 @@ class Damage : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(of_a_file_for, Damage, testing::Values("jpeg", "turbojpeg"),
                          [](const auto& type) { return type.param; });
 
-File cut(const File& file, size_t bytes) {
-  return {file.begin(), file.begin() + static_cast<ptrdiff_t>(bytes)};
-}
-
 TEST_P(Damage, a_file_that_is_cut_at_or_around_any_marker_is_a_bad_sample) {
   for (const File& file : files()) {
     for (size_t at = 0; at + 1 < file.size(); ++at) {

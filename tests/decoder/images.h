@@ -106,6 +106,10 @@ inline File inserted(File file, size_t at, const File& bytes) {
   return file;
 }
 
+inline File cut(const File& file, size_t bytes) {
+  return {file.begin(), file.begin() + static_cast<ptrdiff_t>(bytes)};
+}
+
 // A TIFF structure with nothing but an orientation.
 inline File tiff(uint8_t orientation, bool big_endian) {
   if (big_endian) {

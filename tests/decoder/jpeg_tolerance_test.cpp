@@ -146,10 +146,6 @@ std::vector<File> kinds() {
   return result;
 }
 
-File cut(const File& file, size_t bytes) {
-  return {file.begin(), file.begin() + static_cast<ptrdiff_t>(bytes)};
-}
-
 File ended(File file) {
   file.insert(file.end(), {0xff, 0xd9});
   return file;
