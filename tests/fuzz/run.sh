@@ -1,32 +1,36 @@
 #!/usr/bin/env bash
-# tests/fuzz/run.sh [--memory] SECONDS [TARGET...]: builds the targets with clang, runs each (or those
-# named) so long on one core, and prints what came of it. 0 seconds: the corpus alone. What it finds
-# lies in build-fuzz/findings, what is worth keeping for the next run in build-fuzz/corpus.
-# --memory: the JPEG targets with clang's memory sanitizer, our decoder without libjpeg-turbo.
+# tests/fuzz/run.sh SECONDS [TARGET...]: builds the targets with clang, runs each (or those named) so
+# long on one core, and prints what came of it; 0 seconds: the corpus alone. What it finds lies in
+# build-fuzz/findings, what is worth keeping for the next run in build-fuzz/corpus.
+# tests/fuzz/run.sh --memory: what was kept, through our JPEG decoder under clang's memory sanitizer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source cmake/setup.sh
 
-folder=build-fuzz fuzz=ON
+# build_fuzz FOLDER KIND
+build_fuzz() {
+  install_packages clang libclang-rt-dev
+  build "$1" fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DSTOKER_FUZZ="$2" \
+    -DSTOKER_BUILD_TESTS=OFF -DSTOKER_CUDA=OFF
+}
+
 if [ "${1:-}" = --memory ]; then
-  folder=build-fuzz-memory fuzz=memory
-  shift
+  build_fuzz build-fuzz-memory memory
+  for target in exif jpeg jpeg_header; do
+    echo "$target"
+    find tests/fuzz/corpus/$target build-fuzz/corpus/$target -type f -print0 |
+      xargs -0 build-fuzz-memory/fuzz/${target}_fuzz
+  done
+  exit
 fi
-[[ ${1:-} =~ ^[0-9]+$ ]] || stop "expected: tests/fuzz/run.sh [--memory] SECONDS [TARGET...]"
+
+[[ ${1:-} =~ ^[0-9]+$ ]] || stop "expected: tests/fuzz/run.sh SECONDS [TARGET...], or --memory"
 seconds=$1
 shift
 targets=("$@")
-if [ ${#targets[@]} = 0 ]; then
-  if [ $fuzz = memory ]; then
-    targets=(jpeg jpeg_header exif)
-  else
-    mapfile -t targets < <(ls tests/fuzz/corpus)
-  fi
-fi
-
-install_packages clang libclang-rt-dev
-build $folder fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DSTOKER_FUZZ=$fuzz \
-  -DSTOKER_BUILD_TESTS=OFF -DSTOKER_CUDA=OFF
+[ ${#targets[@]} != 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
+folder=build-fuzz
+build_fuzz $folder ON
 
 export ASAN_OPTIONS=malloc_context_size=1:quarantine_size_mb=16
 status=0
