@@ -20,8 +20,12 @@ nlohmann::json read_json(const std::string& path) {
     throw Error(ExitCode::environment,
                 path + " is missing: name the directory of a run that has ended");
   }
+  return parse_run_json(*text, path);
+}
+
+nlohmann::json parse_run_json(std::string_view text, const std::string& path) {
   try {
-    return parse_json(*text, kLimits);
+    return parse_json(text, kLimits);
   } catch (const Error& error) {
     throw Error(ExitCode::data, path + ": " + error.what());
   }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/analysis/table.h"
@@ -24,6 +25,8 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
 // The JSON of a file that a run or a sweep left. Error, which names the file: ExitCode::environment
 // where it is missing, ExitCode::data where it is no JSON, or nested too deep to be one of ours.
 nlohmann::json read_json(const std::string& path);
+// The same of the file's text.
+nlohmann::json parse_run_json(std::string_view text, const std::string& path);
 
 [[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string_view>
+#include <cmath>
 
 #include "io/core/error.h"
 #include "io/core/file.h"
@@ -28,17 +28,17 @@ std::optional<double> number(std::string_view field, const std::string& path) {
     throw Error(ExitCode::environment,
                 path + ": '" + std::string(field) + "' is no number; is it a file of stoker's?");
   }
-  return value;
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
 
-Table Table::read(const std::string& path) {
+Table Table::read(const std::string& path) { return parse(read_if_there(path).value_or(""), path); }
+
+Table Table::parse(std::string_view text, const std::string& path) {
   Table table;
-  const std::string text = read_if_there(path).value_or("");
-  std::string_view rest = text;
-  for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
-    const std::vector<std::string_view> fields = split(rest.substr(0, end));
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+    const std::vector<std::string_view> fields = split(text.substr(0, end));
     if (table.names_.empty()) {
       table.names_.assign(fields.begin(), fields.end());
       table.columns_.resize(fields.size());

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stoker {
@@ -14,8 +15,11 @@ class Table {
  public:
   using Column = std::vector<std::optional<double>>;
 
-  // Empty where the file is absent. A last line without its end (the process was killed) is left
-  // out. Error(ExitCode::environment) for a file that is not such a table.
+  // A last line without its end (the process was killed) is left out; what is no finite number was
+  // not measured. Error(ExitCode::environment), which names `path`, for text that is not such a
+  // table.
+  static Table parse(std::string_view text, const std::string& path);
+  // The same of a file; empty where it is absent.
   static Table read(const std::string& path);
 
   // Columns in the order of the file, and rows without the header.

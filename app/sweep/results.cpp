@@ -27,12 +27,14 @@ json row_json(const SweepRow& row) {
   return value;
 }
 
+constexpr JsonLimits kLimits{64, 50'000'000};
+
 SweepRow read_row(const json& value) {
   SweepRow row;
   row.cell = value.at("cell").get<Coordinates>();
-  row.repeat = value.at("repeat");
+  row.repeat = whole_number(value.at("repeat"));
   row.hash = value.at("hash");
-  row.exit_code = value.at("exit_code");
+  row.exit_code = static_cast<int>(whole_number(value.at("exit_code")));
   row.error = value.value("error", "");
   row.directory = value.value("directory", "");
   row.seconds = value.at("seconds");
@@ -127,8 +129,12 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
 SweepResults read_results(const std::string& path) {
   const std::optional<std::string> text = read_if_there(path);
   if (!text) throw Error(ExitCode::environment, path + " is missing: run the sweep first");
+  return parse_results(*text, path);
+}
+
+SweepResults parse_results(std::string_view text, const std::string& path) {
   try {
-    const json value = parse_json(*text);
+    const json value = parse_json(text, kLimits);
     if (value.at("schema_version") != 1) throw Error(ExitCode::environment, "another schema");
     SweepResults results;
     results.machine = value.at("machine");
@@ -137,7 +143,7 @@ SweepResults read_results(const std::string& path) {
     results.notes = value.at("notes").get<std::vector<std::string>>();
     for (const json& row : value.at("rows")) results.rows.push_back(read_row(row));
     return results;
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {
     throw Error(ExitCode::environment, path + " is no file of a sweep: " + error.what());
   }
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/sweep/figures.h"
@@ -57,6 +58,8 @@ nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
 
 // Rows, machine and times of a results.json. Error(ExitCode::environment) where it is none of ours.
 SweepResults read_results(const std::string& path);
+// The same of the file's text; `path` is for the message. Any thread.
+SweepResults parse_results(std::string_view text, const std::string& path);
 
 // Nothing, or why the rows are not those of this plan: a cell that is gone, other settings of one,
 // more repetitions than are asked for now. Such results must not be mixed with new ones.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/core/json.h"
 #include "io/metrics/record/record_json.h"
 
 namespace stoker {
@@ -68,16 +69,19 @@ RunHistory run_history(const nlohmann::json& training) {
   try {
     RunHistory history;
     const nlohmann::json& position = training.at("position");
-    history.position = {position.at("step"), position.at("epoch"), position.at("batch")};
+    history.position = {whole_number(position.at("step")), whole_number(position.at("epoch")),
+                        whole_number(position.at("batch"))};
     const nlohmann::json& totals = training.at("totals");
-    history.processes = totals.at("processes");
-    history.images = totals.at("images");
+    history.processes = whole_number(totals.at("processes"));
+    history.images = whole_number(totals.at("images"));
     history.wall_s = totals.at("wall_s");
     history.segments_s = totals.at("segments_s").get<std::map<std::string, double>>();
-    history.bytes_read = totals.at("bytes_read");
+    history.bytes_read = static_cast<uint64_t>(whole_number(totals.at("bytes_read")));
     history.evaluations = training.at("evaluations").get<std::vector<Evaluation>>();
     const nlohmann::json& skipped = training.at("skipped");
-    history.skipped_by_reason = skipped.at("by_reason").get<std::map<std::string, int64_t>>();
+    for (const auto& [reason, count] : skipped.at("by_reason").items()) {
+      history.skipped_by_reason[reason] = whole_number(count);
+    }
     for (const auto& [key, reason] : skipped.at("samples").items()) {
       history.bad_samples[key] = reason_of(reason);
     }

@@ -64,7 +64,7 @@ std::optional<Json> try_parse_json(std::string_view text) {
 
 Json parse_json(std::string_view text, JsonLimits limits) {
   uint64_t values = 0;
-  const auto bound = [&](int depth, Json::parse_event_t event, const Json&) {
+  const auto bound = [&](int depth, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
     if (depth > limits.depth) {
       throw Error(ExitCode::data, fmt::format("nested more than {} deep", limits.depth));
@@ -74,6 +74,9 @@ Json parse_json(std::string_view text, JsonLimits limits) {
     if (counts && ++values > limits.values) {
       throw Error(ExitCode::data, fmt::format("more than {} values", limits.values));
     }
+    if (!limits.fractions && event == Event::value && value.is_number_float()) {
+      throw Error(ExitCode::data, json_text(value) + " is no whole number");
+    }
     return true;
   };
   try {
@@ -81,6 +84,16 @@ Json parse_json(std::string_view text, JsonLimits limits) {
   } catch (const Json::exception& error) {
     throw Error(ExitCode::data, std::string("no JSON: ") + error.what());
   }
+}
+
+int64_t whole_number(const Json& value) {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
+  if (fits) return value.get<int64_t>();
+  throw Json::type_error::create(302,
+                                 std::string("expected a whole number, got ") +
+                                     (value.is_number() ? json_text(value) : value.type_name()),
+                                 &value);
 }
 
 Json to_json(const Node& node) {

@@ -27,9 +27,14 @@ std::optional<nlohmann::json> try_parse_json(std::string_view text);
 struct JsonLimits {
   int depth;
   uint64_t values;
+  bool fractions = true;  // numbers may be others than whole ones of 64 bits
 };
 // Error(ExitCode::data) for what is no JSON, and beyond the limits.
 nlohmann::json parse_json(std::string_view text, JsonLimits limits);
+
+// A whole number of 63 bits and a sign. nlohmann::json::type_error for all else: its own conversion
+// of 1e300 is undefined.
+int64_t whole_number(const nlohmann::json& value);
 
 // A configuration as JSON: plain scalars become booleans and numbers where they are such, and text
 // where they are quoted. Keys lose their order.

@@ -44,6 +44,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
+    if (!is_text(value)) fail(position(mark), "a character that is none (such as U+FFFE)");
     const bool quoted = tag == "!";
     const bool null = !quoted && (value == "null" || value == "~" || value.empty());
     put({null ? Node::Kind::null : Node::Kind::scalar, position(mark), value, quoted});
@@ -203,7 +204,7 @@ Node parse_yaml(const std::string& text, const std::string& source) {
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    if (!parser.HandleNextDocument(builder)) return Node::map();
+    if (!parser.HandleNextDocument(builder)) return {Node::Kind::mapping, start};
     TreeBuilder second(source);
     if (parser.HandleNextDocument(second)) {
       fail(second.take().at, "a second document: write one configuration per file");

@@ -9,6 +9,11 @@
 namespace stoker {
 namespace {
 
+// Unicode 15, 23.7.
+bool is_noncharacter(uint32_t code) {
+  return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
+}
+
 // Bytes of the character at the beginning (Unicode 15, table 3-7); 0: it is none.
 size_t character_at(std::string_view bytes) {
   struct Form {
@@ -29,10 +34,12 @@ size_t character_at(std::string_view bytes) {
   for (const Form& form : kForms) {
     if (at(0) < form.first || at(0) > form.last) continue;
     if (bytes.size() < form.size || at(1) < form.low || at(1) > form.high) return 0;
-    for (size_t i = 2; i < form.size; ++i) {
+    uint32_t code = at(0) & (0x7fu >> form.size);
+    for (size_t i = 1; i < form.size; ++i) {
       if (at(i) < 0x80 || at(i) > 0xbf) return 0;
+      code = code << 6 | (at(i) & 0x3f);
     }
-    return form.size;
+    return is_noncharacter(code) ? 0 : form.size;
   }
   return 0;
 }

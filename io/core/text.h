@@ -10,7 +10,7 @@ namespace stoker {
 // (keys of a tier, paths of a configuration) and bytes again where they reach the kernel. Any
 // thread.
 
-// Whether the bytes are UTF-8.
+// Whether the bytes are UTF-8, without noncharacters (U+FFFE), which writers of YAML replace.
 bool is_text(std::string_view bytes);
 // Each byte that is no part of UTF-8 becomes \xNN (two small hexadecimal digits), and so does a
 // backslash before an x; all else stays as it is. Always UTF-8, and another one for other bytes.

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker packed pixels";
 constexpr int kVersion = 1;
-constexpr JsonLimits kLimits{8, UINT64_MAX};
+constexpr JsonLimits kLimits{8, UINT64_MAX, false};
 
 bool consistent(const PackedSamples& samples, size_t classes) {
   return samples.labels.size() == samples.keys.size() &&

@@ -28,6 +28,9 @@ class Reader {
   }
 
   void open() { check(::archive_read_open_filename(archive_.get(), name_.c_str(), kBlock)); }
+  void open(Bytes archive) {
+    check(::archive_read_open_memory(archive_.get(), archive.data(), archive.size()));
+  }
   // Reads the archive that is the current file of `outer`.
   void open(const Reader& outer) {
     outer_ = outer.archive_.get();
@@ -116,19 +119,32 @@ bool is_named(archive_entry* entry, const std::string& name) {
   return path == name || path.ends_with("/" + name);
 }
 
-}  // namespace
-
-void unpack(const std::string& archive, const std::string& inner,
-            const std::function<void(UnpackedFile)>& sink) {
-  Reader outer(archive);
-  outer.open();
+// `name`: of the archive that `outer` has opened.
+void unpack_opened(Reader& outer, const std::string& name, const std::string& inner,
+                   const std::function<void(UnpackedFile)>& sink) {
   archive_entry* entry = outer.next();
   if (!outer.is_zip()) return unpack_tar(outer, entry, sink);
   while (entry != nullptr && !is_named(entry, inner)) entry = outer.next();
   if (entry == nullptr) outer.fail("there is no " + inner + " in it");
-  Reader tar(archive + " (" + inner + ")");
+  Reader tar(name + " (" + inner + ")");
   tar.open(outer);
   unpack_tar(tar, tar.next(), sink);
+}
+
+}  // namespace
+
+void unpack(const std::string& archive, const std::string& inner,
+            const std::function<void(UnpackedFile)>& sink) {
+  Reader reader(archive);
+  reader.open();
+  unpack_opened(reader, archive, inner, sink);
+}
+
+void unpack(Bytes archive, const std::string& name, const std::string& inner,
+            const std::function<void(UnpackedFile)>& sink) {
+  Reader reader(name);
+  reader.open(archive);
+  unpack_opened(reader, name, inner, sink);
 }
 
 }  // namespace stoker

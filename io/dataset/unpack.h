@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "io/core/memory.h"
+
 namespace stoker {
 
 // One file of an archive, in memory. A value. `path` is relative, cleaned ("a/b.jpg") and never
@@ -21,6 +23,9 @@ struct UnpackedFile {
 // Error(ExitCode::environment): the file cannot be read, is damaged or is no such archive; a path
 // that is absolute or has ".."; a file above 64 MiB. What `sink` throws passes through.
 void unpack(const std::string& archive, const std::string& inner,
+            const std::function<void(UnpackedFile)>& sink);
+// The same of an archive in memory; `name` is for messages.
+void unpack(Bytes archive, const std::string& name, const std::string& inner,
             const std::function<void(UnpackedFile)>& sink);
 
 }  // namespace stoker

@@ -39,6 +39,7 @@ int exif_orientation(Bytes bytes) {
   const size_t entries = tiff.u16(directory);
   for (size_t i = 0; i < entries; ++i) {
     const size_t entry = directory + 2 + 12 * i;
+    if (entry >= bytes.size()) break;  // 65,535 entries are soon said
     if (tiff.u16(entry) != kTagOrientation) continue;
     const int value = tiff.u16(entry + 8);
     return tiff.u16(entry + 2) == kTypeShort && value >= 1 && value <= 8 ? value : 1;

@@ -23,6 +23,12 @@ TEST(Node, keeps_order_and_positions) {
 TEST(Node, an_empty_document_is_an_empty_mapping) {
   EXPECT_EQ(parse_yaml("", "t.yaml").kind, Node::Kind::mapping);
   EXPECT_EQ(parse_yaml("# only a comment\n", "t.yaml").kind, Node::Kind::mapping);
+  EXPECT_EQ(parse_yaml("", "t.yaml").at.text(), "t.yaml:1:1");
+}
+
+TEST(Node, a_character_that_is_none_is_an_error) {
+  EXPECT_EQ(parse_error("a: \"\\uFFFE\"\n"),
+            "t.yaml:1:4: a character that is none (such as U+FFFE)");
 }
 
 TEST(Node, a_quoted_number_is_text) {

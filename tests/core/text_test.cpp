@@ -27,6 +27,9 @@ TEST(Text, each_byte_that_is_none_is_escaped) {
   EXPECT_EQ(to_text("\xc0\xaf"), "\\xc0\\xaf");                    // longer than need be
   EXPECT_EQ(to_text("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // half a pair of UTF-16
   EXPECT_EQ(to_text("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
+  EXPECT_EQ(to_text("\xef\xbf\xbe"), "\\xef\\xbf\\xbe");           // a noncharacter
+  EXPECT_EQ(to_text("\xef\xb7\x90"), "\\xef\\xb7\\x90");
+  EXPECT_EQ(to_text("\xf3\xaf\xbf\xbf"), "\\xf3\\xaf\\xbf\\xbf");
   EXPECT_EQ(to_text("\\x41"), "\\x5cx41");
 }
 

@@ -35,6 +35,16 @@ const ArchiveFiles kFiles{
 
 TEST_F(Unpack, streams_a_tar_gz) { EXPECT_EQ(unpacked(make_tar_gz(kFiles)), kFiles); }
 
+TEST_F(Unpack, streams_an_archive_in_memory) {
+  const std::string bytes = make_zip({{"x/inner.tar.gz", make_tar_gz(kFiles)}});
+  ArchiveFiles files;
+  unpack({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "memory", "inner.tar.gz",
+         [&](UnpackedFile file) {
+           files.emplace_back(file.path, std::string(file.bytes.begin(), file.bytes.end()));
+         });
+  EXPECT_EQ(files, kFiles);
+}
+
 TEST_F(Unpack, streams_a_tar_gz_inside_a_zip) {
   EXPECT_EQ(unpacked(make_zip({{"x/other.tar.gz", "not this"},
                                {"__MACOSX/x/._inner.tar.gz", "nor this"},

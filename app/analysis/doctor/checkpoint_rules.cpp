@@ -32,13 +32,11 @@ double interval_s(const Evidence& e, const Saves& saves) {
 // every_steps so that a save, or a drain, of `needed_s` fits between two. Empty: the configuration
 // counts epochs or seconds.
 std::vector<std::string> rarer(const Evidence& e, double needed_s, double interval_s) {
-  const std::string every = setting(e.config, "checkpoint.every_steps");
-  const int64_t steps = std::atoll(every.c_str());
-  if (steps <= 0) return {};
+  const int64_t steps = whole_setting(e.config, "checkpoint.every_steps").value_or(0);
+  if (steps == 0) return {};
   const double times = std::max<double>(1, needed_s / interval_s);
-  return {
-      fmt::format("checkpoint.every_steps={}",
-                  static_cast<int64_t>(std::ceil(kSpare * times * static_cast<double>(steps))))};
+  return {fmt::format("checkpoint.every_steps={}",
+                      counted(std::ceil(kSpare * times * static_cast<double>(steps))))};
 }
 
 // Another tier than the one that sets go to and the one that samples come from. Empty: none.

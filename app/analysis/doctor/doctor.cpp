@@ -35,8 +35,7 @@ std::string hindrance(const Evidence& e) {
         "of the {:.2f} s that the device lost, {:.2f} s are the first filling of the pipeline, "
         "which a longer run does not have more of: at least {} steps",
         lost, e.fill_s,
-        static_cast<int64_t>(static_cast<double>(e.steps) *
-                             (1 + e.share(e.fill_s) / kModerateShare)));
+        counted(static_cast<double>(e.steps) * (1 + e.share(e.fill_s) / kModerateShare)));
   }
   return "";
 }

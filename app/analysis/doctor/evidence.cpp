@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/json_fields.h"
@@ -19,13 +19,6 @@ using Json = nlohmann::json;
 constexpr double kFellBehind = 0.1;  // of the time of reads, beyond what the model says
 
 double number(const Json& tree, std::string_view path) { return number_at(tree, path).value_or(0); }
-
-std::optional<double> to_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 void add_device(const Json& summary, Evidence& e) {
   e.on_host = member_at(summary, "device.timing_method").is_null() ||
@@ -94,10 +87,8 @@ void add_loader(const Json& summary, Evidence& e) {
     e.copies_ahead = info.device_batches_ahead > 0;
     e.has_workers = info.workers > 0;
   }
-  e.workers =
-      static_cast<int64_t>(to_number(setting(e.config, "loader.workers")).value_or(e.cores));
-  e.batch_size =
-      static_cast<int64_t>(to_number(setting(e.config, "loader.batch_size")).value_or(1));
+  e.workers = whole_setting(e.config, "loader.workers").value_or(counted(e.cores));
+  e.batch_size = whole_setting(e.config, "loader.batch_size").value_or(1);
   const Json& loader = member_at(summary, "loaders.train");
   e.read_s = number(loader, "stages.read.duration_s.sum");
   e.decode_s = number(loader, "stages.decode.duration_s.sum");
@@ -118,9 +109,11 @@ void add_epochs(const Table& steps, Evidence& e) {
   const Table::Column& step = steps.column("steps");
   std::array<double, 2> waited{}, count{};
   double before = 0, waited_before = 0;
+  std::optional<double> first;
   for (size_t i = 0; i < std::min({epoch.size(), wait.size(), step.size()}); ++i) {
     if (!epoch[i] || !wait[i] || !step[i]) continue;
-    const size_t later = *epoch[i] > *epoch.front() ? 1 : 0;
+    if (!first) first = epoch[i];
+    const size_t later = *epoch[i] > *first ? 1 : 0;
     waited[later] += *wait[i] - waited_before;
     waited_before = *wait[i];
     count[later] += *step[i] - before;
@@ -150,6 +143,17 @@ std::string setting(const Node& config, const std::string& path) {
   return node == nullptr ? "" : node->scalar;
 }
 
+std::optional<int64_t> whole_setting(const Node& config, const std::string& path) {
+  constexpr int64_t kMost = 1'000'000'000'000;
+  int64_t value = 0;
+  const bool whole = parse_number(setting(config, path), value) && value >= 0 && value <= kMost;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+int64_t counted(double value) {
+  return std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -1e15, 1e15));
+}
+
 double Evidence::production_s() const {
   const double shared = (read_s + decode_s) / static_cast<double>(std::max<int64_t>(1, workers));
   if (!source_mb_per_s) return shared;
@@ -162,8 +166,8 @@ Evidence gather(const RunFiles& run) {
   e.config = parse_yaml(run.config, run.path("config.yaml"));
   e.status = summary.value("status", "");
   e.error = summary.value("error", "");
-  e.steps = static_cast<int64_t>(number(summary, "steps") - number(summary, "resumed.step"));
-  e.images = static_cast<int64_t>(number(summary, "images"));
+  e.steps = counted(number(summary, "steps") - number(summary, "resumed.step"));
+  e.images = counted(number(summary, "images"));
   e.wall_s = number(summary, "wall_s");
   e.cores = std::max(1.0, number(run.environment, "cpu.cores"));
   const Node* checkpoint = e.config.find("checkpoint");

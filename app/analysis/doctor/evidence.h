@@ -111,5 +111,10 @@ Evidence gather(const RunFiles& run);
 
 // "loader.workers" as text; empty: there is none.
 std::string setting(const Node& config, const std::string& path);
+// The same as a whole number; empty: it is none, or below 0 or above 10^12, so that a rule may
+// multiply it.
+std::optional<int64_t> whole_setting(const Node& config, const std::string& path);
+// A count that a file or a rule has as a fraction, at most 10^15 to either side.
+int64_t counted(double value);
 
 }  // namespace stoker

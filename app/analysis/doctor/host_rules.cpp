@@ -20,11 +20,10 @@ Finding evaluation(const Evidence& e) {
                   cost,
                   {fmt::format("{:.1f} s of {:.1f} s", e.eval_s, e.wall_s)},
                   {}};
-  const std::string every = setting(e.config, "evaluation.every_epochs");
-  if (std::atoll(every.c_str()) > 0) {
+  const int64_t every = whole_setting(e.config, "evaluation.every_epochs").value_or(0);
+  if (every > 0) {
     finding.text += " Evaluate less often.";
-    finding.overrides = {
-        fmt::format("evaluation.every_epochs={}", kRarer * std::atoll(every.c_str()))};
+    finding.overrides = {fmt::format("evaluation.every_epochs={}", kRarer * every)};
   } else {
     finding.overrides = {"evaluation.enabled=false"};
     finding.advice = "or accept it: it is done once, and a longer run dilutes it";
@@ -34,15 +33,15 @@ Finding evaluation(const Evidence& e) {
 
 Finding reporting(const Evidence& e, double host) {
   const double cost = e.share(std::min(e.log_s, host));
-  const std::string every = setting(e.config, "metrics.every_steps");
-  return {
-      "reporting",
-      "The trainer writes reports while the device waits: report less often.",
-      cost,
-      {fmt::format("{:.2f} s of {:.1f} s are spent on reports, one every {} steps", e.log_s,
-                   e.wall_s, every)},
-      {fmt::format("metrics.every_steps={}", kRarer * std::max(1LL, std::atoll(every.c_str())))},
-      "fewer metrics.sinks"};
+  const int64_t every =
+      std::max<int64_t>(1, whole_setting(e.config, "metrics.every_steps").value_or(1));
+  return {"reporting",
+          "The trainer writes reports while the device waits: report less often.",
+          cost,
+          {fmt::format("{:.2f} s of {:.1f} s are spent on reports, one every {} steps", e.log_s,
+                       e.wall_s, every)},
+          {fmt::format("metrics.every_steps={}", kRarer * every)},
+          "fewer metrics.sinks"};
 }
 
 // What is neither evaluation nor reports: launching steps, taking over batches.

@@ -113,7 +113,7 @@ std::vector<std::string> decode_evidence(const Evidence& e) {
 Findings decode_findings(const Evidence& e, double cost) {
   Finding finding{"decode", "", cost, decode_evidence(e)};
   if (has_room(e)) {
-    const auto workers = std::max(kMoreDecoders * e.workers, static_cast<int64_t>(e.cores));
+    const auto workers = std::max(kMoreDecoders * e.workers, counted(e.cores));
     finding.text = "Decoding holds the device up, and there is room for more workers.";
     finding.overrides = {fmt::format("loader.workers={}", workers)};
     if (!e.has_workers) finding.overrides.emplace_back("loader.type=prefetched");
@@ -171,8 +171,10 @@ Finding no_pause(const Evidence& e, double cost) {
         "The workers are fast enough on average, but reads come in bursts and the batches ahead "
         "run out: look ahead farther.";
     finding.evidence.push_back("loader.prefetch_batches is " + depth);
-    finding.overrides = {
-        fmt::format("loader.prefetch_batches={}", kDeeper * std::max(1, std::atoi(depth.c_str())))};
+    finding.overrides = {fmt::format(
+        "loader.prefetch_batches={}",
+        kDeeper *
+            std::max<int64_t>(1, whole_setting(e.config, "loader.prefetch_batches").value_or(1)))};
   } else {
     finding.resource = "no_prefetch";
     finding.text = fmt::format(

@@ -22,7 +22,7 @@ int64_t steps_for(const Evidence& evidence, const TrialOptions& options) {
   if (options.steps) return *options.steps;
   if (evidence.wall_s <= 0) return std::max(kFewestSteps, evidence.steps);
   const double per_second = static_cast<double>(evidence.steps) / evidence.wall_s;
-  return std::clamp(static_cast<int64_t>(std::ceil(options.seconds * per_second)), kFewestSteps,
+  return std::clamp(counted(std::ceil(options.seconds * per_second)), kFewestSteps,
                     std::max(kFewestSteps, evidence.steps));
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/core/json.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {
@@ -126,7 +127,8 @@ void to_json(json& out, const Evaluation& evaluation) {
 }
 
 void from_json(const json& in, Evaluation& evaluation) {
-  evaluation = {in.at("epoch"),  in.at("step"),          in.at("samples"),
+  const auto whole = [&](const char* name) { return whole_number(in.at(name)); };
+  evaluation = {whole("epoch"),  whole("step"),          whole("samples"),
                 in.at("top1"),   in.at("top5"),          in.at("mean_per_class"),
                 in.at("chance"), in.at("largest_class"), in.at("seconds")};
 }

@@ -23,6 +23,11 @@ TEST_F(Files, a_table_has_numbers_and_gaps) {
   EXPECT_EQ(Table::read(root / "absent.csv").rows(), 0u);
 }
 
+TEST_F(Files, what_is_no_finite_number_was_not_measured) {
+  const Table table = Table::parse("loss\nnan\n-inf\n1\n", "t.csv");
+  EXPECT_EQ(table.column("loss"), (Table::Column{std::nullopt, std::nullopt, 1}));
+}
+
 TEST_F(Files, what_is_no_table_is_an_error) {
   root.write("t.csv", "a,b\n1,x\n");
   EXPECT_EQ(error_of([&] { Table::read(root / "t.csv"); }),

@@ -1,0 +1,12 @@
+#include <nlohmann/json.hpp>
+
+#include "app/analysis/timelogger.h"
+#include "io/core/json.h"
+#include "tests/fuzz/target.h"
+
+STOKER_FUZZ_TARGET(timelogger) {
+  using namespace stoker;
+  TimeLog log;
+  read_time_log(std::string(fuzz::text(input)), "fuzz", log);
+  (void)json_text(time_log_figures(log, 0));
+}
