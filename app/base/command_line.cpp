@@ -56,6 +56,23 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const 
   return option;
 }
 
+// What is left of a command line that has an option which the command does not know; another
+// exception where it has none.
+[[noreturn]] void fail_unknown_option(const CLI::App& app, const CLI::ExtrasError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const std::string& word : app.remaining(true)) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with('-')) continue;
+    throw Error(ExitCode::config, "unknown option '" + name + "'" + suggestion(name, known));
+  }
+  throw Error(ExitCode::config, error.what());
+}
+
 }  // namespace
 
 struct Command::State {
@@ -171,6 +188,8 @@ ExitCode CommandLine::run(int argc, char** argv) {
   try {
     check_commands({argv + 1, argv + argc});
     app_->parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    fail_unknown_option(*app_, error);
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? ExitCode::ok : ExitCode::config;
   }
@@ -201,6 +220,8 @@ void CommandLine::check(std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());
   try {
     app_->parse(std::move(words));
+  } catch (const CLI::ExtrasError& error) {
+    fail_unknown_option(*app_, error);
   } catch (const CLI::Error& error) {
     throw Error(ExitCode::config, error.what());
   }

@@ -235,7 +235,8 @@ const Component<Storage>& find_tier(const ExperimentOptions& options, const std:
   std::vector<std::string> names;
   for (const auto& [known, tier] : options.storage) names.push_back(known);
   throw Error(ExitCode::config,
-              fmt::format("unknown storage tier '{}'{}", name, suggestion(name, names)));
+              fmt::format("unknown storage tier '{}'{}", name,
+                          names.empty() ? ": storage: has none" : suggestion(name, names)));
 }
 
 StorageWorkload workload_of(const StorageBenchArguments& arguments) {
@@ -250,7 +251,8 @@ StorageWorkload workload_of(const StorageBenchArguments& arguments) {
 
 ExitCode bench_storage(const StorageBenchArguments& arguments) {
   RunLog log(false);
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentOptions options =
+      read_experiment_without_data(arguments.config, arguments.overrides);
   const Component<Storage>& component = find_tier(options, arguments.tier);
   const bool emulated = component.info().emulated;
   Hub hub;

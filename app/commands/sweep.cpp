@@ -5,12 +5,12 @@
 namespace stoker {
 namespace {
 
-// What the cells of a sweep may run.
-void check_cell(const std::vector<std::string>& words) {
-  CommandLine line("stoker", "", "");
-  add_train(line.root());
-  add_bench(line.root());
-  line.check(words);
+ExitCode run_sweep(const SweepArguments& arguments) {
+  CommandLine line("stoker", "", "");  // what a sweep may run
+  for (const auto add : {add_train, add_bench, add_dataset, add_checkpoint, add_headspace}) {
+    add(line.root());
+  }
+  return sweep(arguments, [&line](const std::vector<std::string>& words) { line.check(words); });
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ void add_sweep(const Command& program) {
   command.flag("--report-only", arguments->report_only, "run nothing; print what is there");
   command.flag("--check", arguments->check, "check every cell, print them, run nothing");
   command.flag("--json", arguments->json, "print results.json");
-  command.run([=] { return sweep(*arguments, check_cell); });
+  command.run([=] { return run_sweep(*arguments); });
 }
 
 }  // namespace stoker

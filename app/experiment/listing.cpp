@@ -27,8 +27,8 @@ template <class T>
 std::vector<FieldHelp> describe(const std::string& type) {
   const auto* entry = Registry<T>::global().find(type);
   if (entry == nullptr) {
-    throw Error(ExitCode::config, std::string("unknown ") + T::kKind + " '" + type + "'" +
-                                      suggestion(type, Registry<T>::global().names()));
+    throw Error(ExitCode::config,
+                registry_detail::unknown_type(T::kKind, type, Registry<T>::global().names()));
   }
   return entry->describe();
 }

@@ -80,11 +80,33 @@ void ProfileOptions::check(const Section& section) const {
 
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides) {
-  return read_experiment_tree(load_yaml(path), overrides);
+  Node root = load_experiment(path);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  return read_experiment_tree(root);
 }
 
-ExperimentOptions read_experiment_tree(Node root, const std::vector<std::string>& overrides) {
+ExperimentOptions read_experiment_without_data(const std::string& path,
+                                               const std::vector<std::string>& overrides) {
+  Node root = load_experiment(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
+  if (root.find("dataset") == nullptr) {
+    root.entries.push_back({"dataset", {}, default_component<Dataset>("synthetic").dump()});
+  }
+  return read_experiment_tree(root);
+}
+
+Node load_experiment(const std::string& path) {
+  Node root = load_yaml(path);
+  if (root.find("matrix") != nullptr || root.find("base") != nullptr) {
+    throw Error(ExitCode::config,
+                fmt::format("{}: this is a sweep, and no experiment: check it by `stoker sweep {} "
+                            "--check`, run it by `stoker sweep {}`",
+                            path, path, path));
+  }
+  return root;
+}
+
+ExperimentOptions read_experiment_tree(const Node& root) {
   load_plugins(root);
   ConfigContext context;
   if (const Node* tiers = root.find("storage")) {

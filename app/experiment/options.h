@@ -193,8 +193,15 @@ struct ExperimentOptions {
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides);
 
-// The same of an experiment that stands in a larger YAML file: messages name places there.
-ExperimentOptions read_experiment_tree(Node root, const std::vector<std::string>& overrides);
+// The same of a file that need not have a `dataset`, for commands that use none. What it has is
+// checked all the same.
+ExperimentOptions read_experiment_without_data(const std::string& path,
+                                               const std::vector<std::string>& overrides);
+
+// The two halves of read_experiment(): the file as a tree, which is not a sweep's; and the
+// experiment from its tree, which may be part of a larger file.
+Node load_experiment(const std::string& path);
+ExperimentOptions read_experiment_tree(const Node& root);
 
 // The resolved configuration, YAML that ends with a line break: every option with its value.
 // read_experiment of it gives the same.

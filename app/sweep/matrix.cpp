@@ -13,27 +13,30 @@ const std::string& plain_scalar(const Section& at) {
 }
 
 // One value, or a list of them.
-std::vector<std::string> plain_scalars(const Section& at) {
-  if (at.node().kind != Node::Kind::sequence) return {plain_scalar(at)};
-  std::vector<std::string> texts;
+std::vector<Word> plain_scalars(const Section& at) {
+  if (at.node().kind != Node::Kind::sequence) return {{plain_scalar(at), at.node().at}};
+  std::vector<Word> words;
   for (size_t i = 0; i < at.node().items.size(); ++i) {
-    texts.push_back(plain_scalar(at.child(std::to_string(i), at.node().items[i])));
+    const Node& item = at.node().items[i];
+    words.push_back({plain_scalar(at.child(std::to_string(i), item)), item.at});
   }
-  return texts;
+  return words;
 }
 
-SweepAxis read_axis(const std::string& key, const Section& at) {
+SweepAxis read_axis(const Node::Entry& axis_entry, const Section& at) {
   const Node& node = at.node();
+  const std::string& key = axis_entry.key;
   SweepAxis axis{key, {}};
   if (node.kind == Node::Kind::sequence) {
-    const std::vector<std::string> names = plain_scalars(at);
+    const std::vector<Word> names = plain_scalars(at);
     for (size_t i = 0; i < names.size(); ++i) {
-      axis.values.push_back({names[i], {key + "=" + to_yaml(node.items[i])}});
+      const std::string setting = key + "=" + to_yaml(node.items[i]);
+      axis.values.push_back({names[i].text, {{setting, axis_entry.at, node.items[i].at}}});
     }
   } else if (node.kind == Node::Kind::mapping) {
     for (const Node::Entry& entry : node.entries) {
       AxisValue& value = axis.values.emplace_back(AxisValue{entry.key, {}});
-      Field<std::vector<std::string>>::read(at.child(entry.key, entry.value), value.settings, {});
+      Field<std::vector<Word>>::read(at.child(entry.key, entry.value), value.settings, {});
     }
   } else {
     at.fail("must be a list of values, [1, 2], or variants, {name: [a.b=c]}");
@@ -51,6 +54,17 @@ Node list_of(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+void Field<Word>::read(const Section& at, Word& out, Limits limits) {
+  Field<std::string>::read(at, out.text, limits);
+  out.at = out.value_at = at.node().at;
+}
+
+std::vector<std::string> texts(const std::vector<Word>& words) {
+  std::vector<std::string> result;
+  for (const Word& word : words) result.push_back(word.text);
+  return result;
+}
 
 size_t SweepAxis::find(const std::string& name) const {
   const auto found = std::ranges::find(values, name, &AxisValue::name);
@@ -77,7 +91,7 @@ std::vector<std::string> SweepMatrix::keys() const {
 void Field<SweepMatrix>::read(const Section& at, SweepMatrix& out, Limits) {
   if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping of axes");
   for (const Node::Entry& entry : at.node().entries) {
-    out.axes.push_back(read_axis(entry.key, at.child(entry.key, entry.value)));
+    out.axes.push_back(read_axis(entry, at.child(entry.key, entry.value)));
   }
   if (out.axes.empty()) at.fail("needs at least one axis");
 }
@@ -87,7 +101,7 @@ Node Field<SweepMatrix>::dump(const SweepMatrix& value) {
   for (const SweepAxis& axis : value.axes) {
     Node variants = Node::map();
     for (const AxisValue& one : axis.values) {
-      variants.entries.push_back({one.name, {}, list_of(one.settings)});
+      variants.entries.push_back({one.name, {}, list_of(texts(one.settings))});
     }
     node.entries.push_back({axis.key, {}, std::move(variants)});
   }
@@ -96,27 +110,29 @@ Node Field<SweepMatrix>::dump(const SweepMatrix& value) {
 
 bool CellPattern::matches(const Coordinates& cell) const {
   return std::ranges::all_of(terms, [&](const Term& term) {
-    const auto found = cell.find(term.axis);
-    return found != cell.end() && std::ranges::find(term.names, found->second) != term.names.end();
+    const auto found = cell.find(term.axis.text);
+    return found != cell.end() &&
+           std::ranges::find(term.names, found->second, &Word::text) != term.names.end();
   });
 }
 
 bool CellPattern::fixes(const std::string& axis) const {
   return std::ranges::any_of(
-      terms, [&](const Term& term) { return term.axis == axis && term.names.size() == 1; });
+      terms, [&](const Term& term) { return term.axis.text == axis && term.names.size() == 1; });
 }
 
 void CellPattern::check(const SweepMatrix& matrix, const Section& section) const {
   for (const Term& term : terms) {
-    const SweepAxis* axis = matrix.find(term.axis);
+    const std::string& key = term.axis.text;
+    const SweepAxis* axis = matrix.find(key);
     if (axis == nullptr) {
-      section.fail_at(term.at, "'" + term.axis + "' is no axis of the matrix" +
-                                   suggestion(term.axis, matrix.keys()));
+      section.fail_at(term.axis.at,
+                      "'" + key + "' is no axis of the matrix" + suggestion(key, matrix.keys()));
     }
-    for (const std::string& name : term.names) {
-      if (axis->find(name) != std::string::npos) continue;
-      section.fail_at(term.values_at, "'" + term.axis + "' has no value '" + name + "'" +
-                                          suggestion(name, axis->names()));
+    for (const Word& name : term.names) {
+      if (axis->find(name.text) != std::string::npos) continue;
+      section.fail_at(name.at, "'" + key + "' has no value '" + name.text + "'" +
+                                   suggestion(name.text, axis->names()));
     }
   }
 }
@@ -124,8 +140,8 @@ void CellPattern::check(const SweepMatrix& matrix, const Section& section) const
 std::string CellPattern::text() const {
   std::string result;
   for (const Term& term : terms) {
-    result +=
-        fmt::format("{}{}={}", result.empty() ? "" : " ", term.axis, fmt::join(term.names, "|"));
+    result += fmt::format("{}{}={}", result.empty() ? "" : " ", term.axis.text,
+                          fmt::join(texts(term.names), "|"));
   }
   return result;
 }
@@ -134,8 +150,7 @@ void Field<CellPattern>::read(const Section& at, CellPattern& out, Limits) {
   if (at.node().kind != Node::Kind::mapping) at.fail("must be a mapping, e.g. {tier: hdd}");
   out.at = at.node().at;
   for (const Node::Entry& entry : at.node().entries) {
-    out.terms.push_back(
-        {entry.key, plain_scalars(at.child(entry.key, entry.value)), entry.at, entry.value.at});
+    out.terms.push_back({{entry.key, entry.at}, plain_scalars(at.child(entry.key, entry.value))});
   }
 }
 
@@ -143,14 +158,15 @@ Node Field<CellPattern>::dump(const CellPattern& value) {
   if (value.empty()) return {};
   Node node = Node::map();
   for (const CellPattern::Term& term : value.terms) {
+    const std::vector<std::string> names = texts(term.names);
     node.entries.push_back(
-        {term.axis, {}, term.names.size() == 1 ? Node::text(term.names[0]) : list_of(term.names)});
+        {term.axis.text, {}, names.size() == 1 ? Node::text(names[0]) : list_of(names)});
   }
   return node;
 }
 
 bool AxisNames::has(const std::string& name) const {
-  return std::ranges::find(names, name) != names.end();
+  return std::ranges::find(names, name, &Word::text) != names.end();
 }
 
 void Field<AxisNames>::read(const Section& at, AxisNames& out, Limits) {
@@ -158,7 +174,7 @@ void Field<AxisNames>::read(const Section& at, AxisNames& out, Limits) {
 }
 
 Node Field<AxisNames>::dump(const AxisNames& value) {
-  return value.names.empty() ? Node{} : list_of(value.names);
+  return value.names.empty() ? Node{} : list_of(texts(value.names));
 }
 
 std::string text(const SweepMatrix& matrix, const Coordinates& cell) {

@@ -8,11 +8,21 @@
 
 namespace stoker {
 
+// A word of a command line in a sweep file, with its place there.
+template <>
+struct Field<Word> {
+  static void read(const Section& at, Word& out, Limits);
+  static Node dump(const Word& value) { return Field<std::string>::dump(value.text); }
+  static std::string type() { return Field<std::string>::type(); }
+};
+// The words without their places.
+std::vector<std::string> texts(const std::vector<Word>& words);
+
 // One value of an axis and the settings that make it: overrides of the experiment ("a.b=c") and
 // arguments of the command ("--a=b"). A value.
 struct AxisValue {
   std::string name;
-  std::vector<std::string> settings;
+  std::vector<Word> settings;
 };
 
 // One axis and its values, in the order of the file. A value.
@@ -48,12 +58,10 @@ using Coordinates = std::map<std::string, std::string>;
 // Some cells: {tier: hdd, loader.workers: [1, 2]} are those that have one of the values on each
 // axis that is named. Empty: all. A value; any thread.
 struct CellPattern {
-  // One axis and the values that match, with their places for messages.
+  // One axis and the values that match.
   struct Term {
-    std::string axis;
-    std::vector<std::string> names;
-    Position at;         // of the axis
-    Position values_at;  // of its values
+    Word axis;
+    std::vector<Word> names;
   };
   std::vector<Term> terms;
   Position at;
@@ -76,7 +84,7 @@ struct Field<CellPattern> {
 
 // One axis, or a list of axes: in YAML a name, or a list of them. A value.
 struct AxisNames {
-  std::vector<std::string> names;
+  std::vector<Word> names;
   bool has(const std::string& name) const;
 };
 template <>

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
+
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -19,16 +22,20 @@ void check_one_cell(const CellPattern& pattern, const char* key, const SweepMatr
   }
 }
 
-void check_axis(const std::string& name, const char* key, const SweepMatrix& matrix,
-                const Section& section) {
-  if (matrix.find(name) != nullptr) return;
-  section.fail(
-      key, "must be an axis of the matrix, got '" + name + "'" + suggestion(name, matrix.keys()));
+// more: what it may be beside an axis.
+void check_axis(const Word& axis, const char* key, const SweepMatrix& matrix,
+                const std::vector<std::string>& more, const Section& section) {
+  std::vector<std::string> known = matrix.keys();
+  known.insert(known.end(), more.begin(), more.end());
+  if (std::ranges::find(known, axis.text) != known.end()) return;
+  section.fail_at(axis.at, fmt::format("'{}' must be an axis of the matrix{}, got '{}'{}", key,
+                                       more.empty() ? "" : " or " + more.front(), axis.text,
+                                       suggestion(axis.text, known)));
 }
 
 void check_plot(const PlotOptions& plot, const SweepMatrix& matrix, const Section& section) {
-  if (plot.x != kTime) check_axis(plot.x, "x", matrix, section);
-  for (const std::string& name : plot.series.names) check_axis(name, "series", matrix, section);
+  check_axis({plot.x, section.node().find("x")->at}, "x", matrix, {kTime}, section);
+  for (const Word& axis : plot.series.names) check_axis(axis, "series", matrix, {}, section);
   plot.where.check(matrix, section);
   plot.relative_to.check(matrix, section);
   for (const std::string& axis : matrix.keys()) {
@@ -42,7 +49,7 @@ void check_plot(const PlotOptions& plot, const SweepMatrix& matrix, const Sectio
     section.fail("relative_to", "goes with an axis as x, not with time");
   }
   for (const CellPattern::Term& term : plot.relative_to.terms) {
-    if (term.names.size() != 1) section.fail_at(term.at, "must be one value");
+    if (term.names.size() != 1) section.fail_at(term.axis.at, "must be one value");
   }
 }
 
@@ -56,6 +63,8 @@ void check_finding(const FindingOptions& finding, const SweepMatrix& matrix,
   if (!finding.over.empty()) check_one_cell(finding.over, "over", matrix, section);
   if (!finding.less.empty()) check_one_cell(finding.less, "less", matrix, section);
 }
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
 // The element `i` of the list `key` of the sweep, for messages.
 Section element(const Section& section, const char* key, size_t i) {
@@ -133,8 +142,9 @@ void SweepOptions::check(const Section& section) const {
   const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
                      name.find('/') == std::string::npos;
   if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
-  if (command != "train" && !command.starts_with("bench ")) {
-    section.fail("command", "must be train, or bench with its sub-command, got '" + command + "'");
+  if (command.text != "train" && !command.text.starts_with("bench ")) {
+    section.fail("command", "must be train, or bench with its sub-command, got '" + command.text +
+                                "'" + did_you_mean(first_word(command.text), {"train", "bench"}));
   }
   if (drop_first && repeat < 2) section.fail("drop_first", "leaves nothing: repeat at least twice");
   for (size_t i = 0; i < prepare.size(); ++i) {
@@ -155,6 +165,13 @@ void SweepOptions::check(const Section& section) const {
 
 SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides) {
   Node root = load_yaml(path);
+  if (root.find("dataset") != nullptr && root.find("base") == nullptr) {
+    throw Error(
+        ExitCode::config,
+        fmt::format("{}: this is an experiment, and no sweep: run it by `stoker train {}`, or "
+                    "name it as the base of a sweep",
+                    path, path));
+  }
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   SweepOptions options;
   read_struct(Section(root, "", "", nullptr), options);
@@ -162,7 +179,7 @@ SweepOptions read_sweep(const std::string& path, const std::vector<std::string>&
 }
 
 std::vector<std::string> command_words(const SweepOptions& options) {
-  std::istringstream stream(options.command);
+  std::istringstream stream(options.command.text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;

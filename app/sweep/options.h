@@ -38,7 +38,7 @@ struct Scalar<Share> {
 // interrupted or fails, what it had made is removed again.
 struct SweepPreparation {
   Path creates;
-  std::vector<std::string> run;
+  std::vector<Word> run;
   template <class V>
   void visit(V& v) {
     v.required("creates", creates, "nothing is run where this exists");
@@ -161,9 +161,9 @@ struct FindingOptions {
 struct SweepOptions {
   std::string name;
   SweepBase base;
-  std::string command = "train";
-  std::vector<std::string> arguments;
-  std::vector<std::string> set;
+  Word command{"train"};
+  std::vector<Word> arguments;
+  std::vector<Word> set;
   std::vector<SweepPreparation> prepare;
   SweepMatrix matrix;
   int64_t repeat = 1;

@@ -20,8 +20,8 @@ void expand(const SweepMatrix& matrix, size_t axis, const SweepCell& so_far,
   for (const AxisValue& value : matrix.axes[axis].values) {
     SweepCell cell = so_far;
     cell.at[matrix.axes[axis].key] = value.name;
-    for (const std::string& setting : value.settings) {
-      (setting.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
+    for (const Word& setting : value.settings) {
+      (setting.text.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
     }
     expand(matrix, axis + 1, cell, cells);
   }
@@ -36,14 +36,15 @@ void exclude(const SweepOptions& options, std::vector<SweepCell>& cells) {
                                       " matches no cell that is not excluded already");
   }
   if (cells.empty()) {
-    throw Error(ExitCode::config, "sweep " + options.name + ": every cell is excluded");
+    throw Error(ExitCode::config, options.exclude.back().at.text() +
+                                      ": exclude: nothing is left: every cell is excluded");
   }
 }
 
 std::string hash_of(const SweepOptions& options, const SweepCell& cell,
                     const std::string& config_hash) {
-  std::string text = fmt::format("{}\n{}\n", config_hash, options.command);
-  for (const std::string& argument : cell.arguments) text += argument + "\n";
+  std::string text = fmt::format("{}\n{}\n", config_hash, options.command.text);
+  for (const Word& argument : cell.arguments) text += argument.text + "\n";
   return xxh3_64(text);
 }
 
@@ -60,8 +61,8 @@ SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_exp
     try {
       cell.hash = hash_of(options, cell, read_experiment(cell.overrides));
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("sweep {}: cell {}: {}", options.name,
-                                            text(options.matrix, cell.at), error.what()));
+      throw Error(error.code(),
+                  fmt::format("{} (in the cell {})", error.what(), text(options.matrix, cell.at)));
     }
   }
   const auto repeats = static_cast<size_t>(options.repeat);

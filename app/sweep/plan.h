@@ -11,9 +11,9 @@ namespace stoker {
 // One combination of the axes' values, and how it is run. A value.
 struct SweepCell {
   Coordinates at;
-  std::vector<std::string> overrides;  // those of the sweep, then those of the axes in order
-  std::vector<std::string> arguments;  // of the command; likewise
-  std::string hash;                    // equal: the same experiment is run in the same way
+  std::vector<Word> overrides;  // those of the sweep, then those of the axes in order
+  std::vector<Word> arguments;  // of the command; likewise
+  std::string hash;             // equal: the same experiment is run in the same way
 };
 
 // One run: a cell and which repetition of it, from 0.
@@ -31,11 +31,11 @@ struct SweepPlan {
 
 // Reads the experiment of a cell and gives the hash of its resolved configuration. Throws Error
 // where it is wrong.
-using ReadExperiment = std::function<std::string(const std::vector<std::string>& overrides)>;
+using ReadExperiment = std::function<std::string(const std::vector<Word>& overrides)>;
 
 // All cells, every one read and checked, and the order of their runs. Runs nothing.
-// Error(ExitCode::config) names the cell that is wrong, or says that nothing is left to run or an
-// exclusion excludes nothing.
+// Error(ExitCode::config) is that of the experiment, and names the cell; or it says that nothing is
+// left to run, or that an exclusion excludes nothing.
 SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_experiment);
 
 }  // namespace stoker

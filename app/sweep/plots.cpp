@@ -14,8 +14,8 @@ using nlohmann::json;
 
 std::string series_name(const PlotOptions& plot, const Coordinates& cell) {
   std::string name;
-  for (const std::string& axis : plot.series.names) {
-    name += (name.empty() ? "" : ", ") + cell.at(axis);
+  for (const Word& axis : plot.series.names) {
+    name += (name.empty() ? "" : ", ") + cell.at(axis.text);
   }
   return name;
 }
@@ -27,7 +27,7 @@ std::vector<double> plotted(const SweepOptions& options, const PlotOptions& plot
   if (plot.relative_to.empty()) return own;
   Coordinates reference = cell;
   for (const CellPattern::Term& term : plot.relative_to.terms) {
-    reference[term.axis] = term.names.front();
+    reference[term.axis.text] = term.names.front().text;
   }
   const std::vector<double> base = values(options, results, reference, plot.y);
   const double whole = base.empty() ? 0 : spread(base).median;

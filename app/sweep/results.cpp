@@ -102,7 +102,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
                   const std::string& directory) {
   json value = {{"schema_version", 1},
                 {"name", options.name},
-                {"command", options.command},
+                {"command", options.command.text},
                 {"axes", axes_json(options.matrix)},
                 {"repeat", options.repeat},
                 {"drop_first", options.drop_first},

@@ -100,11 +100,12 @@ void SweepRunner::prepare() const {
   for (const SweepPreparation& step : options_.prepare) {
     const std::string& made = step.creates.value;
     if (fs::exists(made)) continue;
-    const std::string command = fmt::format("stoker {}", fmt::join(step.run, " "));
+    const std::vector<std::string> words = texts(step.run);
+    const std::string command = fmt::format("stoker {}", fmt::join(words, " "));
     fmt::print(stderr, "{} is not there yet: {}\n", made, command);
     const std::string log = directory_.path("logs/prepare.log");
     directory_.write_file("preparing", made);
-    const ChildResult result = run_child(step.run, log, [this] { return stop_.requested(); });
+    const ChildResult result = run_child(words, log, [this] { return stop_.requested(); });
     if (result.exit_code != 0) fs::remove_all(made);
     fs::remove(unfinished);
     if (stop_.requested()) return;
@@ -118,11 +119,11 @@ void SweepRunner::prepare() const {
 std::vector<std::string> SweepRunner::arguments(const SweepCell& cell) const {
   std::vector<std::string> words = command_words(options_);
   words.push_back(directory_.base());
-  words.insert(words.end(), cell.overrides.begin(), cell.overrides.end());
+  for (const Word& word : cell.overrides) words.push_back(word.text);
   words.push_back("run.dir=" + directory_.path("runs"));
-  words.insert(words.end(), cell.arguments.begin(), cell.arguments.end());
+  for (const Word& word : cell.arguments) words.push_back(word.text);
   words.push_back("--json");
-  if (options_.command == "train") words.push_back("--quiet");
+  if (options_.command.text == "train") words.push_back("--quiet");
   return words;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -21,30 +23,62 @@ std::string now_utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-// The command line of every cell is read as it will be, and nothing is run.
-void check_cells(const SweepOptions& options, const SweepPlan& plan, const CheckWords& check) {
+// Is the option or word part of the message as a whole?
+bool mentions(const std::string& message, const std::string& word) {
+  const auto inside = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-';
+  };
+  for (size_t at = message.find(word); at != message.npos; at = message.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !inside(message[at - 1])) && (end == message.size() || !inside(message[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A command line, read as it will be, and not run. Its error is at that one of `given` which it
+// names, else at the first.
+void check_words(const std::vector<std::string>& words, const std::vector<Word>& given,
+                 const CheckWords& check, const std::string& where) {
+  try {
+    check(words);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    const auto blamed = std::ranges::find_if(given, [&](const Word& word) {
+      return mentions(what, word.text.substr(0, word.text.find('=')));
+    });
+    const Position& at = (blamed == given.end() ? given.front() : *blamed).at;
+    throw Error(ExitCode::config, fmt::format("{}: stoker {}: {} ({})", at.text(),
+                                              fmt::join(words, " "), what, where));
+  }
+}
+
+// What is run before the first cell, and the command of every cell.
+void check_commands(const SweepOptions& options, const SweepPlan& plan, const CheckWords& check) {
+  for (const SweepPreparation& step : options.prepare) {
+    check_words(texts(step.run), step.run, check, "in prepare");
+  }
   for (const SweepCell& cell : plan.cells) {
     std::vector<std::string> words = command_words(options);
     words.emplace_back("CONFIG");
-    words.insert(words.end(), cell.arguments.begin(), cell.arguments.end());
+    std::vector<Word> given = {options.command};
+    given.insert(given.end(), cell.arguments.begin(), cell.arguments.end());
+    for (const Word& argument : cell.arguments) words.push_back(argument.text);
     words.emplace_back("--json");
-    try {
-      check(words);
-    } catch (const Error& error) {
-      throw Error(ExitCode::config, fmt::format("sweep {}: cell {}: stoker {} {}: {}", options.name,
-                                                text(options.matrix, cell.at), options.command,
-                                                fmt::join(cell.arguments, " "), error.what()));
-    }
+    check_words(words, given, check, "in the cell " + text(options.matrix, cell.at));
   }
 }
 
 SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
-  SweepPlan plan = plan_sweep(options, [&](const std::vector<std::string>& overrides) {
-    return config_hash(options.base.path.empty()
-                           ? read_experiment_tree(options.base.experiment, overrides)
-                           : read_experiment(options.base.path, overrides));
+  const Node base =
+      options.base.path.empty() ? options.base.experiment : load_experiment(options.base.path);
+  SweepPlan plan = plan_sweep(options, [&](const std::vector<Word>& overrides) {
+    Node tree = base;
+    for (const Word& assignment : overrides) apply_override(tree, assignment);
+    return config_hash(read_experiment_tree(std::move(tree)));
   });
-  check_cells(options, plan, check);
+  check_commands(options, plan, check);
   return plan;
 }
 
@@ -83,7 +117,7 @@ ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const Sweep
 
 ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   SweepOptions options = read_sweep(arguments.file, arguments.overrides);
-  options.set.insert(options.set.end(), arguments.set.begin(), arguments.set.end());
+  for (const std::string& assignment : arguments.set) options.set.push_back({assignment});
   const std::string path =
       arguments.directory.empty() ? "sweeps/" + options.name : arguments.directory;
   Scratch scratch(path, options.name);

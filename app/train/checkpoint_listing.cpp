@@ -97,7 +97,7 @@ CheckpointSets::CheckpointSets(const std::string& where,
 
 void CheckpointSets::add_config(const std::string& file,
                                 const std::vector<std::string>& overrides) {
-  const ExperimentOptions options = read_experiment(file, overrides);
+  const ExperimentOptions options = read_experiment_without_data(file, overrides);
   const CheckpointerInfo checkpoint = options.checkpoint.info();
   const std::string directory =
       checkpoint.directory.empty() ? options.run.name : checkpoint.directory;

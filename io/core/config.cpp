@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -37,6 +38,44 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 // So many slips may one make in a name of this length.
 size_t slips(const std::string& name) { return std::max<size_t>(1, name.size() / 3); }
 
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// The only name that begins so, else the longest one that `given` begins with; of two letters or
+// more. Null: none.
+const std::string* with_same_begin(const std::string& given,
+                                   const std::vector<std::string>& known) {
+  const std::string *longer = nullptr, *shorter = nullptr;
+  bool only = true;
+  for (const std::string& name : known) {
+    if (given.size() > 1 && lower(name).starts_with(lower(given))) {
+      only = longer == nullptr;
+      longer = &name;
+    }
+    if (name.size() > 1 && lower(given).starts_with(lower(name)) &&
+        (shorter == nullptr || name.size() > shorter->size())) {
+      shorter = &name;
+    }
+  }
+  if (longer != nullptr) return only ? longer : nullptr;
+  return shorter;
+}
+
+// Null: none is close.
+const std::string* nearest(const std::string& given, const std::vector<std::string>& known) {
+  const std::string* best = nullptr;
+  size_t least = slips(given) + 1;
+  for (const std::string& name : known) {
+    const size_t distance = edit_distance(lower(given), lower(name));
+    if (distance >= least) continue;
+    least = distance;
+    best = &name;
+  }
+  return best != nullptr ? best : with_same_begin(given, known);
+}
+
 std::string join(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -62,7 +101,9 @@ std::string Section::path() const {
 }
 
 Section Section::child(const std::string& key, const Node& node) const {
-  return Section(node, path(), key, context_);
+  Section section(node, path(), key, context_);
+  section.parent_ = node_;
+  return section;
 }
 
 void Section::fail_at(const Position& at, const std::string& what) const {
@@ -76,11 +117,15 @@ void Section::fail(const std::string& what) const {
 }
 
 void Section::fail_missing(const std::string& key, const std::string& more) const {
-  for (const Node::Entry& entry : node_->entries) {
-    if (edit_distance(entry.key, key) > slips(key)) continue;
-    fail_at(entry.at, "missing key '" + key + "' (did you mean it by '" + entry.key + "'?)");
+  std::vector<std::string> siblings;
+  if (parent_ != nullptr && node_->at.line == 0) {
+    for (const Node::Entry& entry : parent_->entries) {
+      if (entry.key != key_) siblings.push_back(entry.key);
+    }
   }
-  fail_at(node_->at, "missing key '" + key + "'" + more);
+  const std::string close = did_you_mean(key_, siblings);
+  if (close.empty()) fail_at(node_->at, "missing key '" + key + "'" + more);
+  fail_at(node_->at, "there is none of this name yet" + close + "; a new one needs '" + key + "'");
 }
 
 void Section::fail(const std::string& key, const std::string& what) const {
@@ -88,18 +133,14 @@ void Section::fail(const std::string& key, const std::string& what) const {
   fail_at(value != nullptr ? value->at : node_->at, "'" + key + "' " + what);
 }
 
+std::string did_you_mean(const std::string& given, const std::vector<std::string>& known) {
+  const std::string* name = nearest(given, known);
+  return name == nullptr ? "" : " (did you mean '" + *name + "'?)";
+}
+
 std::string suggestion(const std::string& given, const std::vector<std::string>& known) {
-  const std::string* best = nullptr;
-  size_t least = slips(given) + 1;
-  for (const std::string& name : known) {
-    const size_t distance = edit_distance(given, name);
-    if (distance < least) {
-      least = distance;
-      best = &name;
-    }
-  }
-  if (best != nullptr) return " (did you mean '" + *best + "'?)";
-  return known.empty() ? "" : " (known: " + join(known) + ")";
+  const std::string close = did_you_mean(given, known);
+  return !close.empty() || known.empty() ? close : " (known: " + join(known) + ")";
 }
 
 template <class T>
@@ -169,6 +210,8 @@ void FieldReader::finish() const {
     if (std::find(seen_.begin(), seen_.end(), entry.key) != seen_.end()) continue;
     section_.fail_at(entry.at, "unknown key '" + entry.key + "'" + suggestion(entry.key, seen_));
   }
+  if (wrong_) std::rethrow_exception(wrong_);
+  if (!missing_.empty()) section_.fail_missing(missing_);
 }
 
 namespace config_detail {
@@ -184,9 +227,19 @@ const std::string& scalar_text(const Section& at, std::string_view expected) {
 
 std::string enum_expected(const std::vector<std::string>& names) { return "one of " + join(names); }
 
-void fail_expected(const Section& at, std::string_view expected, const std::string& text) {
-  const char* why = octal_surprise(text) ? " (a leading zero is ambiguous: drop it)" : "";
+void fail_expected(const Section& at, std::string_view expected,
+                   const std::vector<std::string>& words) {
+  const std::string& text = at.node().scalar;
+  std::string why = did_you_mean(text, words);
+  if (octal_surprise(text)) why = " (a leading zero is ambiguous: drop it)";
   at.fail(fmt::format("must be {}, got '{}'{}", expected, text, why));
+}
+
+static void refuse_quotes(const Section& at, std::string_view expected) {
+  const Node& node = at.node();
+  if (!node.quoted) return;
+  at.fail(
+      fmt::format("must be {}, got the text \"{}\": leave out the quotes", expected, node.scalar));
 }
 
 std::string limits_text(Limits limits) {
@@ -199,9 +252,8 @@ std::string limits_text(Limits limits) {
 
 void read(const Section& at, bool& out, Limits) {
   const std::string& text = scalar_text(at, "true or false");
-  if (at.node().quoted || (text != "true" && text != "false")) {
-    at.fail("must be true or false, got '" + text + "'");
-  }
+  if (text != "true" && text != "false") fail_expected(at, "true or false", {"true", "false"});
+  refuse_quotes(at, "true or false");
   out = text == "true";
 }
 
@@ -210,7 +262,8 @@ void read(const Section& at, Number& out, Limits limits) {
   const char* expected = std::is_integral_v<Number> ? "an integer" : "a number";
   const std::string& text = scalar_text(at, expected);
   Number value{};
-  if (at.node().quoted || !parse_number(text, value)) fail_expected(at, expected, text);
+  if (!parse_number(text, value)) fail_expected(at, expected, {});
+  refuse_quotes(at, expected);
   const double number = static_cast<double>(value);
   if (!(number >= limits.min && number <= limits.max)) {
     at.fail(fmt::format("must be {}{}, got {}", expected, limits_text(limits), text));

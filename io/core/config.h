@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <map>
 #include <memory>
@@ -85,7 +86,8 @@ class Section {
   // The same at the value of `key` in this mapping, or at the mapping itself where the key is
   // absent.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
-  // Of a mapping without a key that it needs; `more` where none of its own resembles that.
+  // Of a mapping without a key that it needs; more: the end of the message. An override that has a
+  // slip in the name of this value has made it, and is told so.
   [[noreturn]] void fail_missing(const std::string& key, const std::string& more = {}) const;
   // "<at>: <path of this value>: <what>", at any position.
   [[noreturn]] void fail_at(const Position& at, const std::string& what) const;
@@ -95,17 +97,22 @@ class Section {
   std::string path_;  // of the parent
   std::string key_;
   const ConfigContext* context_;
+  const Node* parent_ = nullptr;
 };
 
-// The end of a message about an unknown name: " (did you mean 'x'?)" where one of `known` is close
-// (edit distance of at most a third of the length, at least 1), else " (known: a, b)". Empty where
-// nothing is known.
+// The end of a message about an unknown name: " (did you mean 'x'?)" where one of `known` is close:
+// an edit distance of at most a third of the length, at least 1, whatever the case of letters; else
+// the only one that begins so, or the longest one that `given` begins with. Empty where none is.
+std::string did_you_mean(const std::string& given, const std::vector<std::string>& known);
+
+// The same, but " (known: a, b)" where none is close. Empty where nothing is known.
 std::string suggestion(const std::string& given, const std::vector<std::string>& known);
 
 // Specialised for types that are written as one YAML scalar:
 //   static bool parse(const std::string&, T&);          // false: the text is none
 //   static std::string format(const T&);                // parse(format(x)) gives x
 //   static constexpr const char* expected = "a size such as 64KiB";   // "must be <expected>"
+//   static constexpr const char* word = "auto";   // optional: what else may stand there
 template <class T>
 struct Scalar {
   static constexpr bool none = true;
@@ -220,7 +227,8 @@ class FieldVisitor {
 };
 
 // YAML -> struct. One thread at a time; refers to the section, so use it while that lives.
-// Everything throws Error(ExitCode::config) at the position of the value.
+// Everything throws Error(ExitCode::config) at the position of the value, and only finish() does so
+// for a field.
 class FieldReader : public FieldVisitor<FieldReader> {
  public:
   // The section must be a mapping, or nothing at all (then every default stays).
@@ -232,12 +240,15 @@ class FieldReader : public FieldVisitor<FieldReader> {
   // Names a key that somebody else reads ("type").
   void accept(const char* key) { seen_.push_back(key); }
   // Call it last: an error at the first key of the mapping that nobody asked for, with a
-  // suggestion.
+  // suggestion; else that of the first value that is wrong; else of a required key that is absent.
+  // For a slip in a key makes others wrong.
   void finish() const;
 
  private:
   Section section_;
   std::vector<std::string> seen_;
+  std::exception_ptr wrong_;  // of the first value that is wrong
+  std::string missing_;       // the first key that is required and absent
 };
 
 // Struct -> YAML with every default written out; absent optionals are left out. One thread at a

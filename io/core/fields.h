@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "io/core/config.h"
+#include "io/core/error.h"
 
 // The templates behind config.h: one Field<T> for each family of field types. Include config.h
 // instead.
@@ -16,8 +17,9 @@ namespace config_detail {
 
 // " from 1 to 8", " of at least 1", " of at most 8", or nothing.
 std::string limits_text(Limits limits);
+// Of a scalar; words: those that may stand there.
 [[noreturn]] void fail_expected(const Section& at, std::string_view expected,
-                                const std::string& text);
+                                const std::vector<std::string>& words);
 
 }  // namespace config_detail
 
@@ -51,7 +53,12 @@ struct Field<T> {
   static void read(const Section& at, T& out, Limits) {
     const std::string expected = Scalar<T>::expected;
     const std::string& text = config_detail::scalar_text(at, expected);
-    if (!Scalar<T>::parse(text, out)) config_detail::fail_expected(at, expected, text);
+    if (Scalar<T>::parse(text, out)) return;
+    if constexpr (requires { Scalar<T>::word; }) {
+      config_detail::fail_expected(at, expected, {Scalar<T>::word});
+    } else {
+      config_detail::fail_expected(at, expected, {});
+    }
   }
   static Node dump(const T& value) { return Node::text(Scalar<T>::format(value)); }
   static std::string type() { return Scalar<T>::expected; }
@@ -73,7 +80,7 @@ struct Field<T> {
         return;
       }
     }
-    at.fail("must be " + expected + ", got '" + text + "'");
+    config_detail::fail_expected(at, expected, names);
   }
   static Node dump(const T& value) {
     for (const auto& [name, candidate] : enum_names(T{})) {
@@ -166,9 +173,13 @@ template <class T>
 void FieldReader::field(const char* key, T& value, const Help&, Limits limits, bool required) {
   seen_.emplace_back(key);
   if (const Node* node = section_.node().find(key)) {
-    Field<T>::read(section_.child(key, *node), value, limits);
-  } else if (required) {
-    section_.fail_missing(key);
+    try {
+      Field<T>::read(section_.child(key, *node), value, limits);
+    } catch (const Error&) {
+      if (!wrong_) wrong_ = std::current_exception();
+    }
+  } else if (required && missing_.empty()) {
+    missing_ = key;
   }
 }
 

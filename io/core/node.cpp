@@ -28,8 +28,9 @@ constexpr size_t kMaxNodes = 10000;
 // built from its events.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const std::string& source)
-      : source_(std::make_shared<const std::string>(source)) {}
+  // lines: whether the source is a file.
+  TreeBuilder(const std::string& source, bool lines)
+      : source_(std::make_shared<const std::string>(source)), lines_(lines) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -62,6 +63,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   Node take() { return std::move(root_); }
   Position position(const YAML::Mark& mark) const {
+    if (!lines_) return {source_, 0, 0};
     return {source_, mark.line + 1, mark.column + 1};
   }
 
@@ -118,6 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   std::shared_ptr<const std::string> source_;
+  bool lines_;
   std::vector<Level> levels_;
   Node root_;
   size_t nodes_ = 0;
@@ -167,11 +170,58 @@ void check_text(const std::string& text, const Position& start) {
        "double quotes around the value");
 }
 
+// Null: there is no document, or nothing in it.
+Node parse(const std::string& text, const std::string& source, bool lines) {
+  TreeBuilder builder(source, lines);
+  const Position start = builder.position(YAML::Mark());
+  if (text.size() > kMaxBytes) fail(start, "larger than 1 MiB");
+  check_text(text, start);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(builder)) return {Node::Kind::null, start};
+    TreeBuilder second(source, lines);
+    if (parser.HandleNextDocument(second)) {
+      fail(second.take().at, "a second document: write one configuration per file");
+    }
+  } catch (const YAML::ParserException& error) {
+    fail(builder.position(error.mark), "this is no YAML: " + error.msg);
+  }
+  return builder.take();
+}
+
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> parts;
   std::stringstream stream(path);
   for (std::string part; std::getline(stream, part, '.');) parts.push_back(part);
   return parts;
+}
+
+// The value at the path, made where it is not there.
+Node& find_or_make(Node& root, const std::string& path, const Position& at) {
+  Node* node = &root;
+  for (const std::string& part : split_path(path)) {
+    if (part.empty()) fail(at, "must look like a.b=value: two points follow each other");
+    if (node->kind == Node::Kind::sequence) {
+      const bool number = part.find_first_not_of("0123456789") == std::string::npos;
+      const size_t index = number && part.size() < 6 ? std::stoul(part) : node->items.size();
+      if (index >= node->items.size()) {
+        fail(at, fmt::format("'{}' is no place in a list of {}: they count from 0", part,
+                             node->items.size()));
+      }
+      node = &node->items[index];
+      continue;
+    }
+    if (node->kind == Node::Kind::null) node->kind = Node::Kind::mapping;
+    if (node->kind != Node::Kind::mapping) {
+      fail(at, "'" + part + "' lies under a value that is no mapping");
+    }
+    if (node->find(part) == nullptr) node->entries.push_back({part, at, {Node::Kind::null, at}});
+    for (Node::Entry& entry : node->entries) {
+      if (entry.key == part) node = &entry.value;
+    }
+  }
+  return *node;
 }
 
 }  // namespace
@@ -197,23 +247,8 @@ Node Node::text(const std::string& value) { return {Kind::scalar, {}, value}; }
 Node Node::map() { return {Kind::mapping, {}}; }
 
 Node parse_yaml(const std::string& text, const std::string& source) {
-  TreeBuilder builder(source);
-  const Position start = builder.position(YAML::Mark());
-  if (text.size() > kMaxBytes) fail(start, "larger than 1 MiB");
-  check_text(text, start);
-  try {
-    std::istringstream stream(text);
-    YAML::Parser parser(stream);
-    if (!parser.HandleNextDocument(builder)) return {Node::Kind::mapping, start};
-    TreeBuilder second(source);
-    if (parser.HandleNextDocument(second)) {
-      fail(second.take().at, "a second document: write one configuration per file");
-    }
-  } catch (const YAML::ParserException& error) {
-    fail(builder.position(error.mark), "this is no YAML: " + error.msg);
-  }
-  Node root = builder.take();
-  if (root.kind == Node::Kind::null) return {Node::Kind::mapping, start};
+  Node root = parse(text, source, true);
+  if (root.kind == Node::Kind::null) root.kind = Node::Kind::mapping;
   return root;
 }
 
@@ -223,38 +258,23 @@ Node load_yaml(const std::string& path) {
   return parse_yaml(*text, path);
 }
 
-void apply_override(Node& root, const std::string& argument) {
-  const std::string assignment = readable(argument);
+void apply_override(Node& root, const Word& given) {
+  const std::string assignment = readable(given.text);
   const size_t equals = assignment.find('=');
   const std::string source = "override '" + assignment + "'";
-  const Position at{std::make_shared<const std::string>(source), 0, 0};
-  if (equals == std::string::npos || equals == 0) fail(at, "must look like a.b=value");
-  Node value = parse_yaml(assignment.substr(equals + 1), source);
-  if (equals + 1 == assignment.size()) value = Node{};
-  Node* node = &root;
-  for (const std::string& part : split_path(assignment.substr(0, equals))) {
-    if (part.empty()) fail(at, "must look like a.b=value");
-    if (node->kind == Node::Kind::sequence) {
-      const bool number = part.find_first_not_of("0123456789") == std::string::npos;
-      const size_t index = number && part.size() < 6 ? std::stoul(part) : node->items.size();
-      if (index >= node->items.size()) {
-        fail(at, fmt::format("'{}' is no place in a list of {}", part, node->items.size()));
-      }
-      node = &node->items[index];
-      continue;
-    }
-    if (node->kind == Node::Kind::null) node->kind = Node::Kind::mapping;
-    if (node->kind != Node::Kind::mapping) {
-      fail(at, "'" + part + "' lies under a value that is no mapping");
-    }
-    if (node->find(part) == nullptr) {
-      node->entries.push_back({part, at, {Node::Kind::null, at}});
-    }
-    for (Node::Entry& entry : node->entries) {
-      if (entry.key == part) node = &entry.value;
-    }
-  }
-  *node = std::move(value);
+  const auto place = [&source](const Position& file) {
+    const std::string before = file.source == nullptr ? "" : file.text() + ": ";
+    return Position{std::make_shared<const std::string>(before + source), 0, 0};
+  };
+  const Position at = place(given.at);
+  const bool path = equals != std::string::npos && equals > 0 && assignment[equals - 1] != '.';
+  if (!path) fail(at, "must look like a.b=value");
+  Node value = parse(assignment.substr(equals + 1), *place(given.value_at).source, false);
+  find_or_make(root, assignment.substr(0, equals), at) = std::move(value);
+}
+
+void apply_override(Node& root, const std::string& assignment) {
+  apply_override(root, Word{assignment});
 }
 
 std::string to_yaml(const Node& node) {

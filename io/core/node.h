@@ -61,9 +61,18 @@ Node parse_yaml(const std::string& text, const std::string& source);
 // parse_yaml() of a file. Error(ExitCode::environment) where it cannot be read.
 Node load_yaml(const std::string& path);
 
+// A word of a command line, such as "--threads=4" or an override, "loader.workers=4". Where a file
+// has it, its places, for messages: of itself, or of its path; and of its value. A value.
+struct Word {
+  std::string text;
+  Position at = {};
+  Position value_at = {};
+};
+
 // Sets the value at a dotted path: "loader.workers=4", "metrics.sinks.0.type=csv". The value is
 // YAML (flow style: "{type: adam}"); missing mappings on the way are made. Error(ExitCode::config)
 // where the path leads through a scalar or outside a sequence.
+void apply_override(Node& root, const Word& assignment);
 void apply_override(Node& root, const std::string& assignment);
 
 // YAML text of a tree, without a line break at its end; parse_yaml of it gives the same tree

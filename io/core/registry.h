@@ -116,9 +116,12 @@ struct Name {
 // The parts of Registry<T> that do not depend on T. The message about a name that two files
 // register.
 std::string describe_clash(const char* kind, const Name& first, const std::string& second_file);
-// Reads `type:` of a section, or fails with suggestions.
+// Reads `type:` of a section, or fails with suggestions. fallback: the type where none is given;
+// empty: one has to be.
 std::string read_type(const Section& section, const char* kind,
-                      const std::vector<std::string>& known);
+                      const std::vector<std::string>& known, const std::string& fallback);
+// "unknown decoder 'jepg' (did you mean 'jpeg'?)"; or which of our plug-ins has it.
+std::string unknown_type(const char* kind, const std::string& name, std::vector<std::string> known);
 
 }  // namespace registry_detail
 
@@ -144,9 +147,9 @@ class Registry {
   // Never throws: it runs before main. A second registration of a name is remembered and reported
   // by the next parse().
   void add(Entry entry);
-  // Reads {type: ..., options}. Error(ExitCode::config) for an unknown type, an unknown key, a bad
-  // value; and for a name that was registered twice.
-  Component<T> parse(const Section& section) const;
+  // Reads {type: ..., options}; fallback as read_type(). Error(ExitCode::config) for an unknown
+  // type, an unknown key, a bad value; and for a name that was registered twice.
+  Component<T> parse(const Section& section, const std::string& fallback = {}) const;
   // All that are registered by now, sorted.
   std::vector<std::string> names() const;
   // Null: unknown. Valid until the next add().
@@ -158,10 +161,11 @@ class Registry {
 };
 
 // A field whose value is a component of its own: {type: ..., ...}. This is how components nest.
+// Without `type` it is of its default's, where there is a default.
 template <class T>
 struct Field<Component<T>> {
   static void read(const Section& at, Component<T>& out, Limits) {
-    out = Registry<T>::global().parse(at);
+    out = Registry<T>::global().parse(at, out.type());
   }
   static Node dump(const Component<T>& value) { return value ? value.dump() : Node{}; }
   static std::string type() { return std::string("{type: <") + T::kKind + ">, ...}"; }
@@ -288,9 +292,9 @@ void Registry<T>::add(Entry entry) {
 }
 
 template <class T>
-Component<T> Registry<T>::parse(const Section& section) const {
+Component<T> Registry<T>::parse(const Section& section, const std::string& fallback) const {
   if (!clash_.empty()) throw Error(ExitCode::config, clash_);
-  return find(registry_detail::read_type(section, T::kKind, names()))->parse(section);
+  return find(registry_detail::read_type(section, T::kKind, names(), fallback))->parse(section);
 }
 
 template <class T>

@@ -27,6 +27,7 @@ struct Scalar<Workers> {
   static bool parse(const std::string& text, Workers& out);
   static std::string format(const Workers& value);
   static constexpr const char* expected = "auto or a number from 1 to 1024";
+  static constexpr const char* word = "auto";
 };
 
 // What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that

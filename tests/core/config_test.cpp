@@ -91,7 +91,8 @@ TEST(Config, messages_name_place_thing_and_way_out) {
   EXPECT_EQ(read_error("root: x\nqueue_depth: eight\n"),
             "t.yaml:2:14: storage: 'queue_depth' must be an integer, got 'eight'");
   EXPECT_EQ(read_error("root: x\nqueue_depth: \"8\"\n"),
-            "t.yaml:2:14: storage: 'queue_depth' must be an integer, got '8'");
+            "t.yaml:2:14: storage: 'queue_depth' must be an integer, got the text \"8\": leave out "
+            "the quotes");
   EXPECT_EQ(read_error("root: x\nqueue_depth: 010\n"),
             "t.yaml:2:14: storage: 'queue_depth' must be an integer, got '010' (a leading zero is "
             "ambiguous: drop it)");
@@ -114,6 +115,38 @@ TEST(Config, messages_name_place_thing_and_way_out) {
             "t.yaml:2:10: storage: 'augment' must be a mapping, e.g. {key: value}");
   EXPECT_EQ(read_error("root: x\nsteps: 5\n"),
             "t.yaml:2:8: storage: 'steps' must not exceed 'queue_depth'");
+}
+
+TEST(Config, names_that_are_close_are_suggested) {
+  const std::vector<std::string> known = {"batch_size", "prefetch_batches", "lr", "jpeg"};
+  const auto meant = [&](const char* given) { return did_you_mean(given, known); };
+  for (const char* slip : {"batch_siez", "batchsize", "bach_size", "batch", "BATCH_SIZE"}) {
+    EXPECT_EQ(meant(slip), " (did you mean 'batch_size'?)") << slip;
+  }
+  EXPECT_EQ(meant("JPEG"), " (did you mean 'jpeg'?)");
+  EXPECT_EQ(meant("jpegjpeg"), " (did you mean 'jpeg'?)");
+  EXPECT_EQ(meant("l"), " (did you mean 'lr'?)");
+  EXPECT_EQ(meant("workers"), "");
+  EXPECT_EQ(did_you_mean("batch", {"batch_size", "batch_count"}), "") << "which of the two?";
+}
+
+TEST(Config, words_among_values_are_suggested) {
+  EXPECT_EQ(read_error("root: x\nfit: strech\n"),
+            "t.yaml:2:6: storage: 'fit' must be one of stretch, center_crop, got 'strech' (did you "
+            "mean 'stretch'?)");
+  EXPECT_EQ(read_error("root: x\naugment: {flip: True}\n"),
+            "t.yaml:2:17: storage.augment: 'flip' must be true or false, got 'True' (did you mean "
+            "'true'?)");
+}
+
+TEST(Config, a_slip_goes_before_what_it_makes_wrong_or_missing) {
+  EXPECT_EQ(read_error("root: x\nsteps: 3\nqueue_dept: 8\n"),
+            "t.yaml:3:1: storage: unknown key 'queue_dept' (did you mean 'queue_depth'?)");
+  EXPECT_EQ(read_error("rate: x\nrot: x\n"),
+            "t.yaml:2:1: storage: unknown key 'rot' (did you mean 'root'?)");
+  EXPECT_EQ(read_error("rate: x\n"), "t.yaml:1:7: storage: 'rate' must be a number, got 'x'");
+  EXPECT_EQ(read_error("rot: x\n"),
+            "t.yaml:1:1: storage: unknown key 'rot' (did you mean 'root'?)");
 }
 
 TEST(Config, resolved_options_read_back_as_the_same_options) {

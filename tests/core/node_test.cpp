@@ -87,7 +87,25 @@ TEST(Node, overrides_set_nested_values_and_make_mappings) {
   EXPECT_EQ(root.find("loader")->find("workers")->scalar, "4");
   EXPECT_EQ(root.find("new")->find("deep")->find("key")->find("type")->scalar, "adam");
   EXPECT_EQ(root.find("sinks")->items[0].find("type")->scalar, "console");
-  EXPECT_EQ(root.find("loader")->find("workers")->at.text(), "override 'loader.workers=4':1:1");
+  EXPECT_EQ(root.find("loader")->find("workers")->at.text(), "override 'loader.workers=4'");
+}
+
+TEST(Node, nothing_is_a_value_of_an_override) {
+  for (const char* nothing : {"a.b=", "a.b= ", "a.b=~", "a.b=null"}) {
+    Node root;
+    apply_override(root, nothing);
+    EXPECT_EQ(root.find("a")->find("b")->kind, Node::Kind::null) << nothing;
+    EXPECT_EQ(root.find("a")->find("b")->at.text(), std::string("override '") + nothing + "'");
+  }
+}
+
+TEST(Node, an_override_of_a_file_has_its_places) {
+  const Position path = parse_yaml("\n  b: c\n", "t.yaml").entries.front().at;
+  const Position value = parse_yaml("b: c\n", "t.yaml").find("b")->at;
+  Node root;
+  apply_override(root, {"a.b=c", path, value});
+  EXPECT_EQ(root.entries.front().at.text(), "t.yaml:2:3: override 'a.b=c'");
+  EXPECT_EQ(root.find("a")->find("b")->at.text(), "t.yaml:1:4: override 'a.b=c'");
 }
 
 TEST(Node, bad_overrides_are_errors) {
@@ -99,7 +117,13 @@ TEST(Node, bad_overrides_are_errors) {
   EXPECT_EQ(error("=1"), "override '=1': must look like a.b=value");
   EXPECT_EQ(error("loader.workers.x=1"),
             "override 'loader.workers.x=1': 'x' lies under a value that is no mapping");
-  EXPECT_EQ(error("sinks.1=2"), "override 'sinks.1=2': '1' is no place in a list of 1");
+  EXPECT_EQ(error("sinks.1=2"),
+            "override 'sinks.1=2': '1' is no place in a list of 1: they count from 0");
+  EXPECT_EQ(error("loader.=2"), "override 'loader.=2': must look like a.b=value");
+  EXPECT_EQ(error("loader..x=2"),
+            "override 'loader..x=2': must look like a.b=value: two points follow each other");
+  EXPECT_EQ(error("loader={a: 1"),
+            "override 'loader={a: 1': this is no YAML: end of map flow not found");
 }
 
 TEST(Node, yaml_text_reads_back_as_the_same_tree) {

@@ -105,6 +105,55 @@ TEST(Registry, unknown_and_missing_types_suggest) {
             "t.yaml:1:1: 'animal' must be a mapping with a type, e.g. {type: dog}");
 }
 
+struct Zoo {
+  Component<Animal> animal = default_component<Animal>("dog");
+  std::map<std::string, Component<Animal>> cages;
+  template <class V>
+  void visit(V& v) {
+    v("animal", animal, "the only one");
+    v("cages", cages, "or some");
+  }
+};
+
+Zoo zoo(const std::string& text, const std::string& override_text = "cages={}") {
+  Node node = parse_yaml(text, "t.yaml");
+  apply_override(node, override_text);
+  Zoo result;
+  read_struct(Section(node, "", "", nullptr), result);
+  return result;
+}
+
+TEST(Registry, without_a_type_a_component_is_of_its_defaults) {
+  EXPECT_EQ(zoo("animal: {barks: 2}").animal.create({"?"})->sound(), "ww?");
+  EXPECT_EQ(zoo("animal:").animal.create({"?"})->sound(), "w?");
+  EXPECT_EQ(zoo("{}", "animal.barks=3").animal.create({"?"})->sound(), "www?");
+  EXPECT_EQ(zoo("animal: {type: fish}").animal.type(), "fish");
+  EXPECT_EQ(error_of([] { zoo("animal: {tpye: fish}"); }),
+            "t.yaml:1:10: animal: unknown key 'tpye' (did you mean 'type'?)");
+  EXPECT_EQ(error_of([] { zoo("animal: fish"); }),
+            "t.yaml:1:9: 'animal' must be a mapping with a type, e.g. {type: dog}");
+}
+
+TEST(Registry, a_slip_in_an_overrides_name_makes_nothing_new) {
+  const std::string text = "cages: {rex: {type: dog}}";
+  EXPECT_EQ(zoo(text, "cages.rex.barks=2").cages.at("rex").create({"?"})->sound(), "ww?");
+  EXPECT_EQ(zoo(text, "cages.rexi={type: fish}").cages.size(), 2u);
+  EXPECT_EQ(error_of([&] { zoo(text, "cages.rxe.barks=2"); }),
+            "override 'cages.rxe.barks=2': cages.rxe: there is none of this name yet (did you mean "
+            "'rex'?); a new one needs 'type'");
+  EXPECT_EQ(error_of([&] { zoo(text, "cages.rxe.type=loud"); }),
+            "override 'cages.rxe.type=loud': cages.rxe: there is none of this name yet (did you "
+            "mean 'rex'?); a new one needs 'inner'");
+  EXPECT_EQ(error_of([&] { zoo(text, "cages.lassie.barks=2"); }),
+            "override 'cages.lassie.barks=2': cages.lassie: missing key 'type' (known: dog, fish, "
+            "loud)");
+}
+
+TEST(Registry, a_slip_in_the_key_type_is_named) {
+  EXPECT_EQ(animal_error("{barks: 1, tpye: dog}"),
+            "t.yaml:1:12: animal: unknown key 'tpye' (did you mean 'type'?)");
+}
+
 TEST(Registry, a_dump_reads_back_and_has_all_defaults) {
   const std::string text = to_yaml(parse("{type: loud, inner: {type: dog}}").dump());
   EXPECT_EQ(text, "type: loud\ninner:\n  type: dog\n  barks: 1\n  leash: false");

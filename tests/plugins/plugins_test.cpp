@@ -38,7 +38,7 @@ TEST(Plugins, a_tier_from_a_plug_in_is_a_tier) {
 TEST(Plugins, its_options_are_checked_like_all_others) {
   load_plugin(kPlugin);
   EXPECT_EQ(error_of([] { make("{type: reversed, iner: {type: memory}}"); }),
-            "t.yaml:1:18: storage: missing key 'inner' (did you mean it by 'iner'?)");
+            "t.yaml:1:18: storage: unknown key 'iner' (did you mean 'inner'?)");
   EXPECT_EQ(error_of([] { make("{type: revrsed}"); }),
             "t.yaml:1:8: storage: unknown storage 'revrsed' (did you mean 'reversed'?)");
 }

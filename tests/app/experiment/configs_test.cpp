@@ -54,10 +54,10 @@ TEST(Configs, every_cell_of_every_sweep_is_valid) {
   ASSERT_GE(config_files(true).size(), 4u);
   for (const std::string& file : config_files(true)) {
     const SweepOptions options = read_sweep(file, {});
-    const SweepPlan plan = plan_sweep(options, [&](const std::vector<std::string>& overrides) {
-      return config_hash(options.base.path.empty()
-                             ? read_experiment_tree(options.base.experiment, overrides)
-                             : read_experiment(options.base.path, overrides));
+    const SweepPlan plan = plan_sweep(options, [&](const std::vector<Word>& overrides) {
+      Node tree = options.base.experiment;
+      for (const Word& assignment : overrides) apply_override(tree, assignment);
+      return config_hash(read_experiment_tree(tree));
     });
     EXPECT_GE(plan.cells.size(), 2u) << file;
     EXPECT_EQ(options.name, fs::path(file).stem().string());
@@ -109,9 +109,9 @@ TEST(Configs, no_number_begins_with_a_zero) {
 
 TEST(Configs, a_slip_in_a_key_that_must_be_there_is_found) {
   EXPECT_EQ(error("storage: {data: {type: memory}}\ndatset: {type: image_folder}\n"),
-            ":2:1: missing key 'dataset' (did you mean it by 'datset'?)");
+            ":2:1: unknown key 'datset' (did you mean 'dataset'?)");
   EXPECT_EQ(error("storage: {data: {tpye: memory}}\n"),
-            ":1:18: storage.data: missing key 'type' (did you mean it by 'tpye'?)");
+            ":1:18: storage.data: unknown key 'tpye' (did you mean 'type'?)");
   EXPECT_EQ(error("decoder: {type: jepg}\n" + std::string(kMinimal)),
             ":1:17: decoder: unknown decoder 'jepg' (did you mean 'jpeg'?)");
   EXPECT_EQ(error("decoder: {type: jpeg, siez: 32}\n" + std::string(kMinimal)),

@@ -235,14 +235,19 @@ class Failures(Sweep):
         refused(SWEEP.replace("repeat: 2", "repeats: 2"), r"sweep.yaml:10:1: unknown key 'repeats' \(did you mean")
         refused(SWEEP.replace("loader.workers: [1, 2]", "loader.worker: [1, 2]").replace(
             "exclude", "#").replace("plots", "#").replace("findings", "#").split("#")[0],
-            r"cell loader.worker=1 loader=threaded: override 'loader.worker=1'.*did you mean 'workers'")
+            r"sweep.yaml:\d+:3: override 'loader.worker=1': loader: unknown key 'worker' \(did you mean "
+            r"'workers'\?\) \(in the cell loader.worker=1 loader=threaded\)")
         refused(SWEEP.replace("workers: 2, loader: threaded", "workers: 3"), "'loader.workers' has no value '3'")
         refused(SWEEP.replace("loader.workers: 2, loader: threaded", "loader.type: sync"),
                 "'loader.type' is no axis of the matrix")
-        refused(SWEEP.replace("x: loader.workers", "x: tier"), "'x' must be an axis of the matrix, got 'tier'")
+        refused(SWEEP.replace("x: loader.workers", "x: tier"), "'x' must be an axis of the matrix or time, got 'tier'")
         refused(SWEEP.replace("base.yaml", "bass.yaml"), "bass.yaml: cannot be read", code=3)
-        refused(SWEEP.replace("repeat: 2", "command: bench laoder"), "bench laoder")
-        refused(SWEEP.replace("repeat: 2", "arguments: [--epoch=1]"), "--epoch=1")
+        refused(SWEEP.replace("repeat: 2", "command: bench laoder"),
+                r"sweep.yaml:10:10: stoker bench laoder .*did you mean 'loader'")
+        refused(SWEEP.replace("repeat: 2", "arguments: [--quite]"),
+                r"sweep.yaml:10:13: stoker train .*unknown option '--quite' \(did you mean '--quiet'\?\)")
+        refused(SWEEP.replace("repeat: 2", "prepare: [{creates: x, run: [dataset, sytnh, x]}]"),
+                r"sweep.yaml:10:39: stoker dataset sytnh x: .*did you mean 'synth'.*\(in prepare\)")
         refused("name: [", "this is no YAML")
 
     def test_check_prints_the_plan(self):

@@ -44,9 +44,9 @@ std::string error(const std::string& text) {
 }
 
 // The hash is the text of the overrides.
-std::string joined(const std::vector<std::string>& overrides) {
+std::string joined(const std::vector<Word>& overrides) {
   std::string text;
-  for (const std::string& one : overrides) text += one + " ";
+  for (const Word& one : overrides) text += one.text + " ";
   return text;
 }
 
@@ -78,10 +78,10 @@ TEST(SweepPlan, cells_are_the_product_and_settings_go_where_they_belong) {
   const SweepPlan plan = plan_of(options);
   ASSERT_EQ(plan.cells.size(), 4u);
   EXPECT_EQ(plan.cells[1].at, (Coordinates{{"loader.workers", "1"}, {"tier", "ssd"}}));
-  EXPECT_THAT(plan.cells[1].overrides,
+  EXPECT_THAT(texts(plan.cells[1].overrides),
               ElementsAre("training.max_steps=5", "loader.workers=1", "storage.data.profile=ssd"));
-  EXPECT_THAT(plan.cells[1].arguments, ElementsAre("--page-cache=cold"));
-  EXPECT_THAT(plan.cells[0].arguments, IsEmpty());
+  EXPECT_THAT(texts(plan.cells[1].arguments), ElementsAre("--page-cache=cold"));
+  EXPECT_THAT(texts(plan.cells[0].arguments), IsEmpty());
   EXPECT_EQ(options.base.path, ::testing::TempDir() + "base.yaml");
 }
 
@@ -107,12 +107,13 @@ TEST(SweepPlan, exclusions_are_left_out_and_must_match_something) {
 }
 
 TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
-  const auto refuse = [](const std::vector<std::string>& overrides) -> std::string {
-    if (overrides[1] == "loader.workers=2") throw Error(ExitCode::config, "no such thing");
-    return "";
+  const auto refuse = [](const std::vector<Word>& overrides) -> std::string {
+    if (overrides[1].text != "loader.workers=2") return "";
+    throw Error(ExitCode::config, overrides[1].value_at.text() + ": no such thing");
   };
   EXPECT_EQ(error_of([&] { plan_sweep(options_of(kSweep), refuse); }),
-            "sweep trial: cell loader.workers=2 tier=hdd: no such thing");
+            ::testing::TempDir() +
+                "sweep.yaml:6:23: no such thing (in the cell loader.workers=2 tier=hdd)");
 }
 
 TEST(SweepOptions, messages_have_places) {
@@ -122,8 +123,10 @@ TEST(SweepOptions, messages_have_places) {
             ":4:12: exclude.0: 'tir' is no axis of the matrix (did you mean 'tier'?)");
   EXPECT_EQ(error(text + "exclude: [{tier: hd}]\n"),
             ":4:18: exclude.0: 'tier' has no value 'hd' (did you mean 'hdd'?)");
-  EXPECT_EQ(error(text + "plots: [{title: x, x: workers, y: v}]\n"),
-            ":4:23: plots.0: 'x' must be an axis of the matrix, got 'workers' (known: tier, w)");
+  EXPECT_EQ(
+      error(text + "plots: [{title: x, x: workers, y: v}]\n"),
+      ":4:23: plots.0: 'x' must be an axis of the matrix or time, got 'workers' (known: tier, w, "
+      "time)");
   EXPECT_EQ(
       error(text + "plots: [{title: x, x: w, y: v}]\n"),
       ":4:9: plots.0: axis 'tier' is neither x nor in series: name it there, or say one value "
@@ -135,7 +138,8 @@ TEST(SweepOptions, messages_have_places) {
   EXPECT_EQ(error(text + "drop_first: true\n"),
             ":4:13: 'drop_first' leaves nothing: repeat at least twice");
   EXPECT_EQ(error(text + "command: trian\n"),
-            ":4:10: 'command' must be train, or bench with its sub-command, got 'trian'");
+            ":4:10: 'command' must be train, or bench with its sub-command, got 'trian' (did "
+            "you mean 'train'?)");
   EXPECT_EQ(error("name: t\nbase: b\nmatrix: {w: [1, 1]}\n"),
             ":3:13: matrix: 'w' has the value '1' twice");
 }

@@ -1,0 +1,97 @@
+"""What the program says of slips, as a user meets it. mutation_test.cpp tries every word of every configuration."""
+import unittest
+
+from stoker import BUILD, SOURCE, StokerTest, posix
+
+SWEEP = """name: trial
+base:
+  storage: {data: {type: memory}}
+  dataset: {type: image_folder, storage: data}
+  loader: {type: sync, batch_siz: 3}
+matrix:
+  loader.workers: [1, 2]
+"""
+PLUGIN = BUILD / "lib/stoker/stoker_opencv.so"
+
+
+class Hints(StokerTest):
+    def refused(self, *words, code=2):
+        """The message, which is all that there is."""
+        done = self.stoker(*words, code=code)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aerror: [^\n]+\n\Z")
+        return done.stderr[len("error: "):-1]
+
+    def write(self, text):
+        self.config.write_text(text)
+        return self.config
+
+    def test_an_error_in_the_base_of_a_sweep_is_at_its_own_line(self):
+        config = self.write(SWEEP)
+        self.assertEqual(self.refused("sweep", config, "--check"),
+                         f"{config}:5:24: loader: unknown key 'batch_siz' (did you mean 'batch_size'?) "
+                         "(in the cell loader.workers=1)")
+
+    def test_an_error_of_a_setting_of_a_sweep_is_at_its_own_line(self):
+        config = self.write(SWEEP.replace("batch_siz:", "batch_size:").replace("2]", "two]"))
+        self.assertEqual(self.refused("sweep", config, "--check"),
+                         f"{config}:7:23: override 'loader.workers=two': loader: 'workers' must be auto or a number "
+                         "from 1 to 1024, got 'two' (in the cell loader.workers=two)")
+        config.write_text(SWEEP.replace("batch_siz:", "batch_size:") + "  seed: {a: [run.sede=1]}\n")
+        self.assertEqual(self.refused("sweep", config, "--check"),
+                         f"{config}:8:14: override 'run.sede=1': run: unknown key 'sede' (did you mean 'seed'?) "
+                         "(in the cell loader.workers=1 seed=a)")
+
+    def test_a_sweep_is_no_experiment_and_an_experiment_no_sweep(self):
+        sweep = SOURCE / "configs/paper/fig-trace.yaml"
+        for command in ("check", "train", ("bench", "read")):
+            words = (command,) if isinstance(command, str) else command
+            self.assertEqual(self.refused(*words, sweep),
+                             f"{sweep}: this is a sweep, and no experiment: check it by `stoker sweep {sweep} --check`, "
+                             f"run it by `stoker sweep {sweep}`")
+        self.assertEqual(self.refused("sweep", self.config),
+                         f"{self.config}: this is an experiment, and no sweep: run it by `stoker train {self.config}`, "
+                         "or name it as the base of a sweep")
+
+    def test_a_component_of_a_plug_in_names_it(self):
+        said = (f"decoder 'opencv' is in a plug-in: load it by plugins: [{PLUGIN}], or by --plugin where there is no "
+                "configuration")
+        self.assertEqual(self.refused("check", self.config, "decoder={type: opencv}"),
+                         "override 'decoder={type: opencv}': decoder: " + said)
+        self.assertEqual(self.refused("describe", "decoder", "opencv"), said)
+        self.assertIn("did you mean 'opencv'", self.refused("check", self.config, "decoder={type: opencvv}"))
+        self.stoker("check", self.config, "decoder={type: opencv}", f"plugins=[{PLUGIN}]")
+        self.stoker("describe", "decoder", "opencv", "--plugin", PLUGIN)
+
+    def test_tiers_and_checkpoints_need_no_data_set(self):
+        (self.dir / "disk").mkdir()
+        config = self.write(f"storage: {{disk: {posix(self.dir / 'disk')}}}\n"
+                            "checkpoint: {type: direct, slow: disk, directory: sets}\n")
+        self.stoker("bench", "storage", config, "disk", "--threads=1", "--block-size=64KiB", "--transfer-size=64KiB",
+                    "--rounds=1")
+        self.stoker("checkpoint", "list", config)
+        self.assertEqual(self.refused("check", config), f"{config}:1:1: missing key 'dataset'")
+        self.assertIn("2:1: unknown key 'chekpoint' (did you mean 'checkpoint'?)", self.refused(
+            "bench", "storage", self.write(config.read_text().replace("checkpoint", "chekpoint")), "disk"))
+
+    def test_an_option_of_a_default_needs_no_type(self):
+        self.assertNotIn("optimizer", self.CONFIG)
+        self.assertEqual(self.json("check", self.config, "optimizer.lr=0.125")["optimizer"],
+                         {"type": "sgd", "lr": 0.125, "momentum": 0, "dampening": 0, "weight_decay": 0,
+                          "nesterov": False})
+        self.assertEqual(self.refused("check", self.config, "optimizer.beta1=0.5"),
+                         "override 'optimizer.beta1=0.5': optimizer: unknown key 'beta1' (known: type, lr, momentum, "
+                         "dampening, weight_decay, nesterov)")
+
+    def test_a_slip_in_a_word_of_the_command_line(self):
+        self.assertEqual(self.refused("trian", self.config), "unknown command 'trian' (did you mean 'train'?)")
+        self.assertEqual(self.refused("train", self.config, "--quite"),
+                         "unknown option '--quite' (did you mean '--quiet'?)")
+        self.assertEqual(self.refused("check", self.config, "loader"), "override 'loader': must look like a.b=value")
+        self.assertEqual(self.refused("check", self.config, "storage.dta.root=x"),
+                         "override 'storage.dta.root=x': storage.dta: there is none of this name yet (did you mean "
+                         "'data'?); a new one needs 'type'")
+
+
+if __name__ == "__main__":
+    unittest.main()

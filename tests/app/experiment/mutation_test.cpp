@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/app/experiment/score.h"
+#include "tests/support/stride.h"
+#include "tests/support/temporary_directory.h"
+
+// Mutation test: what the program says of a slip in a configuration that ships.
+//
+// Every word of every file in configs/ (keys, values, and the parts of settings in sweeps) is
+// mistyped: each letter left out, doubled, replaced and exchanged with its neighbour; the word cut
+// in half, written twice, replaced by a number, another word and a boolean. Values also become a
+// list, a mapping, nothing and quoted text; keys are given twice; lists and mappings become a
+// number; the file is cut off before the word. Overrides of every value are mistyped likewise. Each
+// mutant is given to `stoker check` (or `sweep --check`), in this process.
+//
+// Oracle: `stoker list` and `stoker describe` say which words and numbers may stand where
+// (config_schema.h, value_fits.h). Nothing of it knows how the program suggests. A mutant that is
+// still valid, as free text is, has to be accepted; one of which the oracle cannot tell (paths with
+// variables, numbers that others may contradict) may be accepted or refused. Of those refused:
+//
+// - exit: the code is 2; and whatever is wrong is refused. All of them.
+// - place: file:line:column of the word, or of one that refers to it or contradicts it; of an
+//   override its text.
+// - hint: "did you mean '...'" names the word that it was, or another one that is one slip away.
+//   Expected of keys, types, words among values, tiers, axes, their values, and options: of three
+//   letters or more, where the slip leaves two or more, and of a half word, where no other known
+//   word begins with it.
+//
+// One in stride(97) mutants; all with STOKER_LONG=1, in some minutes.
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Mutation : public ::testing::Test {
+ protected:
+  Mutation() {
+    for (const char* variable : {"STOKER_FAST", "STOKER_SLOW", "STOKER_DATA"}) unsetenv(variable);
+  }
+
+  Outcome check(std::vector<std::string> words) {
+    unsetenv("STOKER_SCRATCH");  // a sweep sets it
+    return in_process(std::move(words));
+  }
+
+  Score score_of(const fs::path& file) {
+    const std::string path = directory_ / file.filename().string();
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const Mutants mutants(text, path);
+    const bool sweep = file.parent_path().filename() == "paper";
+    const auto words = [&](const std::string& more) -> std::vector<std::string> {
+      if (sweep) return {"sweep", path, "--check"};
+      return more.empty() ? std::vector<std::string>{"check", path}
+                          : std::vector<std::string>{"check", path, more};
+    };
+    const auto write = [&](const std::string& content) {
+      std::ofstream(path, std::ios::binary) << content;
+    };
+    Score score;
+    write(text);
+    EXPECT_EQ(check(words("")).code, 0) << file;
+    for (const Mutant& mutant : mutants.of_overrides()) {
+      if (count_++ % stride(97) == 0) score.add(mutant, check(words(mutant.text)));
+    }
+    for (const Mutant& mutant : mutants.of_file()) {
+      if (count_++ % stride(97) != 0) continue;
+      write(mutant.text);
+      score.add(mutant, check(words("")));
+    }
+    return score;
+  }
+
+  const TemporaryDirectory directory_;
+  size_t count_ = 0;
+};
+
+std::string share(int64_t good, int64_t all) {
+  return fmt::format(
+      "{} of {} ({:.1f} %)", good, all,
+      100.0 * static_cast<double>(good) / static_cast<double>(std::max<int64_t>(all, 1)));
+}
+
+TEST_F(Mutation, of_every_configuration_that_ships) {
+  std::set<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(STOKER_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() == ".yaml") files.insert(entry.path());
+  }
+  ASSERT_GE(files.size(), 10u);
+  fmt::print(
+      "| file | mutants | right exit | right place | right hint | still valid |\n"
+      "|---|---|---|---|---|---|\n");
+  for (const fs::path& file : files) {
+    const Score score = score_of(file);
+    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", file.filename().string(), score.mutants,
+               share(score.exit, score.mutants), share(score.place, score.places),
+               share(score.hint, score.hints), score.accepted);
+    const size_t shown = std::getenv("STOKER_LONG") != nullptr ? 1000 : 10;
+    for (size_t i = 0; i < std::min(shown, score.misses.size()); ++i) {
+      fmt::print("    {}\n", score.misses[i]);
+    }
+    EXPECT_GT(score.mutants, 10);
+    EXPECT_EQ(score.exit, score.mutants) << file;
+    EXPECT_GE(100 * score.place, 98 * score.places) << file;
+    EXPECT_GE(100 * score.hint, 98 * score.hints) << file;
+  }
+}
+
+}  // namespace
+}  // namespace stoker
