@@ -16,8 +16,8 @@ struct Mutant {
   std::string what = {};              // for people
 };
 
-// All mutants of one configuration. Those of another type, those given twice, those cut off and
-// those left out are of the file only.
+// All mutants of one configuration. Those of another type, given twice, or cut off are of the file
+// only.
 class Mutants {
  public:
   Mutants(std::string text, const std::string& path)
