@@ -33,7 +33,7 @@ struct Node {
   std::vector<Node> items;     // of a sequence
   std::vector<Entry> entries;  // of a mapping, in the order of the file; keys are unique
 
-  // Null, nowhere. Both are in node.cpp, for an Entry is incomplete here.
+  // Null, nowhere. In node.cpp, for an Entry is incomplete here.
   Node();
   Node(Kind kind, Position at, std::string scalar = {}, bool quoted = false);
 
@@ -61,12 +61,10 @@ Node parse_yaml(const std::string& text, const std::string& source);
 // parse_yaml() of a file. Error(ExitCode::environment) where it cannot be read.
 Node load_yaml(const std::string& path);
 
-// A word of a command line, such as "--threads=4" or an override, "loader.workers=4". Where a file
-// has it, its places, for messages: of itself, or of its path; and of its value. A value.
+// A word of a command line, such as an override ("loader.workers=4"). A value.
 struct Word {
   std::string text;
-  Position at = {};
-  Position value_at = {};
+  Position at = {}, value_at = {};  // in a file: of it or its path, and of its value; else nowhere
 };
 
 // Sets the value at a dotted path: "loader.workers=4", "metrics.sinks.0.type=csv". The value is

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/sweep/options.h"
-#include "io/core/json.h"
-#include "tests/app/experiment/in_process.h"
+#include "tests/app/experiment/described.h"
 
 namespace stoker {
 
@@ -70,31 +68,6 @@ class ConfigSchema {
  private:
   using Rows = std::vector<FieldHelp>;
 
-  template <class T>
-  static Rows rows_of() {
-    T defaults;
-    FieldDescriber describer;
-    defaults.visit(describer);
-    return describer.take();
-  }
-
-  static Rows described(const std::vector<std::string>& words) {
-    Rows rows;
-    for (const auto& row : parse_json(stdout_of(words))) {
-      const auto& fallback = row["default"];
-      rows.push_back({.key = row["key"].get<std::string>(),
-                      .type = row["type"].get<std::string>(),
-                      .fallback = fallback.is_null() ? "" : fallback.get<std::string>(),
-                      .help = ""});
-    }
-    return rows;
-  }
-
-  static const nlohmann::json& kinds() {
-    static const nlohmann::json kinds = parse_json(stdout_of({"list", "--json"}));
-    return kinds;
-  }
-
   void add_key(const std::string& mapping, const std::string& key) {
     Names& known = keys_[mapping];
     if (std::ranges::find(known, key) == known.end()) known.push_back(key);
@@ -140,9 +113,7 @@ class ConfigSchema {
     std::string name = type != nullptr ? type->scalar : "";
     if (name.empty()) name = parse_yaml(fallback, "default").find("type")->scalar;
     add_key(path + ".", "type");
-    std::string all;
-    for (const auto& one : kinds()[kind]) all += (all.empty() ? "" : "|") + one.get<std::string>();
-    types_[path + ".type"] = all;
+    types_[path + ".type"] = types_of(kind);
     add_rows(described({"describe", kind, name, "--json"}), path + ".", node);
   }
 

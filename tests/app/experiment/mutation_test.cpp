@@ -16,7 +16,8 @@
 // in half, written twice, replaced by a number, another word and a boolean. Values also become a
 // list, a mapping, nothing and quoted text; keys are given twice; lists and mappings become a
 // number; the file is cut off before the word. Overrides of every value are mistyped likewise. Each
-// mutant is given to `stoker check` (or `sweep --check`), in this process.
+// mutant is given to `stoker check` (or `sweep --check`), in this process. Of free text, such as a
+// title, it is one slip in twenty.
 //
 // Oracle: `stoker list` and `stoker describe` say which words and numbers may stand where
 // (config_schema.h, value_fits.h). Nothing of it knows how the program suggests. A mutant that is
