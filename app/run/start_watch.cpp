@@ -93,7 +93,8 @@ std::optional<std::string> file_call(std::string_view text) {
   if (call->open) {
     std::error_code ignored;
     path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", argument), ignored);
-    if (!path.starts_with('/')) return std::nullopt;  // a pipe, a socket
+    // A pipe, a socket; a terminal that somebody holds.
+    if (!path.starts_with('/') || path.starts_with("/dev/")) return std::nullopt;
   } else {
     path = text_at(argument);
   }

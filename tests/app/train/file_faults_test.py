@@ -25,12 +25,11 @@ import unittest
 import zlib
 
 import file_faults
-from stoker import LONG, MINI, STOKER, configuration, posix, read_summary
+from stoker import LONG, MINI, PATIENCE_S, STOKER, configuration, posix, read_summary
 
 SAMPLE = 32
 FIRST, LAST = 2, 4  # steps of the run before, and of this one
 ENDS_WITH = {0, 3, 4, 5}
-PATIENCE_S = 60
 TIERS = ("fast", "slow")
 CLASSES = ("Faces_easy", "ketch")
 CONFIG = configuration(
