@@ -146,7 +146,8 @@ TEST(Emulated, wants_exactly_one_source_of_its_step_time) {
 
 TEST(Emulated, rejects_what_it_cannot_use) {
   EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated, preset: k90}"); }),
-            "t.yaml:1:26: device: 'preset' must be one of k4000, k80, h200, got 'k90'");
+            "t.yaml:1:26: device: 'preset' must be one of k4000, k80, h200, got 'k90' (did "
+            "you mean 'k80'?)");
   EXPECT_EQ(
       error_of([] {
         DeviceFixture fixture("{type: emulated, step_ms: 1, distribution: {relative_stdev: 1}}");

@@ -127,9 +127,10 @@ TEST_F(PosixReads, random_advice_reads_nothing_ahead) {
 }
 
 TEST_F(PosixReads, an_unknown_mode_is_refused) {
-  EXPECT_TRUE(error_of([&] {
-                tier("read: mmmap");
-              }).ends_with("storage: 'read' must be one of pread, tensorflow, mmap, got 'mmmap'"));
+  EXPECT_TRUE(
+      error_of([&] { tier("read: mmmap"); })
+          .ends_with("storage: 'read' must be one of pread, tensorflow, mmap, got 'mmmap' (did you "
+                     "mean 'mmap'?)"));
 }
 
 // A mapping whose file was cut kills who touches it: here it is an error like any other.

@@ -102,6 +102,7 @@ class ConfigTokens {
     if (const auto words = words_of_sweep(path, mapping, key)) {
       token.role = Role::word;
       token.words = *words;
+      token.type = {};
     }
     token.is_value = true;
     token.quoted = value.quoted;

@@ -95,13 +95,16 @@ class Mutants {
       for (const Node::Entry& entry : token.mapping->entries) {
         if (entry.key == slip.text) mutant.places.insert(entry.at.text());
       }
-    } else if (token.role == Role::free) {
+    } else if (token.role == Role::free || mutant.expected != Expected::wrong) {
+      // Plots and findings of a sweep may refer to it.
       for (const ConfigToken& other : tokens_.tokens()) {
         if (other.text == token.text && other.offset != token.offset) {
           mutant.places.insert(other.at.text());
         }
       }
-      if (slip.near && tells(token, slip.text)) mutant.hints = {slip.text, token.text};
+      if (token.role == Role::free && slip.near && tells(token, slip.text)) {
+        mutant.hints = {slip.text, token.text};
+      }
     }
     mutants_.push_back(std::move(mutant));
   }
