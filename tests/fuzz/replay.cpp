@@ -4,8 +4,8 @@
 
 #include "tests/fuzz/target.h"
 
-// The files that are named, through the one target of this program. C's streams: libstdc++'s are not
-// instrumented for the memory sanitizer.
+// The files that are named, through the one target of this program. C's streams: libstdc++'s are
+// not instrumented for the memory sanitizer.
 int main(int count, char** paths) {
   for (int i = 1; i < count; ++i) {
     std::FILE* file = std::fopen(paths[i], "rb");

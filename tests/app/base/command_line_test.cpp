@@ -51,9 +51,13 @@ TEST_F(Tool, reads_every_kind_of_argument_and_gives_what_the_command_gives) {
 }
 
 TEST_F(Tool, a_slip_in_an_option_is_found) {
-  EXPECT_EQ(error_of([this] { run({"x", "--treads", "2"}); }),
+  EXPECT_EQ(error_of([this] {
+              run({"x", "--treads", "2"});
+            }),
             "unknown option '--treads' (did you mean '--threads'?)");
-  EXPECT_EQ(error_of([this] { run({"x", "--sise=2"}); }),
+  EXPECT_EQ(error_of([this] {
+              run({"x", "--sise=2"});
+            }),
             "unknown option '--sise' (did you mean '--size'?)");
 }
 
