@@ -62,6 +62,7 @@ void Field<Word>::read(const Section& at, Word& out, Limits limits) {
 
 std::vector<std::string> texts(const std::vector<Word>& words) {
   std::vector<std::string> result;
+  result.reserve(words.size());
   for (const Word& word : words) result.push_back(word.text);
   return result;
 }
