@@ -26,7 +26,7 @@ options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
 install_for_tests
 build "$folder" all "${options[@]}"
 # Tests kill processes, which then leave files behind.
-TMPDIR=$(mktemp -d -t stoker-tests-XXXXXX)
+TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf --one-file-system "$TMPDIR"' EXIT
 status=0

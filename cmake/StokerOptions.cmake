@@ -43,12 +43,15 @@ if(STOKER_SANITIZE)
   target_compile_options(stoker_warnings INTERFACE -Wno-maybe-uninitialized)
 endif()
 
+# GCC's default collects garbage more often than a machine with gigabytes needs: a tenth of a build.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
+
 find_program(CCACHE_PROGRAM ccache)
 mark_as_advanced(CCACHE_PROGRAM)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # The sloppiness is what ccache asks for before it caches sources that use a precompiled header;
-  # the base folder lets several clones share their objects.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+  # the base folder lets several clones share their objects; DEPEND saves preprocessing everything twice.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_DEPEND=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   # With a base folder, ccache hands "../io/x.cpp" to the compiler; __FILE__ is then "io/x.cpp".

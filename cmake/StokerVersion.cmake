@@ -30,7 +30,6 @@ add_custom_command(OUTPUT ${version_header} DEPENDS ${watched} VERBATIM
     -DSTOKER_BUILD_TYPE=${build_type} -DSTOKER_TORCH_VERSION=${StokerTorch_VERSION}
     -P ${PROJECT_SOURCE_DIR}/cmake/version.cmake)
 add_custom_target(stoker_version DEPENDS ${version_header})
-foreach(target stoker stoker_torch)
-  add_dependencies(${target} stoker_version)
-  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
-endforeach()
+add_dependencies(stoker stoker_version)
+add_dependencies(stoker_torch stoker_version)
+target_include_directories(stoker PRIVATE ${PROJECT_BINARY_DIR}/generated)

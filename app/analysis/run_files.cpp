@@ -8,12 +8,6 @@
 #include "io/core/json.h"
 
 namespace stoker {
-namespace {
-
-constexpr JsonLimits kLimits{64, 50'000'000};
-
-}  // namespace
-
 nlohmann::json read_json(const std::string& path) {
   const std::optional<std::string> text = read_if_there(path);
   if (!text) {
@@ -25,7 +19,7 @@ nlohmann::json read_json(const std::string& path) {
 
 nlohmann::json parse_run_json(std::string_view text, const std::string& path) {
   try {
-    return parse_json(text, kLimits);
+    return parse_json(text, kOwnFiles);
   } catch (const Error& error) {
     throw Error(ExitCode::data, path + ": " + error.what());
   }

@@ -27,8 +27,6 @@ json row_json(const SweepRow& row) {
   return value;
 }
 
-constexpr JsonLimits kLimits{64, 50'000'000};
-
 SweepRow read_row(const json& value) {
   SweepRow row;
   row.cell = value.at("cell").get<Coordinates>();
@@ -133,19 +131,24 @@ SweepResults read_results(const std::string& path) {
 }
 
 SweepResults parse_results(std::string_view text, const std::string& path) {
+  const auto refuse = [&path](const char* why) {
+    throw Error(ExitCode::environment, path + " is no file of a sweep: " + why);
+  };
+  SweepResults results;
   try {
-    const json value = parse_json(text, kLimits);
+    const json value = parse_json(text, kOwnFiles);
     if (value.at("schema_version") != 1) throw Error(ExitCode::environment, "another schema");
-    SweepResults results;
     results.machine = value.at("machine");
     results.started = value.at("started");
     results.finished = value.value("finished", "");
     results.notes = value.at("notes").get<std::vector<std::string>>();
     for (const json& row : value.at("rows")) results.rows.push_back(read_row(row));
-    return results;
-  } catch (const std::exception& error) {
-    throw Error(ExitCode::environment, path + " is no file of a sweep: " + error.what());
+  } catch (const json::exception& error) {
+    refuse(error.what());
+  } catch (const Error& error) {
+    refuse(error.what());
   }
+  return results;
 }
 
 std::string definition_change(const SweepOptions& options, const SweepPlan& plan,

@@ -62,7 +62,7 @@ SweepResults read_results(const std::string& path);
 SweepResults parse_results(std::string_view text, const std::string& path);
 
 // Nothing, or why the rows are not those of this plan: a cell that is gone, other settings of one,
-// more repetitions than are asked for now. Such results must not be mixed with new ones.
+// a repetition that it does not have. Such results must not be mixed with new ones.
 std::string definition_change(const SweepOptions& options, const SweepPlan& plan,
                               const SweepResults& results);
 

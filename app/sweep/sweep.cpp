@@ -76,7 +76,7 @@ SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
   SweepPlan plan = plan_sweep(options, [&](const std::vector<Word>& overrides) {
     Node tree = base;
     for (const Word& assignment : overrides) apply_override(tree, assignment);
-    return config_hash(read_experiment_tree(std::move(tree)));
+    return config_hash(read_experiment_tree(tree));
   });
   check_commands(options, plan, check);
   return plan;

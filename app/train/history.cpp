@@ -85,7 +85,9 @@ RunHistory run_history(const nlohmann::json& training) {
     for (const auto& [key, reason] : skipped.at("samples").items()) {
       history.bad_samples[key] = reason_of(reason);
     }
-    history.tolerated = training.value("tolerated", int64_t{0});  // younger than the others
+    if (training.contains("tolerated")) {  // younger than the others
+      history.tolerated = whole_number(training["tolerated"]);
+    }
     history.digest_chain = training.at("digest_chain");
     return history;
   } catch (const nlohmann::json::exception& error) {

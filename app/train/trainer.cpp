@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -23,12 +24,13 @@ namespace {
 
 // All of them at once; std::system_error where one cannot be made.
 void try_threads(int64_t count) {
-  std::promise<void> made;
-  const std::shared_future<void> all_made = made.get_future().share();
   std::vector<std::jthread> threads;
-  const auto let_go = [](std::promise<void>* promise) { promise->set_value(); };
-  const std::unique_ptr<std::promise<void>, decltype(let_go)> at_end(&made, let_go);
-  for (int64_t i = 0; i < count; ++i) threads.emplace_back([all_made] { all_made.wait(); });
+  const auto wait_for_the_end = [](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait(lock, stop, [] { return false; });
+  };
+  for (int64_t i = 0; i < count; ++i) threads.emplace_back(wait_for_the_end);
 }
 
 void prepare_torch(const ExperimentOptions& options) {

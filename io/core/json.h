@@ -29,6 +29,8 @@ struct JsonLimits {
   uint64_t values;
   bool fractions = true;  // numbers may be others than whole ones of 64 bits
 };
+// More than any file has that the program itself writes of a run or a sweep.
+inline constexpr JsonLimits kOwnFiles{64, 50'000'000};
 // Error(ExitCode::data) for what is no JSON, and beyond the limits.
 nlohmann::json parse_json(std::string_view text, JsonLimits limits);
 

@@ -71,7 +71,8 @@ std::string read_type(const Section& section, const char* kind,
     return fallback;
   }
   const std::string expected = config_detail::enum_expected(known);
-  const std::string& name = config_detail::scalar_text(section.child("type", *type), expected);
+  const Section at = section.child("type", *type);
+  const std::string& name = config_detail::scalar_text(at, expected);
   if (std::ranges::find(known, name) != known.end()) return name;
   section.fail_at(type->at, unknown_type(kind, name, known));
 }

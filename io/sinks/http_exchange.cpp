@@ -51,10 +51,6 @@ std::optional<RequestLine> read_request_line(std::string_view line) {
   return request;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
 // Of all headers, what counts here.
 struct Headers {
   bool body = false;  // one is announced

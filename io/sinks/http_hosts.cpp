@@ -7,10 +7,6 @@
 namespace stoker {
 namespace {
 
-bool same_name(const std::string& a, const std::string& b) {
-  return ::strcasecmp(a.c_str(), b.c_str()) == 0;
-}
-
 // "[::1]:9464" -> "::1", "Node3.:80" -> "Node3"
 std::string without_port(std::string_view host) {
   if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
@@ -20,6 +16,10 @@ std::string without_port(std::string_view host) {
 }
 
 }  // namespace
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
 
 bool HttpHosts::include(std::string_view header) const {
   const std::string host = without_port(header);

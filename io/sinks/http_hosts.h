@@ -8,6 +8,9 @@
 
 namespace stoker {
 
+// Equal but for the case of letters, as names of headers and hosts are compared. Any thread.
+bool same_name(std::string_view a, std::string_view b);
+
 // The names under which a server answers. A page of a stranger's can make a browser send requests
 // here under the stranger's name (DNS rebinding), and would read the replies. A value; any thread.
 struct HttpHosts {

@@ -95,7 +95,7 @@ void name_and_lower_priority() {
 // One connection: a request, its reply, the end. Never blocks.
 class HttpConnection {
  public:
-  // `routes` outlives it.
+  // `site` outlives it.
   HttpConnection(FileDescriptor socket, const HttpSite& site, TimePoint now)
       : socket_(std::move(socket)), site_(site), deadline_(now + kRequestTime) {}
 

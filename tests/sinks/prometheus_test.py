@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The sink `prometheus` of a real run: what it serves, when, and what it leaves behind."""
+import contextlib
 import http.server
 import json
 import os
@@ -40,7 +41,10 @@ def total(text, family):
 
 def listening(pid):
     """The addresses at which a process accepts connections, as the kernel writes them: 0100007F:23F0."""
-    own = {os.readlink(link.path) for link in os.scandir(f"/proc/{pid}/fd")}
+    own = set()
+    for link in os.scandir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            own.add(os.readlink(link.path))
     for table in ("tcp", "tcp6"):
         for line in open(f"/proc/{pid}/net/{table}").readlines()[1:]:
             _, address, _, state, *rest = line.split()

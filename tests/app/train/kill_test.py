@@ -134,6 +134,8 @@ class Campaign:
     def run(self, kills):
         while self.kills < kills:
             self.run_one()
+            if self.kills % 100 == 0 and self.kills > 0 and kills > 100:
+                print(f"{self.kills} kills, {len(self.violations)} violations", file=sys.stderr, flush=True)
 
 
 class Kill(unittest.TestCase):
