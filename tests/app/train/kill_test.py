@@ -1,10 +1,13 @@
 """kill -9 at any instant: nothing committed is lost, nothing bad is resumed from, the result is the same.
 
-tests/run app/train/kill_test                                         15 kills, 50 with STOKER_LONG=1 (ctest)
-tests/run app/train/kill_test --kills N [--seed S] [--size PIXELS]   N kills, and where they hit; size 208: 16 MB a set
+tests/run app/train/kill_test                        15 kills, 50 with STOKER_LONG=1 (ctest)
+tests/run app/train/kill_test --kills N [--jobs J]   N kills, J processes at a time, and where they hit;
+                              [--seed S] [--size P]  size 208: 16 MB a set
 """
 import argparse
 import collections
+import concurrent.futures
+import pathlib
 import random
 import signal
 import sys
@@ -134,8 +137,9 @@ class Campaign:
     def run(self, kills):
         while self.kills < kills:
             self.run_one()
-            if self.kills % 100 == 0 and self.kills > 0 and kills > 100:
+            if self.kills and self.kills % 100 == 0:
                 print(f"{self.kills} kills, {len(self.violations)} violations", file=sys.stderr, flush=True)
+        return self
 
 
 class Kill(unittest.TestCase):
@@ -153,19 +157,25 @@ class Kill(unittest.TestCase):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, required=True)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=64)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-        campaign = Campaign(directory, arguments.seed, arguments.size)
-        campaign.measure()
-        campaign.run(arguments.kills)
-    print(f"{campaign.kills} kills, {campaign.completed} runs completed, "
-          f"{len(campaign.violations)} violations")
-    for place, count in campaign.hits.most_common():
+        def campaign(job):
+            one = Campaign(pathlib.Path(directory) / str(job), arguments.seed + job, arguments.size)
+            one.measure()
+            return one.run(arguments.kills // arguments.jobs + (job < arguments.kills % arguments.jobs))
+
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            campaigns = list(pool.map(campaign, range(arguments.jobs)))
+    violations = [violation for one in campaigns for violation in one.violations]
+    print(f"{sum(one.kills for one in campaigns)} kills, {sum(one.completed for one in campaigns)} runs completed, "
+          f"{len(violations)} violations")
+    for place, count in sum((one.hits for one in campaigns), collections.Counter()).most_common():
         print(f"{count:6}  {place}")
-    print(*campaign.violations, sep="\n")
-    return 1 if campaign.violations else 0
+    print(*violations, sep="\n")
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":
