@@ -61,6 +61,8 @@ target_link_libraries(stoker_dependencies INTERFACE
 
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)
+endif()
+if(STOKER_BUILD_TESTS OR STOKER_FUZZ)
   stoker_find_library(jpeg jpeglib.h jpeg)
 endif()
 if(STOKER_BUILD_BENCHMARKS)

@@ -8,7 +8,7 @@ set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 
 set(STOKER_FUZZ "" CACHE STRING
-  "Build tests/fuzz for clang's libFuzzer, without the other tests: ON (address and undefined) or memory")
+  "Build tests/fuzz for clang's libFuzzer alone: ON (address and undefined), fast (undefined) or memory")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)

@@ -131,14 +131,23 @@ bool is_flow(const Node& node) {
   return node.kind == Node::Kind::sequence && std::ranges::none_of(node.items, large);
 }
 
+// yaml-cpp writes these as they are, where a line's end is read as a space.
+bool has_control(const std::string& text) {
+  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+}
+
+void emit_text(YAML::Emitter& out, const std::string& text, bool quoted) {
+  if (quoted || has_control(text)) out << YAML::DoubleQuoted;
+  out << text;
+}
+
 void emit(YAML::Emitter& out, const Node& node) {
   switch (node.kind) {
     case Node::Kind::null:
       out << YAML::Null;
       break;
     case Node::Kind::scalar:
-      if (node.quoted) out << YAML::DoubleQuoted;
-      out << node.scalar;
+      emit_text(out, node.scalar, node.quoted);
       break;
     case Node::Kind::sequence:
       if (is_flow(node)) out << YAML::Flow;
@@ -150,7 +159,9 @@ void emit(YAML::Emitter& out, const Node& node) {
       if (node.entries.empty()) out << YAML::Flow;
       out << YAML::BeginMap;
       for (const Node::Entry& entry : node.entries) {
-        out << YAML::Key << entry.key << YAML::Value;
+        out << YAML::Key;
+        emit_text(out, entry.key, false);
+        out << YAML::Value;
         emit(out, entry.value);
       }
       out << YAML::EndMap;

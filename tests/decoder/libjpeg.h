@@ -4,17 +4,15 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <vector>
 // It needs cstdio before it.
 #include <jpeglib.h>
 
-#include "tests/decoder/images.h"
+#include "io/core/memory.h"
 
 // libjpeg's own interface, which tells errors from warnings: what the decoders are compared with.
 
 namespace stoker {
-
-// Larger images are an error.
-constexpr int64_t kMaxPixels = 4'000'000;
 
 // What libjpeg makes of a file. A value.
 struct ByLibjpeg {
@@ -23,13 +21,13 @@ struct ByLibjpeg {
   int64_t width = 0;
   int64_t height = 0;
   int components = 0;
-  Pixels rgb;
+  std::vector<uint8_t> rgb;
 };
 
-// libjpeg-turbo as its manual says, at 1/reduction.
+// libjpeg-turbo as its manual says, at 1/reduction. Images of more pixels are an error.
 class Libjpeg {
  public:
-  explicit Libjpeg(ByLibjpeg& result) : result_(result) {
+  Libjpeg(ByLibjpeg& result, int64_t max_pixels) : result_(result), max_pixels_(max_pixels) {
     info_.err = jpeg_std_error(&errors_);
     info_.client_data = &result;
     errors_.error_exit = [](j_common_ptr info) { throw std::runtime_error(message(info)); };
@@ -43,10 +41,10 @@ class Libjpeg {
   Libjpeg(const Libjpeg&) = delete;
   Libjpeg& operator=(const Libjpeg&) = delete;
 
-  void decode(const File& file, unsigned reduction) {
+  void decode(Bytes file, unsigned reduction) {
     jpeg_mem_src(&info_, file.data(), file.size());
     jpeg_read_header(&info_, TRUE);
-    if (int64_t{info_.image_width} * info_.image_height > kMaxPixels) {
+    if (int64_t{info_.image_width} * info_.image_height > max_pixels_) {
       throw std::runtime_error("too large");
     }
     result_.components = info_.num_components;
@@ -73,14 +71,15 @@ class Libjpeg {
   }
 
   ByLibjpeg& result_;
+  const int64_t max_pixels_;
   jpeg_decompress_struct info_{};
   jpeg_error_mgr errors_{};
 };
 
-inline ByLibjpeg by_libjpeg(const File& file, unsigned reduction = 1) {
+inline ByLibjpeg by_libjpeg(Bytes file, unsigned reduction = 1, int64_t max_pixels = 4'000'000) {
   ByLibjpeg result;
   try {
-    Libjpeg(result).decode(file, reduction);
+    Libjpeg(result, max_pixels).decode(file, reduction);
   } catch (const std::runtime_error& error) {
     result.error = error.what();
   }

@@ -6,6 +6,7 @@
 #include "io/core/error.h"
 #include "io/decoder/jpeg/baseline_decoder.h"
 #include "io/decoder/jpeg_codec.h"
+#include "tests/decoder/libjpeg.h"
 #include "tests/fuzz/target.h"
 
 namespace stoker {
@@ -38,10 +39,10 @@ struct JpegOutcome {
 class JpegDifferential {
  public:
   void check(Bytes file) {
+    if (!kAlone) check_tolerance(file);
     const JpegHeader header = read_jpeg_header(file, &segments_);
     check_decodable(header);
-    if (header.width * header.height > kMaxFuzzedPixels) return;
-    if (!header.one_scan && count_jpeg_scans(file, header).count > kMaxFuzzedScans) return;
+    if (takes_long(file, header)) return;
     const Rect whole{0, 0, header.width, header.height};
     const std::optional<std::vector<uint8_t>> ours = decoded_by_us(file, header, whole);
     if (!kAlone) compare(file, header, ours);
@@ -49,6 +50,31 @@ class JpegDifferential {
   }
 
  private:
+  static bool takes_long(Bytes file, const JpegHeader& header) {
+    return header.width * header.height > kMaxFuzzedPixels ||
+           (!header.one_scan && count_jpeg_scans(file, header).count > kMaxFuzzedScans);
+  }
+
+  // decoder.tolerance: as_libjpeg decodes what libjpeg's own interface does not call an error, to
+  // the same pixels.
+  void check_tolerance(Bytes file) {
+    JpegHeader header;
+    try {
+      header = read_jpeg_header(file, nullptr, Tolerance::as_libjpeg);
+      check_decodable(header);
+    } catch (const BadSample&) {
+      fuzz::require(!by_libjpeg(file, 1, kMaxFuzzedPixels).error.empty(),
+                    "a header refused that libjpeg reads");
+      return;
+    }
+    if (takes_long(file, header)) return;
+    const ByLibjpeg theirs = by_libjpeg(file, 1, kMaxFuzzedPixels);
+    const JpegOutcome ours = decoded_by(tolerant_, file, header, 0x5a);
+    fuzz::require(ours.verdict.empty() == theirs.error.empty(), "another verdict than libjpeg's");
+    if (!theirs.error.empty() || theirs.components == 4) return;
+    fuzz::require(ours.rgb == theirs.rgb, "tolerant, with other pixels than libjpeg's");
+  }
+
   // The rectangle's pixels. Empty: it gives up.
   std::optional<std::vector<uint8_t>> decoded_by_us(Bytes file, const JpegHeader& header,
                                                     const Rect& needed) {
@@ -102,6 +128,7 @@ class JpegDifferential {
   std::unique_ptr<BaselineDecoder> fast_ = BaselineDecoder::create();
   JpegCodec fallback_;
   JpegCodec reference_;
+  JpegCodec tolerant_{Tolerance::as_libjpeg};
   std::vector<JpegSegment> segments_;
 };
 
