@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stoker {
@@ -63,8 +64,14 @@ Node load_yaml(const std::string& path);
 
 // A word of a command line, such as an override ("loader.workers=4"). A value.
 struct Word {
+  // GCC 12 destroys a member twice that braces initialise without a constructor, where what stands
+  // after it throws.
+  Word() = default;
+  Word(std::string text, Position at = {}, Position value_at = {})
+      : text(std::move(text)), at(std::move(at)), value_at(std::move(value_at)) {}
+
   std::string text;
-  Position at = {}, value_at = {};  // in a file: of it or its path, and of its value; else nowhere
+  Position at, value_at;  // in a file: of it or its path, and of its value; else nowhere
 };
 
 // Sets the value at a dotted path: "loader.workers=4", "metrics.sinks.0.type=csv". The value is

@@ -106,7 +106,7 @@ void unpack_tar(Reader& reader, archive_entry* entry,
     if (::archive_entry_filetype(entry) != AE_IFREG) continue;
     const char* name = ::archive_entry_pathname(entry);
     const std::string path = clean(reader, name == nullptr ? "" : name);
-    if (path.empty()) reader.fail("it has a file without a name");
+    if (!std::filesystem::path(path).has_filename()) reader.fail("it has a file without a name");
     const int64_t size = ::archive_entry_size(entry);
     if (size < 0 || size > kMaxFileBytes) reader.fail("'" + path + "' in it is above 64 MiB");
     sink({to_text(path), reader.contents(size)});

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <stdexcept>
+
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 
@@ -18,6 +21,18 @@ TEST(Node, keeps_order_and_positions) {
   EXPECT_EQ(root.entries[0].key, "b");
   EXPECT_EQ(root.entries[1].at.text(), "t.yaml:2:1");
   EXPECT_EQ(root.find("a")->items[1].find("y")->at.text(), "t.yaml:4:9");
+}
+
+TEST(Word, is_destroyed_once_where_what_stands_beside_it_throws) {
+  struct Pair {
+    Word first;
+    std::string second;
+  };
+  const auto throws = []() -> std::string { throw std::runtime_error("beside it"); };
+  const auto source = std::make_shared<const std::string>("file");
+  const Position here{source, 1, 1};
+  EXPECT_THROW((void)(Pair{{"a", here}, throws()}), std::runtime_error);
+  EXPECT_EQ(source.use_count(), 2);
 }
 
 TEST(Node, an_empty_document_is_an_empty_mapping) {
