@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "tests/app/experiment/config_schema.h"
 #include "tests/app/experiment/config_token.h"
 
@@ -14,6 +17,9 @@ class ConfigTokens {
     lines_ = {0};
     for (size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\n') lines_.push_back(i + 1);
+    }
+    if (const Node* matrix = root.find("matrix")) {
+      for (const Node::Entry& axis : matrix->entries) add_replaced(axis.value);
     }
     walk(root, "");
   }
@@ -57,6 +63,17 @@ class ConfigTokens {
     const std::string type = schema_.type(path);
     const Role role = !words.empty() ? Role::word : type.empty() ? Role::unknown : Role::value;
     return {role, text, offset, at, words, type};
+  }
+
+  // The keys that all values of an axis set: what the base says there is never used.
+  void add_replaced(const Node& axis) {
+    std::map<std::string, size_t> count;
+    for (const Node::Entry& value : axis.entries) {
+      for (const Node& setting : value.value.items) {
+        const std::string key = setting.scalar.substr(0, setting.scalar.find('='));
+        if (++count[key] == axis.entries.size()) replaced_.insert("base." + key);
+      }
+    }
   }
 
   void add(ConfigToken token, const Position& at) {
@@ -104,6 +121,7 @@ class ConfigTokens {
       token.words = *words;
       token.type = {};
     }
+    if (replaced_.contains(path)) token = {Role::unknown, value.scalar};
     token.is_value = true;
     token.quoted = value.quoted;
     token.node = &value;
@@ -172,6 +190,7 @@ class ConfigTokens {
   const std::string& text_;
   const ConfigSchema schema_;
   std::vector<size_t> lines_;
+  std::set<std::string> replaced_;
   std::vector<ConfigToken> tokens_;
 };
 

@@ -22,7 +22,8 @@
 // Oracle: `stoker list` and `stoker describe` say which words and numbers may stand where
 // (config_schema.h, value_fits.h). Nothing of it knows how the program suggests. A mutant that is
 // still valid, as free text is, has to be accepted; one of which the oracle cannot tell (paths with
-// variables, numbers that others may contradict) may be accepted or refused. Of those refused:
+// variables, numbers that others may contradict, what every cell of a sweep replaces) may be
+// accepted or refused. Of those refused:
 //
 // - exit: the code is 2; and whatever is wrong is refused. All of them.
 // - place: file:line:column of the word, or of one that refers to it or contradicts it; of an
