@@ -117,7 +117,7 @@ ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const Sweep
 
 ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
   SweepOptions options = read_sweep(arguments.file, arguments.overrides);
-  for (const std::string& assignment : arguments.set) options.set.push_back({assignment});
+  for (const std::string& assignment : arguments.set) options.set.emplace_back(assignment);
   const std::string path =
       arguments.directory.empty() ? "sweeps/" + options.name : arguments.directory;
   Scratch scratch(path, options.name);

@@ -67,7 +67,8 @@ struct Word {
   // GCC 12 destroys a member twice that braces initialise without a constructor, where what stands
   // after it throws.
   Word() = default;
-  Word(std::string text, Position at = {}, Position value_at = {})
+  explicit Word(std::string text) : text(std::move(text)) {}
+  Word(std::string text, Position at, Position value_at = {})
       : text(std::move(text)), at(std::move(at)), value_at(std::move(value_at)) {}
 
   std::string text;
