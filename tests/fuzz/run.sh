@@ -2,7 +2,7 @@
 # tests/fuzz/run.sh [--fast] SECONDS|Nx [TARGET...]: builds the targets with clang, runs each (or those
 # named) so long, or N times, on one core, and prints what came of it; 0 seconds: the corpus alone. What
 # it finds lies in build-fuzz/findings, what is worth keeping for the next run in build-fuzz/corpus.
-# --fast: several times the executions, without the address sanitizer; 0 seconds after it make up for that.
+# --fast: more executions a second, without the address sanitizer; run 0 seconds without it afterwards.
 # tests/fuzz/run.sh --memory: what was kept, through our JPEG decoder under clang's memory sanitizer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

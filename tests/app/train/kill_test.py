@@ -138,7 +138,7 @@ class Campaign:
         while self.kills < kills:
             self.run_one()
             if self.kills and self.kills % 100 == 0:
-                print(f"{self.kills} kills, {len(self.violations)} violations", file=sys.stderr, flush=True)
+                print(f"{self.kills} of {kills} kills, {len(self.violations)} violations", file=sys.stderr, flush=True)
         return self
 
 
