@@ -1,5 +1,6 @@
-# The compiler of the plug-in stoker_cuda. Sets STOKER_CUDA to OFF where there is none: everything else
-# is built and works without it.
+# The compiler of the plug-in stoker_cuda: a CUDA toolkit's; on a machine with a GPU and without one, that
+# of the wheels. Sets STOKER_CUDA to OFF where there is neither: everything else is built and works
+# without it. STOKER_NVJPEG_DIR holds include/nvjpeg.h and lib/libnvjpeg.so.13.
 if(STOKER_SANITIZE)
   set(STOKER_CUDA OFF)  # nvcc's host code is not instrumented
 endif()
@@ -9,7 +10,13 @@ if(STOKER_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
   endif()
-  find_program(STOKER_NVCC nvcc PATHS ENV CUDACXX ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
+  set(wheel_dir ${STOKER_DEPS_DIR}/cuda-13.0)
+  set(toolkits ENV CUDACXX ENV CUDA_PATH /usr/local/cuda ${wheel_dir}/nvidia/cu13)
+  find_program(STOKER_NVCC nvcc PATHS ${toolkits} PATH_SUFFIXES bin)
+  if(NOT STOKER_NVCC AND STOKER_GPU)
+    stoker_get_wheels(${wheel_dir} nvcc.txt)
+    find_program(STOKER_NVCC nvcc PATHS ${toolkits} PATH_SUFFIXES bin)
+  endif()
   mark_as_advanced(STOKER_NVCC)
   if(STOKER_NVCC AND NOT CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_COMPILER ${STOKER_NVCC})
@@ -20,8 +27,10 @@ if(STOKER_CUDA)
   endif()
   if(STOKER_NVCC AND CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
+    stoker_get_wheels(${wheel_dir} nvjpeg.txt)
+    set(STOKER_NVJPEG_DIR ${wheel_dir}/nvidia/cu13)
   else()
     set(STOKER_CUDA OFF)
-    message(STATUS "No CUDA toolkit: the plug-in stoker_cuda is not built")
+    message(STATUS "No CUDA toolkit: the plug-in stoker_cuda is not built (STOKER_GPU=1 fetches a compiler)")
   endif()
 endif()

@@ -5,16 +5,32 @@ set(STOKER_DEPS_DIR ${PROJECT_SOURCE_DIR}/build/_deps CACHE PATH
   "Where the pinned LibTorch is unpacked; shared by all build folders")
 set(StokerTorch_WHEEL_DIR ${STOKER_DEPS_DIR}/libtorch-2.11.0)
 
+# A GPU's driver is here, or the wish for what it would need.
+execute_process(COMMAND sh -c "ldconfig -p | grep -q 'libcuda[.]so[.]1'" RESULT_VARIABLE no_driver ERROR_QUIET)
+if(no_driver AND NOT "$ENV{STOKER_GPU}")
+  set(STOKER_GPU OFF)
+else()
+  set(STOKER_GPU ON)
+endif()
+
+# stoker_get_wheels(folder list...): those of the lists that are not there are downloaded.
+function(stoker_get_wheels folder)
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/cmake/get_wheels.sh ${folder} ${ARGN} RESULT_VARIABLE failure)
+  if(failure)
+    message(FATAL_ERROR "${ARGN}: these pinned wheels could not be fetched (see above). Run "
+      "cmake/get_wheels.sh ${folder} ${ARGN} where there is a network; or name a LibTorch of your own by "
+      "-DTorch_DIR=<libtorch>/share/cmake/Torch, or leave the plug-in for GPUs out by -DSTOKER_CUDA=OFF")
+  endif()
+endfunction()
+
 find_package(StokerTorch QUIET)
 if(NOT StokerTorch_FOUND OR StokerTorch_ORIGIN STREQUAL "the pinned wheel")
   # Also when it is there: a GPU driver that came later needs the CUDA half's wheels.
-  execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/get_torch.sh ${StokerTorch_WHEEL_DIR}
-    RESULT_VARIABLE failure)
-  if(failure)
-    message(FATAL_ERROR "LibTorch: the pinned wheel could not be fetched (see above). Name another "
-      "LibTorch by -DTorch_DIR=<libtorch>/share/cmake/Torch, or run cmake/get_torch.sh "
-      "${StokerTorch_WHEEL_DIR} where there is a network.")
+  set(wheels torch.txt)
+  if(STOKER_GPU)
+    list(APPEND wheels torch-cuda.txt)
   endif()
+  stoker_get_wheels(${StokerTorch_WHEEL_DIR} ${wheels})
   find_package(StokerTorch REQUIRED QUIET)
 endif()
 message(STATUS

@@ -13,7 +13,8 @@ install(TARGETS stoker_program)
 set_target_properties(stoker_opencv PROPERTIES INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
 install(TARGETS stoker_opencv DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
 if(TARGET stoker_cuda)
-  set_target_properties(stoker_cuda PROPERTIES INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
+  set_target_properties(stoker_cuda PROPERTIES
+    INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS};${STOKER_NVJPEG_DIR}/lib")
   install(TARGETS stoker_cuda DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
 endif()
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker

@@ -2,7 +2,7 @@
 # From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
   case "$*" in
-    "") echo "train check list describe dataset bench checkpoint sweep headspace report compare healthcheck doctor timelogger trace" ;;
+    "") echo "train check list describe dataset bench checkpoint sweep headspace report compare environment healthcheck doctor timelogger trace" ;;
     "dataset") echo "fetch inspect synth pack stage" ;;
     "bench") echo "read loader decode checkpoint storage train" ;;
     "checkpoint") echo "list verify" ;;
@@ -35,6 +35,7 @@ _stoker_options() {
     "headspace") echo "--help --json --epochs --steps" ;;
     "report") echo "--help --output --json" ;;
     "compare") echo "--help --a --b --metric --threshold --json" ;;
+    "environment") echo "--help --json" ;;
     "healthcheck") echo "--help --json" ;;
     "doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
     "timelogger") echo "--help --nodes --max-bad --json" ;;

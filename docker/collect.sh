@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What the runtime images need of a build. Every library lies in exactly one of the two trees.
 # collect.sh cpu INSTALL LIBTORCH OUT
-#   OUT/packages   the Debian packages of the shared libraries that the program is linked to
+#   OUT/packages   the Debian packages of the shared libraries that the program is linked to;
+#                  OUT/opencv-packages: those of its plug-in stoker_opencv
 #   OUT/libraries  the paths of those of LibTorch's libraries that it is linked to
 #   OUT/libtorch   these, and the licences
 # collect.sh cuda LIBRARIES LIBTORCH OUT
@@ -39,12 +40,12 @@ packages() {
 }
 
 # What no library is linked to: opened by name when it is first needed. cuDNN's engines and front
-# ends, linear algebra, run-time compilation with its built-in headers.
+# ends, linear algebra, run-time compilation with its built-in headers, nvJPEG.
 opened_by_name() {
   local pattern
   for pattern in torch/lib/libtorch_cuda.so torch/lib/libtorch_cuda_linalg.so \
     torch/lib/libcaffe2_nvrtc.so 'nvidia/cudnn/lib/libcudnn*.so.*' \
-    'nvidia/cu13/lib/libnvrtc.so.*' 'nvidia/cu13/lib/libnvrtc-builtins.so.*'; do
+    'nvidia/cu13/lib/libnvrtc.so.*' 'nvidia/cu13/lib/libnvrtc-builtins.so.*' 'nvidia/cu13/lib/libnvjpeg.so.*'; do
     compgen -G "$torch/$pattern" || {
       echo "collect.sh: no $pattern in $torch" >&2
       exit 1
@@ -57,7 +58,9 @@ mkdir -p "$out"
 case $kind in
   cpu)
     linked=$(libraries "$from/usr/local/bin/stoker" "$from/usr/local/lib/libstoker.so")
-    grep -v -e "^$torch/" -e "^$from/" <<<"$linked" | packages >"$out/packages"
+    debian() { grep -v -e "^$torch/" -e "^$from/" | packages; }
+    debian <<<"$linked" >"$out/packages"
+    libraries "$from/usr/local/lib/stoker/stoker_opencv.so" | debian >"$out/opencv-packages"
     grep "^$torch/" <<<"$linked" >"$out/libraries"
     { cat "$out/libraries" && licences; } | copy
     ;;

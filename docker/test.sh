@@ -9,10 +9,10 @@
 #   compose   compose.yaml on a Docker Engine of its own: health conditions, a scraped run
 #   slurm     tests/docker/slurm_test.sh, with the program of the CPU image
 #   clean     removes what the other parts left (only where it is named)
-# Without arguments: all but gpu and clean. Everything lies in build-docker/ and in podman's storage.
+# Without arguments: all but built, gpu and clean. Everything lies in build-docker/ and in podman's storage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-root=$PWD
+source cmake/setup.sh
 work=$root/build-docker
 version=$(sed -n 's/^project(stoker VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 image=localhost/stoker:$version
@@ -23,11 +23,14 @@ hardened=(--read-only --cap-drop all --security-opt no-new-privileges --network 
   --memory 6g --pids-limit 256)
 sink='{type: prometheus, listen: "127.0.0.1:9464"}'
 
-say() { echo "docker/test.sh: $*" >&2; }
-
 fail() {
   say "FAILED: $*"
   exit 1
+}
+
+# Without systemd podman runs no health checks by itself, and says so for each container. Part `run` asks.
+podman() {
+  command podman "$@" 2> >(grep -v 'unable to get systemd connection' >&2)
 }
 
 # until SECONDS COMMAND...: repeats the command until it succeeds.
@@ -38,14 +41,6 @@ until_true() {
     ((SECONDS < end)) || fail "not within its time: $*"
     sleep 0.5
   done
-}
-
-need() {
-  local missing=() package
-  for package in "$@"; do
-    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
-  done
-  [ ${#missing[@]} = 0 ] || apt-get install -qq --yes --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 part_lint() { docker/lint.sh; }
@@ -73,22 +68,40 @@ CONF
   rm "$work/rootfs.tar"
 }
 
-# build_image TARGET TAG: pip's settings and authorities of this machine are handed to the one step that
+# build_image TARGET TAG [OPTION...]: pip's settings and authorities of this machine are handed to the one step that
 # downloads, as secrets.
 build_image() {
-  local ca=/etc/ssl/certs/ca-certificates.crt secrets=() revision
+  local target=$1 tag=$2 ca=/etc/ssl/certs/ca-certificates.crt secrets=() revision
+  shift 2
   mkdir -p "$work"
   if [ -e "$ca" ]; then
     printf '[global]\ncert = /run/secrets/ca.crt\n' >"$work/pip.conf"
     secrets=(--secret "id=pip.conf,src=$work/pip.conf" --secret "id=ca.crt,src=$ca")
   fi
   revision=${REVISION:-$(git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)}
-  podman build --layers --network host --file docker/Dockerfile --target "$1" --tag "$image-$2" \
-    --build-arg REVISION="$revision" --build-arg VERSION="$version" "${secrets[@]}" . \
-    >"$work/build-$2.log" 2>&1 || {
-    tail -n 30 "$work/build-$2.log" >&2
-    fail "build of $1: $work/build-$2.log"
+  podman build --layers --network host --file docker/Dockerfile --target "$target" --tag "$image-$tag" \
+    --build-arg REVISION="$revision" --build-arg VERSION="$version" "${secrets[@]}" "$@" . \
+    >"$work/build-$tag.log" 2>&1 || {
+    tail -n 30 "$work/build-$tag.log" >&2
+    fail "build of $target: $work/build-$tag.log"
   }
+}
+
+# The recipe's stage `build` is replaced by a folder with what that stage leaves: the program that lies in
+# build/, made to look for LibTorch where the image has it.
+part_built() {
+  local tree=$work/built torch file
+  grep -qx 'VERSION_ID="12"' /etc/os-release || fail "this is not Debian 12, the image's system: use part cpu"
+  build build stoker_all
+  torch=$(ldd build/lib/libstoker.so | sed -n 's|.* => \(/.*\)/torch/lib/libtorch_cpu.so .*|\1|p')
+  rm -rf "$tree"
+  DESTDIR=$tree/install cmake --install build --strip --prefix /usr/local >/dev/null
+  docker/collect.sh cpu "$tree/install" "$torch" "$tree/out/cpu"
+  for file in bin/stoker lib/libstoker.so lib/stoker/stoker_opencv.so; do
+    file=$tree/install/usr/local/$file
+    patchelf --set-rpath "$(patchelf --print-rpath "$file" | sed "s|$torch|/opt/libtorch|g")" "$file"
+  done
+  build_image runtime-cpu cpu --build-context build="$tree"
 }
 
 part_cpu() { build_image runtime-cpu cpu; }
@@ -170,20 +183,20 @@ fresh_runs() {
 run_to_the_end() {
   fresh_runs
   train 12345 training.max_steps=40 metrics.every_steps=2
-  until_true 600 trained 1
-  until_true 120 podman healthcheck run "$container"
   ended_with 0
   [ "$(summary status)" = completed ] || fail "summary.json: $(summary status)"
   [ "$(stat -c %u "$runs/latest/summary.json")" = 12345 ] || fail "not written by UID 12345"
-  say "run: completed as UID 12345, read-only, no capabilities, default seccomp; healthy"
+  say "run: completed as UID 12345, read-only, no capabilities, default seccomp"
 }
 
 stop_and_resume() {
   fresh_runs
   local settings=("${checkpoints[@]}" metrics.every_steps=1
     "checkpoint={type: direct, slow: checkpoints, every_steps: 5, keep_last: 2, resume: latest}")
-  train 12345 "${settings[@]}"
+  train 12345 "${settings[@]}" training.epochs=100000
   until_true 900 trained 7
+  until_true 120 podman healthcheck run "$container"
+  say "run: healthy"
   podman stop -t 60 "$container" >/dev/null 2>&1
   ended_with 75
   say "run: SIGTERM: exit code 75, status $(summary status)"
@@ -197,9 +210,39 @@ stop_and_resume() {
   podman logs "$container" 2>&1 | grep -i resum >&2 || fail "the next run did not resume"
 }
 
+# A quota of one core and a half is worth two workers, whatever the machine has; a CPU set is counted.
+chooses_by_quota() { # CORES LIMIT...
+  local cores=$1 said
+  shift
+  said=$(podman run --rm "${hardened[@]}" "$@" "$image-cpu" environment --json |
+    python3 -c 'import json,sys; print(json.load(sys.stdin)["cpu"]["cores"])')
+  [ "$said" = "$cores" ] || fail "with $*: $said usable cores, expected $cores"
+  fresh_runs
+  podman run --rm --user 12345:12345 "${hardened[@]}" "$@" -v "$runs:/runs" "$image-cpu" train \
+    configs/emulated.yaml run.dir=/runs device.step_ms=1 training.max_steps=3 >"$work/quota.log" 2>&1 ||
+    fail "a run with $*: $work/quota.log"
+  said=$(python3 tests/docker/chosen_cores.py "$runs/latest")
+  [ "$said" = "$cores workers, $cores threads" ] || fail "with $*: $said"
+  say "run: with $*: $said"
+}
+
+# As the configuration is, but shorter; everything that it writes is below /runs.
+paper_sweep() {
+  fresh_runs
+  podman run --rm --user 12345:12345 "${hardened[@]}" -v "$runs:/runs" "$image-cpu" sweep \
+    configs/paper/fig-trace.yaml --set training.max_steps=2 >"$work/sweep.log" 2>&1 || [ $? = 7 ] ||
+    fail "a sweep: $work/sweep.log"
+  [ -e "$runs/fig-trace/report.html" ] || fail "the sweep left no report below /runs: $work/sweep.log"
+  say "run: configs/paper/fig-trace.yaml, two steps a cell: report.html is there"
+}
+
 part_run() {
   run_to_the_end
   stop_and_resume
+  chooses_by_quota 2 --cpus 1.5
+  chooses_by_quota 1 --cpus 0.5
+  chooses_by_quota 1 --cpuset-cpus 0
+  paper_sweep
   # Nothing mounted, another UID: the image's own volume, and the configuration's own place of runs.
   podman run --rm --user 54321:0 "${hardened[@]}" "$image-cpu" \
     train configs/emulated.yaml training.max_steps=3 device.step_ms=1 >"$work/volume.log" 2>&1 ||
@@ -211,10 +254,13 @@ part_run() {
   rm -rf "$runs"
 }
 
-part_compose() { docker/test_compose.sh "$work" "$image-cpu"; }
+part_compose() {
+  install_packages docker.io docker-compose iptables wget
+  docker/test_compose.sh "$work" "$image-cpu"
+}
 
 part_slurm() {
-  need slurmctld slurmd slurm-client munge
+  install_packages slurmctld slurmd slurm-client munge
   local id code=0
   id=$(podman create "$image-cpu")
   tests/docker/slurm_test.sh "$(podman mount "$id")" || code=1
@@ -235,7 +281,7 @@ parts=("$@")
 for part in "${parts[@]}"; do
   declare -F "part_$part" >/dev/null || fail "no part '$part' (see the first lines of this file)"
 done
-need podman runc netavark aardvark-dns iptables mmdebstrap
+install_packages podman runc netavark aardvark-dns iptables mmdebstrap patchelf
 for part in "${parts[@]}"; do
   started=$SECONDS
   "part_$part"

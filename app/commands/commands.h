@@ -23,6 +23,7 @@ void add_sweep(const Command& program);
 void add_headspace(const Command& program);
 void add_report(const Command& program);
 void add_compare(const Command& program);
+void add_environment(const Command& program);
 void add_healthcheck(const Command& program);
 void add_doctor(const Command& program);
 void add_timelogger(const Command& program);

@@ -1,6 +1,7 @@
 #include "app/train/train.h"
 
 #include "app/commands/commands.h"
+#include "app/run/environment.h"
 #include "app/run/healthcheck.h"
 #include "app/train/checkpoint_listing.h"
 
@@ -35,6 +36,13 @@ void add_checkpoint(const Command& program) {
   CheckpointArguments& arguments = verify.run(verify_checkpoints);
   add_shared(verify, arguments);
   verify.flag("--all", arguments.all, "every set, not only the newest");
+}
+
+void add_environment(const Command& program) {
+  const Command command = program.add(
+      "environment", "Versions, machine and GPUs; which optional parts work here, and why not");
+  EnvironmentArguments& arguments = command.run(print_environment);
+  command.flag("--json", arguments.json, "print JSON");
 }
 
 void add_healthcheck(const Command& program) {

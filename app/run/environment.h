@@ -1,19 +1,36 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/run/version.h"
+#include "io/core/error.h"
 #include "io/device/device.h"
 
 namespace stoker {
 
-// The contents of environment.json: what a run's figures depend on besides its configuration.
-// Versions, revision, CPU, device, kernel, file system of `run_dir`, host, command line. What this
-// system does not say is "unknown". Never throws for it.
-nlohmann::json describe_environment(const DeviceInfo& device, const std::string& run_dir);
+// What figures depend on besides a configuration and a device: versions, revision, system, host,
+// CPU, memory, the file system of `path`. What this system does not say is "unknown". Never throws
+// for it.
+nlohmann::json describe_machine(const std::string& path);
+
+// The contents of environment.json: the machine, and the run's device, LibTorch's threads and the
+// command line. Never throws for what is unknown.
+nlohmann::json describe_environment(const DeviceInfo& device, const std::string& run_dir,
+                                    int64_t threads);
+
+// What `stoker environment` is asked for. A value.
+struct EnvironmentArguments {
+  bool json = false;
+};
+
+// `stoker environment`: prints the machine, its GPUs, and of each part of the program that may be
+// missing whether it works here, or why not. ExitCode::ok, whatever is missing. Loads the driver
+// and the program's own plug-ins, for the rest of the process.
+ExitCode print_environment(const EnvironmentArguments& arguments);
 
 // What version_line() says, as names and values: the labels of the build in the record of a run.
 std::vector<std::pair<std::string, std::string>> build_labels();

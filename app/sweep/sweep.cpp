@@ -92,8 +92,7 @@ SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
                             "another --directory, or --restart to throw them away",
                             path, options.name, change));
   }
-  nlohmann::json machine = describe_environment(DeviceInfo{}, path);
-  for (const char* of_one_run : {"device", "command", "schema_version"}) machine.erase(of_one_run);
+  const nlohmann::json machine = describe_machine(path);
   if (results.rows.empty()) {
     results = {machine, now_utc(), "", {}, {}};
   } else if (results.machine != machine) {

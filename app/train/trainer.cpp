@@ -56,9 +56,11 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),
       digests_(directory.path(), [&log](const std::string& text) { log.warn(text); }) {
-  directory_.write(
-      "environment.json",
-      json_text(describe_environment(experiment.device().info(), directory.path()), 2) + "\n");
+  directory_.write("environment.json",
+                   json_text(describe_environment(experiment.device().info(), directory.path(),
+                                                  experiment.options().training.threads.resolve()),
+                             2) +
+                       "\n");
 }
 
 Trainer::~Trainer() = default;

@@ -61,8 +61,8 @@ std::string plugin_stamp() { return STOKER_PLUGIN_STAMP; }
 std::string plugin_beside_library(const std::string& name) {
   Dl_info library{};
   dladdr(&kMark, &library);  // any address of the library will do
-  return (std::filesystem::absolute(library.dli_fname).parent_path() / "stoker" / (name + ".so"))
-      .string();
+  const auto folder = std::filesystem::absolute(library.dli_fname).lexically_normal().parent_path();
+  return (folder / "stoker" / (name + ".so")).string();
 }
 
 void load_plugin(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,21 +14,20 @@
 namespace stoker {
 namespace {
 
-using namespace nvjpeg;
-
-void check(Status status, const char* what) {
-  if (status == kSuccess) return;
+void check(nvjpegStatus_t status, const char* what) {
+  if (status == NVJPEG_STATUS_SUCCESS) return;
   throw Error(ExitCode::device, std::string("device: nvJPEG: ") + what + " failed (status " +
                                     std::to_string(status) + "); set decoder.on_device=resize");
 }
 
+// nvJPEG's types are pointers to what nobody may see.
 template <class T>
-using Owned = std::unique_ptr<T, Status (*)(T*)>;
+using Owned = std::unique_ptr<std::remove_pointer_t<T>, nvjpegStatus_t (*)(T)>;
 
 template <class T>
-Owned<T> made(Handle* handle, Status (*create)(Handle*, T**), Status (*destroy)(T*),
-              const char* what) {
-  T* object = nullptr;
+Owned<T> made(nvjpegHandle_t handle, nvjpegStatus_t (*create)(nvjpegHandle_t, T*),
+              nvjpegStatus_t (*destroy)(T), const char* what) {
+  T object = nullptr;
   check(create(handle, &object), what);
   return {object, destroy};
 }
@@ -36,14 +36,14 @@ Owned<T> made(Handle* handle, Status (*create)(Handle*, T**), Status (*destroy)(
 // decoded from the first while the second is filled.
 class Backend {
  public:
-  Backend(const Library& library, Owned<Handle> handle)
+  Backend(const NvjpegLibrary& library, Owned<nvjpegHandle_t> handle)
       : library_(library),
         handle_(std::move(handle)),
         stream_(
             made(handle_.get(), library.stream_create, library.stream_destroy, "making a parser")),
         params_(made(handle_.get(), library.params_create, library.params_destroy,
                      "making its parameters")) {
-    check(library_.set_output_format(params_.get(), kOutputRgbi), "asking for RGB");
+    check(library_.set_output_format(params_.get(), NVJPEG_OUTPUT_RGBI), "asking for RGB");
     for (int i = 0; i < 2; ++i) {
       turns_.push_back(
           {made(handle_.get(), library.state_create, library.state_destroy, "making a state"),
@@ -59,9 +59,9 @@ class Backend {
   bool supports(Bytes file) {
     int unsupported = 1;
     return library_.parse_header(handle_.get(), file.data(), file.size(), stream_.get()) ==
-               kSuccess &&
+               NVJPEG_STATUS_SUCCESS &&
            library_.supported(handle_.get(), stream_.get(), params_.get(), &unsupported) ==
-               kSuccess &&
+               NVJPEG_STATUS_SUCCESS &&
            unsupported == 0;
   }
 
@@ -72,28 +72,28 @@ class Backend {
     wait(turn);
     std::vector<const unsigned char*> data;
     std::vector<size_t> lengths;
-    std::vector<Image> destinations;
+    std::vector<nvjpegImage_t> destinations;
     for (const EncodedImage* image : images) {
       data.push_back(image->file.data());
       lengths.push_back(image->file.size());
       destinations.push_back({{image->to}, {static_cast<size_t>(image->width) * 3}});
     }
     const auto count = static_cast<int>(images.size());
-    if (library_.batch_initialize(handle_.get(), turn.state.get(), count, 1, kOutputRgbi) !=
-        kSuccess) {
+    if (library_.batch_initialize(handle_.get(), turn.state.get(), count, 1, NVJPEG_OUTPUT_RGBI) !=
+        NVJPEG_STATUS_SUCCESS) {
       return false;
     }
-    const Status status =
-        library_.decode_batched(handle_.get(), turn.state.get(), data.data(), lengths.data(),
-                                destinations.data(), stream.native_handle());
+    const nvjpegStatus_t status = library_.decode_batched(
+        handle_.get(), turn.state.get(), data.data(), lengths.data(), destinations.data(),
+        static_cast<cudaStream_t>(stream.native_handle()));
     turn.done.record(stream);
     turn.used = true;
-    return status == kSuccess;
+    return status == NVJPEG_STATUS_SUCCESS;
   }
 
  private:
   struct Turn {
-    Owned<State> state;
+    Owned<nvjpegJpegState_t> state;
     c10::Event done;
     bool used;
   };
@@ -101,10 +101,10 @@ class Backend {
     if (std::exchange(turn.used, false)) turn.done.synchronize();
   }
 
-  const Library& library_;
-  const Owned<Handle> handle_;
-  const Owned<Stream> stream_;
-  const Owned<Params> params_;
+  const NvjpegLibrary& library_;
+  const Owned<nvjpegHandle_t> handle_;
+  const Owned<nvjpegJpegStream_t> stream_;
+  const Owned<nvjpegDecodeParams_t> params_;
   std::vector<Turn> turns_;
   size_t next_ = 0;
 };
@@ -117,8 +117,8 @@ class Nvjpeg final : public FrameDecoder {
     void visit(V&) {}
   };
   Nvjpeg(Options, const Inputs&) {
-    open(kBackendHardware);
-    if (!open(kBackendGpuHybrid)) {
+    open(NVJPEG_BACKEND_HARDWARE);
+    if (!open(NVJPEG_BACKEND_GPU_HYBRID)) {
       throw Error(ExitCode::device,
                   "device: nvJPEG does not work on this GPU; set decoder.on_device=resize");
     }
@@ -146,15 +146,16 @@ class Nvjpeg final : public FrameDecoder {
 
  private:
   // False: this GPU has no such thing.
-  bool open(int backend) {
-    Handle* handle = nullptr;
-    if (library_.create(backend, nullptr, nullptr, 0, &handle) != kSuccess) return false;
-    Owned<Handle> owned(handle, library_.destroy);
+  bool open(nvjpegBackend_t backend) {
+    nvjpegHandle_t handle = nullptr;
+    if (library_.create(backend, nullptr, nullptr, 0, &handle) != NVJPEG_STATUS_SUCCESS)
+      return false;
+    Owned<nvjpegHandle_t> owned(handle, library_.destroy);
     backends_.push_back(std::make_unique<Backend>(library_, std::move(owned)));
     return true;
   }
 
-  const Library library_;
+  const NvjpegLibrary library_;
   std::vector<std::unique_ptr<Backend>> backends_;  // in the order in which they are asked
 };
 

@@ -6,7 +6,7 @@
 
 #include "io/core/error.h"
 
-namespace stoker::nvjpeg {
+namespace stoker {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
@@ -19,19 +19,16 @@ namespace {
 
 }  // namespace
 
-void* Library::open() {
-  std::string problem;
-  for (const char* name : {"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so"}) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-    if (problem.empty()) problem = dlerror();
-  }
-  fail("nvJPEG could not be loaded (" + problem + ")");
+void* NvjpegLibrary::open() {
+  const std::string name = "libnvjpeg.so." + std::to_string(NVJPEG_VER_MAJOR);
+  if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  fail(std::string("nvJPEG could not be loaded (") + dlerror() + ")");
 }
 
-Library::Symbol Library::find(const char* name) const {
+NvjpegLibrary::Symbol NvjpegLibrary::find(const char* name) const {
   void* const address = dlsym(library_, name);
   if (address == nullptr) fail(std::string("this libnvjpeg has no ") + name);
   return {address};
 }
 
-}  // namespace stoker::nvjpeg
+}  // namespace stoker

@@ -216,6 +216,24 @@ class Commands(Program):
         self.assertIn("did you mean 'prefetched'?",
                       self.stoker("describe", "loader", "prefetchd", code=2).stderr)
 
+    def test_environment_says_of_each_part_whether_it_works_or_why_not(self):
+        said = self.json("environment")
+        self.assertIn(said["cpu"]["cores"], range(1, len(os.sched_getaffinity(0)) + 1))
+        parts = {part["name"]: part for part in said["parts"]}
+        self.assertEqual(list(parts), ["driver", "libtorch_cuda", "stoker_cuda", "nvjpeg",
+                                       "stoker_opencv", "io_uring"])
+        self.assertTrue(parts["stoker_opencv"]["works"])
+        text = self.stoker("environment").stdout
+        for part in said["parts"]:
+            self.assertIn(part["detail"], text)
+        driver = parts["driver"]["works"]
+        self.assertEqual(driver, os.path.exists("/dev/nvidia0"))
+        self.assertEqual(len(said["gpus"]) > 0, driver)
+        if not driver:
+            self.assertIn("libcuda.so.1", parts["driver"]["detail"])
+            self.assertFalse(parts["libtorch_cuda"]["works"])
+            self.assertIn("needs", parts["nvjpeg"]["detail"])
+
     def test_version_and_help(self):
         version = self.stoker("--version").stdout
         for word in ["stoker ", "LibTorch 2.", "revision "]:

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# get_torch.sh DIR: puts the pinned LibTorch into DIR (torch/include, torch/lib, nvidia/*/lib).
+# get_wheels.sh DIR LIST...: unpacks the pinned wheels of each LIST (a file here, such as torch.txt)
+# into DIR, without their Python half: DIR/torch/lib, DIR/nvidia/cu13/lib, ...
 #
-# From the wheels of torch.txt and, where a GPU driver is present or STOKER_TORCH_CUDA=1, those of
-# torch-cuda.txt, checked by pip against the hashes there. Nothing is installed. Says nothing when
-# all is there. May be interrupted at any time and run by several builds at once: a set is unpacked
-# beside DIR, and its mark is written after everything else.
+# pip checks them against the hashes in the lists. Nothing is installed. Says nothing when all is
+# there. May be interrupted at any time and run by several builds at once: a list is unpacked beside
+# DIR, and its mark is written after everything else.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 target=$1
+shift
 work=$target.partial
 
 # The same files whichever Python runs this, so that one hash each is enough.
@@ -27,27 +28,36 @@ download() {
     "${platforms[@]}" --dest "$work/wheels" --requirement "$1" >&2
 }
 
-# Headers and shared libraries of every downloaded wheel; not the Python half of torch.
+# Of the compiler's wheels and nvJPEG's everything, of all others headers of torch and shared libraries. A
+# compiler's folder gets the names that a CUDA toolkit has.
 unpack() {
   python3 - "$work" <<'PYTHON'
 import pathlib, re, sys, zipfile
 work = pathlib.Path(sys.argv[1])
+compiler = re.compile(r"nvidia_(cuda_nvcc|cuda_crt|cuda_runtime|nvvm|nvjpeg)-")
 wanted = re.compile(r"torch/include/|(torch|nvidia/[^/]+)/lib/[^/]+\.so|[^/]+\.dist-info/.*(?i:license)")
 unwanted = re.compile(r"libtorch_python|libshm")
 for wheel in (work / "wheels").glob("*.whl"):
     with zipfile.ZipFile(wheel) as archive:
-        names = [n for n in archive.namelist() if wanted.match(n) and not unwanted.search(n)]
+        names = [n for n in archive.namelist()
+                 if (compiler.match(wheel.name) or wanted.match(n)) and not unwanted.search(n)]
         archive.extractall(work / "tree", names)
     wheel.unlink()
+toolkit = work / "tree/nvidia/cu13"
+if (toolkit / "nvvm").exists():
+    for program in [*toolkit.glob("bin/*"), *toolkit.glob("nvvm/bin/*")]:
+        program.chmod(0o755)
+    (toolkit / "lib64").symlink_to("lib")
+    (toolkit / "lib/libcudart.so").symlink_to("libcudart.so.13")
 PYTHON
 }
 
-# Adds the set of wheels called $1, of about $2, unless its mark says that it is there.
+# Adds a list of wheels, unless its mark says that it is there.
 add() {
   local mark
   mark=$target/.$1-$(sha256sum "$here/$1" | cut -c1-16)
   [ -e "$mark" ] && return
-  echo "LibTorch: downloading the wheels of $1 ($2) into $target" >&2
+  echo "downloading the wheels of $1 ($(sed -n 's/^# Size: //p' "$here/$1")) into $target" >&2
   rm -rf "$work"
   mkdir -p "$work/tree"
   download "$here/$1"
@@ -59,10 +69,7 @@ add() {
   rm -rf "$work"
 }
 
-has_driver() { ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; }
-
 mkdir -p "$(dirname "$target")"
 exec 9>"$target.lock"
 flock 9
-add torch.txt "520 MB"
-if [ -n "${STOKER_TORCH_CUDA:-}" ] || has_driver; then add torch-cuda.txt "2 GB"; fi
+for list in "$@"; do add "$list"; done

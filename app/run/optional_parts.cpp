@@ -1,0 +1,71 @@
+#include "app/run/optional_parts.h"
+
+#include <filesystem>
+#include <functional>
+
+#include "io/core/error.h"
+#include "io/core/plugin.h"
+#include "io/device/cuda_library.h"
+#include "io/device/frame_decoder.h"
+#include "io/storage/uring_queue.h"
+
+namespace stoker {
+namespace {
+
+[[noreturn]] void fail(const std::string& why) { throw Error(ExitCode::environment, why); }
+
+// `use` returns what the part is, and throws where it does not work.
+OptionalPart part(const std::string& name, const std::function<std::string()>& use) {
+  try {
+    return {name, true, use()};
+  } catch (const Error& error) {
+    return {name, false, error.what()};
+  }
+}
+
+void need_file(const std::string& path, const std::string& how) {
+  if (!std::filesystem::exists(path)) fail(path + " is not there: " + how);
+}
+
+std::string torch_cuda() {
+  need_file(torch_cuda_path(), "STOKER_GPU=1 ./run.sh fetches it");
+  if (const auto problem = load_cuda()) fail(torch_cuda_path() + ": " + *problem);
+  return torch_cuda_path();
+}
+
+std::string cuda_plugin() {
+  const std::string path = plugin_beside_library("stoker_cuda");
+  need_file(path, "STOKER_GPU=1 ./run.sh builds it");
+  if (load_cuda()) fail(path + ": it needs libtorch_cuda");
+  load_plugin(path);
+  return path;
+}
+
+std::string opencv_plugin() {
+  const std::string path = plugin_beside_library("stoker_opencv");
+  need_file(path, "./run.sh builds it; the images without it are smaller (docker/README.md)");
+  load_plugin(path);
+  return path;
+}
+
+std::string nvjpeg() {
+  if (Registry<FrameDecoder>::global().find("nvjpeg") == nullptr) fail("it needs stoker_cuda");
+  (void)default_component<FrameDecoder>("nvjpeg").create({});
+  return "decoder.on_device: decode";
+}
+
+std::string uring() {
+  std::string why;
+  if (Uring::open(why) == nullptr) fail(why);
+  return "storage `uring`, checkpoint.write: uring";
+}
+
+}  // namespace
+
+std::vector<OptionalPart> optional_parts() {
+  return {part("driver", cuda_driver_version),  part("libtorch_cuda", torch_cuda),
+          part("stoker_cuda", cuda_plugin),     part("nvjpeg", nvjpeg),
+          part("stoker_opencv", opencv_plugin), part("io_uring", uring)};
+}
+
+}  // namespace stoker
