@@ -108,6 +108,10 @@ class Reader {
   Manifest run() {
     identify();
     root_["files"].each([&](const Value& file) { read_file(file); });
+    if (result_.layout.format == FileLayout::tf_saver && result_.layout.files.size() != 1) {
+      root_["files"].fail("layout tf_saver has one file with tensors, here are {}",
+                          result_.layout.files.size());
+    }
     root_["tensors"].each([&](const Value& tensor) { read_tensor(tensor); });
     for (size_t i = 0; i < ends_.size(); ++i) {
       const DataFile& file = result_.layout.files[i];

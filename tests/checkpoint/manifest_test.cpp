@@ -297,6 +297,20 @@ TEST(Manifest, files_with_tensors_come_first) {
   EXPECT_EQ(refused(text), "files[1].header_bytes: files with tensors come first");
 }
 
+// Who writes the index beside it looks at that file.
+TEST(Manifest, a_set_of_tf_saver_has_one_file_with_tensors) {
+  EXPECT_EQ(refused(changed(
+                [](json& m) {
+                  m["files"] = json::array();
+                  m["tensors"] = json::array();
+                },
+                sample(FileLayout::tf_saver))),
+            "files: layout tf_saver has one file with tensors, here are 0");
+  EXPECT_EQ(refused(changed([](json& m) { m["layout"] = "tf_saver"; },
+                            sample(FileLayout::safetensors, 2))),
+            "files: layout tf_saver has one file with tensors, here are 2");
+}
+
 TEST(Manifest, tensors_are_what_their_shapes_say) {
   const std::string end = " bytes do not agree with dtype F32 and the shape";
   EXPECT_EQ(refused([](json& m) { m["tensors"][0]["bytes"] = 52; }), "tensors[0]: 52" + end);
