@@ -34,7 +34,7 @@ unpack() {
   python3 - "$work" <<'PYTHON'
 import pathlib, re, sys, zipfile
 work = pathlib.Path(sys.argv[1])
-compiler = re.compile(r"nvidia_(cuda_nvcc|cuda_crt|cuda_runtime|nvvm|nvjpeg)-")
+compiler = re.compile(r"nvidia_(cuda_nvcc|cuda_crt|cuda_cccl|cuda_runtime|nvvm|nvjpeg)-")
 wanted = re.compile(r"torch/include/|(torch|nvidia/[^/]+)/lib/[^/]+\.so|[^/]+\.dist-info/.*(?i:license)")
 unwanted = re.compile(r"libtorch_python|libshm")
 for wheel in (work / "wheels").glob("*.whl"):

@@ -46,6 +46,7 @@ struct CopyInterval {
 
 struct EmulatedOptions {
   std::optional<Accelerator> preset;
+  std::optional<double> gflop_per_image;
   std::optional<double> step_ms;
   std::optional<double> images_per_s;
   StepTime distribution;
@@ -56,6 +57,10 @@ struct EmulatedOptions {
   template <class V>
   void visit(V& v) {
     v("preset", preset, preset_help());
+    v("gflop_per_image", gflop_per_image,
+      "of another network than the preset's, forward and backward: its rate is 4.3 / this; 6.8: "
+      "alexnet_lrn",
+      Limits{1e-6, 1e6});
     v("step_ms", step_ms, "mean time of a step, whatever its batch", Limits{0, 1e9});
     v("images_per_s", images_per_s,
       "instead of step_ms: a step takes its batch size divided by this", Limits{1e-3, 1e9});
@@ -72,6 +77,9 @@ struct EmulatedOptions {
     if (preset.has_value() + step_ms.has_value() + images_per_s.has_value() != 1) {
       section.fail_at(section.node().at, "give exactly one of step_ms, images_per_s and preset");
     }
+    if (gflop_per_image && !preset) {
+      section.fail_at(section.node().at, "'gflop_per_image' needs a preset");
+    }
   }
   DeviceInfo info() const {
     const std::string name = preset ? " " + Field<Accelerator>::dump(*preset).scalar : "";
@@ -86,9 +94,10 @@ class Emulated final : public Device {
       : options_(options), seed_(inputs.seed), info_(options.info()) {
     if (options.preset) {
       const AcceleratorPreset& accelerator = preset(*options.preset);
-      options_.images_per_s = accelerator.images_per_s;
+      options_.images_per_s = accelerator.images_per_s * kAlexNetGflop /
+                              options.gflop_per_image.value_or(kAlexNetGflop);
       options_.h2d_gb_per_s = options.h2d_gb_per_s.value_or(accelerator.h2d_gb_per_s);
-      inputs.notify("device: " + info_.name + ": calculated, not measured: " + accelerator.source);
+      inputs.notify("device: " + info_.name + ": " + accelerator.source);
     }
   }
 

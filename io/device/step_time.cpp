@@ -10,17 +10,17 @@
 namespace stoker {
 namespace {
 
-// 4.3 GFLOP an image at 30 % of the peak.
-constexpr double images_per_s(double peak_tflops) { return 1e12 * peak_tflops * 0.30 / 4.3e9; }
-
 constexpr AcceleratorPreset kPresets[] = {
-    {images_per_s(1.24), 6,
-     "Quadro K4000 (the 2018 study's workstation): 768 cores x 0.81 GHz x 2 = 1.24 TFLOP/s fp32; "
-     "6 of PCIe 2 x16's 8 GB/s"},
-    {images_per_s(2.80), 12,
-     "one GPU of a Tesla K80 (the 2018 study's cluster): 2496 cores x 0.56 GHz x 2 = 2.80 TFLOP/s "
-     "fp32; 12 of PCIe 3 x16's 15.8 GB/s"},
-    {images_per_s(989), 55, "H200: 989 TFLOP/s bf16, dense; 55 of PCIe 5 x16's 63 GB/s"},
+    {656 * 1.24 / 4.37, 6,
+     "Quadro K4000 (the 2018 study's workstation): no measurement was found; the K80's, times the "
+     "ratio of their peaks (768 cores x 0.81 GHz x 2 = 1.24 TFLOP/s fp32 to 4.37): 186 images/s; 6 "
+     "of PCIe 2 x16's 8 GB/s"},
+    {656, 12,
+     "one GPU of a Tesla K80 (the 2018 study's cluster): 656 images/s as TensorFlow's benchmarks "
+     "of May 2017 measured (AlexNet, synthetic data, batch 512, Google Compute Engine); 12 of PCIe "
+     "3 x16's 15.8 GB/s"},
+    {1e12 * 989 * 0.30 / (1e9 * kAlexNetGflop), 55,
+     "H200: calculated, 30 % of 989 TFLOP/s bf16, dense; 55 of PCIe 5 x16's 63 GB/s"},
 };
 
 double standard_normal(Random& random) {
@@ -92,8 +92,7 @@ const AcceleratorPreset& preset(Accelerator accelerator) {
 const char* preset_help() {
   static const std::string text = [] {
     std::string help =
-        "rate and bandwidth of a real accelerator, calculated (not measured) for AlexNet at 224 "
-        "pixels: peak FLOP/s x 30 % / 4.3 GFLOP an image.";
+        "rate and bandwidth of a real accelerator, for torchvision's AlexNet at 224 pixels.";
     for (const auto& [name, accelerator] : enum_names(Accelerator{})) {
       help += std::string(" ") + name + ": " + preset(accelerator).source + ".";
     }

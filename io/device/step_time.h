@@ -35,16 +35,19 @@ EnumNames<StepTime::Type> enum_names(StepTime::Type);
 enum class Accelerator { k4000, k80, h200 };
 EnumNames<Accelerator> enum_names(Accelerator);
 
-// What an accelerator would do, by calculation and not by measurement: torchvision's AlexNet at 224
-// pixels needs 0.714 GMAC forward, so 4.3 GFLOP per training image (forward and backward, 2 FLOP a
-// MAC); images/s = peak FLOP/s * 30 % / that. The 30 % and the share of the bus are assumptions.
+// What an accelerator does. A published measurement where there is one (k80), scaled from that by
+// peak rates (k4000), else calculated (h200): peak FLOP/s * 30 % / kAlexNetGflop, where the 30 %
+// are an assumption, as is everywhere the share of the bus.
 struct AcceleratorPreset {
-  double images_per_s;  // trained on
+  // Training torchvision's AlexNet at 224 pixels.
+  double images_per_s;
   // 1e9 bytes/s from the host to the device.
   double h2d_gb_per_s;
-  // The figures it was calculated from, for people.
+  // Where the figures come from, for people.
   const char* source;
 };
+// 0.714 GMAC forward, 2 FLOP a MAC, and twice as much backward.
+inline constexpr double kAlexNetGflop = 4.3;
 // Valid for ever.
 const AcceleratorPreset& preset(Accelerator accelerator);
 // All sources, for `stoker describe`. Valid for ever.

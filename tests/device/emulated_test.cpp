@@ -126,14 +126,14 @@ TEST(Emulated, the_same_seed_gives_the_same_step_times) {
   EXPECT_EQ(std::set(first.begin(), first.end()).size(), 6u);
 }
 
-TEST(Emulated, a_preset_says_what_it_was_calculated_from) {
+TEST(Emulated, a_preset_says_where_its_rate_is_from) {
   DeviceFixture fixture("{type: emulated, preset: k80}");
   EXPECT_EQ(fixture.device->info().name, "emulated k80");
   EXPECT_EQ(fixture.notes,
             (std::vector<std::string>{
-                "device: emulated k80: calculated, not measured: one GPU of a Tesla K80 (the 2018 "
-                "study's cluster): 2496 cores x 0.56 GHz x 2 = 2.80 TFLOP/s fp32; 12 of PCIe 3 "
-                "x16's 15.8 GB/s"}));
+                "device: emulated k80: one GPU of a Tesla K80 (the 2018 study's cluster): 656 "
+                "images/s as TensorFlow's benchmarks of May 2017 measured (AlexNet, synthetic "
+                "data, batch 512, Google Compute Engine); 12 of PCIe 3 x16's 15.8 GB/s"}));
 }
 
 TEST(Emulated, wants_exactly_one_source_of_its_step_time) {
@@ -144,7 +144,19 @@ TEST(Emulated, wants_exactly_one_source_of_its_step_time) {
             expected);
 }
 
+TEST(Emulated, a_preset_is_as_much_slower_as_another_network_is_larger) {
+  const auto step_s = [](const std::string& options) {
+    DeviceFixture fixture("{type: emulated, preset: k80" + options + "}");
+    const BusyInterval step = run_steps(fixture, 1).front();
+    return std::chrono::duration<double>(step.end - step.start).count();
+  };
+  EXPECT_NEAR(step_s(", gflop_per_image: 8.6") / step_s(""), 2, 1e-3);
+}
+
 TEST(Emulated, rejects_what_it_cannot_use) {
+  EXPECT_EQ(
+      error_of([] { DeviceFixture fixture("{type: emulated, step_ms: 1, gflop_per_image: 7}"); }),
+      "t.yaml:1:1: device: 'gflop_per_image' needs a preset");
   EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated, preset: k90}"); }),
             "t.yaml:1:26: device: 'preset' must be one of k4000, k80, h200, got 'k90' (did "
             "you mean 'k80'?)");

@@ -14,12 +14,12 @@ struct Profile {
   TierFigures figures;
 };
 constexpr Profile kProfiles[] = {
-    {"hdd", {TierProfile::hdd, 163, 133.1, 0.1, 0.1, 8, 8, 2.553, 0, {}}},
-    {"ssd", {TierProfile::ssd, 280, 195.1, 0.1, 0.1, 0.1, 0, 10, 0, {}}},
-    {"optane", {TierProfile::optane, 1603, 511.8, 0.01, 0.01, 0.01, 0, 5.5, 0, {}}},
-    {"lustre", {TierProfile::lustre, 1968, 991.9, 1, 1, 1, 0, 64, 0, {}}},
+    {"hdd", {TierProfile::hdd, 163, 133.1, 0.1, 0.1, 12.36, 12.36, 2.118, 0, {}}},
+    {"ssd", {TierProfile::ssd, 280, 195.1, 0.1, 0.025, 0.1, 0, 9.7, 0, {}}},
+    {"optane", {TierProfile::optane, 1603, 511.8, 0.0089, 0.01, 0.0089, 0, 5.2, 0, {}}},
+    {"lustre", {TierProfile::lustre, 1968, 991.9, 1, 1, 1, 0, 8, 0, {}}},
     {"nfs", {TierProfile::nfs, 1100, 1100, 0.5, 0.5, 0.5, 0, 64, 0.3, {}}},
-    {"s3-like", {TierProfile::s3_like, 1100, 1100, 30, 30, 30, 0, 256, 0.5, 100}}};
+    {"s3-like", {TierProfile::s3_like, 1100, 1100, 30, 30, 30, 0, 165, 0.5, 90}}};
 
 Clock::duration from_ms(double ms) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));

@@ -8,7 +8,7 @@
 namespace stoker {
 
 // The devices of the study of 2018 (Chien et al.: hdd, ssd, optane, lustre), and two of other
-// kinds, whose figures are guessed.
+// kinds.
 enum class TierProfile { hdd, ssd, optane, lustre, nfs, s3_like };
 EnumNames<TierProfile> enum_names(TierProfile);
 
@@ -35,12 +35,12 @@ struct TierFigures {
   void visit(V& v) {
     constexpr Limits kBandwidth{0.01, 1e6}, kLatency{0, 60000};
     v("profile", profile,
-      "a device; read/write MB/s of the first four measured with IOR by Chien et al. 2018, all "
-      "else guessed except where noted: hdd 163/133.1, 0.1 ms, seek 8 ms, metadata 8 ms, queue "
-      "depth 2.553 fitted to the study's 2.3 times from 8 threads; ssd 280/195.1, 0.1 ms, queue "
-      "depth 10; optane 1603/511.8, 0.01 ms, queue depth 5.5; lustre 1968/991.9, 1 ms, queue "
-      "depth 64; nfs 1100/1100, 0.5 ms, queue depth 64, sigma 0.3; s3-like 1100/1100, 30 ms, "
-      "queue depth 256, sigma 0.5, stream 100 MB/s");
+      "a device; read/write MB/s of the first four by IOR, from Chien et al. 2018, their latencies "
+      "and queues from data sheets, manuals and measurements (docs/notes/emulated-tier.md): hdd "
+      "163/133.1, 0.1 ms, seek 12.36 ms, metadata 12.36 ms, queue depth 2.118; ssd 280/195.1, 0.1 "
+      "ms, write 0.025 ms, queue depth 9.7; optane 1603/511.8, 0.0089 ms, write 0.01 ms, queue "
+      "depth 5.2; lustre 1968/991.9, 1 ms, queue depth 8; nfs 1100/1100, 0.5 ms, queue depth 64, "
+      "sigma 0.3; s3-like 1100/1100, 30 ms, queue depth 165, sigma 0.5, stream 90 MB/s");
     v("read_mb_per_s", read_mb_per_s,
       "10^6 bytes/s, of all threads and processes; absent: the profile's", kBandwidth);
     v("write_mb_per_s", write_mb_per_s,

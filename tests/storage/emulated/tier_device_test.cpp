@@ -117,7 +117,7 @@ TEST(TierDevice, drawn_latencies_cost_little_more_than_their_mean) {
   }
 }
 
-TEST(TierDevice, the_scaling_of_the_study_on_a_hard_disk_is_fitted_and_on_lustre_it_is_not) {
+TEST(TierDevice, the_scaling_that_the_study_found_follows_from_data_sheets_and_manuals) {
   const auto gain = [](TierProfile profile, int threads) {
     const TierCosts costs = TierFigures{.profile = profile}.costs();
     const auto next = [](int t, int i) { return another_file(t, i, 112'000); };
@@ -125,7 +125,7 @@ TEST(TierDevice, the_scaling_of_the_study_on_a_hard_disk_is_fitted_and_on_lustre
            Threads::rate(device_of(costs), 1, 20s, next);
   };
   EXPECT_NEAR(gain(TierProfile::hdd, 2), 2, 0.05);
-  EXPECT_NEAR(gain(TierProfile::hdd, 8), 2.3, 0.05);
+  EXPECT_NEAR(gain(TierProfile::hdd, 8), 2.02, 0.05);  // the study: 2.3
   EXPECT_NEAR(gain(TierProfile::lustre, 2), 2, 0.05);
   EXPECT_NEAR(gain(TierProfile::lustre, 8), 7.8, 0.3);
 }
@@ -141,8 +141,8 @@ TEST(TierDevice, streams_that_are_interleaved_seek_and_one_alone_does_not) {
     });
   };
   EXPECT_NEAR(read(1, 1'000'000), 163 / 1.0163, 1);  // the bandwidth, and 0.1 ms for each
-  EXPECT_NEAR(read(16, 1'000'000) / read(1, 1'000'000), 0.67, 0.02);
-  EXPECT_NEAR(read(16, 8'000'000) / read(1, 8'000'000), 0.94, 0.02);
+  EXPECT_NEAR(read(16, 1'000'000) / read(1, 1'000'000), 0.52, 0.02);
+  EXPECT_NEAR(read(16, 8'000'000) / read(1, 8'000'000), 0.89, 0.02);
   EXPECT_LT(read(16, 100'000) / read(1, 100'000), 0.2);
 }
 
