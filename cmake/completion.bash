@@ -22,7 +22,7 @@ _stoker_options() {
     "dataset pack") echo "--help --json --to --tier --shard-size" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
     "bench") echo "--help" ;;
-    "bench read") echo "--help --json --stages --threads --batch --batches --repetitions --page-cache" ;;
+    "bench read") echo "--help --json --stages --threads --pipeline --batch --batches --repetitions --page-cache" ;;
     "bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
     "bench decode") echo "--help --json --versus --samples --rounds" ;;
     "bench checkpoint") echo "--help --json --rounds" ;;

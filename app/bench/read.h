@@ -2,30 +2,19 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/base/config_arguments.h"
+#include "app/bench/read_pass.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
-#include "io/decoder/decoder.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
 
-// How much of the way from the tier to the batch a sample goes.
-enum class ReadStages {
-  read,    // the encoded bytes
-  decode,  // and JPEG at its full size
-  resize   // and the whole decoder instead: decode, augment, resize
-};
-// Their names on the command line.
-EnumNames<ReadStages> enum_names(ReadStages);
-
 // What is measured, and how often. A value.
 struct ReadBenchOptions {
-  ReadStages stages = ReadStages::read;
   std::vector<int64_t> threads{1, 2, 4, 8};
   // Samples of a pass: batches * batch; batches 0: one epoch.
   int64_t batch = 64;
@@ -34,20 +23,6 @@ struct ReadBenchOptions {
   int64_t repetitions = 6;
   // Of the order.
   uint64_t seed = 1;
-  // ReadStages::decode: all files by libjpeg-turbo, as decoder turbojpeg does it; else by ours.
-  bool libjpeg = false;
-};
-
-// One pass over the samples by one number of threads. A value.
-struct ReadRepetition {
-  double seconds = 0;
-  int64_t images = 0;  // without bad samples
-  uint64_t bytes = 0;  // of those, encoded
-  int64_t bad = 0;
-  // Share of the files that was in the page cache before; absent: nobody knows.
-  std::optional<double> resident;
-  // It should have been cold and was not, or nobody knows: its time is no measurement.
-  bool spoiled = false;
 };
 
 // All passes by one number of threads, in the order they ran. A value.
@@ -56,9 +31,8 @@ struct ReadBenchResult {
   std::vector<ReadRepetition> repetitions;  // without the first
 };
 
-// The 2018 study's micro-benchmark: reads the training samples in a shuffled order, by so many
-// threads with one sample each in flight. Every repetition takes every number of threads once, in
-// the order of a new epoch. Starts and joins threads of its own.
+// The 2018 study's micro-benchmark: takes the training samples in a shuffled order by `pass`. Every
+// repetition takes every number of threads once, in the order of a new epoch.
 //
 // files: those of the samples, looked at before each pass; null: there are none. cold: evicted, too
 // (needs files). progress (passes done, total) is called between passes and may be empty.
@@ -66,15 +40,16 @@ struct ReadBenchResult {
 // Bad samples are treated as dataset.on_error says, but are left out where a loader replaces them.
 // Error(ExitCode::data) for bad samples, ExitCode::config where there are fewer samples than asked
 // for; IoError.
-std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const Decoder& decoder,
+std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const ReadPass& pass,
                                         const FileTree* files, bool cold,
                                         const ReadBenchOptions& options,
                                         const std::function<void(int64_t, int64_t)>& progress = {});
 
 // What `stoker bench read` is asked for. A value.
 struct ReadBenchArguments : ConfigArguments {
-  ReadBenchOptions options;         // seed and libjpeg as the experiment says
+  ReadBenchOptions options;         // seed as the experiment says
   std::string stages = "read";      // a name of ReadStages
+  bool pipeline = false;            // by the loader `threaded`; else by threads that only read
   std::string page_cache = "cold";  // or "as_is"
 };
 

@@ -18,6 +18,9 @@ void add_read(const Command& bench) {
   command.argument("--stages", arguments.stages, "read; read and decode; or all of the decoder")
       .one_of({"read", "decode", "resize"});
   command.argument("--threads", options.threads, "samples in flight, e.g. 1,2,4,8").range(1, 1024);
+  command.flag("--pipeline", arguments.pipeline,
+               "by the loader `threaded` with so many workers, in order and in batches; else by "
+               "threads that do nothing else");
   command.argument("--batch", options.batch, "samples per batch").range(1, 1 << 20);
   command.argument("--batches", options.batches, "batches per repetition; 0: one epoch")
       .range(0, 1 << 30);

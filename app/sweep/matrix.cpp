@@ -67,6 +67,10 @@ std::vector<std::string> texts(const std::vector<Word>& words) {
   return result;
 }
 
+bool is_sweep_command(const std::string& text) {
+  return text == "train" || text.starts_with("bench ");
+}
+
 size_t SweepAxis::find(const std::string& name) const {
   const auto found = std::ranges::find(values, name, &AxisValue::name);
   return found == values.end() ? std::string::npos : static_cast<size_t>(found - values.begin());

@@ -18,8 +18,11 @@ struct Field<Word> {
 // The words without their places.
 std::vector<std::string> texts(const std::vector<Word>& words);
 
-// One value of an axis and the settings that make it: overrides of the experiment ("a.b=c") and
-// arguments of the command ("--a=b"). A value.
+// "train", "bench read", "bench storage TIER": what a sweep can run.
+bool is_sweep_command(const std::string& text);
+
+// One value of an axis and the settings that make it: overrides of the experiment ("a.b=c"),
+// arguments of the command ("--a=b"), or another command than the sweep's. A value.
 struct AxisValue {
   std::string name;
   std::vector<Word> settings;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "io/core/error.h"
 
@@ -142,7 +141,7 @@ void SweepOptions::check(const Section& section) const {
   const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
                      name.find('/') == std::string::npos;
   if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
-  if (command.text != "train" && !command.text.starts_with("bench ")) {
+  if (!is_sweep_command(command.text)) {
     section.fail("command", "must be train, or bench with its sub-command, got '" + command.text +
                                 "'" + did_you_mean(first_word(command.text), {"train", "bench"}));
   }
@@ -176,13 +175,6 @@ SweepOptions read_sweep(const std::string& path, const std::vector<std::string>&
   SweepOptions options;
   read_struct(Section(root, "", "", nullptr), options);
   return options;
-}
-
-std::vector<std::string> command_words(const SweepOptions& options) {
-  std::istringstream stream(options.command.text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
 }
 
 }  // namespace stoker

@@ -199,7 +199,4 @@ struct SweepOptions {
 // read.
 SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides);
 
-// The command in words: {"bench", "read"}. Its arguments are not among them.
-std::vector<std::string> command_words(const SweepOptions& options);
-
 }  // namespace stoker

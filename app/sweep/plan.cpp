@@ -1,8 +1,10 @@
 #include "app/sweep/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
@@ -21,7 +23,11 @@ void expand(const SweepMatrix& matrix, size_t axis, const SweepCell& so_far,
     SweepCell cell = so_far;
     cell.at[matrix.axes[axis].key] = value.name;
     for (const Word& setting : value.settings) {
-      (setting.text.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
+      if (is_sweep_command(setting.text)) {
+        cell.command = setting;
+      } else {
+        (setting.text.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
+      }
     }
     expand(matrix, axis + 1, cell, cells);
   }
@@ -41,25 +47,44 @@ void exclude(const SweepOptions& options, std::vector<SweepCell>& cells) {
   }
 }
 
-std::string hash_of(const SweepOptions& options, const SweepCell& cell,
-                    const std::string& config_hash) {
-  std::string text = fmt::format("{}\n{}\n", config_hash, options.command.text);
+std::string hash_of(const SweepCell& cell, const std::string& config_hash) {
+  std::string text = fmt::format("{}\n{}\n", config_hash, cell.command.text);
   for (const Word& argument : cell.arguments) text += argument.text + "\n";
   return xxh3_64(text);
 }
 
 }  // namespace
 
+std::vector<std::string> command_words(const SweepCell& cell, const std::string& config) {
+  std::istringstream stream(cell.command.text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  const size_t names = words.front() == "bench" ? 2 : 1;
+  words.insert(words.begin() + static_cast<ptrdiff_t>(std::min(names, words.size())), config);
+  return words;
+}
+
+std::string commands_text(const SweepPlan& plan) {
+  std::vector<std::string> commands;
+  for (const SweepCell& cell : plan.cells) {
+    if (std::ranges::find(commands, cell.command.text) == commands.end()) {
+      commands.push_back(cell.command.text);
+    }
+  }
+  return fmt::format("{}", fmt::join(commands, ", "));
+}
+
 SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_experiment) {
   SweepPlan plan;
   SweepCell common;
   common.overrides = options.set;
   common.arguments = options.arguments;
+  common.command = options.command;
   expand(options.matrix, 0, common, plan.cells);
   exclude(options, plan.cells);
   for (SweepCell& cell : plan.cells) {
     try {
-      cell.hash = hash_of(options, cell, read_experiment(cell.overrides));
+      cell.hash = hash_of(cell, read_experiment(cell.overrides));
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{} (in the cell {})", error.what(), text(options.matrix, cell.at)));

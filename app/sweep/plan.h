@@ -13,6 +13,7 @@ struct SweepCell {
   Coordinates at;
   std::vector<Word> overrides;  // those of the sweep, then those of the axes in order
   std::vector<Word> arguments;  // of the command; likewise
+  Word command;                 // the sweep's, or the one that an axis names instead
   std::string hash;             // equal: the same experiment is run in the same way
 };
 
@@ -28,6 +29,14 @@ struct SweepPlan {
   std::vector<SweepCell> cells;  // the first axis varies slowest
   std::vector<SweepRun> runs;    // in the order they are run
 };
+
+// "bench read CONFIG": the cell's command with the experiment where it belongs. Overrides and
+// arguments come after it.
+std::vector<std::string> command_words(const SweepCell& cell, const std::string& config);
+
+// The commands of all cells, each once, in the order of the cells: "bench storage data, bench
+// read".
+std::string commands_text(const SweepPlan& plan);
 
 // Reads the experiment of a cell and gives the hash of its resolved configuration. Throws Error
 // where it is wrong.

@@ -100,7 +100,7 @@ json results_json(const SweepOptions& options, const SweepPlan& plan, const Swee
                   const std::string& directory) {
   json value = {{"schema_version", 1},
                 {"name", options.name},
-                {"command", options.command.text},
+                {"command", commands_text(plan)},
                 {"axes", axes_json(options.matrix)},
                 {"repeat", options.repeat},
                 {"drop_first", options.drop_first},

@@ -117,13 +117,12 @@ void SweepRunner::prepare() const {
 }
 
 std::vector<std::string> SweepRunner::arguments(const SweepCell& cell) const {
-  std::vector<std::string> words = command_words(options_);
-  words.push_back(directory_.base());
+  std::vector<std::string> words = command_words(cell, directory_.base());
   for (const Word& word : cell.overrides) words.push_back(word.text);
   words.push_back("run.dir=" + directory_.path("runs"));
   for (const Word& word : cell.arguments) words.push_back(word.text);
   words.push_back("--json");
-  if (options_.command.text == "train") words.push_back("--quiet");
+  if (cell.command.text == "train") words.push_back("--quiet");
   return words;
 }
 

@@ -60,9 +60,8 @@ void check_commands(const SweepOptions& options, const SweepPlan& plan, const Ch
     check_words(texts(step.run), step.run, check, "in prepare");
   }
   for (const SweepCell& cell : plan.cells) {
-    std::vector<std::string> words = command_words(options);
-    words.emplace_back("CONFIG");
-    std::vector<Word> given = {options.command};
+    std::vector<std::string> words = command_words(cell, "CONFIG");
+    std::vector<Word> given = {cell.command};
     given.insert(given.end(), cell.arguments.begin(), cell.arguments.end());
     for (const Word& argument : cell.arguments) words.push_back(argument.text);
     words.emplace_back("--json");

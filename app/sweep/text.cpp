@@ -143,7 +143,7 @@ std::string plan_text(const SweepOptions& options, const SweepPlan& plan) {
   std::string result;
   for (const SweepCell& cell : plan.cells) result += text(options.matrix, cell.at) + "\n";
   return result + fmt::format("{} cells, {} runs of `stoker {}`\n", plan.cells.size(),
-                              plan.runs.size(), options.command.text);
+                              plan.runs.size(), commands_text(plan));
 }
 
 }  // namespace stoker

@@ -17,8 +17,6 @@
 namespace stoker {
 namespace {
 
-constexpr uint64_t kPiece = 1ull << 20;
-
 // memcpy, but a page that cannot be had ends it instead of the process. How much was copied.
 uint64_t copy_mapped(uint8_t* to, const uint8_t* from, uint64_t bytes) {
   uint64_t done = 0;
@@ -40,9 +38,9 @@ void read_to_the_end(const ObjectFile& file, Buffer& out, Range range) {
   // An offset behind all files is no error of the caller, but one of pread.
   const uint64_t offset = std::min(range.offset, static_cast<uint64_t>(INT64_MAX) / 2);
   std::vector<uint8_t> all;
-  const auto piece = std::make_unique_for_overwrite<uint8_t[]>(kPiece);
+  const auto piece = std::make_unique_for_overwrite<uint8_t[]>(kReadPiece);
   while (all.size() < range.length) {
-    const uint64_t asked = std::min(kPiece, range.length - all.size());
+    const uint64_t asked = std::min(kReadPiece, range.length - all.size());
     const int64_t count = pread_file(file, piece.get(), asked, offset + all.size());
     if (count < 0) throw_errno("read", file.path, static_cast<int>(-count));
     all.insert(all.end(), piece.get(), piece.get() + count);

@@ -9,6 +9,9 @@
 
 namespace stoker {
 
+// TensorFlow's.
+inline constexpr uint64_t kReadPiece = 1ull << 20;
+
 // As TensorFlow 1.10 reads a whole file (ReadFile: BufferedInputStream over PosixRandomAccessFile):
 // pieces of 1 MiB, each by preads until it is full, and an empty one ends the file, whose size
 // nobody asks for. So a file of S bytes takes ceil(S / 1 MiB) + 1 preads. `range` begins its pieces

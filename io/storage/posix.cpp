@@ -46,6 +46,7 @@ struct PosixOptions {
       "posix_fadvise before each read; dontneed: after it, so that it leaves nothing in the page "
       "cache");
   }
+  StorageInfo info() const { return {.read_piece = read == ReadMode::tensorflow ? kReadPiece : 0}; }
 };
 
 // Objects are files below a directory, through the page cache.

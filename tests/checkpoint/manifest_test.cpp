@@ -306,9 +306,6 @@ TEST(Manifest, a_set_of_tf_saver_has_one_file_with_tensors) {
                 },
                 sample(FileLayout::tf_saver))),
             "files: layout tf_saver has one file with tensors, here are 0");
-  EXPECT_EQ(refused(changed([](json& m) { m["layout"] = "tf_saver"; },
-                            sample(FileLayout::safetensors, 2))),
-            "files: layout tf_saver has one file with tensors, here are 2");
 }
 
 TEST(Manifest, tensors_are_what_their_shapes_say) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -61,12 +62,21 @@ std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Stor
 // Around the operations on objects: the caller goes on when the device would be done.
 struct Wait {
   std::shared_ptr<TierModel> model;
+  uint64_t read_piece;  // as StorageInfo has it
 
   template <class F>
   void operator()(const ObjectCall& call, const F& operation) const {
-    const TimePoint begun = model->begin();
+    TimePoint begun = model->begin();
     operation();
-    model->finish(begun, tier_operation(call.op, call.key, call.offset, call.bytes));
+    uint64_t done = 0;
+    if (call.op == FileCall::Op::read && read_piece > 0) {
+      for (; done < call.bytes; begun = model->begin()) {
+        const uint64_t bytes = std::min(read_piece, call.bytes - done);
+        model->finish(begun, tier_operation(call.op, call.key, call.offset + done, bytes));
+        done += bytes;
+      }
+    }
+    model->finish(begun, tier_operation(call.op, call.key, call.offset + done, call.bytes - done));
   }
 };
 
@@ -79,9 +89,12 @@ class EmulatedStorage final : public AroundStorage<Wait> {
 
  private:
   EmulatedStorage(const Options& options, const Inputs& inputs, std::unique_ptr<Storage>&& inner)
-      : EmulatedStorage(make_model(options, *inner, inputs), std::move(inner)) {}
-  EmulatedStorage(const std::shared_ptr<TierModel>& model, std::unique_ptr<Storage>&& inner)
-      : AroundStorage(std::move(inner), Wait{model}, std::make_shared<TierLayer>(model)) {}
+      : EmulatedStorage(make_model(options, *inner, inputs), options.inner.info().read_piece,
+                        std::move(inner)) {}
+  EmulatedStorage(const std::shared_ptr<TierModel>& model, uint64_t read_piece,
+                  std::unique_ptr<Storage>&& inner)
+      : AroundStorage(std::move(inner), Wait{model, read_piece},
+                      std::make_shared<TierLayer>(model)) {}
 };
 
 STOKER_REGISTER(Storage, "emulated", EmulatedStorage);

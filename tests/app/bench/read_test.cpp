@@ -51,10 +51,14 @@ class Watched final : public Dataset {
 
 struct BenchRead : testing::Test {
   std::vector<ReadBenchResult> run(const Dataset& dataset) {
-    return bench_read(dataset, decoder, nullptr, false, options);
+    return bench_read(dataset, reads_of(dataset), nullptr, false, options);
+  }
+  ReadPass reads_of(const Dataset& dataset) {
+    return bare_reads(dataset, decoder, stages, options.seed, false);
   }
   FakeDecoder decoder;
-  ReadBenchOptions options{ReadStages::read, {1, 4}, 10, 0, 3, 7};
+  ReadStages stages = ReadStages::read;
+  ReadBenchOptions options{{1, 4}, 10, 0, 3, 7};
 };
 
 TEST_F(BenchRead, takes_every_number_of_threads_in_each_repetition_and_drops_the_first) {
@@ -101,7 +105,7 @@ TEST_F(BenchRead, so_many_batches_and_no_more_than_there_are) {
 
 TEST_F(BenchRead, the_whole_decoder_decodes_every_sample) {
   const FakeDataset samples(40);
-  options.stages = ReadStages::resize;
+  stages = ReadStages::resize;
   run(samples);
   EXPECT_EQ(decoder.decoded(), 3 * 2 * 40);
 }
@@ -120,7 +124,7 @@ TEST_F(BenchRead, bad_samples_stop_or_are_left_out_within_the_budget) {
 }
 
 TEST_F(BenchRead, full_size_is_for_jpeg_only) {
-  options.stages = ReadStages::decode;
+  stages = ReadStages::decode;
   EXPECT_NE(error_of([&] { run(FakeDataset(40)); }).find("not_an_image"), std::string::npos);
 }
 
@@ -131,17 +135,17 @@ TEST_F(BenchRead, a_pass_that_should_be_cold_and_is_not_is_spoiled) {
   for (int i = 0; i < 40; ++i) directory.write("sample/" + std::to_string(i), "x");
   const FakeDataset samples(40);
   const FileTree files(directory.path());
-  for (const ReadBenchResult& r : bench_read(samples, decoder, &files, true, options)) {
+  for (const ReadBenchResult& r : bench_read(samples, reads_of(samples), &files, true, options)) {
     for (const ReadRepetition& repetition : r.repetitions) {
       ASSERT_TRUE(repetition.resident.has_value());
       EXPECT_EQ(repetition.spoiled, !is_cold(*repetition.resident));
     }
   }
   const FileTree nothing(directory / "none");
-  for (const ReadBenchResult& r : bench_read(samples, decoder, &nothing, true, options)) {
+  for (const ReadBenchResult& r : bench_read(samples, reads_of(samples), &nothing, true, options)) {
     EXPECT_TRUE(r.repetitions[0].spoiled);  // nobody knows
   }
-  for (const ReadBenchResult& r : bench_read(samples, decoder, &files, false, options)) {
+  for (const ReadBenchResult& r : bench_read(samples, reads_of(samples), &files, false, options)) {
     EXPECT_FALSE(r.repetitions[0].spoiled);
   }
 }

@@ -255,6 +255,22 @@ class Commands(Program):
         self.assertEqual([row["decoder"] for row in rows], ["jpeg"])
         self.assertGreater(rows[0]["us_per_image"]["min"], 0)
 
+    def test_bench_read_takes_the_same_files_by_bare_reads_and_by_a_pipeline(self):
+        rows = {}
+        for how in [(), ("--pipeline",)]:
+            result = self.json("bench", "read", self.config, "--threads=1,2", "--batch=10", "--batches=4",
+                               "--repetitions=2", "--page-cache=as_is", *how)
+            self.assertEqual(result["pipeline"], bool(how))
+            self.assertEqual([row["threads"] for row in result["results"]], [1, 2])
+            rows[how] = [(row["images"], row["bytes"], row["bad_samples"]) for row in result["results"]]
+        self.assertEqual(rows[()], rows[("--pipeline",)])
+        self.assertEqual(rows[()][0][0], 40)
+        whole = self.json("bench", "read", self.config, "--threads=2", "--stages=resize", "--pipeline",
+                          "--repetitions=2", "--page-cache=as_is")
+        self.assertEqual(whole["results"][0]["images"], 300)
+        done = self.stoker("bench", "read", self.config, "--stages=decode", "--pipeline", code=2)
+        self.assertIn("--stages read or resize", done.stderr)
+
     def test_bench_loader_scaling(self):
         cores = len(os.sched_getaffinity(0))
         command = ["bench", "loader", self.config, "--epochs", 2, "--scaling", f"{cores + 1},1"]

@@ -85,6 +85,18 @@ TEST(SweepPlan, cells_are_the_product_and_settings_go_where_they_belong) {
   EXPECT_EQ(options.base.path, ::testing::TempDir() + "base.yaml");
 }
 
+TEST(SweepPlan, a_variant_may_name_another_command) {
+  const SweepPlan plan =
+      plan_of(options_of("name: t\nbase: b\ncommand: bench read\narguments: [--threads=1]\n"
+                         "matrix: {how: {reads: [], IOR: [bench storage data, --op=read]}}\n"));
+  EXPECT_THAT(command_words(plan.cells[0], "b.yaml"), ElementsAre("bench", "read", "b.yaml"));
+  EXPECT_THAT(command_words(plan.cells[1], "b.yaml"),
+              ElementsAre("bench", "storage", "b.yaml", "data"));
+  EXPECT_THAT(texts(plan.cells[1].arguments), ElementsAre("--threads=1", "--op=read"));
+  EXPECT_NE(plan.cells[0].hash, plan.cells[1].hash);
+  EXPECT_EQ(commands_text(plan), "bench read, bench storage data");
+}
+
 TEST(SweepPlan, repetitions_are_interleaved_unless_told_otherwise) {
   const std::string no_tiers = "name: t\nbase: b\nrepeat: 2\nmatrix: {a: [1, 2]}\n";
   EXPECT_THAT(order(options_of(no_tiers)), ElementsAre("a=1 0", "a=2 0", "a=1 1", "a=2 1"));

@@ -296,6 +296,18 @@ TEST_F(EmulatedTier, its_files_are_those_of_the_inner_tier) {
   EXPECT_EQ(tier->files()->read_text("a", 4), "text");
 }
 
+// Three pieces and the empty one that ends the file, each a request to the device.
+TEST_F(EmulatedTier, pieces_of_tensorflow_are_charged_one_by_one) {
+  std::ofstream(root / "a", std::ios::binary) << std::string((5 << 20) / 2, 'x');
+  const auto tier = make_storage(
+      "{type: emulated, read_mb_per_s: 100000, write_mb_per_s: 1, read_latency_ms: 20, inner: "
+      "{type: posix, read: tensorflow, root: " +
+      root.path() + "}}");
+  const TimePoint begin = Clock::now();
+  EXPECT_EQ(get(*tier, "a").size(), (5u << 20) / 2);
+  EXPECT_GE(Clock::now() - begin, 4 * 20ms);
+}
+
 TEST_F(EmulatedTier, it_has_no_files_where_the_inner_tier_has_none) {
   EXPECT_EQ(make_storage(yaml("{type: memory}"))->files(), nullptr);
 }

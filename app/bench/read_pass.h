@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "app/experiment/options.h"
+#include "io/dataset/dataset.h"
+#include "io/decoder/decoder.h"
+
+namespace stoker {
+
+// How much of the way from the tier to the batch a sample goes.
+enum class ReadStages {
+  read,    // the encoded bytes
+  decode,  // and JPEG at its full size
+  resize   // and the whole decoder instead: decode, augment, resize
+};
+// Their names on the command line.
+EnumNames<ReadStages> enum_names(ReadStages);
+
+// One pass over the samples by one number of threads. A value.
+struct ReadRepetition {
+  double seconds = 0;
+  int64_t images = 0;  // without bad samples
+  uint64_t bytes = 0;  // of those, encoded
+  int64_t bad = 0;
+  // Share of the files that was in the page cache before; absent: nobody knows.
+  std::optional<double> resident;
+  // It should have been cold and was not, or nobody knows: its time is no measurement.
+  bool spoiled = false;
+};
+
+// Takes the samples, which are the first of an epoch's order, by so many threads, and returns what
+// that took: seconds, images, bytes, bad. Keeps memory for the next pass. One pass at a time.
+// Error(ExitCode::data) for a bad sample where dataset.on_error.policy is fail.
+using ReadPass = std::function<ReadRepetition(int64_t threads, int64_t epoch,
+                                              const std::vector<int64_t>& samples)>;
+
+// Threads that do nothing else, each with one sample in flight; a sample is dropped at once.
+// libjpeg: ReadStages::decode by libjpeg-turbo, as decoder turbojpeg does it; else by ours. `seed`:
+// of the augmentation. Data set and decoder must outlive the pass.
+ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages stages,
+                    uint64_t seed, bool libjpeg);
+
+// The loader `threaded` with so many workers: TensorFlow's parallel map, in the input order, and a
+// batch of `batch` samples (Chien et al. 2018). ReadStages::read leaves the decoding to a device
+// that nobody asks for it. The data set must outlive the pass. Error(ExitCode::config) for
+// ReadStages::decode, which no loader does, and for a decoder that cannot leave its work. Bad
+// samples are replaced and count both as bad and, by their replacements, as images.
+ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                        ReadStages stages, int64_t batch);
+
+}  // namespace stoker
