@@ -42,7 +42,9 @@ std::string duration_text(double s) {
 
 // What the figures hold for, without the figures.
 json conditions_of(const json& output) {
+  // Of a run; a benchmark has those of its tier in a list, and below `tiers` again.
   json conditions = output.value("conditions", json::object());
+  if (!conditions.is_object()) conditions = json::object();
   for (const char* of_benchmarks : {"page_cache", "emulated"}) {
     if (output.contains(of_benchmarks) && !output[of_benchmarks].is_object()) {
       conditions[of_benchmarks] = output[of_benchmarks];

@@ -165,6 +165,11 @@ json summary_json(Experiment& experiment, const RunHistory& total) {
   json summary = to_json(record);
   json& conditions = summary["conditions"];
   conditions["page_cache"] = summary["page_cache"]["state"];
+  const Dataset& dataset = experiment.dataset();
+  conditions["data"] = {{"type", options.dataset.type()},
+                        {"samples", dataset.size(Split::train) + dataset.size(Split::test)},
+                        {"classes", dataset.classes().size()}};
+  if (const FileTree* files = experiment.files()) conditions["data"]["folder"] = files->root();
   conditions["storage"] = json::object();
   for (const auto& [name, tier] : options.storage) conditions["storage"][name] = tier.type();
   if (record.checkpoints.report) {

@@ -43,8 +43,9 @@ TimePoint time_of(int64_t ns) {
   return TimePoint(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(ns)));
 }
 
-// Whether a transfer goes on where the last one ended. Notes where this one does.
+// Whether a transfer goes on where the last one ended, or moves nothing. Notes where this one does.
 bool goes_on(TierState& state, const TierOperation& operation) {
+  if (operation.bytes == 0) return true;
   const uint32_t writing = operation.kind == Kind::write ? 1 : 0;
   const bool same = state.object == operation.object && state.writing == writing;
   const uint64_t from = state.object_end;

@@ -160,6 +160,16 @@ class Results(Sweep):
         self.assertEqual([row["figures"]["epochs"] for row in self.results()["rows"]], [1, 2])
         self.assertEqual(self.results()["plots"][0]["data"][0]["points"][1]["x"], "two")
 
+    def test_cells_of_two_commands_in_one_plot(self):
+        self.write("name: trial\nbase: base.yaml\ncommand: bench loader\nmatrix:\n"
+                   "  how: {loader: [--epochs=1], tier: [bench storage scratch, --threads=1, --block-size=1MiB]}\n"
+                   "figures: {rate: images_per_s}\nplots: [{title: p, x: how, y: mb_per_s}]\n")
+        self.sweep()
+        loader, tier = self.results()["rows"]
+        self.assertGreater(loader["figures"]["rate"], 0)
+        self.assertGreater(tier["figures"]["mb_per_s"], 0)
+        self.assertEqual(self.results()["command"], "bench loader, bench storage scratch")
+
 
 class Interruptions(Sweep):
     def test_after_a_kill_it_goes_on_and_nothing_is_left_running(self):

@@ -300,6 +300,17 @@ TEST_F(Judged, what_was_put_in_is_no_finding) {
             FindingVerdict::put_in);
 }
 
+TEST_F(Judged, what_contradicts_comes_first) {
+  const std::string of = ", value: v, of: {tier: hdd, loader.workers: 1}, ";
+  measure("findings: [{name: put in" + of + "at_most: 1, fitted: x}, {name: holds" + of +
+          "at_most: 99}, {name: fails" + of + "at_most: 1}]\n");
+  std::vector<std::string> names;
+  for (const SweepFinding& one : judge(options_, plan_, results_)) {
+    names.push_back(one.statement.name);
+  }
+  EXPECT_THAT(names, ElementsAre("fails", "put in", "holds"));
+}
+
 TEST_F(Judged, value_with_limits_and_without_the_cost_of_nothing) {
   EXPECT_EQ(only("of: {tier: ssd, loader.workers: 2}, at_most: 100").verdict,
             FindingVerdict::within);

@@ -175,6 +175,12 @@ TEST_F(Seeks, what_goes_on_where_the_last_one_ended_does_not) {
   EXPECT_FALSE(seeks(Kind::write, 2, 6001));
 }
 
+TEST_F(Seeks, what_moves_nothing_does_not_and_leaves_the_arm_where_it_is) {
+  EXPECT_TRUE(seeks(Kind::read, 1, 0));
+  EXPECT_FALSE(seeks(Kind::read, 2, 7000, 0));
+  EXPECT_FALSE(seeks(Kind::read, 1, 1000));
+}
+
 TEST_F(Seeks, two_streams_seek_at_every_operation) {
   for (uint64_t i = 0; i < 10; ++i) {
     EXPECT_TRUE(seeks(Kind::read, 1, 1000 * i));
