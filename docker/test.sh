@@ -3,6 +3,7 @@
 # that cannot pull images: the base image is made of Debian's packages. Parts, in this order:
 #   lint      docker/lint.sh
 #   base      debian:bookworm-slim by mmdebstrap, for podman
+#   built     the CPU image, of the program that lies in build/ (only where it is named)
 #   cpu, gpu  the images (gpu: 2 GB of downloads, 12 GB of disk; only where it is named)
 #   contents  sizes, no tool-chain, nothing twice, labels, bill of materials (of the images that are there)
 #   run       a foreign UID, a read-only root, no capabilities; health; SIGTERM, verify, resume
@@ -255,7 +256,7 @@ part_run() {
 }
 
 part_compose() {
-  install_packages docker.io docker-compose iptables wget
+  install_packages docker.io docker-compose iptables iproute2
   docker/test_compose.sh "$work" "$image-cpu"
 }
 
@@ -281,7 +282,7 @@ parts=("$@")
 for part in "${parts[@]}"; do
   declare -F "part_$part" >/dev/null || fail "no part '$part' (see the first lines of this file)"
 done
-install_packages podman runc netavark aardvark-dns iptables mmdebstrap patchelf
+install_packages podman runc netavark aardvark-dns iptables mmdebstrap patchelf python3
 for part in "${parts[@]}"; do
   started=$SECONDS
   "part_$part"

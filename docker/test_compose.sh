@@ -52,8 +52,13 @@ load() { # from podman's storage into the engine
 }
 
 query() { # EXPRESSION: the first value, or nothing
-  wget -qO- "http://127.0.0.1:9090/api/v1/query?query=$1" |
-    python3 -c 'import json,sys; r=json.load(sys.stdin)["data"]["result"]; print(r[0]["value"][1] if r else "")'
+  python3 - "$1" <<'PYTHON'
+import json, sys, urllib.parse, urllib.request
+address = "http://127.0.0.1:9090/api/v1/query?" + urllib.parse.urlencode({"query": sys.argv[1]})
+with urllib.request.urlopen(address, timeout=10) as answer:
+    found = json.load(answer)["data"]["result"]
+print(found[0]["value"][1] if found else "")
+PYTHON
 }
 
 expect() { # SECONDS EXPRESSION PATTERN: until the query's value matches
@@ -70,6 +75,13 @@ expect() { # SECONDS EXPRESSION PATTERN: until the query's value matches
   say "$2 = $value"
 }
 
+up() { # SERVICE...
+  "${compose[@]}" up -d --no-build "$@" >"$work/up.log" 2>&1 || {
+    cat "$work/up.log" >&2
+    exit 1
+  }
+}
+
 health() { docker inspect --format '{{.State.Health.Status}}' "$("${compose[@]}" ps -q "$1")"; }
 
 if [ -z "${STOKER_TEST_NAMESPACE:-}" ]; then
@@ -81,11 +93,11 @@ trap stop_engine EXIT
 start_engine
 load "localhost/$prometheus" "$prometheus"
 load "$image" "${image#localhost/}"
-"${compose[@]}" up -d --no-build prometheus stoker
-expect 60 'up%7Bjob=%22stoker%22%7D' '^1$'
-expect 60 'count(%7B__name__=~%22stoker_.*%22%7D)' '^[1-9]'
+up prometheus stoker
+expect 60 'up{job="stoker"}' '^1$'
+expect 60 'count({__name__=~"stoker_.*"})' '^[1-9]'
 # Of the recording rules: the rules file is loaded and fits what is scraped.
-expect 60 'count(%7B__name__=~%22.*:.*%22%7D)' '^[1-9]'
+expect 60 'count({__name__=~".*:.*"})' '^[1-9]'
 end=$((SECONDS + 60))
 until [ "$(health stoker)" = healthy ]; do
   ((SECONDS < end)) || { say "FAILED: stoker is $(health stoker)" && exit 1; }
@@ -102,7 +114,7 @@ code=$(docker inspect --format '{{.State.ExitCode}}' "$id")
 [ "$code" = 75 ] || { say "FAILED: stop gave exit code $code, expected 75" && exit 1; }
 say "stop: exit code 75"
 
-"${compose[@]}" up -d --no-build stoker
+up stoker
 end=$((SECONDS + 120))
 until "${compose[@]}" logs stoker 2>/dev/null | grep -q 'resumed from'; do
   ((SECONDS < end)) || { say "FAILED: the next 'up' did not go on" && exit 1; }
