@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Shared set-up of run.sh, test.sh and .ci/run, to be sourced: packages, then the build. Says what it
-# does when there is something to do, and nothing otherwise.
+# Shared set-up of run.sh, test.sh, .ci/run and docker/, to be sourced: packages, then the build. Says what
+# it does when there is something to do, and nothing otherwise.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # What the program needs, and what its tests need beside that. The same names in Debian 12 and 13.
@@ -59,8 +59,8 @@ install_packages() {
   apt install --yes --no-install-recommends "${missing[@]}"
 }
 
-install_for_tests() {
-  install_packages "${packages[@]}" "${test_packages[@]}"
+# Prometheus and promtool, behind what is on PATH already.
+unpack_prometheus() {
   export PATH=$PATH:$test_programs
   if command -v promtool >/dev/null; then return; fi
   say "unpacking Debian's prometheus into $test_programs"
@@ -74,6 +74,11 @@ install_for_tests() {
       dpkg-deb --fsys-tarfile "$package" | tar -x --strip-components=3 --wildcards './usr/bin/prom*'
     done
   )
+}
+
+install_for_tests() {
+  install_packages "${packages[@]}" "${test_packages[@]}"
+  unpack_prometheus
 }
 
 # build FOLDER TARGET [CMAKE OPTION...]: LibTorch is found or fetched by CMake.

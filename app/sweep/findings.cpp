@@ -116,8 +116,9 @@ std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& pl
     if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
     findings.push_back(std::move(finding));
   }
-  std::ranges::stable_partition(
-      findings, [](const SweepFinding& one) { return one.verdict == FindingVerdict::outside; });
+  std::stable_partition(findings.begin(), findings.end(), [](const SweepFinding& one) {
+    return one.verdict == FindingVerdict::outside;
+  });
   return findings;
 }
 

@@ -11,6 +11,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("FAILED: PyYAML is not here: install Debian's package python3-yaml")
 
+from kustomize import build
 from stoker import SOURCE as ROOT
 from stoker import STOKER, stoker
 
@@ -118,60 +119,6 @@ class Compose(unittest.TestCase):
                     self.assertTrue(mount.endswith(":ro"), mount)
                     self.assertTrue((DOCKER / mount.split(":")[0]).is_dir(), mount)
 
-    def test_grafana_finds_prometheus_and_the_dashboards(self):
-        source, = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
-        self.assertEqual((source["uid"], source["url"]), ("prometheus", "http://prometheus:9090"))
-        provider, = read("grafana/provisioning/dashboards/stoker.yaml")["providers"]
-        mounts = [mount.split(":")[1] for mount in self.services["grafana"]["volumes"]]
-        self.assertIn(provider["options"]["path"], mounts)
-
-
-class Kubernetes(unittest.TestCase):
-    job = read("kubernetes/job.yaml")
-    pod = job["spec"]["template"]["spec"]
-
-    def test_the_failure_policy_knows_the_exit_codes(self):
-        codes = exit_codes()
-        disruption, preempted, final = self.job["spec"]["podFailurePolicy"]["rules"]
-        self.assertEqual(disruption["onPodConditions"], [{"type": "DisruptionTarget", "status": "True"}])
-        self.assertEqual([disruption["action"], preempted["action"], final["action"]],
-                         ["Ignore", "Ignore", "FailJob"])
-        self.assertEqual(preempted["onExitCodes"]["values"], [codes["sigterm"]])
-        self.assertEqual(final["onExitCodes"]["values"],
-                         sorted(codes[name] for name in ("config", "environment", "data", "bug")))
-        # The API server takes a failure policy with this restart policy only.
-        self.assertEqual(self.pod["restartPolicy"], "Never")
-
-    def test_the_pod_is_hardened(self):
-        self.assertTrue(self.pod["securityContext"]["runAsNonRoot"])
-        self.assertEqual(self.pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
-        container, = self.pod["containers"]
-        self.assertEqual(container["securityContext"],
-                         {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
-                          "capabilities": {"drop": ["ALL"]}})
-        self.assertEqual(container["image"], f"stoker:{VERSION}-cpu")
-
-    def test_names_agree_across_files(self):
-        container, = self.pod["containers"]
-        claims = [v["persistentVolumeClaim"]["claimName"] for v in self.pod["volumes"]
-                  if "persistentVolumeClaim" in v]
-        self.assertEqual(claims, [read("kubernetes/pvc.yaml")["metadata"]["name"]])
-        self.assertEqual({v["name"] for v in self.pod["volumes"]},
-                         {m["name"] for m in container["volumeMounts"]})
-        monitor = read("kubernetes/podmonitor.yaml")["spec"]
-        self.assertLessEqual(monitor["selector"]["matchLabels"].items(),
-                             self.job["spec"]["template"]["metadata"]["labels"].items())
-        port, = container["ports"]
-        self.assertEqual([e["port"] for e in monitor["podMetricsEndpoints"]], [port["name"]])
-        for probe in ("startupProbe", "livenessProbe"):
-            self.assertEqual(container[probe]["httpGet"], {"path": "/healthz", "port": port["name"]})
-        files = set(read("kubernetes/kustomization.yaml")["resources"])
-        self.assertEqual(files, {"job.yaml", "pvc.yaml", "podmonitor.yaml"})
-        for patch in read("kubernetes/gpu/kustomization.yaml")["patches"]:
-            for operation in yaml.safe_load(patch["patch"]):
-                self.assertIn(operation["op"], ("add", "replace"))
-                self.assertTrue(operation["path"].startswith("/spec/template/spec/containers/0/"))
-
 
 class Slurm(unittest.TestCase):
     def test_jobs_are_signalled_and_queued_again(self):
@@ -201,7 +148,9 @@ class Commands(unittest.TestCase):
             self.accepts(name, command)
 
     def test_kubernetes(self):
-        self.accepts("job.yaml", Kubernetes.pod["containers"][0]["args"])
+        for components in ((), ("gpu",)):
+            job = build(DOCKER / "kubernetes", *components)["Job"]
+            self.accepts(f"job.yaml {components}", job["spec"]["template"]["spec"]["containers"][0]["args"])
 
     def test_slurm(self):
         names = []
