@@ -1,4 +1,5 @@
 #include <ATen/ops/adaptive_avg_pool2d.h>
+#include <torch/nn/init.h>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
@@ -21,15 +22,23 @@ nn::ReLU relu() { return nn::ReLU(nn::ReLUOptions(true)); }
 
 nn::MaxPool2d pool() { return nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2)); }
 
+// How weights begin.
+enum class Init { torchvision, he };
+EnumNames<Init> enum_names(Init) { return {{"torchvision", Init::torchvision}, {"he", Init::he}}; }
+
 // The single-tower AlexNet of Krizhevsky, "One weird trick for parallelizing convolutional neural
 // networks" (arXiv:1404.5997, 2014), laid out, named and initialised as torchvision's.
 class AlexNet final : public Network {
  public:
   struct Options {
     double dropout = 0.5;
+    Init init = Init::torchvision;
     template <class V>
     void visit(V& v) {
       v("dropout", dropout, "probability that a unit before fc1 and fc2 is dropped", Limits{0, 1});
+      v("init", init,
+        "torchvision: uniform within 1 / sqrt(inputs); he: normal of deviation sqrt(2 / inputs), "
+        "biases 0 (He et al. 2015, section 2.2), which small data sets begin to learn from sooner");
     }
   };
   AlexNet(Options options, const Inputs& inputs) {
@@ -44,6 +53,7 @@ class AlexNet final : public Network {
         nn::Sequential(nn::Dropout(options.dropout), nn::Linear(256 * kGrid * kGrid, 4096), relu(),
                        nn::Dropout(options.dropout), nn::Linear(4096, 4096), relu(),
                        nn::Linear(4096, inputs.classes)));
+    if (options.init == Init::he) begin_as_he();
   }
 
   at::Tensor forward(at::Tensor x) override {
@@ -54,6 +64,16 @@ class AlexNet final : public Network {
  private:
   static constexpr int64_t kGrid = 6;       // the classifier's input, whatever the image size
   static constexpr int64_t kSmallest = 63;  // the last pooling then still has a whole window
+  void begin_as_he() {
+    for (at::Tensor& parameter : parameters()) {
+      if (parameter.dim() == 1) {
+        nn::init::zeros_(parameter);
+      } else {
+        nn::init::kaiming_normal_(parameter, 0, torch::kFanIn, torch::kReLU);
+      }
+    }
+  }
+
   nn::Sequential features_{nullptr};
   nn::Sequential classifier_{nullptr};
 };

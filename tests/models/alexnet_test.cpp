@@ -82,6 +82,19 @@ TEST(AlexNet, weights_and_biases_are_uniform_within_one_over_root_fan_in) {
   expect_uniform("classifier.1", 9216);
 }
 
+TEST(AlexNet, weights_may_begin_as_he_normal_by_fan_in_and_biases_as_zero) {
+  const auto state = state_of(*make_model("{type: alexnet, init: he}", {3, 64, 64, 2}));
+  const auto expect_normal = [&](const std::string& layer, double fan_in) {
+    const double deviation = std::sqrt(2 / fan_in);
+    EXPECT_NEAR(state.at(layer + ".weight").std().item<double>(), deviation, 0.03 * deviation);
+    EXPECT_GT(state.at(layer + ".weight").abs().max().item<double>(), 3 * deviation) << layer;
+    EXPECT_TRUE(state.at(layer + ".bias").eq(0).all().item<bool>()) << layer;
+  };
+  expect_normal("features.0", 3 * 11 * 11);
+  expect_normal("features.3", 64 * 5 * 5);
+  expect_normal("classifier.1", 9216);
+}
+
 TEST(AlexNet, dropout_acts_in_training_only_and_can_be_off) {
   const Model::Inputs inputs{3, 64, 64, 2};
   const at::Tensor x = images(2, inputs);
