@@ -229,16 +229,6 @@ std::vector<StorageResult> measure(StorageBench& bench, const StorageBenchArgume
   return results;
 }
 
-const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name) {
-  const auto found = options.storage.find(name);
-  if (found != options.storage.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [known, tier] : options.storage) names.push_back(known);
-  throw Error(ExitCode::config,
-              fmt::format("unknown storage tier '{}'{}", name,
-                          names.empty() ? ": storage: has none" : suggestion(name, names)));
-}
-
 StorageWorkload workload_of(const StorageBenchArguments& arguments) {
   StorageWorkload workload = arguments.workload;
   workload.block_bytes = arguments.block_size.bytes;

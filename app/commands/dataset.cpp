@@ -4,6 +4,7 @@
 #include "app/data/pack.h"
 #include "app/data/stage.h"
 #include "app/data/synth.h"
+#include "io/dataset/fetch.h"
 
 namespace stoker {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 void add_fetch(const Command& dataset) {
   const Command command = dataset.add("fetch", "Obtain a public data set where it is absent");
   FetchArguments& arguments = command.run(fetch_dataset);
-  command.argument("NAME", arguments.name, fetchable_names()).required();
+  command.argument("NAME", arguments.name, "the data set").required().one_of(recipe_names());
   command.argument("--to", arguments.to, "directory for its files; default data/NAME");
   command.argument("--archive", arguments.archive, "an archive that is already there");
   command.argument("--url", arguments.url, "where to download from instead");

@@ -1,7 +1,6 @@
 #include "app/data/fetch.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +38,5 @@ ExitCode fetch_dataset(const FetchArguments& arguments) {
                        {"bytes", result.bytes}},
                       text);
 }
-
-std::string fetchable_names() { return fmt::format("{}", fmt::join(recipe_names(), ", ")); }
 
 }  // namespace stoker

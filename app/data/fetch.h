@@ -22,9 +22,6 @@ struct FetchArguments {
 // io/dataset/fetch.
 ExitCode fetch_dataset(const FetchArguments& arguments);
 
-// The data sets that it knows: "caltech101, ...".
-std::string fetchable_names();
-
 // A directory as a tier of type posix, for commands that take the path of one. Nothing is made
 // before something is written. Throws IoError.
 std::unique_ptr<Storage> open_directory(const std::string& root);

@@ -119,6 +119,16 @@ ExperimentOptions read_experiment_tree(const Node& root) {
   return options;
 }
 
+const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name) {
+  const auto found = options.storage.find(name);
+  if (found != options.storage.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, tier] : options.storage) names.push_back(known);
+  throw Error(ExitCode::config,
+              fmt::format("unknown storage tier '{}'{}", name,
+                          names.empty() ? ": storage: has none" : suggestion(name, names)));
+}
+
 std::string resolved_yaml(const ExperimentOptions& options) {
   return to_yaml(dump_struct(options)) + "\n";
 }

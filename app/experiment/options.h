@@ -203,6 +203,9 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
 Node load_experiment(const std::string& path);
 ExperimentOptions read_experiment_tree(const Node& root);
 
+// Its tier of this name; lives as long as `options`. Error(ExitCode::config), with a suggestion.
+const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name);
+
 // The resolved configuration, YAML that ends with a line break: every option with its value.
 // read_experiment of it gives the same.
 std::string resolved_yaml(const ExperimentOptions& options);

@@ -23,6 +23,14 @@ std::vector<Word> plain_scalars(const Section& at) {
   return words;
 }
 
+void check_setting(const Word& word, const Section& variant) {
+  const std::string& text = word.text;
+  if (text.starts_with("--") || text.find('=') != text.npos || is_sweep_command(text)) return;
+  variant.fail_at(word.at, "'" + text +
+                               "' must be a.b=c, --a=b, or another command: train, bench ..." +
+                               did_you_mean(text.substr(0, text.find(' ')), {"train", "bench"}));
+}
+
 SweepAxis read_axis(const Node::Entry& axis_entry, const Section& at) {
   const Node& node = at.node();
   const std::string& key = axis_entry.key;
@@ -36,7 +44,9 @@ SweepAxis read_axis(const Node::Entry& axis_entry, const Section& at) {
   } else if (node.kind == Node::Kind::mapping) {
     for (const Node::Entry& entry : node.entries) {
       AxisValue& value = axis.values.emplace_back(AxisValue{entry.key, {}});
-      Field<std::vector<Word>>::read(at.child(entry.key, entry.value), value.settings, {});
+      const Section variant = at.child(entry.key, entry.value);
+      Field<std::vector<Word>>::read(variant, value.settings, {});
+      for (const Word& word : value.settings) check_setting(word, variant);
     }
   } else {
     at.fail("must be a list of values, [1, 2], or variants, {name: [a.b=c]}");

@@ -84,7 +84,7 @@ SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_exp
   exclude(options, plan.cells);
   for (SweepCell& cell : plan.cells) {
     try {
-      cell.hash = hash_of(cell, read_experiment(cell.overrides));
+      cell.hash = hash_of(cell, read_experiment(cell));
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{} (in the cell {})", error.what(), text(options.matrix, cell.at)));

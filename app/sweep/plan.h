@@ -40,7 +40,7 @@ std::string commands_text(const SweepPlan& plan);
 
 // Reads the experiment of a cell and gives the hash of its resolved configuration. Throws Error
 // where it is wrong.
-using ReadExperiment = std::function<std::string(const std::vector<Word>& overrides)>;
+using ReadExperiment = std::function<std::string(const SweepCell& cell)>;
 
 // All cells, every one read and checked, and the order of their runs. Runs nothing.
 // Error(ExitCode::config) is that of the experiment, and names the cell; or it says that nothing is

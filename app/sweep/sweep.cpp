@@ -69,13 +69,26 @@ void check_commands(const SweepOptions& options, const SweepPlan& plan, const Ch
   }
 }
 
+// That of `bench storage TIER`, which is all that a command's own parser does not know.
+void check_tier(const ExperimentOptions& experiment, const Word& command) {
+  constexpr std::string_view kStorage = "bench storage ";
+  if (!command.text.starts_with(kStorage)) return;
+  try {
+    find_tier(experiment, command.text.substr(kStorage.size()));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", command.at.text(), error.what()));
+  }
+}
+
 SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
   const Node base =
       options.base.path.empty() ? options.base.experiment : load_experiment(options.base.path);
-  SweepPlan plan = plan_sweep(options, [&](const std::vector<Word>& overrides) {
+  SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
     Node tree = base;
-    for (const Word& assignment : overrides) apply_override(tree, assignment);
-    return config_hash(read_experiment_tree(tree));
+    for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
+    const ExperimentOptions experiment = read_experiment_tree(tree);
+    check_tier(experiment, cell.command);
+    return config_hash(experiment);
   });
   check_commands(options, plan, check);
   return plan;

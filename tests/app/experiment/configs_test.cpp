@@ -54,9 +54,9 @@ TEST(Configs, every_cell_of_every_sweep_is_valid) {
   ASSERT_GE(config_files(true).size(), 4u);
   for (const std::string& file : config_files(true)) {
     const SweepOptions options = read_sweep(file, {});
-    const SweepPlan plan = plan_sweep(options, [&](const std::vector<Word>& overrides) {
+    const SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
       Node tree = options.base.experiment;
-      for (const Word& assignment : overrides) apply_override(tree, assignment);
+      for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
       return config_hash(read_experiment_tree(tree));
     });
     EXPECT_GE(plan.cells.size(), 2u) << file;

@@ -44,9 +44,9 @@ std::string error(const std::string& text) {
 }
 
 // The hash is the text of the overrides.
-std::string joined(const std::vector<Word>& overrides) {
+std::string joined(const SweepCell& cell) {
   std::string text;
-  for (const Word& one : overrides) text += one.text + " ";
+  for (const Word& one : cell.overrides) text += one.text + " ";
   return text;
 }
 
@@ -119,9 +119,9 @@ TEST(SweepPlan, exclusions_are_left_out_and_must_match_something) {
 }
 
 TEST(SweepPlan, a_cell_that_is_wrong_is_named) {
-  const auto refuse = [](const std::vector<Word>& overrides) -> std::string {
-    if (overrides[1].text != "loader.workers=2") return "";
-    throw Error(ExitCode::config, overrides[1].value_at.text() + ": no such thing");
+  const auto refuse = [](const SweepCell& cell) -> std::string {
+    if (cell.overrides[1].text != "loader.workers=2") return "";
+    throw Error(ExitCode::config, cell.overrides[1].value_at.text() + ": no such thing");
   };
   EXPECT_EQ(error_of([&] { plan_sweep(options_of(kSweep), refuse); }),
             ::testing::TempDir() +
