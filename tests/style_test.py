@@ -24,7 +24,7 @@ LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "i
           "app/bench", "app/data", "app/analysis", "app/sweep", "app/commands", "app"]
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
 # tests/ has the folders of the sources, and these.
-OTHER_TESTS = {"bench", "docker", "fuzz", "install", "plugins", "sanitizers", "support"}
+OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
 TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
 WITHOUT_TORCH = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder",
                  "io/dataset"]

@@ -1,0 +1,159 @@
+"""Parts that are about the device: environment, idle, frames, training."""
+import importlib.metadata
+import pathlib
+import platform
+
+import busy
+import pixels
+from program import DATA, FILES, Failed, NotRun
+
+
+def version_of(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+def environment(program, plan, part):
+    found = program.json("environment")
+    part.row(program=found["stoker"], revision=found["revision"], libtorch=found["libtorch"], system=found["system"],
+             cpu=found["cpu"]["model"], cores=found["cpu"]["cores"], gpu=", ".join(found["gpus"]) or "none",
+             python=platform.python_version(), python_torch=version_of("torch"), data=f"{DATA.name}, {FILES} files")
+    for of in found["parts"]:
+        part.row(part=of["name"], works=of["works"], detail=of["detail"])
+        if of["name"] in ("libtorch_cuda", "stoker_cuda", "nvjpeg"):
+            part.check(f"{of['name']} works", of["works"], "yes", of["works"], hardware=True)
+
+
+def computing(plan, **sections):
+    """A training on the device that computes."""
+    return {"device": plan.device, "decoder": {"type": "jpeg", "size": plan.size}, "model": {"type": plan.model},
+            "loader": {"type": "prefetched", "batch_size": plan.batch},
+            "training": {"epochs": 10000, "max_steps": plan.idle_steps, "precision": plan.precision,
+                         "channels_last": plan.gpu, "threads": 1},
+            "metrics": {"every_steps": plan.idle_steps, "sinks": [{"type": "trace", "steps": 1000000}],
+                        "profile": {"every_steps": plan.idle_steps // 3, "steps": plan.idle_steps // 4}}} | sections
+
+
+def idle_cases(program, plan):
+    """What is made to be the cause -> the sections that make it so."""
+    tiers = program.tiers("idle-sets")
+    slow = {"type": "emulated", "read_latency_ms": plan.slow_read_ms, "read_mb_per_s": 1e5, "write_mb_per_s": 1e5,
+            "inner": tiers["data"]}
+    tested = max(0.1, min(0.9, 1 - 1.6 * plan.batch / FILES))  # there has to be a batch to train on
+    cases = {
+        "data": {"storage": {"data": slow}, "loader": {"type": "sync", "batch_size": plan.batch}},
+        "host": {"dataset": {"type": "image_folder", "storage": "data", "split": {"test_fraction": tested}},
+                 "evaluation": {"every_epochs": 1}},
+        "checkpoint": {"storage": tiers, "checkpoint": {"type": "direct", "slow": "sets", "every_steps": 2,
+                                                        "keep_last": 1, "durability": "none"}},
+    }
+    if plan.gpu:  # nvJPEG works on the stream of the copies, and the step waits for it
+        cases["h2d"] = {"decoder": {"type": "jpeg", "size": plan.size, "on_device": "decode"}}
+    return cases
+
+
+def idle(program, plan, part):
+    """Both shares are of the same windows; the program's lacks what is idle within a step."""
+    part.note("profiler: kernels, memsets and copies within the device, on the stream of the steps, by CUPTI"
+              if plan.gpu else "profiler: LibTorch's operators on the trainer's thread, in place of kernels")
+    for cause, sections in idle_cases(program, plan).items():
+        try:
+            run = program.train(computing(plan, **sections))
+        except Failed as failed:
+            part.failed(cause, failed, made=cause)
+            continue
+        shares = busy.idle_shares(run, plan.gpu)
+        if shares is None:
+            part.check(f"{cause}: the profiler saw work on the device", False, "yes", False)
+            continue
+        named = run.main_cause()
+        part.row(made=cause, named=named, program_idle=shares[0], profiler_idle=shares[1],
+                 difference=shares[0] - shares[1], share_of_named=run.summary["device"]["idle_share_by_cause"][named])
+        part.check(f"{cause}: idle differs from the profiler's by", abs(shares[0] - shares[1]), 0.02,
+                   abs(shares[0] - shares[1]) <= 0.02, hardware=True)
+        if cause != "h2d":  # an engine for JPEG may be fast enough
+            part.check(f"{cause}: main cause named", named, cause, named == cause, hardware=True)
+
+
+def one_image_a_step(program, plan, on_device):
+    """(losses, levels, error) of the first images."""
+    tiers = program.tiers(f"pixels-{on_device}")
+    run = program.train({
+        "device": plan.device, "storage": tiers,
+        "decoder": {"type": "jpeg", "size": plan.size, "scaled_decode": False, "on_device": on_device},
+        "loader": {"type": "prefetched", "batch_size": 1, "workers": 1, "shuffle": False},
+        "model": {"type": "linear"}, "optimizer": {"type": "sgd", "lr": 1e-5},
+        "training": {"max_steps": plan.images + 1},
+        "checkpoint": {"type": "direct", "slow": "sets", "every_steps": 1, "keep_last": 100, "durability": "none"},
+        "metrics": {"every_steps": 1, "sinks": [{"type": "csv"}]}})
+    found = pixels.images(pathlib.Path(tiers["sets"]["root"]) / "train", plan.images)
+    return [row["loss"] for row in run.rows()], [levels for levels, _ in found], max(error for _, error in found)
+
+
+def frames(program, plan, part):
+    """Pixels as the device computed with them, beside those that the loader hands over (--dump)."""
+    dump = program.dir / "dump.npy"
+    program.bench("loader", {
+        "device": {"type": "cpu"}, "decoder": {"type": "jpeg", "size": plan.size, "scaled_decode": False},
+        "loader": {"type": "prefetched", "batch_size": plan.images + 1, "workers": 1, "shuffle": False}},
+        "--quick", "--epochs", 1, "--dump", dump)
+    truth = pixels.of_npy(dump)[1:]
+    losses = {}
+    for on_device in ("nothing", "resize", "decode"):
+        losses[on_device], levels, error = one_image_a_step(program, plan, on_device)
+        mean, most = pixels.distance(truth, levels)
+        part.row(on_device=on_device, images=plan.images, mean_difference=mean, largest_difference=most,
+                 error_of_recovery=error)
+        if on_device == "decode":
+            part.check("decode: mean difference from libjpeg-turbo's pixels, levels", mean, 2.0, mean <= 2.0)
+            continue
+        part.check(f"{on_device}: largest difference from the loader's pixels, levels", most, 0, most == 0)
+        part.check(f"{on_device}: error of the recovered levels", error, 0.25, error < 0.25)
+    part.check("resize: losses equal those of nothing", losses["resize"] == losses["nothing"], "yes",
+               losses["resize"] == losses["nothing"])
+
+
+def training_sections(plan, loader, on_device, graph):
+    return {"device": plan.rate_device, "model": {"type": plan.rate_model},
+            "decoder": {"type": "jpeg", "size": plan.size, "on_device": on_device},
+            "loader": {"type": loader, "batch_size": plan.batch},
+            "training": {"epochs": 1000000, "precision": "bf16", "channels_last": True, "cuda_graph": graph},
+            "metrics": {"every_steps": plan.reports, "sinks": [{"type": "csv"}]}}
+
+
+def floor(program, plan, graph):
+    """Images/s of the step alone, on a batch that lies on the device."""
+    sections = computing(plan) | {"metrics": {"sinks": []}, "training": {
+        "precision": plan.precision, "channels_last": True, "cuda_graph": graph, "threads": 1}}
+    return program.bench("train", sections, "--bare", "--rounds", plan.rounds, "--steps", plan.floor_steps)["bare"]
+
+
+def training(program, plan, part):
+    part.note(f"batches of {plan.batch}, {plan.size} pixels; the later half of {plan.seconds} s; the floor is "
+              f"{plan.model}'s on {plan.device['type']}")
+    floors, best = {}, None
+    for loader, on_device, graph in (("floor", "nothing", False), ("floor", "nothing", True), *plan.matrix):
+        row = {"loader": loader, "on_device": on_device, "cuda_graph": graph}
+        try:
+            if loader == "floor":
+                floors[graph] = floor(program, plan, graph)["images_per_s"]["median"]
+                part.row(**row, images_per_s=floors[graph])
+                continue
+            rate, idle_share, cause = program.train_for(plan.seconds, training_sections(plan, *row.values())).steady()
+        except NotRun as reason:
+            part.row(**row, outcome=f"not run: {reason}")
+            continue
+        except Failed as failed:
+            if graph and not plan.gpu:
+                part.row(**row, outcome=f"needs a GPU: {failed}", exit_code=failed.code)
+            else:
+                part.failed(f"{loader}, {on_device}, graph {graph}", failed, **row)
+            continue
+        of_floor = rate / floors[graph] if plan.gpu and graph in floors else None
+        part.row(**row, images_per_s=rate, of_floor=of_floor, device_idle=idle_share, main_cause=cause)
+        if best is None or rate > best[0]:
+            best = rate, idle_share
+    if best is not None:
+        part.check("device idle of the fastest", best[1], 0.02, best[1] <= 0.02, hardware=True)
