@@ -43,7 +43,7 @@ bool BatchProbe::floats() const {
 }
 
 bool BatchProbe::see(const Batch& batch) {
-  if (!batch.pixels) return false;
+  if (!batch.pixels || spec_.frame != 0) return false;
   const size_t bytes = static_cast<size_t>(batch.size) * spec_.bytes();
   if (seen_ == 0) {
     first_.assign(batch.pixels.get(), batch.pixels.get() + bytes);
@@ -71,11 +71,15 @@ std::optional<double> BatchProbe::mean() const {
 }
 
 std::vector<int64_t> BatchProbe::shape() const {
+  if (spec_.frame != 0) return {};
   if (floats()) return {first_size_, spec_.channels, spec_.height, spec_.width};
   return {first_size_, spec_.height, spec_.width, spec_.channels};
 }
 
-std::string BatchProbe::layout() const { return floats() ? "NCHW float32" : "NHWC uint8"; }
+std::string BatchProbe::layout() const {
+  if (spec_.frame != 0) return "frames";
+  return floats() ? "NCHW float32" : "NHWC uint8";
+}
 
 void BatchProbe::dump(const std::string& path) const {
   write_npy(path, floats() ? "<f4" : "|u1", shape(), first_);

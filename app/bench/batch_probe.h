@@ -18,17 +18,19 @@ class BatchProbe {
   explicit BatchProbe(const SampleSpec& spec) : spec_(spec) {}
 
   // The epoch's batches in order. False: no more are needed, because eight were seen, or because
-  // their pixels are on the device only.
+  // their pixels are on the device only, or frames that it has to resize.
   bool see(const Batch& batch);
 
   // Of the batches seen: the mean of all values, as they are after normalising by ImageNet's mean
   // and deviation. Absent: none was seen.
   std::optional<double> mean() const;
-  // Of the first batch: {N, H, W, C}, or {N, C, H, W} where samples are float32.
+  // Of the first batch: {N, H, W, C}, or {N, C, H, W} where samples are float32. Empty: none was
+  // seen.
   std::vector<int64_t> shape() const;
-  // "NHWC uint8" or "NCHW float32".
+  // "NHWC uint8", "NCHW float32" or "frames".
   std::string layout() const;
-  // The first batch as a NumPy file (.npy), whole under its name or not there. Throws IoError.
+  // The first batch as a NumPy file (.npy), whole under its name or not there. Not of frames.
+  // Throws IoError.
   void dump(const std::string& path) const;
 
  private:

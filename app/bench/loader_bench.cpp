@@ -32,6 +32,11 @@ LoaderReport measure(const LoaderBenchArguments& arguments) {
   Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_remark);
   const ExperimentOptions& options = experiment.options();
   BatchProbe probe(experiment.decoder().spec());
+  if (!arguments.dump.empty() && experiment.decoder().spec().frame != 0) {
+    throw Error(ExitCode::config,
+                "--dump: with decoder.on_device a loader has no samples yet: set "
+                "decoder.on_device=nothing");
+  }
   LoaderReport report;
   report.type = options.loader.type();
   report.workers = std::max<int64_t>(1, options.loader.info().workers);

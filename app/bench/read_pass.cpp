@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -137,30 +138,35 @@ ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experim
     throw Error(ExitCode::config,
                 "--pipeline: a loader resizes what it decodes: use --stages read or resize");
   }
-  // What a loader needs beside the data set, for as long as the pass lives.
+  // What a loader needs beside the data set, and the loaders by their threads, with the memory that
+  // a first pass has touched.
   struct Parts {
     std::unique_ptr<Decoder> decoder;
     std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
     Hub hub;
+    std::map<int64_t, std::unique_ptr<Loader>> loaders;
   };
   const auto parts = std::make_shared<Parts>();
   const char* on_device = stages == ReadStages::read ? "decode" : "nothing";
   parts->decoder = changed(experiment.decoder, {fmt::format("on_device={}", on_device)}).create({});
-  return [=, &dataset, seed = experiment.run.seed](int64_t threads, int64_t epoch,
-                                                   const std::vector<int64_t>& samples) {
-    const auto component = Registry<Loader>::global().parse(Section(
-        parse_yaml(fmt::format("{{type: threaded, batch_size: {}, workers: {}, drop_last: false}}",
-                               batch, threads),
-                   "bench read"),
-        "", "loader", nullptr));
-    const auto loader =
-        component.create({dataset, *parts->decoder, *parts->device, Split::train, seed,
-                          [](const std::string&) {}, parts->hub.train_loader()});
+  const auto loader_of = [=, &dataset, seed = experiment.run.seed](int64_t threads) -> Loader& {
+    std::unique_ptr<Loader>& loader = parts->loaders[threads];
+    if (!loader) {
+      loader = changed(default_component<Loader>("threaded"),
+                       {fmt::format("batch_size={}", batch), fmt::format("workers={}", threads),
+                        "drop_last=false"})
+                   .create({dataset, *parts->decoder, *parts->device, Split::train, seed,
+                            [](const std::string&) {}, parts->hub.train_loader()});
+    }
+    return *loader;
+  };
+  return [=](int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
+    Loader& loader = loader_of(threads);
     ReadRepetition total;
     const TimePoint begin = Clock::now();
-    loader->start(epoch, 0);
+    loader.start(epoch, 0);
     while (total.images < std::ssize(samples)) {
-      const std::optional<Batch> next = loader->next();
+      const std::optional<Batch> next = loader.next();
       if (!next) break;
       total.images += next->size;
       total.bad += std::ssize(next->skipped);

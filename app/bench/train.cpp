@@ -315,7 +315,7 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, const S
     const ExperimentOptions options =
         runs.options({fmt::format("training.threads={}", split.threads),
                       fmt::format("loader.workers={}", split.workers)});
-    Experiment experiment(options, {});
+    Experiment experiment(options, print_remark);
     require_computing(experiment);
     split.measured.device = experiment.device().info().name;
     runs.train(options, nullptr, experiment, split.measured);
@@ -332,7 +332,7 @@ TrainOverhead measure_overhead(const TrainBenchArguments& bench, const StopSigna
     if (!bench.json) {
       print_remark(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
     }
-    Experiment experiment(options, {});
+    Experiment experiment(options, print_remark);
     require_computing(experiment);
     result.trainer.device = result.bare.device = experiment.device().info().name;
     const std::shared_ptr<DeviceBatch> held = experiment.first_batch();

@@ -33,7 +33,7 @@ void try_threads(int64_t count) {
   for (int64_t i = 0; i < count; ++i) threads.emplace_back(wait_for_the_end);
 }
 
-void prepare_torch(const ExperimentOptions& options) {
+void prepare_torch(const ExperimentOptions& options, at::Device device) {
   const int64_t threads = options.training.threads.resolve();
   at::manual_seed(options.run.seed);
   // LibTorch's two pools are made here. Where a thread cannot be, one waits for it for ever, and
@@ -41,7 +41,8 @@ void prepare_torch(const ExperimentOptions& options) {
   try_threads(2 * (threads - 1));
   at::set_num_threads(static_cast<int>(threads));
   at::parallel_for(0, threads, 1, [](int64_t, int64_t) {});
-  at::globalContext().setDeterministicAlgorithms(options.training.deterministic, false);
+  // On a GPU some kernels of AlexNet have no deterministic form: LibTorch warns and goes on.
+  at::globalContext().setDeterministicAlgorithms(options.training.deterministic, device.is_cuda());
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ void Trainer::write_file(F&& f) {
 
 void Trainer::prepare() {
   const ExperimentOptions& options = experiment_.options();
-  prepare_torch(options);
+  prepare_torch(options, experiment_.device().info().torch_device);
   if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
   steps_planned_ = std::min(options.training.epochs * per_epoch_,

@@ -271,6 +271,22 @@ class Commands(Program):
         done = self.stoker("bench", "read", self.config, "--stages=decode", "--pipeline", code=2)
         self.assertIn("--stages read or resize", done.stderr)
 
+    def test_bench_loader_dumps_no_frames(self):
+        done = self.stoker("bench", "loader", self.config, "--dump", self.dir / "x.npy", "decoder.on_device=resize",
+                           code=2)
+        self.assertIn("decoder.on_device=nothing", done.stderr)
+        self.assertFalse((self.dir / "x.npy").exists())
+        result = self.json("bench", "loader", self.config, "--quick", "--epochs=1", "decoder.on_device=resize")
+        self.assertEqual((result["layout"], result["shape"]), ("frames", []))
+        self.assertNotIn("mean", result)
+
+    def test_bench_train_needs_a_device_that_computes(self):
+        for how in [[], ["--bare"]]:
+            done = self.stoker("bench", "train", self.config, "--rounds=1", "--steps=1", *how, code=2)
+            self.assertIn("emulated", done.stderr)
+            self.stoker("bench", "train", self.config, "device={type: auto}", "model={type: linear}", "--rounds=1",
+                        "--steps=1", "--warm-up=0", *how)
+
     def test_bench_loader_scaling(self):
         cores = len(os.sched_getaffinity(0))
         command = ["bench", "loader", self.config, "--epochs", 2, "--scaling", f"{cores + 1},1"]
