@@ -1,5 +1,6 @@
 #include "app/run/optional_parts.h"
 
+#include <exception>
 #include <filesystem>
 #include <functional>
 
@@ -18,7 +19,7 @@ namespace {
 OptionalPart part(const std::string& name, const std::function<std::string()>& use) {
   try {
     return {name, true, use()};
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // LibTorch's own among them
     return {name, false, error.what()};
   }
 }
