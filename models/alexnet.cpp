@@ -38,7 +38,7 @@ class AlexNet final : public Network {
       v("dropout", dropout, "probability that a unit before fc1 and fc2 is dropped", Limits{0, 1});
       v("init", init,
         "torchvision: uniform within 1 / sqrt(inputs); he: normal of deviation sqrt(2 / inputs), "
-        "biases 0 (He et al. 2015, section 2.2), which small data sets begin to learn from sooner");
+        "biases 0 (He et al. 2015, section 2.2)");
     }
   };
   AlexNet(Options options, const Inputs& inputs) {
