@@ -38,9 +38,6 @@ INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decode
               "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/model.h",
               "models/network.h", "app/optimizer/optimizer.h"]
 MAX_TRACKED_BYTES = 1 << 20
-TRACKED_EXCEPTIONS = {
-    "configs/paper/example/report.html": 3 << 20,  # 432 runs with all their figures: each claim can be looked up
-}
 
 
 def files(folders, *suffixes):
@@ -281,9 +278,8 @@ def check_tracked(problem):
     """What a benchmark or a run left behind stays out of the repository."""
     for path in tracked():
         size = path.stat().st_size
-        limit = TRACKED_EXCEPTIONS.get(name(path), MAX_TRACKED_BYTES)
-        if size > limit:
-            problem(path, 1, f"{size} bytes; at most {limit}: git rm --cached it, or say why here")
+        if size > MAX_TRACKED_BYTES:
+            problem(path, 1, f"{size} bytes; at most {MAX_TRACKED_BYTES}: git rm --cached it, or say why here")
 
 
 def main():
