@@ -2,7 +2,7 @@
 # From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
   case "$*" in
-    "") echo "train check list describe dataset bench checkpoint sweep headspace report compare environment healthcheck doctor timelogger trace" ;;
+    "") echo "train launch check list describe dataset bench checkpoint sweep headspace report compare environment healthcheck doctor timelogger trace" ;;
     "dataset") echo "fetch inspect synth pack stage" ;;
     "bench") echo "read loader decode checkpoint storage train" ;;
     "checkpoint") echo "list verify" ;;
@@ -12,6 +12,7 @@ _stoker_options() {
   case "$*" in
     "") echo "--help --version" ;;
     "train") echo "--help --json --quiet" ;;
+    "launch") echo "--help --json --ranks --quiet" ;;
     "check") echo "--help --json" ;;
     "list") echo "--help --figures --plugin --json" ;;
     "describe") echo "--help --plugin --json" ;;

@@ -23,8 +23,10 @@ nn::ReLU relu() { return nn::ReLU(nn::ReLUOptions(true)); }
 nn::MaxPool2d pool() { return nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2)); }
 
 // How weights begin.
-enum class Init { torchvision, he };
-EnumNames<Init> enum_names(Init) { return {{"torchvision", Init::torchvision}, {"he", Init::he}}; }
+enum class Init { torchvision, lecun };
+EnumNames<Init> enum_names(Init) {
+  return {{"torchvision", Init::torchvision}, {"lecun", Init::lecun}};
+}
 
 // The single-tower AlexNet of Krizhevsky, "One weird trick for parallelizing convolutional neural
 // networks" (arXiv:1404.5997, 2014), laid out, named and initialised as torchvision's.
@@ -37,8 +39,9 @@ class AlexNet final : public Network {
     void visit(V& v) {
       v("dropout", dropout, "probability that a unit before fc1 and fc2 is dropped", Limits{0, 1});
       v("init", init,
-        "torchvision: uniform within 1 / sqrt(inputs); he: normal of deviation sqrt(2 / inputs), "
-        "biases 0 (He et al. 2015, section 2.2)");
+        "torchvision: uniform within 1 / sqrt(inputs); lecun: normal of deviation 1 / "
+        "sqrt(inputs), "
+        "biases 0 (LeCun et al. 1998, Efficient BackProp, section 4.6)");
     }
   };
   AlexNet(Options options, const Inputs& inputs) {
@@ -53,7 +56,7 @@ class AlexNet final : public Network {
         nn::Sequential(nn::Dropout(options.dropout), nn::Linear(256 * kGrid * kGrid, 4096), relu(),
                        nn::Dropout(options.dropout), nn::Linear(4096, 4096), relu(),
                        nn::Linear(4096, inputs.classes)));
-    if (options.init == Init::he) begin_as_he();
+    if (options.init == Init::lecun) begin_as_lecun();
   }
 
   at::Tensor forward(at::Tensor x) override {
@@ -64,12 +67,14 @@ class AlexNet final : public Network {
  private:
   static constexpr int64_t kGrid = 6;       // the classifier's input, whatever the image size
   static constexpr int64_t kSmallest = 63;  // the last pooling then still has a whole window
-  void begin_as_he() {
+  // Half of the squares are lost at each ReLU; the largest of nine, which pooling takes, and
+  // dropout's factor make up for it. He's factor of 2 on top makes the first steps too large.
+  void begin_as_lecun() {
     for (at::Tensor& parameter : parameters()) {
       if (parameter.dim() == 1) {
         nn::init::zeros_(parameter);
       } else {
-        nn::init::kaiming_normal_(parameter, 0, torch::kFanIn, torch::kReLU);
+        nn::init::kaiming_normal_(parameter, 0, torch::kFanIn, torch::kLinear);
       }
     }
   }

@@ -46,20 +46,6 @@ struct Start {
   ::_exit(told == sizeof error ? 127 : 126);
 }
 
-// Its exit code, or 128 + the signal that ended it.
-int wait_for(pid_t child) {
-  siginfo_t ended{};
-  while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 &&
-         errno == EINTR) {
-  }
-  // Workers that it left behind; before the wait below, after which the number may be another's.
-  ::kill(-child, SIGKILL);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 // Where to read, and where to write.
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   std::array<int, 2> ends{};
@@ -91,13 +77,14 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
 }
 
 // Until the other end is closed.
-std::string read_all(int from, pid_t child, const std::function<bool()>& stop_requested) {
+std::string read_all(int from, const ChildProcess& child,
+                     const std::function<bool()>& stop_requested) {
   std::string output;
   bool stopped = false;
   std::array<char, 1 << 16> buffer;
   while (true) {
     if (!stopped && stop_requested && stop_requested()) {
-      ::kill(-child, SIGTERM);
+      child.signal(SIGTERM);
       stopped = true;
     }
     pollfd waiting{from, POLLIN, 0};
@@ -111,32 +98,69 @@ std::string read_all(int from, pid_t child, const std::function<bool()>& stop_re
 
 }  // namespace
 
+ChildProcess::ChildProcess(std::vector<std::string> arguments,
+                           const std::vector<std::string>& environment, int output, int log) {
+  arguments.insert(arguments.begin(), "stoker");
+  std::vector<std::string> all = environment_with(environment);
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> variables = pointers(all);
+  auto [failure, failed] = make_pipe();
+  const Start start{kThisProgram, argv.data(),  variables.data(), output,
+                    log,          failed.get(), ::getpid()};
+  pid_ = ::fork();
+  if (pid_ < 0) throw_errno("start", "a process", errno);
+  if (pid_ == 0) become(start);
+  ::setpgid(pid_, pid_);  // whoever comes first: a signal may be sent at once
+  failed = FileDescriptor();
+  int error = 0;
+  if (::read(failure.get(), &error, sizeof error) != sizeof error) return;
+  wait();
+  throw_errno("start", kThisProgram, error);
+}
+
+ChildProcess::~ChildProcess() {
+  if (exit_code_) return;
+  signal(SIGKILL);
+  wait();
+}
+
+void ChildProcess::signal(int number) const { ::kill(-pid_, number); }
+
+std::optional<int> ChildProcess::ended() {
+  reap(WNOHANG);
+  return exit_code_;
+}
+
+int ChildProcess::wait() {
+  while (!exit_code_) reap(0);
+  return *exit_code_;
+}
+
+void ChildProcess::reap(int options) {
+  siginfo_t ended{};
+  if (exit_code_ ||
+      ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT | options) < 0 ||
+      ended.si_pid == 0) {
+    return;
+  }
+  // Workers that it left behind; before the wait below, after which the number may be another's.
+  ::kill(-pid_, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 ChildResult run_child(const std::vector<std::string>& arguments, const std::string& log,
                       const std::function<bool()>& stop_requested,
                       const std::vector<std::string>& environment) {
-  std::vector<std::string> words = arguments;
-  words.insert(words.begin(), "stoker");
-  std::vector<std::string> all = environment_with(environment);
-  const std::vector<char*> argv = pointers(words);
-  const std::vector<char*> variables = pointers(all);
   auto [ours, theirs] = make_pipe();
-  auto [failure, failed] = make_pipe();
   const FileDescriptor errors = open_file("write", log, O_WRONLY | O_CREAT | O_APPEND);
-  const Start start{kThisProgram, argv.data(),  variables.data(), theirs.get(),
-                    errors.get(), failed.get(), ::getpid()};
-  const pid_t child = ::fork();
-  if (child < 0) throw_errno("start", "a process", errno);
-  if (child == 0) become(start);
-  ::setpgid(child, child);  // whoever comes first: a stop may be asked for at once
+  ChildProcess child(arguments, environment, theirs.get(), errors.get());
   theirs = FileDescriptor();
-  failed = FileDescriptor();
   ChildResult result;
   result.output = read_all(ours.get(), child, stop_requested);
-  result.exit_code = wait_for(child);
-  int error = 0;
-  if (::read(failure.get(), &error, sizeof error) == sizeof error) {
-    throw_errno("start", kThisProgram, error);
-  }
+  result.exit_code = child.wait();
   return result;
 }
 

@@ -63,7 +63,7 @@ ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bo
   while (const auto batch = loader->next()) {
     budget.account(*batch);
     result.images += batch->size;
-    order += fmt::format("{} {} {}", batch->epoch, batch->index, batch->digest);
+    order += fmt::format("{} {} {}", batch->epoch, batch->index, batch->digests);
     order.append(reinterpret_cast<const char*>(batch->labels->data()),
                  batch->labels->size() * sizeof(int64_t));
   }

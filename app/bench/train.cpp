@@ -133,8 +133,7 @@ class ScratchRuns {
 
 class TrainingRuns {
  public:
-  TrainingRuns(const TrainBenchArguments& bench, const StopSignal& stop)
-      : bench_(bench), stop_(stop) {}
+  TrainingRuns(const TrainBenchArguments& bench, StopSignal& stop) : bench_(bench), stop_(stop) {}
 
   ExperimentOptions options(const std::vector<std::string>& more) const {
     std::vector<std::string> overrides = bench_.overrides;
@@ -155,7 +154,8 @@ class TrainingRuns {
   void train(const ExperimentOptions& options, const std::shared_ptr<DeviceBatch>& held,
              Experiment& experiment, TrainSteps& steps) {
     RunLog log(true);
-    const RunDirectory directory(options, bench_.overrides);
+    const std::unique_ptr<Peers> alone = no_peers();
+    const RunDirectory directory(options, bench_.overrides, *alone);
     WatchedLoader::Times times;
     std::unique_ptr<Loader> loader;
     if (held) {
@@ -163,7 +163,7 @@ class TrainingRuns {
     } else {
       loader = experiment.make_loader(Split::train);
     }
-    Trainer trainer(experiment, directory, log, stop_,
+    Trainer trainer(experiment, directory, log, stop_, *alone,
                     std::make_unique<WatchedLoader>(std::move(loader), times));
     const RunMeter::State run = trainer.run().run;
     const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
@@ -212,7 +212,7 @@ class TrainingRuns {
   }
 
   const TrainBenchArguments& bench_;
-  const StopSignal& stop_;
+  StopSignal& stop_;
   const ScratchRuns scratch_;
 };
 
@@ -301,7 +301,7 @@ std::vector<int64_t> up_to(int64_t cores) {
 }
 
 // Every combination of the two lists, interleaved.
-std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, const StopSignal& stop) {
+std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSignal& stop) {
   TrainingRuns runs(bench, stop);
   std::vector<TrainSplit> splits;
   for (const int64_t t : bench.threads) {
@@ -324,7 +324,7 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, const S
   return splits;
 }
 
-TrainOverhead measure_overhead(const TrainBenchArguments& bench, const StopSignal& stop) {
+TrainOverhead measure_overhead(const TrainBenchArguments& bench, StopSignal& stop) {
   TrainingRuns runs(bench, stop);
   const ExperimentOptions options = runs.options({});
   TrainOverhead result;
@@ -349,7 +349,7 @@ TrainOverhead measure_overhead(const TrainBenchArguments& bench, const StopSigna
 }  // namespace
 
 ExitCode bench_train(TrainBenchArguments arguments) {
-  const StopSignal stop;
+  StopSignal stop;
   if (!arguments.bare) {
     const std::vector<int64_t> all = up_to(Workers{}.resolve());
     if (arguments.threads.empty()) arguments.threads = all;

@@ -11,6 +11,7 @@ namespace stoker {
 // below it). What a command does is a function of the room that it belongs to; it gets the struct
 // that the arguments were read into. A file holds the commands of one room.
 void add_train(const Command& program);
+void add_launch(const Command& program);
 void add_check(const Command& program);
 void add_list(const Command& program);
 void add_describe(const Command& program);

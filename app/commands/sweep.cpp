@@ -7,7 +7,8 @@ namespace {
 
 ExitCode run_sweep(const SweepArguments& arguments) {
   CommandLine line("stoker", "", "");  // what a sweep may run
-  for (const auto add : {add_train, add_bench, add_dataset, add_checkpoint, add_headspace}) {
+  for (const auto add :
+       {add_train, add_launch, add_bench, add_dataset, add_checkpoint, add_headspace}) {
     add(line.root());
   }
   return sweep(arguments, [&line](const std::vector<std::string>& words) { line.check(words); });

@@ -4,6 +4,7 @@
 #include "app/run/environment.h"
 #include "app/run/healthcheck.h"
 #include "app/train/checkpoint_listing.h"
+#include "app/train/launch.h"
 
 namespace stoker {
 namespace {
@@ -23,6 +24,16 @@ void add_train(const Command& program) {
   const Command command = program.add("train", "Run an experiment; leaves a run directory");
   TrainArguments& arguments = command.run(train);
   command.config(arguments);
+  command.flag("-q,--quiet", arguments.quiet, "print warnings and errors only");
+}
+
+void add_launch(const Command& program) {
+  const Command command = program.add(
+      "launch",
+      "Run an experiment on many ranks of this machine (elsewhere: torchrun, mpirun, srun)");
+  LaunchArguments& arguments = command.run(launch);
+  command.config(arguments);
+  command.argument("-n,--ranks", arguments.ranks, "processes").required().range(1, 1024);
   command.flag("-q,--quiet", arguments.quiet, "print warnings and errors only");
 }
 

@@ -4,16 +4,17 @@
 
 namespace stoker {
 
-Experiment::Experiment(ExperimentOptions options, Notify notify)
+Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks)
     : options_(std::move(options)),
       notify_(std::move(notify)),
+      ranks_(std::move(ranks)),
       device_(options_.device.create({options_.run.seed, notify_})),
       data_(options_, notify_) {}
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
-  return options_.loader.create(
-      {dataset(), decoder(), *device_, split, options_.run.seed, notify_,
-       split == Split::train ? hub().train_loader() : hub().test_loader()});
+  return options_.loader.create({dataset(), decoder(), *device_, split, options_.run.seed, notify_,
+                                 split == Split::train ? hub().train_loader() : hub().test_loader(),
+                                 Shard{ranks_.rank, ranks_.world}});
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/experiment/data.h"
+#include "io/distributed/ranks.h"
 
 namespace stoker {
 
@@ -12,10 +13,12 @@ namespace stoker {
 // thread at a time; the pieces as their own headers say.
 class Experiment {
  public:
-  // notify: gets what the components remark, perhaps from other threads. May be empty.
-  Experiment(ExperimentOptions options, Notify notify);
+  // notify: gets what the components remark, perhaps from other threads. May be empty. ranks: whose
+  // part of the data the loaders load.
+  Experiment(ExperimentOptions options, Notify notify, Ranks ranks = {});
 
   const ExperimentOptions& options() const { return options_; }
+  const Ranks& ranks() const { return ranks_; }
   Hub& hub() { return data_.hub(); }
   Device& device() { return *device_; }
   const Tiers& tiers() const { return data_.tiers(); }
@@ -45,6 +48,7 @@ class Experiment {
  private:
   ExperimentOptions options_;
   Notify notify_;
+  const Ranks ranks_;
   std::unique_ptr<Device> device_;
   ExperimentData data_;
 };

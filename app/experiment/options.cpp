@@ -36,12 +36,6 @@ void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
 void check_together(const ExperimentOptions& options, const Section& root) {
   const LoaderInfo loader = options.loader.info();
   const DecoderInfo decoder = options.decoder.info();
-  if (loader.world_size > 1) {
-    root.child("loader", *root.node().find("loader"))
-        .fail("world_size",
-              "must be 1: there are no ranks yet, and each process would train a model of its own "
-              "on its share of the data");
-  }
   if (loader.resident && decoder.frames) {
     root.fail("decoder", "must not leave work to the device (on_device) where loader.type is " +
                              options.loader.type() +

@@ -11,6 +11,7 @@
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
+#include "io/distributed/options.h"
 #include "io/loader/loader.h"
 #include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
@@ -160,6 +161,8 @@ struct ExperimentOptions {
   // A factor of the optimizer's rate.
   Component<Schedule> schedule = default_component<Schedule>("constant");
   TrainingOptions training;
+  // Absent: one process, whatever started it.
+  std::optional<DistributedOptions> distributed;
   EvaluationOptions evaluation;
   // Its options name tiers of `storage`, which reading checks.
   Component<Checkpointer> checkpoint = default_component<Checkpointer>("none");
@@ -178,6 +181,10 @@ struct ExperimentOptions {
     v("optimizer", optimizer, "how weights are updated");
     v("schedule", schedule, "the learning rate over the run");
     v("training", training, "how long and how precisely");
+    v("distributed", distributed,
+      same_results(
+          "many ranks train one model; they are started by torchrun, mpirun, srun, `stoker "
+          "launch` ..."));
     v("evaluation", evaluation, same_results("accuracy on the test split"));
     v("checkpoint", checkpoint, same_results("how the state is saved, and where to"));
     v("metrics", metrics, same_results("what is reported, and where to"));

@@ -1,11 +1,19 @@
 #include "app/experiment/precision.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 
 namespace stoker {
 
 EnumNames<Precision> enum_names(Precision) {
   return {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}};
+}
+
+bool cpu_has_bf16_kernels() {
+  // The condition under which its convolutions and products take oneDNN; no header declares it.
+  const auto op =
+      c10::Dispatcher::singleton().findSchema({"mkldnn::_is_mkldnn_bf16_supported", ""});
+  return op && op->typed<bool()>().call();
 }
 
 PrecisionScope::PrecisionScope(Precision precision, c10::DeviceType device)

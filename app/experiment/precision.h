@@ -11,6 +11,15 @@ enum class Precision { fp32, bf16 };
 // fp32, bf16.
 EnumNames<Precision> enum_names(Precision);
 
+// Whether LibTorch has kernels for bf16 on this CPU (x86: those with AVX-512). Plain loops stand in
+// for them, about a hundred times slower than fp32.
+bool cpu_has_bf16_kernels();
+// What to say where it has none: the fact, and what to do.
+inline constexpr const char* kNoBf16Kernels =
+    "this CPU has no fast bf16 (AVX-512 is needed): steps take about a hundred times as long as "
+    "with "
+    "training.precision: fp32";
+
 // While it lives, this thread's operations on `device` run as `precision` says: bf16 is LibTorch's
 // autocast, which keeps weights and sensitive operations in fp32. Objects of one thread may nest;
 // each is destroyed by the thread that made it.

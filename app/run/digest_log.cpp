@@ -7,10 +7,10 @@
 
 namespace stoker {
 
-void DigestLog::add(const Batch& batch) {
-  if (batch.digest.empty()) return;
-  if (error_.empty()) write(fmt::format("{},{},{}\n", batch.epoch, batch.index, batch.digest));
-  chain_ = xxh3_128(chain_ + batch.digest);
+void DigestLog::add(const Batch& batch, const std::string& digests) {
+  const std::string digest = xxh3_128(digests);
+  if (error_.empty()) write(fmt::format("{},{},{}\n", batch.epoch, batch.index, digest));
+  chain_ = xxh3_128(chain_ + digest);
 }
 
 void DigestLog::write(const std::string& row) {

@@ -18,9 +18,10 @@ class DigestLog {
   DigestLog(const std::string& directory, Notify warn)
       : path_(directory + "/digests.csv"), warn_(std::move(warn)) {}
 
-  // Appends a row, makes the file at the first one. Does nothing for a batch without a digest. From
-  // the first row that cannot be written on, only the chain counts.
-  void add(const Batch& batch);
+  // Appends a row of a batch, of whose samples these are the digests (Batch::digests of all ranks);
+  // makes the file at the first one. From the first row that cannot be written on, only the chain
+  // counts.
+  void add(const Batch& batch, const std::string& digests);
   // What could not be written. Empty: everything was.
   const std::string& error() const { return error_; }
   // Empty: no digests.

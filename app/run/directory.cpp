@@ -26,13 +26,19 @@ std::string directory_name(const std::string& name) {
 }  // namespace
 
 RunDirectory::RunDirectory(const ExperimentOptions& options,
-                           const std::vector<std::string>& overrides) {
+                           const std::vector<std::string>& overrides, Peers& peers) {
   const fs::path parent(options.run.dir.value);
   make_directories(parent.string());
-  const std::string name = directory_name(options.run.name);
-  path_ = (parent / name).string();
-  make_directory(path_);
-  replace_link(name, (parent / "latest").string());
+  if (peers.ranks().first()) {
+    const std::string name = directory_name(options.run.name);
+    path_ = (parent / name).string();
+    make_directory(path_);
+    replace_link(name, (parent / "latest").string());
+    peers.share(name);
+  } else {
+    path_ = (parent / peers.share("") / fmt::format("rank-{}", peers.ranks().rank)).string();
+    make_directories(path_);
+  }
   write("config.yaml", resolved_yaml(options));
   std::string lines;
   for (const std::string& assignment : overrides) lines += assignment + "\n";

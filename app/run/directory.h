@@ -4,16 +4,18 @@
 #include <vector>
 
 #include "app/experiment/options.h"
+#include "io/distributed/peers.h"
 
 namespace stoker {
 
 // The directory of one run: <dir>/<name>-<time>-<pid>-<random>. Never one that exists already; the
-// link <dir>/latest points to the newest. One thread at a time. Throws IoError. The directory stays
-// when the object ends.
+// link <dir>/latest points to the newest. It is rank 0's; that of rank n is rank-n in it. One
+// thread at a time. Throws IoError. The directory stays when the object ends.
 class RunDirectory {
  public:
   // Makes the directory, and its parents, and writes config.yaml (resolved) and overrides.
-  RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides);
+  RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides,
+               Peers& peers);
 
   // As run.dir gives it: relative where that is.
   const std::string& path() const { return path_; }

@@ -49,12 +49,13 @@ class RunLog::File final : public spdlog::sinks::base_sink<std::mutex> {
   bool told_ = true;
 };
 
-RunLog::RunLog(bool quiet) : live_(isatty(STDERR_FILENO) == 1 && !quiet) {
+RunLog::RunLog(bool quiet, const std::string& prefix)
+    : live_(isatty(STDERR_FILENO) == 1 && !quiet) {
   const bool plain = std::getenv("NO_COLOR") != nullptr;
   auto console = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
       plain ? spdlog::color_mode::never : spdlog::color_mode::automatic);
   // On a terminal a line of the log first wipes the progress line out.
-  console->set_pattern(live_ ? "\r\x1b[K%^%l%$ %v" : "%T %^%l%$ %v");
+  console->set_pattern((live_ ? "\r\x1b[K%^%l%$ " : "%T %^%l%$ ") + prefix + "%v");
   if (quiet) console->set_level(spdlog::level::warn);
   logger_ = std::make_shared<spdlog::logger>("stoker", console);
 }

@@ -15,8 +15,8 @@ namespace stoker {
 // line. Any thread, but for also_to(). Colours only on a terminal and without NO_COLOR.
 class RunLog {
  public:
-  // quiet: standard error gets warnings only.
-  explicit RunLog(bool quiet);
+  // quiet: standard error gets warnings only. prefix: of every line there.
+  explicit RunLog(bool quiet, const std::string& prefix = "");
   ~RunLog();
 
   // From now on lines go to `path`, a new file, as well. Before other threads use the log. IoError.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "app/experiment/precision.h"
 #include "io/core/error.h"
 #include "io/core/plugin.h"
 #include "io/device/cuda_library.h"
@@ -61,12 +62,21 @@ std::string uring() {
   return "storage `uring`, checkpoint.write: uring";
 }
 
+std::string cpu_bf16() {
+  if (!cpu_has_bf16_kernels()) fail(kNoBf16Kernels);
+  return "training.precision: bf16 on the CPU";
+}
+
 }  // namespace
 
 std::vector<OptionalPart> optional_parts() {
-  return {part("driver", cuda_driver_version),  part("libtorch_cuda", torch_cuda),
-          part("stoker_cuda", cuda_plugin),     part("nvjpeg", nvjpeg),
-          part("stoker_opencv", opencv_plugin), part("io_uring", uring)};
+  return {part("driver", cuda_driver_version),
+          part("libtorch_cuda", torch_cuda),
+          part("stoker_cuda", cuda_plugin),
+          part("nvjpeg", nvjpeg),
+          part("stoker_opencv", opencv_plugin),
+          part("io_uring", uring),
+          part("cpu_bf16", cpu_bf16)};
 }
 
 }  // namespace stoker

@@ -30,11 +30,13 @@ StopSignal::StopSignal() {
   g_signal = 0;
   install(SIGINT, old_int_);
   install(SIGTERM, old_term_);
+  install(SIGUSR1, old_usr1_);
 }
 
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &old_int_, nullptr);
   sigaction(SIGTERM, &old_term_, nullptr);
+  sigaction(SIGUSR1, &old_usr1_, nullptr);
 }
 
 bool StopSignal::requested() const { return g_signal != 0; }
@@ -46,7 +48,11 @@ std::optional<TimePoint> StopSignal::when() const {
 
 ExitCode StopSignal::exit_code() const {
   if (g_signal == SIGINT) return ExitCode::sigint;
-  return g_signal == SIGTERM ? ExitCode::sigterm : ExitCode::ok;
+  return requested() ? ExitCode::sigterm : ExitCode::ok;
 }
+
+int StopSignal::number() const { return g_signal; }
+
+void StopSignal::adopt(int signal) { remember_signal(signal); }
 
 }  // namespace stoker

@@ -8,10 +8,11 @@
 
 namespace stoker {
 
-// While it lives, the first SIGINT or SIGTERM asks the run to stop instead of ending the process; a
-// second one ends it at once. One instance at a time, made and destroyed by one thread; its methods
-// are for any thread. The destructor restores the handlers of before. Nothing wakes up by itself:
-// who may wait for long asks requested() between.
+// While it lives, the first SIGINT, SIGTERM or SIGUSR1 (what mpirun and Slurm can send to all
+// ranks) asks the run to stop instead of ending the process; a second one ends it at once. One
+// instance at a time, made and destroyed by one thread; its methods are for any thread. The
+// destructor restores the handlers of before. Nothing wakes up by itself: who may wait for long
+// asks requested() between.
 class StopSignal {
  public:
   StopSignal();
@@ -23,13 +24,18 @@ class StopSignal {
   bool requested() const;
   // When the request came; absent: there was none.
   std::optional<TimePoint> when() const;
-  // What the program should end with: sigint or sigterm after a request, else ok.
+  // What the program should end with: sigint after SIGINT, sigterm after another one, else ok.
   ExitCode exit_code() const;
+  // The signal; 0: there was none.
+  int number() const;
+  // Another rank got this one: as if it had come here.
+  void adopt(int signal);
 
  private:
   // The handlers of before.
   struct sigaction old_int_;
   struct sigaction old_term_;
+  struct sigaction old_usr1_;
 };
 
 }  // namespace stoker

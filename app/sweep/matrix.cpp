@@ -26,9 +26,9 @@ std::vector<Word> plain_scalars(const Section& at) {
 void check_setting(const Word& word, const Section& variant) {
   const std::string& text = word.text;
   if (text.starts_with("--") || text.find('=') != text.npos || is_sweep_command(text)) return;
-  variant.fail_at(word.at, "'" + text +
-                               "' must be a.b=c, --a=b, or another command: train, bench ..." +
-                               did_you_mean(text.substr(0, text.find(' ')), {"train", "bench"}));
+  variant.fail_at(
+      word.at, "'" + text + "' must be a.b=c, --a=b, or another command: train, launch, bench ..." +
+                   did_you_mean(text.substr(0, text.find(' ')), {"train", "launch", "bench"}));
 }
 
 SweepAxis read_axis(const Node::Entry& axis_entry, const Section& at) {
@@ -38,8 +38,13 @@ SweepAxis read_axis(const Node::Entry& axis_entry, const Section& at) {
   if (node.kind == Node::Kind::sequence) {
     const std::vector<Word> names = plain_scalars(at);
     for (size_t i = 0; i < names.size(); ++i) {
+      const Position& value = node.items[i].at;
       const std::string setting = key + "=" + to_yaml(node.items[i]);
-      axis.values.push_back({names[i].text, {{setting, axis_entry.at, node.items[i].at}}});
+      std::vector<Word> settings{{setting, axis_entry.at, value}};
+      // No key of an experiment: the same file trains on any number of them.
+      if (key == "ranks")
+        settings = {{"launch", axis_entry.at, value}, {"--" + setting, axis_entry.at, value}};
+      axis.values.push_back({names[i].text, std::move(settings)});
     }
   } else if (node.kind == Node::Kind::mapping) {
     for (const Node::Entry& entry : node.entries) {
@@ -78,7 +83,7 @@ std::vector<std::string> texts(const std::vector<Word>& words) {
 }
 
 bool is_sweep_command(const std::string& text) {
-  return text == "train" || text.starts_with("bench ");
+  return text == "train" || text == "launch" || text.starts_with("bench ");
 }
 
 size_t SweepAxis::find(const std::string& name) const {

@@ -18,7 +18,7 @@ struct Field<Word> {
 // The words without their places.
 std::vector<std::string> texts(const std::vector<Word>& words);
 
-// "train", "bench read", "bench storage TIER": what a sweep can run.
+// "train", "launch", "bench read", "bench storage TIER": what a sweep can run.
 bool is_sweep_command(const std::string& text);
 
 // One value of an axis and the settings that make it: overrides of the experiment ("a.b=c"),
@@ -40,8 +40,9 @@ struct SweepAxis {
 };
 
 // The axes in the order of the file. In YAML an axis is a key of the experiment with a list of
-// scalars, or a name with named variants, each a list of settings. A value; once it was read it has
-// at least one axis, each at least one value, and no value twice.
+// scalars, `ranks` with numbers of them (`stoker launch`), or a name with named variants, each a
+// list of settings. A value; once it was read it has at least one axis, each at least one value,
+// and no value twice.
 struct SweepMatrix {
   std::vector<SweepAxis> axes;
   // Null: no such axis. Valid until the axes change.

@@ -142,8 +142,9 @@ void SweepOptions::check(const Section& section) const {
                      name.find('/') == std::string::npos;
   if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
   if (!is_sweep_command(command.text)) {
-    section.fail("command", "must be train, or bench with its sub-command, got '" + command.text +
-                                "'" + did_you_mean(first_word(command.text), {"train", "bench"}));
+    section.fail("command",
+                 "must be train, launch, or bench with its sub-command, got '" + command.text +
+                     "'" + did_you_mean(first_word(command.text), {"train", "launch", "bench"}));
   }
   if (drop_first && repeat < 2) section.fail("drop_first", "leaves nothing: repeat at least twice");
   for (size_t i = 0; i < prepare.size(); ++i) {

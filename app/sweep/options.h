@@ -178,7 +178,7 @@ struct SweepOptions {
     v.required("name", name, "name of the sweep and of its directory");
     v.required("base", base,
                "an experiment: its path, relative to the sweep file, or its contents");
-    v("command", command, "train, or bench with its sub-command");
+    v("command", command, "train, launch, or bench with its sub-command");
     v("arguments", arguments, "arguments of that command, e.g. [--page-cache=cold]");
     v("set", set, "overrides of every run");
     v("prepare", prepare, "what has to be there before the first run");

@@ -124,7 +124,7 @@ std::vector<std::string> SweepRunner::arguments(const SweepCell& cell) const {
   words.push_back("run.dir=" + directory_.path("runs"));
   for (const Word& word : cell.arguments) words.push_back(word.text);
   words.push_back("--json");
-  if (cell.command.text == "train") words.push_back("--quiet");
+  if (cell.command.text == "train" || cell.command.text == "launch") words.push_back("--quiet");
   return words;
 }
 

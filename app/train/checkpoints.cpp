@@ -11,7 +11,8 @@ namespace stoker {
 RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,
                                RunLog& log, const StopSignal& stop)
     : experiment_(experiment), ledger_(ledger), log_(log) {
-  if (!experiment.options().checkpoint.info().saves) return;
+  // All ranks have the same state.
+  if (!experiment.options().checkpoint.info().saves || !experiment.ranks().first()) return;
   const DeviceInfo& device = experiment.device().info();
   tensors_ = std::make_unique<TrainingTensors>(
       *step, device.emulated ? at::Device(at::kCPU) : device.torch_device);

@@ -1,6 +1,7 @@
 #include "app/train/evaluation.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace stoker {
 namespace {
@@ -22,6 +23,23 @@ void Accuracy::add(int64_t label, int64_t rank) {
     ++right_[static_cast<size_t>(label)];
   }
   if (rank < 5) ++top5_;
+}
+
+std::string Accuracy::counts() const {
+  std::vector<int64_t> all{samples_, top1_, top5_};
+  all.insert(all.end(), seen_.begin(), seen_.end());
+  all.insert(all.end(), right_.begin(), right_.end());
+  return {reinterpret_cast<const char*>(all.data()), all.size() * sizeof(int64_t)};
+}
+
+void Accuracy::add(const std::string& counts) {
+  std::vector<int64_t> all(counts.size() / sizeof(int64_t));
+  std::memcpy(all.data(), counts.data(), counts.size());
+  auto next = all.begin();
+  for (int64_t* total : {&samples_, &top1_, &top5_}) *total += *next++;
+  for (std::vector<int64_t>* list : {&seen_, &right_}) {
+    for (int64_t& total : *list) total += *next++;
+  }
 }
 
 double Accuracy::top1() const { return share(top1_, samples_); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace stoker {
@@ -14,6 +15,12 @@ class Accuracy {
   // One sample: its label, and the rank of that label among the logits (0 = the largest).
   void add(int64_t label, int64_t rank);
 
+  // All counts, as bytes: as many for as many classes.
+  std::string counts() const;
+  // Adds what counts() gave, of as many classes.
+  void add(const std::string& counts);
+
+  int64_t classes() const { return static_cast<int64_t>(seen_.size()); }
   int64_t samples() const { return samples_; }
   // Of all samples: those whose label was first, and among the first five.
   double top1() const;

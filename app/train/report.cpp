@@ -152,8 +152,8 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
   const LoaderInfo loader = options.loader.info();
   info.batch_size = loader.batch_size;
   info.loads_ahead = loader.works_ahead();
-  info.rank = loader.rank;
-  info.world_size = loader.world_size;
+  info.rank = experiment.ranks().rank;
+  info.world_size = experiment.ranks().world;
   info.started_unix_s = unix_now();
   return info;
 }

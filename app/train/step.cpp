@@ -1,5 +1,6 @@
 #include "app/train/step.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/cross_entropy_loss.h>
@@ -10,6 +11,7 @@
 
 #include "app/experiment/precision.h"
 #include "app/train/malloc_tuning.h"
+#include "io/core/random.h"
 
 namespace stoker {
 
@@ -28,6 +30,7 @@ InputTransform::Inputs input_of(Experiment& experiment) {
 TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch,
                      std::unique_ptr<StepGraph> graph)
     : options_(experiment.options().training),
+      seed_(experiment.options().run.seed),
       frames_(experiment.decoder().spec().frame != 0),
       to_input_(make_input_transform(input_of(experiment))),
       model_(experiment.make_model()),
@@ -53,12 +56,27 @@ at::Tensor TrainStep::forward(const at::Tensor& values) {
   return model_->forward(values);
 }
 
-at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels) {
+void TrainStep::exchange_gradients(Peers& peers, std::function<void()> ready) {
+  ranks_ = peers.ranks();
+  exchange_ = peers.exchange(parameters_, std::move(ready));
+}
+
+at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, double share) {
   model_->set_training(true);
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
+  if (exchange_) exchange_->before_forward();
   const at::Tensor loss = at::cross_entropy_loss(forward(values).to(at::kFloat), labels);
-  loss.backward();
+  const at::Tensor own = share == 1 ? loss : loss.mul(share);
+  exchange_ ? exchange_->backward(own) : own.backward();
   return loss.detach();
+}
+
+double TrainStep::begin_share(const Batch& batch, int64_t step) {
+  // What dropout draws is a function of step and rank: no generator's state has to be kept for
+  // each.
+  at::manual_seed(mix(mix(seed_, static_cast<uint64_t>(step)), static_cast<uint64_t>(ranks_.rank)));
+  const auto part = static_cast<double>(batch.filler ? 0 : batch.size);
+  return part * static_cast<double>(ranks_.world) / static_cast<double>(batch.whole);
 }
 
 void TrainStep::run(const DeviceBatch& batch, int64_t step,
@@ -66,7 +84,7 @@ void TrainStep::run(const DeviceBatch& batch, int64_t step,
   if (graphed_) {
     loss_ = (*graphed_)(frames_ ? (*to_input_)(batch) : batch.images, batch.labels);
   } else {
-    loss_ = pass((*to_input_)(batch), batch.labels);
+    loss_ = pass((*to_input_)(batch), batch.labels, exchange_ ? begin_share(batch.host, step) : 1);
   }
   before_update();
   optimizer_->step(learning_rate(step));

@@ -9,6 +9,7 @@
 #include "app/experiment/experiment.h"
 #include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
+#include "io/distributed/peers.h"
 
 namespace stoker {
 
@@ -24,6 +25,9 @@ class TrainStep {
   TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch,
             std::unique_ptr<StepGraph> graph = nullptr);
 
+  // From now on backward exchanges gradients with the other ranks. ready: called when only that is
+  // left. Once, when all ranks have the same state.
+  void exchange_gradients(Peers& peers, std::function<void()> ready);
   // Step number `step`, from 0. `before_update` is called when nothing but the optimizer's update
   // is left to do: until then no weight has changed.
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
@@ -41,11 +45,15 @@ class TrainStep {
  private:
   // Logits, in training.precision.
   at::Tensor forward(const at::Tensor& values);
-  // Forward and backward: the loss, and new gradients in the parameters.
-  at::Tensor pass(const at::Tensor& values, const at::Tensor& labels);
+  // Forward and backward: the loss, and new gradients in the parameters. share: of this rank's part
+  // in the mean over all ranks' samples, times their number.
+  at::Tensor pass(const at::Tensor& values, const at::Tensor& labels, double share = 1);
+  // Of a step with many ranks: pass()'s share. Seeds the generators.
+  double begin_share(const Batch& batch, int64_t step);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
 
   const TrainingOptions options_;
+  const uint64_t seed_;
   const bool frames_;
   const std::unique_ptr<InputTransform> to_input_;
   std::unique_ptr<Model> model_;
@@ -54,6 +62,9 @@ class TrainStep {
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
   at::Tensor loss_;
+  // With many ranks alone.
+  Ranks ranks_;
+  std::unique_ptr<GradientExchange> exchange_;
 };
 
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <xxhash.h>
 
 #include <array>
 #include <map>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/random.h"
 #include "io/device/device_copies.h"
 
 namespace stoker {
@@ -60,6 +62,24 @@ TensorInfo info_of(const std::string& name, const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+std::vector<at::Tensor> state_tensors(const TrainStep& step) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedTensor& item : step.model().state()) tensors.push_back(item.tensor);
+  for (const OptimizerState& state : step.optimizer().state()) {
+    tensors.insert(tensors.end(), state.tensors.begin(), state.tensors.end());
+  }
+  return tensors;
+}
+
+uint64_t state_digest(const std::vector<at::Tensor>& tensors) {
+  uint64_t digest = 0;
+  for (const at::Tensor& tensor : tensors) {
+    const at::Tensor host = tensor.detach().cpu().contiguous();
+    digest = mix(digest, XXH3_64bits(host.const_data_ptr(), host.nbytes()));
+  }
+  return digest;
+}
 
 TrainingTensors::TrainingTensors(const TrainStep& step, at::Device device) : device_(device) {
   std::vector<std::string> parameters;

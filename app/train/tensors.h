@@ -44,4 +44,9 @@ class TrainingTensors {
   std::vector<Entry> entries_;
 };
 
+// Model and optimizer: what has to be equal on all ranks.
+std::vector<at::Tensor> state_tensors(const TrainStep& step);
+// XXH3-64 of the values, in their order; copies what is not in the host's memory.
+uint64_t state_digest(const std::vector<at::Tensor>& tensors);
+
 }  // namespace stoker

@@ -15,23 +15,42 @@
 #include "app/train/report.h"
 #include "app/train/trainer.h"
 #include "io/core/json.h"
+#include "io/distributed/peers.h"
 
 namespace stoker {
+namespace {
 
-ExitCode train(const TrainArguments& arguments) {
-  const StopSignal stop;
-  RunLog log(arguments.quiet);
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+std::unique_ptr<Peers> meet(const Ranks& ranks, const ExperimentOptions& options) {
+  if (!ranks.many()) return no_peers();
+  if (options.training.cuda_graph) {
+    throw Error(
+        ExitCode::config,
+        "training.cuda_graph is for one rank: a graph cannot hold the exchange of gradients; "
+        "leave it out");
+  }
+  if (options.distributed) return meet_peers(ranks, *options.distributed);
+  // Each process would train a model of its own.
+  throw Error(ExitCode::config,
+              fmt::format("this is {}, and the experiment has no `distributed:`: add distributed: "
+                          "{{}} to train one model on all ranks, or start one process",
+                          ranks.text()));
+}
+
+// One rank's part of the run.
+ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& options, RunLog& log,
+                    StopSignal& stop, Peers& peers) {
   std::optional<StartWatch> start(options.run.hang_seconds);
-  const RunDirectory directory(options, arguments.overrides);
+  const RunDirectory directory(options, arguments.overrides, peers);
   log.also_to(directory.path() + "/log.txt");
-  Experiment experiment(options, log.notify());
-  Trainer trainer(experiment, directory, log, stop);
+  Experiment experiment(options, log.notify(), peers.ranks());
+  Trainer trainer(experiment, directory, log, stop, peers);
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;
   const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
-  if (arguments.json) {
+  peers.leave(run.error);
+  const bool speaks = peers.ranks().first();
+  if (speaks && arguments.json) {
     fmt::print("{}\n", json_text(trainer.summary()));
-  } else if (!arguments.quiet) {
+  } else if (speaks && !arguments.quiet) {
     fmt::print("{}", summary_text(trainer.summary()));
   }
   if (trainer.abandoned()) {
@@ -43,6 +62,24 @@ ExitCode train(const TrainArguments& arguments) {
   }
   if (!run.error.empty()) throw Error(code, run.error);
   return code;
+}
+
+}  // namespace
+
+ExitCode train(const TrainArguments& arguments) {
+  StopSignal stop;
+  const Ranks ranks = find_ranks([](const char* name) { return std::getenv(name); });
+  RunLog log(arguments.quiet || !ranks.first(),
+             ranks.many() ? fmt::format("rank {}: ", ranks.rank) : "");
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  if (ranks.many()) log.info(ranks.text());
+  const std::unique_ptr<Peers> peers = meet(ranks, options);
+  try {
+    return train_rank(arguments, options, log, stop, *peers);
+  } catch (const std::exception& error) {
+    peers->leave(error.what());
+    throw;
+  }
 }
 
 }  // namespace stoker

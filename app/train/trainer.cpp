@@ -12,7 +12,9 @@
 #include <thread>
 #include <utility>
 
+#include "app/experiment/precision.h"
 #include "app/run/environment.h"
+#include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "io/core/json.h"
 #include "io/core/shortage.h"
@@ -48,11 +50,13 @@ void prepare_torch(const ExperimentOptions& options, at::Device device) {
 }  // namespace
 
 Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
-                 const StopSignal& stop, std::unique_ptr<Loader> loader)
+                 StopSignal& stop, Peers& peers, std::unique_ptr<Loader> loader)
     : experiment_(experiment),
       directory_(directory),
       log_(log),
       stop_(stop),
+      peers_(peers),
+      vote_(peers, stop),
       ledger_(experiment.hub().run().segment()),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),
@@ -70,6 +74,7 @@ RunRecord Trainer::run(std::function<void()> started) {
   started_ = std::move(started);
   try {
     train();
+    ranks_ = figures_of_all(peers_, to_json(experiment_.hub().record()));
     code_ = stop_.exit_code();
     const std::string lost = checkpoints_->lost(code_);
     if (!lost.empty()) fail(ExitCode::storage, lost);
@@ -127,19 +132,25 @@ void Trainer::write_file(F&& f) {
 
 void Trainer::prepare() {
   const ExperimentOptions& options = experiment_.options();
-  prepare_torch(options, experiment_.device().info().torch_device);
+  const DeviceInfo& device = experiment_.device().info();
+  prepare_torch(options, device.torch_device);
+  const bool on_cpu = device.torch_device.is_cpu() && !device.emulated;
+  if (on_cpu && options.training.precision == Precision::bf16 && !cpu_has_bf16_kernels()) {
+    log_.warn(kNoBf16Kernels);
+  }
   if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
   steps_planned_ = std::min(options.training.epochs * per_epoch_,
                             options.training.max_steps.value_or(INT64_MAX));
-  if (!experiment_.device().info().emulated || options.checkpoint.info().saves) {
+  if (!device.emulated || options.checkpoint.info().saves) {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
   checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
 }
 
 void Trainer::resume(RunInfo& info) {
-  const std::optional<RunHistory> found = checkpoints_->load(info);
+  const std::optional<RunHistory> found =
+      history_of_all(peers_, checkpoints_->load(info), experiment_.options());
   if (!found) return;
   before_ = *found;
   position_ = before_.position;
@@ -162,6 +173,12 @@ void Trainer::train() {
   if (!missed.empty()) log_.warn(missed);
   prepare();
   resume(info);
+  if (peers_.ranks().many() && step_) {
+    make_equal(peers_, *step_);
+  }
+  if (peers_.ranks().many() && !experiment_.device().info().emulated) {
+    step_->exchange_gradients(peers_, [this] { ledger_.switch_to(Segment::allreduce); });
+  }
   info.steps_planned = steps_planned_;
   info.first_step = position_.step;
   run.describe(info);
@@ -203,10 +220,11 @@ void Trainer::loop() {
 bool Trainer::train_epoch() {
   if (position_.batch < per_epoch_) loader_->start(position_.epoch, position_.batch);
   while (position_.step < steps_planned_ && position_.batch < per_epoch_) {
-    if (stop_.requested()) {
+    if (vote_.agreed()) {
       log_.warn("stopped by a signal after this step");
       return false;
     }
+    vote_.ask();
     ledger_.switch_to(Segment::log);
     profile_->at_step(position_.step);
     ledger_.switch_to(Segment::data_wait);
@@ -218,7 +236,9 @@ bool Trainer::train_epoch() {
       experiment_.hub().run().set_first_batch(ledger_.wall());
     }
     budget_.account(*batch);
-    digests_.add(*batch);
+    if (experiment_.options().loader.info().digest) {
+      digests_.add(*batch, digests_of_all(peers_, *batch));
+    }
     train_batch(std::move(*batch));
     ++position_.batch;
     if (position_.step % experiment_.options().metrics.every_steps == 0 ||
@@ -282,14 +302,18 @@ void Trainer::train_batch(Batch batch) {
   batch.pixels.reset();
   ledger_.switch_to(Segment::compute);
   device.run(on_device.get(), [&] {
-    step_->run(*on_device, position_.step, [this] { checkpoints_->before_update(); });
+    step_->run(*on_device, position_.step, [this] {
+      ledger_.switch_to(Segment::compute);
+      checkpoints_->before_update();
+    });
   });
   // An emulated step has no update of its own: the host waits where it would launch it.
   checkpoints_->before_update();
   ++position_.step;
   score_.reset();
   ledger_.switch_to(Segment::other);
-  progress_->add_step(batch.size, position_.epoch);
+  samples_ = batch.filler ? 0 : batch.size;
+  progress_->add_step(samples_, position_.epoch);
 }
 
 void Trainer::report() {
@@ -297,7 +321,7 @@ void Trainer::report() {
   const bool computes = !experiment_.device().info().emulated;
   if (computes) {
     ledger_.switch_to(Segment::compute);  // reading the loss waits for the device
-    loss = step_->loss();
+    loss = loss_of_all(peers_, step_->loss(), static_cast<double>(samples_));
   }
   ledger_.switch_to(Segment::log);
   const double rate = computes ? step_->learning_rate(position_.step - 1) : 0;
@@ -329,10 +353,11 @@ bool Trainer::evaluate() {
   Device& device = experiment_.device();
   test_loader_->start(position_.epoch, 0);
   while (std::optional<Batch> batch = test_loader_->next()) {
-    if (stop_.requested()) {
+    if (vote_.agreed()) {
       log_.warn("stopped by a signal in the evaluation, which will be done anew");
       return false;
     }
+    vote_.ask();
     budget_.account(*batch);
     const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
     at::Tensor ranks;
@@ -343,13 +368,14 @@ bool Trainer::evaluate() {
       ranks = logits.lt(own).sum(1).neg().add(logits.size(1) - 1);
     });
     ranks = ranks.cpu();
+    run.add_evaluated(batch->filler ? 0 : batch->size);
+    if (batch->filler) continue;
     for (int64_t i = 0; i < batch->size; ++i) {
       accuracy.add((*batch->labels)[static_cast<size_t>(i)], ranks[i].item<int64_t>());
     }
-    run.add_evaluated(batch->size);
   }
   run.set_phase(RunPhase::train);
-  add_evaluation(accuracy, ledger_.wall() - begin);
+  add_evaluation(accuracy_of_all(peers_, accuracy), ledger_.wall() - begin);
   return true;
 }
 
@@ -365,6 +391,7 @@ void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
 
 void Trainer::write_summary() {
   summary_ = summary_json(experiment_, progress_ ? history() : before_);
+  if (!ranks_.is_null()) summary_["ranks"] = ranks_;
   directory_.write("summary.json", json_text(summary_, 2) + "\n");
 }
 

@@ -19,6 +19,8 @@
 #include "app/train/progress.h"
 #include "app/train/sinks.h"
 #include "app/train/step.h"
+#include "app/train/stop_vote.h"
+#include "io/distributed/peers.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/ledger.h"
 
@@ -32,9 +34,10 @@ namespace stoker {
 class Trainer {
  public:
   // Writes environment.json. loader: of the training batches, in the place of the experiment's own
-  // (for measurements); owned. IoError where the run directory cannot be written.
-  Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
-          const StopSignal& stop, std::unique_ptr<Loader> loader = nullptr);
+  // (for measurements); owned. peers: of the experiment's ranks. IoError where the run directory
+  // cannot be written.
+  Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log, StopSignal& stop,
+          Peers& peers, std::unique_ptr<Loader> loader = nullptr);
   ~Trainer();
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes
@@ -63,7 +66,8 @@ class Trainer {
   void fail(ExitCode code, const std::string& error);
   // Publishes how the run has ended: phase, exit code and error.
   void end();
-  // Goes on from a checkpoint where checkpoint.resume says so and there is one.
+  // Goes on from a checkpoint where checkpoint.resume says so and there is one: rank 0's, on all
+  // ranks.
   void resume(RunInfo& info);
   void loop();
   // From position_ to the end of its epoch, or of the run. False: the run is over, or a signal
@@ -88,12 +92,15 @@ class Trainer {
   Experiment& experiment_;
   const RunDirectory& directory_;
   RunLog& log_;
-  const StopSignal& stop_;
+  StopSignal& stop_;
+  Peers& peers_;
+  StopVote vote_;
   // How the run ends, as far as it is known.
   ExitCode code_ = ExitCode::ok;
   std::string error_;
   bool abandoned_ = false;
   nlohmann::json summary_;
+  nlohmann::json ranks_;  // figures_of_all(); null with one rank
   // What is measured.
   StepLedger ledger_;
   FailureBudget budget_;
@@ -115,6 +122,7 @@ class Trainer {
   std::function<void()> started_;
   // The first batch of this process has yet to come.
   bool first_batch_ = true;
+  int64_t samples_ = 0;  // of the last batch, of this rank
   // Encoded, by this process.
   uint64_t bytes_read_ = 0;
   // What the processes before this one came to.

@@ -57,11 +57,18 @@ struct Batch {
   int64_t epoch = 0;
   // Within the epoch, from 0.
   int64_t index = 0;  // within the epoch
-  // Samples. Less than loader.batch_size only in the last batch of an epoch without drop_last.
+  // Samples of this rank. As many as those of its other batches, but in the last batch of an epoch
+  // without drop_last.
   int64_t size = 0;
+  // Of all ranks.
+  int64_t whole = 0;
+  // There is nothing left of the whole for this rank: its one sample is another rank's, and counts
+  // nowhere. It is there so that all ranks make the same steps.
+  bool filler = false;
   std::shared_ptr<uint8_t> pixels;  // size * SampleSpec::bytes(), pinned where the device is a GPU
   std::shared_ptr<std::vector<int64_t>> labels;
-  std::string digest;  // XXH3-128 of pixels and labels in hex, where loader.digest asks for it
+  // XXH3-128 of each sample's pixels and label, 16 bytes each, where loader.digest asks for them.
+  std::string digests;
   // Bad samples of this batch, in the order of their places. Empty in nearly all batches.
   std::vector<SkippedSample> skipped;
   // Damaged samples that are in this batch, in the order of their places.

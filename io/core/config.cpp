@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <span>
 
 #include "io/core/error.h"
 #include "io/core/text.h"
@@ -89,9 +91,33 @@ struct Unit {
   const char* suffix;
   uint64_t factor;
 };
-constexpr Unit kUnits[] = {
+constexpr Unit kSizes[] = {
     {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40},
     {"k", 1000},         {"m", 1000000},      {"g", 1000000000},   {"", 1}};
+constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"min", 60'000}};
+
+// A whole number with one of the units' suffixes.
+std::optional<uint64_t> parse_units(std::span<const Unit> units, const std::string& text) {
+  for (const Unit& unit : units) {
+    const std::string suffix = unit.suffix;
+    if (!text.ends_with(suffix)) continue;
+    uint64_t value = 0;
+    if (!parse_number(text.substr(0, text.size() - suffix.size()), value)) return std::nullopt;
+    if (value > UINT64_MAX / unit.factor) return std::nullopt;
+    return value * unit.factor;
+  }
+  return std::nullopt;
+}
+
+// In the largest unit, of these in ascending order, of which it is a multiple.
+std::string format_units(std::span<const Unit> units, uint64_t value) {
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    if (value != 0 && value % unit->factor == 0) {
+      return std::to_string(value / unit->factor) + unit->suffix;
+    }
+  }
+  return std::to_string(value) + (units.front().factor == 1 ? units.front().suffix : "");
+}
 
 }  // namespace
 
@@ -155,27 +181,25 @@ template bool parse_number(std::string_view text, uint64_t& out);
 template bool parse_number(std::string_view text, double& out);
 
 bool Scalar<ByteSize>::parse(const std::string& text, ByteSize& out) {
-  for (const Unit& unit : kUnits) {
-    const std::string suffix = unit.suffix;
-    if (!text.ends_with(suffix)) continue;
-    const std::string digits = text.substr(0, text.size() - suffix.size());
-    uint64_t value = 0;
-    if (!parse_number(digits, value)) return false;
-    if (value > UINT64_MAX / unit.factor) return false;
-    out.bytes = value * unit.factor;
-    return true;
-  }
-  return false;
+  const std::optional<uint64_t> bytes = parse_units(kSizes, text);
+  out.bytes = bytes.value_or(out.bytes);
+  return bytes.has_value();
 }
 
 std::string Scalar<ByteSize>::format(const ByteSize& value) {
-  for (int i = 3; i >= 0; --i) {
-    const Unit& unit = kUnits[i];
-    if (value.bytes != 0 && value.bytes % unit.factor == 0) {
-      return std::to_string(value.bytes / unit.factor) + unit.suffix;
-    }
-  }
-  return std::to_string(value.bytes);
+  return format_units(std::span(kSizes).first(4), value.bytes);
+}
+
+bool Scalar<Duration>::parse(const std::string& text, Duration& out) {
+  // "ms" ends with the "s" of seconds: the list has it first.
+  const std::optional<uint64_t> ms = parse_units(kTimes, text);
+  if (!ms || *ms > INT64_MAX) return false;
+  out.ms = static_cast<int64_t>(*ms);
+  return true;
+}
+
+std::string Scalar<Duration>::format(const Duration& value) {
+  return format_units(kTimes, static_cast<uint64_t>(value.ms));
 }
 
 bool Scalar<Path>::parse(const std::string& text, Path& out) {

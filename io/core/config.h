@@ -133,6 +133,17 @@ struct Scalar<ByteSize> {
   static constexpr const char* expected = "a size such as 4096, 64KiB, 2MiB or 1GiB";
 };
 
+// A time: 500ms, 60s, 2min. A value.
+struct Duration {
+  int64_t ms = 0;
+};
+template <>
+struct Scalar<Duration> {
+  static bool parse(const std::string& text, Duration& out);
+  static std::string format(const Duration& value);
+  static constexpr const char* expected = "a time such as 500ms, 60s or 2min";
+};
+
 // Whether all of the text is a decimal number (uint16_t, int64_t, uint64_t, double): not one of a
 // leading zero, which YAML 1.1 reads as octal.
 template <class T>

@@ -203,6 +203,15 @@ void FieldDescriber::field(const char* key, T& value, const Help& help, Limits l
     if (!required) row.fallback = fallback.kind == Node::Kind::null ? "absent" : to_yaml(fallback);
     rows_.push_back(std::move(row));
   }
+  if constexpr (requires { typename T::value_type; }) {
+    if constexpr (std::is_same_v<T, std::optional<typename T::value_type>> &&
+                  config_detail::HasVisit<typename T::value_type>) {
+      typename T::value_type defaults;  // of what it is where it is there
+      FieldDescriber nested(prefix_ + key + ".");
+      defaults.visit(nested);
+      for (FieldHelp& inner : nested.take()) rows_.push_back(std::move(inner));
+    }
+  }
 }
 
 template <class T>

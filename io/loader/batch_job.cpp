@@ -1,6 +1,5 @@
 #include "io/loader/batch_job.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -69,7 +68,7 @@ void BatchJob::finish(LoaderMeter& meter) {
     }
     if (!digest_) return;
     const TimePoint begin = Clock::now();
-    batch_.digest = batch_digest(batch_, spec_);
+    batch_.digests = sample_digests(batch_, spec_);
     meter.finished(Stage::digest, begin, Clock::now(),
                    used_bytes(batch_.pixels.get(), batch_.size, spec_));
   } catch (...) {  // out of memory
@@ -88,17 +87,21 @@ Batch BatchJob::take() {
   return std::move(batch_);
 }
 
-std::string batch_digest(const Batch& batch, const SampleSpec& spec) {
+std::string sample_digests(const Batch& batch, const SampleSpec& spec) {
+  std::string digests;
+  if (batch.filler) return digests;
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
-  XXH3_128bits_reset(state.get());
   for (int64_t i = 0; i < batch.size; ++i) {
     const uint8_t* place = batch.pixels.get() + static_cast<size_t>(i) * spec.bytes();
+    XXH3_128bits_reset(state.get());
     XXH3_128bits_update(state.get(), place, spec.used(place));
+    XXH3_128bits_update(state.get(), &(*batch.labels)[static_cast<size_t>(i)], sizeof(int64_t));
+    XXH128_canonical_t bytes;
+    XXH128_canonicalFromHash(&bytes, XXH3_128bits_digest(state.get()));
+    digests.append(reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest);
   }
-  XXH3_128bits_update(state.get(), batch.labels->data(), batch.labels->size() * sizeof(int64_t));
-  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return digests;
 }
 
 }  // namespace stoker

@@ -55,9 +55,10 @@ class BatchJob {
   std::map<int64_t, LoadedSample> noted_;  // by place: those that were skipped or tolerated
 };
 
-// XXH3-128 of a batch's pixels (what is used of frames) and labels in hex: what loader.digest
-// writes, equal for equal batches by whatever loader, format, tier or number of workers. Any
-// thread.
-std::string batch_digest(const Batch& batch, const SampleSpec& spec);
+// XXH3-128 of each sample's pixels (what is used of frames) and label, 16 bytes each, one behind
+// the other; none of a filler. Equal for equal batches by whatever loader, format, tier or number
+// of workers; those of all ranks in their order are those of the whole batch. Any thread.
+inline constexpr size_t kSampleDigestBytes = 16;
+std::string sample_digests(const Batch& batch, const SampleSpec& spec);
 
 }  // namespace stoker

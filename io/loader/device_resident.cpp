@@ -56,7 +56,7 @@ class DeviceResident final : public Pipeline {
     resident_->gather(coming.samples, batch);
     if (options_.digest) {
       const TimePoint begin = Clock::now();
-      batch.digest = batch_digest(batch, spec_);
+      batch.digests = sample_digests(batch, spec_);
       meter_.finished(Stage::digest, begin, Clock::now(),
                       static_cast<uint64_t>(batch.size) * spec_.bytes());
     }

@@ -27,18 +27,13 @@ std::string Scalar<Workers>::format(const Workers& value) {
   return value.count == 0 ? "auto" : std::to_string(value.count);
 }
 
-void LoaderOptions::check(const Section& section) const {
-  if (rank >= world_size) section.fail("rank", "must be below world_size");
-}
-
 LoaderInfo LoaderOptions::info(int64_t host_batches_ahead, int64_t device_batches_ahead) const {
   return {.batch_size = batch_size,
           .workers = workers.resolve(),
           .host_batches_ahead = host_batches_ahead,
           .device_batches_ahead = device_batches_ahead,
           .drop_last = drop_last,
-          .rank = rank,
-          .world_size = world_size};
+          .digest = digest};
 }
 
 }  // namespace stoker

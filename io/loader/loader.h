@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "io/core/batch.h"
 #include "io/core/config.h"
@@ -45,9 +46,8 @@ struct LoaderInfo {
   bool resident = false;
   // All batches of training have batch_size samples.
   bool drop_last = true;
-  // Its share of the data ...
-  int64_t rank = 0;
-  int64_t world_size = 1;  // ... of so many
+  // Batches have digests.
+  bool digest = false;
 
   // Are complete batches made before they are asked for?
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
@@ -56,7 +56,7 @@ struct LoaderInfo {
 // The options of every loader, so that a sweep changes nothing but loader.type. A value. A loader
 // that says more of itself derives from it and has an info() of its own.
 struct LoaderOptions {
-  // Samples per batch and rank.
+  // Samples per batch, of all ranks together.
   int64_t batch_size = 64;
   Workers workers;
   bool pin_workers = false;
@@ -66,11 +66,9 @@ struct LoaderOptions {
   bool shuffle = true;
   bool drop_last = true;
   bool digest = false;
-  int64_t rank = 0;
-  int64_t world_size = 1;
   template <class V>
   void visit(V& v) {
-    v("batch_size", batch_size, "samples per batch and rank", Limits{1, 1 << 20});
+    v("batch_size", batch_size, "samples per batch, of all ranks together", Limits{1, 1 << 20});
     v("workers", workers, same_results("threads that read and decode (sync uses none)"));
     v("pin_workers", pin_workers,
       same_results("each worker stays on one core of those that the process may use, in turn"));
@@ -81,14 +79,19 @@ struct LoaderOptions {
     v("shuffle", shuffle, "a new order every epoch; evaluation is never shuffled");
     v("drop_last", drop_last, "leave out the last, smaller batch; evaluation never does");
     v("digest", digest, same_results("write an XXH3-128 digest of every batch into digests.csv"));
-    v("rank", rank, "this process's share of the data", Limits{0, 1 << 20});
-    v("world_size", world_size, "number of shares: 1 as long as there are no ranks",
-      Limits{1, 1 << 20});
   }
-  // Error(ExitCode::config) where there is no such rank.
-  void check(const Section& section) const;
   // Of a loader that has workers and makes so many batches ahead; others add what they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
+};
+
+// Which part of the data this process loads, of how many. A value.
+struct Shard {
+  int64_t rank = 0;
+  int64_t world = 1;
+  // Its places [first, second) in a batch of so many samples.
+  std::pair<int64_t, int64_t> places(int64_t whole) const {
+    return {whole * rank / world, whole * (rank + 1) / world};
+  }
 };
 
 // Batches in the order of the sampler: for one seed the same bytes from every type and any number
@@ -111,6 +114,8 @@ class Loader {
     // Remarks for the user's log.
     Notify notify;
     LoaderMeter& meter;
+    // The part of every batch that this loader loads.
+    Shard shard{};
   };
   virtual ~Loader() = default;
 

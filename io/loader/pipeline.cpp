@@ -6,10 +6,10 @@ namespace stoker {
 
 Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
     : options_(options),
-      sampler_(options, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
+      sampler_(options, inputs.shard, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
       spec_(inputs.decoder.spec()),
       // One more than are ahead: the one that the trainer holds.
-      slots_(inputs.device, static_cast<size_t>(options.batch_size) * spec_.bytes(),
+      slots_(inputs.device, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
              info.host_batches_ahead + 1),
       workers_(inputs, info.workers, options.pin_workers && info.workers > 0,
                info.host_batches_ahead > 0 && !info.resident
@@ -72,10 +72,13 @@ void Pipeline::submit() {
   Coming& coming = pending_.emplace_back();
   coming.batch.epoch = submitted_.epoch;
   coming.batch.index = submitted_.batch;
-  coming.batch.size = sampler_.batch_size(submitted_.batch);
+  const BatchPart part = sampler_.part(submitted_.batch);
+  coming.batch.size = part.size;
+  coming.batch.whole = part.whole;
+  coming.batch.filler = part.filler;
   coming.shuffled = order_.shuffled;
-  const auto first = order_.samples.begin() + submitted_.batch * options_.batch_size;
-  coming.samples.assign(first, first + coming.batch.size);
+  const auto first = order_.samples.begin() + part.begin;
+  coming.samples.assign(first, first + part.size);
   begin(coming);
   ++submitted_.batch;
 }

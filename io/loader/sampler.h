@@ -17,33 +17,44 @@ struct EpochOrder {
   std::vector<int64_t> samples;
 };
 
+// Of a batch, the part of one rank. A value.
+struct BatchPart {
+  // Where it begins in EpochOrder::samples.
+  int64_t begin = 0;
+  int64_t size = 0;
+  // Samples of all ranks.
+  int64_t whole = 0;
+  // Batch::filler.
+  bool filler = false;
+};
+
 // Which samples make up which batch: a pure function of (seed, epoch), the same for every loader
 // and any number of workers. Immutable; any thread.
 //
-// Training: a permutation of all samples (Fisher-Yates), dealt out to the ranks in turn, so that
-// every rank has the same number: with drop_last the surplus is left out, else the first samples of
-// the epoch fill the gap. Evaluation: the order of the dataset, every sample exactly once over all
-// ranks.
+// A batch is the same samples in the same order whatever the number of ranks, each of which takes
+// an equal part of it, one behind the other (parts differ by one sample where it cannot be
+// divided). Training: batch_size samples each of a permutation of all (Fisher-Yates); what is left
+// at the end is dropped, or without drop_last a smaller batch. Evaluation: the order of the data
+// set.
 class Sampler {
  public:
-  // `samples`: of the split. Throws Error(ExitCode::config) where training has not one batch for a
-  // rank.
-  Sampler(const LoaderOptions& options, int64_t samples, Split split, uint64_t seed);
+  // `samples`: of the split. Error(ExitCode::config) where training has not one batch, or a batch
+  // not one sample for each rank.
+  Sampler(const LoaderOptions& options, Shard shard, int64_t samples, Split split, uint64_t seed);
 
-  // Of this rank in every epoch.
+  // Of every epoch; the same for all ranks.
   int64_t batches() const { return batches_; }
-  // Samples of batch `batch`; only the last one may be smaller.
-  int64_t batch_size(int64_t batch) const;
-  // Computes the order of an epoch: proportional to all samples, so the caller keeps it. Batch b
-  // consists of batch_size(b) samples from b * options.batch_size on.
+  // The part of this rank.
+  BatchPart part(int64_t batch) const;
+  // Computes the order of an epoch: proportional to all samples, so the caller keeps it.
   EpochOrder order(int64_t epoch) const;
 
  private:
   LoaderOptions options_;
+  Shard shard_;
   int64_t samples_;
   bool train_;
   uint64_t seed_;
-  int64_t share_ = 0;  // samples of this rank
   int64_t batches_ = 0;
 };
 

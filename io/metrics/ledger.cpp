@@ -7,7 +7,7 @@ namespace stoker {
 
 const char* segment_name(Segment segment) {
   constexpr std::array<const char*, kSegments> kNames{
-      "data_wait", "h2d", "compute", "checkpoint_stall", "eval", "log", "other"};
+      "data_wait", "h2d", "compute", "allreduce", "checkpoint_stall", "eval", "log", "other"};
   return kNames[static_cast<size_t>(segment)];
 }
 

@@ -11,8 +11,8 @@ namespace stoker {
 
 // What the trainer's thread is doing. Exclusive and exhaustive. A further segment is one more
 // enumerator here and a name in segment_name().
-enum class Segment { data_wait, h2d, compute, checkpoint_stall, eval, log, other };
-inline constexpr size_t kSegments = 7;
+enum class Segment { data_wait, h2d, compute, allreduce, checkpoint_stall, eval, log, other };
+inline constexpr size_t kSegments = 8;
 // "data_wait": the name in every sink. Valid for ever. Any thread.
 const char* segment_name(Segment segment);
 

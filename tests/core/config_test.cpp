@@ -186,6 +186,21 @@ TEST(Config, sizes_take_binary_and_decimal_units) {
   }
 }
 
+TEST(Config, times_have_a_unit) {
+  Duration time;
+  for (const auto& [text, ms] : {std::pair("500ms", 500), {"60s", 60'000}, {"2min", 120'000}}) {
+    EXPECT_TRUE(Scalar<Duration>::parse(text, time)) << text;
+    EXPECT_EQ(time.ms, ms) << text;
+  }
+  for (const char* bad : {"", "60", "s", "-1s", "1.5s", "1 s", "9223372036854775807min"}) {
+    EXPECT_FALSE(Scalar<Duration>::parse(bad, time)) << bad;
+  }
+  for (const char* same : {"0ms", "1500ms", "90s", "2min"}) {
+    EXPECT_TRUE(Scalar<Duration>::parse(same, time)) << same;
+    EXPECT_EQ(Scalar<Duration>::format(time), same);
+  }
+}
+
 TEST(Config, paths_take_environment_variables) {
   setenv("STOKER_TEST_ROOT", "/mnt/x", 1);
   Path path;

@@ -47,7 +47,7 @@ std::vector<std::string> digests(const Dataset& dataset, const std::string& deco
   std::vector<std::string> result;
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
     batches->start(epoch, 0);
-    while (const auto batch = batches->next()) result.push_back(batch->digest);
+    while (const auto batch = batches->next()) result.push_back(batch->digests);
   }
   return result;
 }

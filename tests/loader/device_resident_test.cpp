@@ -96,7 +96,7 @@ TEST(DeviceResident, an_emulated_device_has_the_digests_of_a_real_one) {
   for (int64_t number = 0; number < 2; ++number) {
     there->start(number, 0);
     here->start(number, 0);
-    while (const auto batch = here->next()) EXPECT_EQ(there->next()->digest, batch->digest);
+    while (const auto batch = here->next()) EXPECT_EQ(there->next()->digests, batch->digests);
   }
 }
 

@@ -35,9 +35,9 @@ Batch two_frames(uint8_t rest) {
 TEST(FrameDigest, covers_what_is_used) {
   const Batch batch = two_frames(0x00);
   EXPECT_EQ(used_bytes(batch.pixels.get(), 2, kFrames), 2 * kFrameHeader + 30);
-  EXPECT_EQ(batch_digest(batch, kFrames), batch_digest(two_frames(0xff), kFrames));
+  EXPECT_EQ(sample_digests(batch, kFrames), sample_digests(two_frames(0xff), kFrames));
   batch.pixels.get()[kFrames.bytes() + kFrameHeader + 19] ^= 1;
-  EXPECT_NE(batch_digest(batch, kFrames), batch_digest(two_frames(0x00), kFrames));
+  EXPECT_NE(sample_digests(batch, kFrames), sample_digests(two_frames(0x00), kFrames));
 }
 
 }  // namespace

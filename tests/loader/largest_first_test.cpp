@@ -84,7 +84,7 @@ struct FirstBatch {
     places.resize(static_cast<size_t>(batch.size));
     std::memcpy(places.data(), batch.pixels.get(), places.size() * sizeof(int64_t));
     decoded = decoder.decoded();
-    digest = batch.digest;
+    digest = batch.digests;
   }
   std::vector<int64_t> places, decoded;
   std::string digest;

@@ -159,14 +159,8 @@ TEST(ReadAhead, a_batch_larger_than_the_data_set_is_an_error) {
               component.create(
                   {setup.dataset, setup.decoder, setup.device, Split::train, 7, {}, setup.meter});
             }),
-            "loader: batch_size 41 is larger than this rank's 40 training samples: use a smaller "
+            "loader: batch_size 41 is larger than the 40 training samples: use a smaller "
             "batch_size, or drop_last: false");
-}
-
-TEST(ReadAhead, a_rank_outside_the_world_is_an_error) {
-  ReadAheadSetup setup;
-  EXPECT_EQ(error_of([&] { setup.make("type: sync, rank: 2, world_size: 2"); }),
-            "t.yaml:1:47: loader: 'rank' must be below world_size");
 }
 
 Batch with_bad(std::vector<std::string> keys) {

@@ -82,10 +82,10 @@ TEST(AlexNet, weights_and_biases_are_uniform_within_one_over_root_fan_in) {
   expect_uniform("classifier.1", 9216);
 }
 
-TEST(AlexNet, weights_may_begin_as_he_normal_by_fan_in_and_biases_as_zero) {
-  const auto state = state_of(*make_model("{type: alexnet, init: he}", {3, 64, 64, 2}));
+TEST(AlexNet, weights_may_begin_as_lecun_normal_by_fan_in_and_biases_as_zero) {
+  const auto state = state_of(*make_model("{type: alexnet, init: lecun}", {3, 64, 64, 2}));
   const auto expect_normal = [&](const std::string& layer, double fan_in) {
-    const double deviation = std::sqrt(2 / fan_in);
+    const double deviation = 1 / std::sqrt(fan_in);
     EXPECT_NEAR(state.at(layer + ".weight").std().item<double>(), deviation, 0.03 * deviation);
     EXPECT_GT(state.at(layer + ".weight").abs().max().item<double>(), 3 * deviation) << layer;
     EXPECT_TRUE(state.at(layer + ".bias").eq(0).all().item<bool>()) << layer;

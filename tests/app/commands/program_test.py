@@ -178,7 +178,7 @@ class BadData(Program):
 
     def test_a_batch_larger_than_the_data_set_is_an_error_of_the_configuration(self):
         done = self.stoker("train", self.config, "loader.batch_size=301", code=2)
-        self.assertIn("error: loader: batch_size 301 is larger than this rank's 300 training samples",
+        self.assertIn("error: loader: batch_size 301 is larger than the 300 training samples",
                       done.stderr)
 
     def test_cuda_without_a_driver_is_an_error_of_the_device(self):
@@ -221,7 +221,7 @@ class Commands(Program):
         self.assertIn(said["cpu"]["cores"], range(1, len(os.sched_getaffinity(0)) + 1))
         parts = {part["name"]: part for part in said["parts"]}
         self.assertEqual(list(parts), ["driver", "libtorch_cuda", "stoker_cuda", "nvjpeg",
-                                       "stoker_opencv", "io_uring"])
+                                       "stoker_opencv", "io_uring", "cpu_bf16"])
         self.assertTrue(parts["stoker_opencv"]["works"])
         text = self.stoker("environment").stdout
         for part in said["parts"]:
@@ -233,6 +233,15 @@ class Commands(Program):
             self.assertIn("libcuda.so.1", parts["driver"]["detail"])
             self.assertFalse(parts["libtorch_cuda"]["works"])
             self.assertIn("needs", parts["nvjpeg"]["detail"])
+
+    def test_bf16_is_warned_of_where_the_cpu_computes_it_slowly(self):
+        fast = {part["name"]: part["works"] for part in self.json("environment")["parts"]}["cpu_bf16"]
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            self.assertEqual(fast, "avx512bw" in file.read())
+        options = ["model.type=linear", "training.max_steps=1", "training.precision=bf16"]
+        for device, warns in [("{type: cpu}", not fast), ("{type: emulated, step_ms: 1}", False)]:
+            said = self.stoker("train", self.config, f"device={device}", *options).stderr
+            self.assertEqual("no fast bf16" in said, warns, device)
 
     def test_version_and_help(self):
         version = self.stoker("--version").stdout

@@ -132,10 +132,18 @@ TEST(Configs, a_graph_is_refused_where_there_can_be_none) {
   EXPECT_TRUE(read_experiment(write("graph.yaml", asked), {}).training.cuda_graph);
 }
 
-TEST(Configs, ranks_are_refused_until_there_are_any) {
-  EXPECT_EQ(error("loader: {type: sync, world_size: 2}\n" + std::string(kMinimal)),
-            ":1:34: loader: 'world_size' must be 1: there are no ranks yet, and each process would "
-            "train a model of its own on its share of the data");
+TEST(Configs, ranks_are_asked_for_by_a_backend_and_a_time) {
+  const std::string asked = std::string(kMinimal) + "distributed: ";
+  const ExperimentOptions options =
+      read_experiment(write("ranks.yaml", asked + "{timeout: 2min, bucket: 1MiB}\n"), {});
+  EXPECT_EQ(options.distributed->backend, "gloo");
+  EXPECT_EQ(options.distributed->timeout.ms, 120'000);
+  EXPECT_FALSE(read_experiment(write("alone.yaml", kMinimal), {}).distributed);
+  EXPECT_EQ(error(asked + "{backend: glo}\n"),
+            ":3:24: distributed: 'backend' is no backend of collectives that is there: 'glo' (did "
+            "you mean 'gloo'?)");
+  EXPECT_EQ(error(asked + "{timeout: 60}\n"),
+            ":3:24: distributed: 'timeout' must be a time such as 500ms, 60s or 2min, got '60'");
 }
 
 TEST(Configs, a_file_that_is_no_plug_in_is_refused) {

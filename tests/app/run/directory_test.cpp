@@ -27,7 +27,8 @@ TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
   const fs::path parent = fs::path(::testing::TempDir()) / "runs_of_this_test";
   fs::remove_all(parent);
   const ExperimentOptions options = options_in(parent.string());
-  const RunDirectory first(options, {}), second(options, {"a=b"});
+  const auto alone = no_peers();
+  const RunDirectory first(options, {}, *alone), second(options, {"a=b"}, *alone);
   EXPECT_NE(first.path(), second.path());
   EXPECT_TRUE(fs::path(first.path()).filename().string().starts_with("trial-20"));
   EXPECT_EQ(fs::canonical(parent / "latest"), fs::canonical(second.path()));

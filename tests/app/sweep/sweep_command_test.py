@@ -160,6 +160,14 @@ class Results(Sweep):
         self.assertEqual([row["figures"]["epochs"] for row in self.results()["rows"]], [1, 2])
         self.assertEqual(self.results()["plots"][0]["data"][0]["points"][1]["x"], "two")
 
+    def test_an_axis_of_ranks(self):
+        self.write("name: trial\nbase: base.yaml\nmatrix: {ranks: [1, 2]}\n"
+                   "plots: [{title: rate, x: ranks, y: images_per_s}]\n")
+        self.sweep()
+        rows = {row["cell"]["ranks"]: row["figures"] for row in self.results()["rows"]}
+        self.assertEqual({ranks: figures["world_size"] for ranks, figures in rows.items()}, {"1": 1, "2": 2})
+        self.assertEqual(rows["1"]["images"], 2 * rows["2"]["images"])  # of rank 0
+
     def test_cells_of_two_commands_in_one_plot(self):
         self.write("name: trial\nbase: base.yaml\ncommand: bench loader\nmatrix:\n"
                    "  how: {loader: [--epochs=1], tier: [bench storage scratch, --threads=1, --block-size=1MiB]}\n"

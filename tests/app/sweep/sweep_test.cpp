@@ -149,9 +149,10 @@ TEST(SweepOptions, messages_have_places) {
             ":4:12: findings.0: give 'published', 'at_most' or 'at_least': a statement can fail");
   EXPECT_EQ(error(text + "drop_first: true\n"),
             ":4:13: 'drop_first' leaves nothing: repeat at least twice");
-  EXPECT_EQ(error(text + "command: trian\n"),
-            ":4:10: 'command' must be train, or bench with its sub-command, got 'trian' (did "
-            "you mean 'train'?)");
+  EXPECT_EQ(
+      error(text + "command: trian\n"),
+      ":4:10: 'command' must be train, launch, or bench with its sub-command, got 'trian' (did "
+      "you mean 'train'?)");
   EXPECT_EQ(error("name: t\nbase: b\nmatrix: {w: [1, 1]}\n"),
             ":3:13: matrix: 'w' has the value '1' twice");
 }

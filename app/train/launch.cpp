@@ -1,0 +1,111 @@
+#include "app/train/launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "app/base/child_process.h"
+#include "app/experiment/options.h"
+#include "app/run/stop_signal.h"
+#include "io/distributed/store.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll(20);
+// After a failure the others notice by themselves; a rank that does not is asked, then killed.
+constexpr std::chrono::seconds kPatience(10);
+
+std::vector<std::string> words_of(const LaunchArguments& arguments) {
+  std::vector<std::string> words{"train", arguments.config};
+  words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
+  if (!read_experiment(arguments.config, arguments.overrides).distributed) {
+    words.emplace_back("distributed={}");
+  }
+  if (arguments.json) words.emplace_back("--json");
+  if (arguments.quiet) words.emplace_back("--quiet");
+  return words;
+}
+
+// torchrun's words: a rank need not know who started it.
+std::vector<std::string> environment_of(int64_t rank, int64_t ranks, uint16_t port) {
+  return {fmt::format("RANK={}", rank),
+          fmt::format("LOCAL_RANK={}", rank),
+          fmt::format("WORLD_SIZE={}", ranks),
+          fmt::format("LOCAL_WORLD_SIZE={}", ranks),
+          "MASTER_ADDR=127.0.0.1",
+          fmt::format("MASTER_PORT={}", port),
+          "TORCHELASTIC_USE_AGENT_STORE=True",
+          "STOKER_LAUNCH=1"};
+}
+
+// All ranks, until the last one has ended.
+class Launch {
+ public:
+  Launch(const std::vector<std::string>& words, int64_t ranks, const StopSignal& stop)
+      : stop_(stop) {
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      children_.push_back(std::make_unique<ChildProcess>(
+          words, environment_of(rank, ranks, store_.port()), STDOUT_FILENO, STDERR_FILENO));
+    }
+  }
+  ExitCode wait() {
+    while (look()) std::this_thread::sleep_for(kPoll);
+    return code_;
+  }
+
+ private:
+  // Passes on what has to be. False: all have ended.
+  bool look() {
+    if (stop_.requested() && !stopping_) {
+      stopping_ = true;
+      signal(stop_.number());
+    }
+    bool running = false;
+    for (size_t rank = 0; rank < children_.size(); ++rank) {
+      const std::optional<int> ended = children_[rank]->ended();
+      running = running || !ended;
+      if (ended && *ended != 0 && !failed_) note(rank, *ended);
+    }
+    if (!failed_ || stopping_ || !running) return running;
+    const int steps = static_cast<int>((Clock::now() - *failed_) / kPatience);
+    if (steps > asked_) signal(++asked_ == 1 ? SIGTERM : SIGKILL);
+    return running;
+  }
+  void note(size_t rank, int code) {
+    failed_ = Clock::now();
+    code_ = static_cast<ExitCode>(code);
+    if (code <= 128 || code == static_cast<int>(ExitCode::sigint)) return;
+    code_ = ExitCode::device;
+    fmt::print(stderr, "error: rank {} was ended by a signal ({})\n", rank, strsignal(code - 128));
+  }
+  void signal(int number) const {
+    for (const auto& child : children_) {
+      if (!child->ended()) child->signal(number);
+    }
+  }
+
+  const StoreServer store_;
+  const StopSignal& stop_;
+  std::vector<std::unique_ptr<ChildProcess>> children_;
+  ExitCode code_ = ExitCode::ok;
+  std::optional<TimePoint> failed_;  // the first one
+  bool stopping_ = false;
+  int asked_ = 0;
+};
+
+}  // namespace
+
+ExitCode launch(const LaunchArguments& arguments) {
+  const std::vector<std::string> words = words_of(arguments);
+  const StopSignal stop;
+  return Launch(words, arguments.ranks, stop).wait();
+}
+
+}  // namespace stoker

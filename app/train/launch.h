@@ -1,0 +1,19 @@
+#pragma once
+
+#include "app/train/train.h"
+
+namespace stoker {
+
+// What `stoker launch` is asked for. A value.
+struct LaunchArguments : TrainArguments {
+  int64_t ranks = 1;
+};
+
+// `stoker launch`: starts `stoker train` once for each rank on this machine, serves the store at
+// which they meet, and passes SIGINT, SIGTERM and SIGUSR1 on to all. When one ends with an error,
+// the others end, too: by themselves, else after a while by SIGTERM and SIGKILL. The exit code is
+// that of the first one which failed (a killed one's: ExitCode::device). One thread. Error as
+// read_experiment(), before anything is started.
+ExitCode launch(const LaunchArguments& arguments);
+
+}  // namespace stoker

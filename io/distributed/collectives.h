@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "io/distributed/ranks.h"
+
+namespace c10d {
+class ProcessGroup;
+class Store;
+}  // namespace c10d
+
+namespace stoker {
+
+// A library of collectives: adds its backend for the tensors of its devices to a process group. The
+// key of the map is what `distributed.backend` calls it. Filled before main, and by load_plugin().
+struct Collectives {
+  // The backend of this rank. timeout_ms: of each operation.
+  std::function<void(c10d::ProcessGroup& group, const Ranks& ranks, int64_t timeout_ms)> add;
+};
+std::map<std::string, Collectives>& collectives();
+
+}  // namespace stoker

@@ -1,0 +1,178 @@
+#include "io/distributed/heartbeat.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A beat is one message to the store's host, and a look is one for each rank: seldom enough for a
+// thousand ranks, and often enough to see a killed one within half a second.
+milliseconds interval(int64_t world) { return milliseconds(std::max<int64_t>(100, world)); }
+constexpr int kSilentBeats = 3, kSurelySilentBeats = 30;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+// Outlives the object where its thread hangs in the store.
+struct Heartbeat::Shared {
+  Ranks ranks;
+  milliseconds every;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ending = false;
+  bool ended = false;
+  std::optional<std::string> farewell;  // to be told
+  int64_t looks = 0;
+  struct Other {
+    std::string who;   // "rank 2 (pid 17 on node3)"
+    std::string beat;  // the last one
+    TimePoint since = Clock::now();
+    std::optional<std::string> left;
+  };
+  std::vector<Other> others;
+
+  bool silent(const Other& other, int beats) const {
+    return !other.beat.empty() && Clock::now() - other.since > beats * every;
+  }
+
+  static std::string key(const char* what, int64_t rank) {
+    return fmt::format("{}/{}", what, rank);
+  }
+  // Who is missing: silent for so many beats, or gone with a word. Under the mutex.
+  std::string text(int beats) const {
+    if (ended) {
+      return fmt::format(
+          "the ranks' store at {}:{} is gone, and with it the process that served it", ranks.host,
+          ranks.port);
+    }
+    std::string gone, ended_ones;
+    for (size_t rank = 0; rank < others.size(); ++rank) {
+      const Other& other = others[rank];
+      if (static_cast<int64_t>(rank) == ranks.rank) continue;
+      const std::string who = fmt::format("rank {} ({})", rank, other.who);
+      if (!other.left && silent(other, beats)) {
+        gone += (gone.empty() ? "" : "; ") + who + " is gone";
+      } else if (other.left) {
+        ended_ones += (ended_ones.empty() ? "" : "; ") + who + " has ended";
+        if (!other.left->empty()) ended_ones += ": " + *other.left;
+      }
+    }
+    // Who ended because another one was gone is not to blame.
+    return gone.empty() ? ended_ones : gone;
+  }
+  void run(RankStore& store) {
+    store.set(key("who", ranks.rank), fmt::format("pid {} on {}", getpid(), host_name()));
+    for (int64_t beat = 0;; ++beat) {
+      std::optional<std::string> word;
+      {
+        std::unique_lock lock(mutex);
+        changed.wait_for(lock, every, [this] { return ending || farewell; });
+        word = std::exchange(farewell, std::nullopt);
+        if (ending && !word) break;
+      }
+      if (word) store.set(key("left", ranks.rank), *word);
+      store.set(key("beat", ranks.rank), std::to_string(beat));
+      look(store);
+    }
+  }
+  void look(RankStore& store) {
+    for (int64_t rank = 0; rank < ranks.world; ++rank) {
+      const std::string beat = store.find(key("beat", rank)).value_or("");
+      const std::optional<std::string> left = store.find(key("left", rank));
+      std::string who;
+      if (!beat.empty() && others[static_cast<size_t>(rank)].who.empty()) {
+        who = store.find(key("who", rank)).value_or("");
+      }
+      const std::lock_guard lock(mutex);
+      Other& other = others[static_cast<size_t>(rank)];
+      if (beat != other.beat) other.since = Clock::now();
+      other.beat = beat;
+      other.left = left;
+      if (!who.empty()) other.who = who;
+    }
+    const std::lock_guard lock(mutex);
+    ++looks;
+    changed.notify_all();
+  }
+};
+
+Heartbeat::Heartbeat(const Ranks& ranks, const RankStore& store, milliseconds timeout)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->ranks = ranks;
+  shared_->every = interval(ranks.world);
+  shared_->others.resize(static_cast<size_t>(ranks.world));
+  std::shared_ptr<RankStore> own = store.clone(timeout);
+  // Not joined: it may hang in a store whose host is gone.
+  std::thread([shared = shared_, own] {
+    pthread_setname_np(pthread_self(), "heartbeat");
+    try {
+      shared->run(*own);
+    } catch (const Error&) {
+      // The store is gone, and with it whoever served it: missing() says so.
+    }
+    const std::lock_guard lock(shared->mutex);
+    shared->ended = true;
+    shared->changed.notify_all();
+  }).detach();
+}
+
+Heartbeat::~Heartbeat() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->ending = true;
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(lock, 2 * shared_->every, [this] { return shared_->ended; });
+}
+
+void Heartbeat::leave(const std::string& why) {
+  std::unique_lock lock(shared_->mutex);
+  shared_->farewell = why;
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(lock, 2 * shared_->every,
+                            [this] { return !shared_->farewell || shared_->ended; });
+  lock.unlock();
+  // With this process goes the store that the others read it from.
+  const bool serves = shared_->ranks.first() && !shared_->ranks.store_is_served;
+  if (serves && !why.empty()) std::this_thread::sleep_for(kSilentBeats * shared_->every);
+}
+
+std::string Heartbeat::missing() {
+  std::unique_lock lock(shared_->mutex);
+  const TimePoint asked = Clock::now();
+  // A beat from before the failure may be seen as late as this.
+  const TimePoint heard = asked + 2 * shared_->every;
+  // Until each has either been heard of since, or been silent for long enough.
+  const auto certain = [&] {
+    return shared_->ended || std::ranges::all_of(shared_->others, [&](const Shared::Other& other) {
+             return other.left || other.since > heard || shared_->silent(other, kSilentBeats);
+           });
+  };
+  while (!certain() && Clock::now() - asked < 3 * kSilentBeats * shared_->every) {
+    shared_->changed.wait_for(lock, shared_->every);
+  }
+  return shared_->text(kSilentBeats);
+}
+
+std::string Heartbeat::surely_missing() {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->text(kSurelySilentBeats);
+}
+
+}  // namespace stoker

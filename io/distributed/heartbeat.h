@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/distributed/store.h"
+
+namespace stoker {
+
+// Says in the store, some times a second, that this process lives, and listens whether the others
+// do: a collective that fails names no rank. A thread with its own connection; where the store
+// hangs it is left behind. The destructor says goodbye; a rank that failed has said why before.
+class Heartbeat {
+ public:
+  // timeout: of the connection to the store.
+  Heartbeat(const Ranks& ranks, const RankStore& store, std::chrono::milliseconds timeout);
+  ~Heartbeat();
+
+  // What the others are told when this rank ends: empty, or its error. Any thread.
+  void leave(const std::string& why);
+  // After a failure: who is gone and who has left, as far as a moment of waiting tells: "rank 2
+  // (pid 17 on node3) is gone". Empty: nobody that is known of.
+  std::string missing();
+  // Without a failure, and without waiting: nobody is held to be gone because the machine is busy.
+  std::string surely_missing();
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace stoker

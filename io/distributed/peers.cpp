@@ -1,0 +1,186 @@
+#include "io/distributed/peers.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/shortage.h"
+#include "io/distributed/c10d.h"
+#include "io/distributed/collectives.h"
+#include "io/distributed/heartbeat.h"
+#include "io/distributed/reducer.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kBroadcastBytes = 250u << 20;
+constexpr std::chrono::milliseconds kPoll(20);
+
+class NoPeers final : public Peers {
+ public:
+  NoPeers() : Peers({}) {}
+  Gathered gather(const std::string& own) override {
+    return [own] { return std::vector<std::string>{own}; };
+  }
+  void broadcast(const std::vector<at::Tensor>&) override {}
+  std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>&,
+                                             std::function<void()>) override {
+    return nullptr;
+  }
+  std::string share(const std::string& text) override { return text; }
+  void leave(const std::string&) override {}
+};
+
+// What is thrown while ranks talk to each other, and who is to blame for it.
+using Guard = std::function<void(const char* what, const std::function<void()>& f)>;
+
+// Its errors name the rank that is gone.
+class GuardedExchange final : public GradientExchange {
+ public:
+  GuardedExchange(std::unique_ptr<GradientExchange> exchange, Guard guard)
+      : exchange_(std::move(exchange)), guard_(std::move(guard)) {}
+  void before_forward() override {
+    guard_("before the step", [this] { exchange_->before_forward(); });
+  }
+  void backward(const at::Tensor& loss) override {
+    guard_("the exchange of gradients", [&] { exchange_->backward(loss); });
+  }
+
+ private:
+  const std::unique_ptr<GradientExchange> exchange_;
+  const Guard guard_;
+};
+
+class ProcessGroupPeers final : public Peers {
+ public:
+  ProcessGroupPeers(const Ranks& ranks, const DistributedOptions& options)
+      : Peers(ranks),
+        options_(options),
+        store_(ranks, std::chrono::milliseconds(options.timeout.ms)),
+        heartbeat_(ranks, store_, std::chrono::milliseconds(options.timeout.ms)) {
+    run("the meeting of the ranks", [&] {
+      control_ = group("gloo", "control");
+      gradients_ = options.backend == "gloo" ? control_ : group(options.backend, "gradients");
+    });
+  }
+  Gathered gather(const std::string& own) override {
+    const auto size = static_cast<int64_t>(own.size());
+    const at::Tensor mine = at::empty({size}, at::kByte);
+    std::memcpy(mine.data_ptr(), own.data(), own.size());
+    std::vector<std::vector<at::Tensor>> all(1);
+    for (int64_t i = 0; i < ranks().world; ++i) all[0].push_back(at::empty({size}, at::kByte));
+    std::vector<at::Tensor> mine_list{mine};
+    c10::intrusive_ptr<c10d::Work> work;
+    run("gather", [&] { work = control_->allgather(all, mine_list); });
+    return [this, all, mine, work] {
+      run("gather", [&] { work->wait(); });
+      std::vector<std::string> out;
+      for (const at::Tensor& each : all[0]) {
+        out.emplace_back(static_cast<const char*>(each.data_ptr()),
+                         static_cast<size_t>(each.numel()));
+      }
+      return out;
+    };
+  }
+  void broadcast(const std::vector<at::Tensor>& tensors) override {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> values;
+    for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach());
+    run("broadcast", [&] { c10d::broadcast_coalesced(gradients_, values, kBroadcastBytes, 0); });
+  }
+  std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>& parameters,
+                                             std::function<void()> ready) override {
+    std::unique_ptr<GradientExchange> exchange;
+    run("the first look at the parameters", [&] {
+      exchange = make_reducer(gradients_, parameters, static_cast<int64_t>(options_.bucket.bytes),
+                              std::move(ready));
+    });
+    return std::make_unique<GuardedExchange>(
+        std::move(exchange),
+        [this](const char* what, const std::function<void()>& f) { run(what, f); });
+  }
+  std::string share(const std::string& text) override {
+    const std::string key = fmt::format("share/{}", shared_++);
+    try {
+      if (ranks().first()) {
+        store_.set(key, text);
+        return text;
+      }
+      while (true) {
+        // It may read a large checkpoint meanwhile: no time-out, but it has to live.
+        if (const auto found = store_.find(key)) return *found;
+        const std::string missing = heartbeat_.surely_missing();
+        if (!missing.empty()) fail(missing);
+        std::this_thread::sleep_for(kPoll);
+      }
+    } catch (const Error& error) {  // of the store
+      const std::string missing = heartbeat_.missing();
+      fail(missing.empty() ? error.what() : missing);
+    }
+  }
+  void leave(const std::string& why) override { heartbeat_.leave(why); }
+
+ private:
+  c10::intrusive_ptr<c10d::ProcessGroup> group(const std::string& backend, const char* name) {
+    const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(
+        name, c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store_.c10d()));
+    auto group = c10::make_intrusive<c10d::ProcessGroup>(prefixed, static_cast<int>(ranks().rank),
+                                                         static_cast<int>(ranks().world));
+    collectives().at(backend).add(*group, ranks(), options_.timeout.ms);
+    return group;
+  }
+  void run(const char* what, const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      if (shortage(error)) throw;
+      const std::string missing = heartbeat_.missing();
+      fail(missing.empty() ? std::string(what) + ": " + first_line(error) : missing);
+    }
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error(ExitCode::device,
+                fmt::format("rank {} of {}: {}", ranks().rank, ranks().world, why));
+  }
+
+  const DistributedOptions options_;
+  RankStore store_;
+  Heartbeat heartbeat_;
+  int64_t shared_ = 0;  // texts
+  c10::intrusive_ptr<c10d::ProcessGroup> control_;
+  c10::intrusive_ptr<c10d::ProcessGroup> gradients_;
+};
+
+}  // namespace
+
+std::map<std::string, Collectives>& collectives() {
+  static std::map<std::string, Collectives> all;
+  return all;
+}
+
+void DistributedOptions::check(const Section& section) const {
+  std::vector<std::string> known;
+  for (const auto& [name, each] : collectives()) known.push_back(name);
+  if (!collectives().contains(backend)) {
+    section.fail("backend", fmt::format("is no backend of collectives that is there: '{}'{}",
+                                        backend, suggestion(backend, known)));
+  }
+  if (timeout.ms <= 0) section.fail("timeout", "must be more than nothing");
+  if (bucket.bytes == 0) section.fail("bucket", "must be more than nothing");
+}
+
+std::unique_ptr<Peers> no_peers() { return std::make_unique<NoPeers>(); }
+
+std::unique_ptr<Peers> meet_peers(const Ranks& ranks, const DistributedOptions& options) {
+  return std::make_unique<ProcessGroupPeers>(ranks, options);
+}
+
+}  // namespace stoker

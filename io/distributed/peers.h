@@ -1,0 +1,70 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "io/distributed/gradients.h"
+#include "io/distributed/options.h"
+#include "io/distributed/store.h"
+
+namespace stoker {
+
+// What each rank gave, in the order of the ranks. To be called once; blocks until all have given.
+using Gathered = std::function<std::vector<std::string>()>;
+
+// The ranks of a training, as one of them sees the others. The trainer's thread; all ranks make the
+// same calls in the same order. Whatever fails is Error(ExitCode::device) and says which rank is
+// gone, as far as it is known; after it only the destructor is of use.
+class Peers {
+ public:
+  explicit Peers(Ranks ranks) : ranks_(std::move(ranks)) {}
+  virtual ~Peers() = default;
+  const Ranks& ranks() const { return ranks_; }
+  // Begins to gather bytes, as many of every rank.
+  virtual Gathered gather(const std::string& own) = 0;
+  // Rank 0's values, to the same tensors of all others. They are on the device of the gradients.
+  virtual void broadcast(const std::vector<at::Tensor>& tensors) = 0;
+  // For the gradients of these parameters. ready: called on the thread of backward() when the last
+  // gradient is there, and only the exchange is left. Null where there is one rank.
+  virtual std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>& parameters,
+                                                     std::function<void()> ready) = 0;
+  // Rank 0's text, to all ranks. Waits for it as long as rank 0 lives.
+  virtual std::string share(const std::string& text) = 0;
+  // This rank ends now, with this error (empty: without one), and the others may say so. Any
+  // thread.
+  virtual void leave(const std::string& why) = 0;
+
+ private:
+  const Ranks ranks_;
+};
+
+// One process by itself: every call is its own answer, and costs nothing.
+std::unique_ptr<Peers> no_peers();
+
+// Meets the others: blocks until all are there, at most for options.timeout.
+// Error(ExitCode::device) names those that are missing.
+std::unique_ptr<Peers> meet_peers(const Ranks& ranks, const DistributedOptions& options);
+
+// gather() of plain values.
+template <class T>
+std::function<std::vector<T>()> gather_values(Peers& peers, const T& own) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return [gathered = peers.gather({reinterpret_cast<const char*>(&own), sizeof own})] {
+    std::vector<T> values;
+    for (const std::string& bytes : gathered()) {
+      T value;
+      std::memcpy(&value, bytes.data(), sizeof value);
+      values.push_back(value);
+    }
+    return values;
+  };
+}
+
+}  // namespace stoker

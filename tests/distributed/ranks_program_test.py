@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Many ranks train one model: the same batches, the same losses, and all of them end together."""
+import csv
+import json
+import os
+import pathlib
+import re
+import signal
+import unittest
+
+from stoker import Process, StokerTest, configuration, posix, read_summary
+
+WITHIN = 2e-5  # of a loss: fp32 sums in another order, over some tens of steps
+
+
+class RanksTest(StokerTest):
+    CONFIG = configuration(
+        dataset="{type: image_folder, storage: data, split: {train_per_class: 10, test_per_class: 5}}",
+        decoder="{type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}",
+        loader="{type: prefetched, batch_size: 30, workers: 1, digest: true, drop_last: false}",
+        model="{type: alexnet, dropout: 0}", optimizer="{type: sgd, lr: 0.01, momentum: 0.9}",
+        training="{epochs: 1, threads: 1, deterministic: true}", metrics="{every_steps: 1, sinks: [{type: csv}]}",
+        distributed="{timeout: 20s}")
+
+    def launch(self, ranks, *overrides, code=0):
+        done = self.stoker("launch", "--ranks", ranks, self.config, "--json", f"run.name=r{ranks}", *overrides, code=code)
+        summary = json.loads(done.stdout)
+        return summary, self.dir / summary["run_directory"]
+
+    @staticmethod
+    def losses(run):
+        with open(run / "steps.csv", encoding="utf-8") as file:
+            return [float(row["loss"]) for row in csv.DictReader(file)]
+
+    def test_n_ranks_train_as_one_process_does(self):
+        alone, alone_run = self.train("run.name=alone")
+        self.assertEqual(alone["steps"], 4)  # the last batch has 10 samples
+        for ranks in [2, 4]:
+            with self.subTest(ranks=ranks):
+                summary, run = self.launch(ranks)
+                self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
+                for ours, theirs in zip(self.losses(run), self.losses(alone_run), strict=True):
+                    self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
+                self.assertEqual(summary["evaluations"][0]["samples"], alone["evaluations"][0]["samples"])
+                self.assertGreater(summary["segments_s"]["allreduce"], 0)
+                self.assert_ledger_closes(summary)
+                others = [read_summary(run / f"rank-{rank}") for rank in range(1, ranks)]
+                each = [summary, *others]
+                self.assertEqual(summary["ranks"]["images"], sum(rank["images"] for rank in each))
+                self.assertEqual(summary["ranks"]["images"], 100)
+                self.assertEqual([rank["segments_s"] for rank in summary["ranks"]["each"]],
+                                 [rank["segments_s"] for rank in each])
+                slowest = summary["ranks"]["extremes"]["images_per_s"]["least"]
+                self.assertEqual(slowest["value"], min(rank["images_per_s"] for rank in each))
+        self.assertEqual(alone["segments_s"]["allreduce"], 0)
+        self.assertNotIn("ranks", alone)
+
+    def test_more_ranks_than_the_last_batch_has_samples(self):
+        options = ["loader.batch_size=33", "model={type: linear}"]
+        alone, alone_run = self.train("run.name=alone", *options)
+        summary, run = self.launch(4, *options)  # 33, 33, 33 and 1
+        self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
+        self.assertEqual(summary["evaluations"][0]["samples"], alone["evaluations"][0]["samples"])
+        for ours, theirs in zip(self.losses(run), self.losses(alone_run), strict=True):
+            self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
+
+    def test_a_resume_with_another_number_of_ranks_is_as_if_nothing_had_happened(self):
+        options = ["model={type: linear}", "training.epochs=6", "optimizer.lr=0.0001"]
+        tier = f"storage.slow={posix(self.dir / 'sets')}"
+        alone, alone_run = self.train("run.name=alone", *options)
+        saves = [*options, tier, "checkpoint={type: direct, slow: slow, every_steps: 5, directory: sets, resume: latest}"]
+        losses = []
+        for ranks, steps in [(2, 7), (4, 13), (1, 24)]:
+            summary, run = self.launch(ranks, *saves, f"training.max_steps={steps}")
+            losses += self.losses(run)
+        self.assertEqual(summary["total"]["digest_chain"], alone["total"]["digest_chain"])
+        for ours, theirs in zip(losses, self.losses(alone_run), strict=True):
+            self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
+
+    def test_a_signal_to_one_rank_stops_all_after_the_same_step(self):
+        for number in [signal.SIGTERM, signal.SIGUSR1]:
+            with self.subTest(signal=number):
+                under_way = self.begin_ranks(3)
+                os.kill(self.pid_of(under_way, 2), number)
+                self.assertEqual(under_way.wait(), 75)
+                run = under_way.run
+                steps = {read_summary(where)["steps"] for where in [run, run / "rank-1", run / "rank-2"]}
+                self.assertEqual(len(steps), 1)
+
+    def test_a_killed_rank_ends_the_others_and_is_named(self):
+        for victim in [0, 1]:
+            with self.subTest(victim=victim):
+                under_way = self.begin_ranks(3)
+                pid = self.pid_of(under_way, victim)
+                os.kill(pid, signal.SIGKILL)
+                self.assertEqual(under_way.wait(), 6)
+                for survivor in {0, 1, 2} - {victim}:
+                    self.assertRegex(under_way.log, rf"error: rank {survivor} of 3: rank {victim} \(pid {pid} on .*\) is gone")
+
+    def test_a_rank_that_cannot_go_on_says_why_to_the_others(self):
+        done = self.stoker("launch", "-n", 2, self.config, "storage.data.root=/nowhere", code=3)
+        self.assertIn("/nowhere", done.stderr)
+
+    def test_a_stopped_rank_ends_the_others_after_the_timeout(self):
+        under_way = self.begin_ranks(2, "distributed.timeout=3s")
+        pid = self.pid_of(under_way, 1)
+        os.kill(pid, signal.SIGSTOP)
+        self.assertTrue(under_way.wait_for(rf"error: rank 0 of 2: rank 1 \(pid {pid} on .*\) is gone"))
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(under_way.wait(), 6)
+
+    def test_many_ranks_have_to_be_asked_for(self):
+        self.config.write_text(re.sub("distributed: .*\n", "", self.config.read_text()))
+        environment = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+        said = self.stoker("train", self.config, code=2, env=environment).stderr
+        self.assertIn("the experiment has no `distributed:`", said)
+        self.stoker("launch", "-n", 2, self.config, "training.max_steps=1", "model={type: linear}")  # asks for them
+
+    def begin_ranks(self, ranks, *overrides):
+        """Under way with a small model, some steps done."""
+        runs = self.dir / f"runs-{len(list(self.dir.iterdir()))}"
+        under_way = Process(["launch", "-n", ranks, self.config, "training.epochs=100000", "evaluation.enabled=false",
+                             "model={type: linear}", f"run.dir={runs}", *overrides], self.dir)
+        under_way.run = runs / "latest"
+        under_way.until(lambda: len((under_way.run / "steps.csv").read_text().splitlines()) > 3)
+        return under_way
+
+    @staticmethod
+    def pid_of(under_way, rank):
+        children = pathlib.Path(f"/proc/{under_way.child.pid}/task/{under_way.child.pid}/children").read_text().split()
+        for child in children:
+            if f"RANK={rank}" in pathlib.Path(f"/proc/{child}/environ").read_text().split("\0"):
+                return int(child)
+        raise AssertionError(f"no rank {rank} among {children}")
+
+
+if __name__ == "__main__":
+    unittest.main()

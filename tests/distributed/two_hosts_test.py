@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Two ranks on two hosts: network namespaces with a cable between them. Skipped where they may not be made."""
+import subprocess
+import unittest
+
+from stoker import Process, StokerTest, configuration, read_summary
+
+HOSTS = {"stoker-a": "10.77.0.1", "stoker-b": "10.77.0.2"}
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+class TwoHostsTest(StokerTest):
+    CONFIG = configuration(decoder="{type: jpeg, size: 32}", loader="{type: sync, batch_size: 16, digest: true}",
+                           training="{epochs: 1, threads: 1}", metrics="{every_steps: 1, sinks: [{type: csv}]}",
+                           distributed="{timeout: 3s}")
+
+    def setUp(self):
+        super().setUp()
+        try:
+            for host in HOSTS:
+                ip("netns", "add", host)
+                self.addCleanup(ip, "netns", "del", host)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f"no network namespaces here: {error}")
+        a, b = HOSTS
+        ip("link", "add", "cable", "netns", a, "type", "veth", "peer", "name", "cable", "netns", b)
+        for host, address in HOSTS.items():
+            ip("-n", host, "addr", "add", f"{address}/24", "dev", "cable")
+            for device in ["lo", "cable"]:
+                ip("-n", host, "link", "set", device, "up")
+
+    def begin(self, masters, *overrides):
+        """Both ranks. masters: what each is told to be rank 0's host."""
+        environment = {"WORLD_SIZE": "2", "MASTER_PORT": "29512"}
+        return [Process(["train", self.config, *overrides], self.dir,
+                        {**environment, "RANK": str(rank), "MASTER_ADDR": masters[rank]}, ["ip", "netns", "exec", host])
+                for rank, host in enumerate(HOSTS)]
+
+    def test_they_meet_by_the_address_that_reaches_the_other(self):
+        alone, alone_run = self.train("run.name=alone")
+        # Kubeflow's PyTorchJob tells rank 0 `localhost`.
+        for first in ["10.77.0.1", "localhost"]:
+            with self.subTest(first=first):
+                runs = self.dir / f"runs-{first}"
+                ranks = self.begin([first, "10.77.0.1"], f"run.dir={runs}")
+                self.assertEqual([rank.wait() for rank in ranks], [0, 0], ranks[0].log + ranks[1].log)
+                run = runs / "latest"
+                self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
+                self.assertEqual(read_summary(run / "rank-1")["steps"], alone["steps"])
+
+    def test_a_host_that_is_cut_off_ends_both_sides_after_the_timeout(self):
+        ranks = self.begin(["10.77.0.1"] * 2, "training.epochs=1000000", "evaluation.enabled=false")
+        ranks[0].until(lambda: len((self.latest / "steps.csv").read_text().splitlines()) > 3)
+        ip("-n", "stoker-b", "link", "set", "cable", "down")
+        self.assertEqual([rank.wait() for rank in ranks], [6, 6])
+        self.assertRegex(ranks[0].log, r"error: rank 0 of 2: rank 1 \(pid \d+ on .*\) is gone")
+        self.assertIn("error: rank 1 of 2: ", ranks[1].log)
+
+
+if __name__ == "__main__":
+    unittest.main()
