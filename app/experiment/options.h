@@ -72,6 +72,7 @@ struct TrainingOptions {
   // Of the model's forward and backward pass.
   Precision precision = Precision::fp32;
   bool channels_last = false;
+  double label_smoothing = 0;
   bool deterministic = false;
   OnNan on_nan = OnNan::stop;
   // Refused where the device has no graphs, or batches have more than one size.
@@ -84,6 +85,9 @@ struct TrainingOptions {
     v("max_steps", max_steps, "stop after so many steps", Limits{1, 1e15});
     v("precision", precision, "bf16: autocast; weights and optimizer stay fp32");
     v("channels_last", channels_last, "NHWC memory format for convolutions");
+    v("label_smoothing", label_smoothing,
+      "share of the target that all classes have in equal parts (Szegedy et al. 2016, section 7)",
+      Limits{0, 0.99});
     v("deterministic", deterministic, "equal losses on repetition (CPU), at some cost");
     v("on_nan", on_nan,
       same_results(

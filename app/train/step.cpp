@@ -65,7 +65,9 @@ at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, d
   model_->set_training(true);
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
   if (exchange_) exchange_->before_forward();
-  const at::Tensor loss = at::cross_entropy_loss(forward(values).to(at::kFloat), labels);
+  const at::Tensor loss =
+      at::cross_entropy_loss(forward(values).to(at::kFloat), labels, {}, at::Reduction::Mean,
+                             /*ignore_index=*/-100, options_.label_smoothing);
   const at::Tensor own = share == 1 ? loss : loss.mul(share);
   exchange_ ? exchange_->backward(own) : own.backward();
   return loss.detach();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/checkpoint/loaded_state.h"
+#include "io/checkpoint/set_group.h"
 #include "io/checkpoint/snapshot.h"
 #include "io/core/notify.h"
 #include "io/core/registry.h"
@@ -27,6 +28,8 @@ struct CheckpointOffer {
   bool epoch_ended = false;  // and was evaluated where that was due
   int64_t epochs = 0;        // finished ones
   bool last = false;         // nothing follows: save in any case
+  // For every_seconds: now, of one clock for all processes that save together.
+  TimePoint now = Clock::now();
 };
 
 // What has become of a run's checkpoints so far, for the run's record and its summary. A value.
@@ -74,6 +77,8 @@ class Checkpointer {
     Notify info;
     Notify warn;
     CheckpointMeter* meter = nullptr;  // null: nobody watches
+    // Who saves and restores with this process. All offer the same steps of the same state.
+    SetGroup& group = alone();
   };
   virtual ~Checkpointer() = default;
 

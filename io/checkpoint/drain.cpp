@@ -1,5 +1,6 @@
 #include "io/checkpoint/drain.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
+#include <optional>
 
 #include "io/core/error.h"
 
@@ -27,7 +30,8 @@ void yield_to_all_others() {
 
 }  // namespace
 
-Drain::Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks)
+Drain::Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
+             SetGroup& group)
     : from_(from),
       to_(to),
       options_(options),
@@ -35,6 +39,7 @@ Drain::Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hoo
                                        : std::numeric_limits<double>::infinity()),
       hooks_(std::move(hooks)),
       watch_(options.hang_seconds, hooks_.deadline),
+      together_(group, "drain", [this] { return !stop_; }),
       thread_([this] { run(); }) {}
 
 Drain::~Drain() {
@@ -105,10 +110,13 @@ bool Drain::attempt(int64_t step) {
     copy(step);
     hooks_.done(step, begin);
     return true;
-  } catch (const DamagedSet& error) {
-    // The only copy is bad: no attempt will mend it.
-    hooks_.failed(step, error.what(), false);
+  } catch (const NoRetry& error) {
+    // The only copy is bad: no attempt will mend it. Or other processes are gone.
+    if (!stop_) hooks_.failed(step, error.what(), false);
     return true;
+  } catch (const OtherFailed& error) {
+    if (!stop_) hooks_.failed(step, error.what(), error.again());
+    return !error.again();
   } catch (const std::exception& error) {
     if (!stop_) hooks_.failed(step, error.what(), true);
     return false;
@@ -116,53 +124,94 @@ bool Drain::attempt(int64_t step) {
 }
 
 void Drain::copy(int64_t step) {
-  absent_ = absent_ || !to_.is_open();
-  to_.open_for_writing();
-  if (absent_) hooks_.appeared();
-  absent_ = false;
-  if (!from_.has(step)) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
-  const Manifest manifest = from_.manifest(step);
-  const auto progress = [this](size_t, uint64_t, Bytes) { watch_.step(); };
-  if (to_.has(step)) {
-    // A process was killed between the commit and its acknowledgement.
-    try {
-      to_.verify(manifest, kThreads, progress);
-      return;
-    } catch (const DamagedSet& error) {
-      const std::string aside = to_.set_aside(step, "damaged");
-      throw Error(ExitCode::storage, std::string(error.what()) + "; set aside as " + aside);
-    }
-  }
-  copy_files(step, manifest);
-  if (options_.verify == Verify::none) return;
+  const std::string what = fmt::format("drain of step {}: ", step);
+  together_.all(what + "the tier", [this] {
+    absent_ = absent_ || !to_.is_open();
+    to_.open_for_writing();
+    if (absent_) hooks_.appeared();
+    absent_ = false;
+    return "";
+  });
+  const std::optional<LocatedSet> set = locate(
+      together_, {&from_}, step, [](size_t) { return true; }, [](size_t, const Error&) { throw; });
+  if (!set) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
+  // Else a process was killed between the commit and its acknowledgement.
+  const bool there = together_.first_only(what + "whether it is there",
+                                          [&] { return to_.has(step) ? "yes" : ""; }) == "yes";
+  if (!there) copy_files(*set);
+  if (!there && options_.verify == Verify::none) return;
   try {
-    to_.verify(manifest, kThreads, progress);
+    together_.all(what + "read back", [&] {
+      verify(*set);
+      return "";
+    });
   } catch (const DamagedSet& error) {
-    to_.remove(step);
-    throw Error(ExitCode::storage, std::string("read back after the drain: ") + error.what());
+    damaged(step, there, error);
+  } catch (const OtherFailed& error) {
+    if (error.again()) throw;
+    damaged(step, there, error);
   }
 }
 
-void Drain::copy_files(int64_t step, const Manifest& manifest) {
-  SetWriter writer(to_.tree(), to_.directory(), step, options_.durability);
-  for (const FileSums& file : manifest.files) {
-    writer.add_file(file.name, file.bytes, data_access(options_.write));
+// What is on the slow tier is no copy: it makes way for another attempt.
+void Drain::damaged(int64_t step, bool was_there, const Error& error) {
+  if (!was_there) {
+    to_.remove(step);
+    throw Error(ExitCode::storage, std::string("read back after the drain: ") + error.what());
+  }
+  const std::string aside = to_.set_aside(step, "damaged");
+  throw Error(ExitCode::storage, std::string(error.what()) + "; set aside as " + aside);
+}
+
+// Its own files of the copy.
+void Drain::verify(const LocatedSet& set) {
+  to_.verify(set.manifest, set.files_of(together_.group().rank(), 0), kThreads,
+             [this](size_t, uint64_t, Bytes) { watch_.step(); });
+}
+
+void Drain::copy_files(const LocatedSet& set) {
+  const Manifest& manifest = set.manifest;
+  const std::string what = fmt::format("drain of step {}: ", manifest.step);
+  std::optional<SetWriter> writer;
+  const std::string temporary = together_.first_only(what + "begun", [&] {
+    writer.emplace(to_.tree(), to_.directory(), manifest.step, options_.durability);
+    return writer->temporary();
+  });
+  together_.all(what + "copied", [&] {
+    if (!writer) {
+      writer.emplace(to_.tree(), to_.directory(), manifest.step, options_.durability, temporary);
+    }
+    copy_own(manifest, set.files_of(together_.group().rank(), 0), *writer);
+    return "";
+  });
+  together_.first_only(what + "committed", [&] {
+    writer->commit(manifest);
+    return "";
+  });
+}
+
+void Drain::copy_own(const Manifest& manifest, const std::vector<size_t>& files,
+                     SetWriter& writer) {
+  std::map<size_t, size_t> numbers;
+  for (const size_t file : files) {
+    const auto& [name, bytes, sums] = manifest.files[file];
+    numbers[file] = writer.add_file(name, bytes, data_access(options_.write));
   }
   const TimePoint begin = Clock::now();
   std::atomic<uint64_t> copied{0};
-  read_set(from_.tree(), from_.path(step), manifest, kThreads,
-           [&](size_t file, uint64_t offset, Bytes bytes) {
-             if (stop_) throw Error(ExitCode::sigterm, "the process ended");
-             writer.write(file, offset, bytes);
-             copied += bytes.size();
-             watch_.step();
-             const double due = static_cast<double>(copied) / bytes_per_s_;
-             while (!stop_ && seconds(Clock::now() - begin) < due) {
-               std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  read_files(from_.tree(), from_.path(manifest.step), manifest, files, kThreads,
+             [&](size_t file, uint64_t offset, Bytes bytes) {
+               if (stop_) throw Error(ExitCode::sigterm, "the process ended");
+               writer.write(numbers.at(file), offset, bytes);
+               copied += bytes.size();
                watch_.step();
-             }
-           });
-  writer.commit(manifest);
+               const double due = static_cast<double>(copied) / bytes_per_s_;
+               while (!stop_ && seconds(Clock::now() - begin) < due) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                 watch_.step();
+               }
+             });
+  writer.finish();
 }
 
 void Drain::pause(int failures) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "io/checkpoint/locate.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/progress_watch.h"
 #include "io/checkpoint/set_store.h"
@@ -20,7 +21,11 @@ namespace stoker {
 // (idle I/O class, lowest CPU priority). Any thread may call; hooks are called on the drain's own.
 //
 // What it has not copied when the process ends is still on the fast tier, and the next process goes
-// on with it. The stores must outlive it.
+// on with it. The stores and the group must outlive it.
+//
+// Each process of the group has a drain, and gives it the same steps in the same order. Each copies
+// the files that it sees into one set, which the first commits; what fails on one has failed on
+// all.
 class Drain {
  public:
   // What the drain tells its owner, on its own thread and without its mutex. They must not call
@@ -36,7 +41,8 @@ class Drain {
     CheckpointMeter* meter = nullptr;  // may be null
   };
   // Starts the thread, which waits for add().
-  Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks);
+  Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
+        SetGroup& group);
   // Gives up a copy at its next piece (reading it back is finished first), and joins the thread.
   ~Drain();
 
@@ -54,7 +60,10 @@ class Drain {
   void run();
   bool attempt(int64_t step);
   void copy(int64_t step);
-  void copy_files(int64_t step, const Manifest& manifest);
+  void verify(const LocatedSet& set);
+  [[noreturn]] void damaged(int64_t step, bool was_there, const Error& error);
+  void copy_files(const LocatedSet& set);
+  void copy_own(const Manifest& manifest, const std::vector<size_t>& files, SetWriter& writer);
   void pause(int failures);
 
   SetStore& from_;
@@ -64,6 +73,7 @@ class Drain {
   const Hooks hooks_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
+  Together together_;    // the thread's
   bool absent_ = false;  // the slow tier was, and what is on it is not known yet; its thread only
   // Under the watch's mutex:
   std::deque<int64_t> queue_;  // the one being copied is the front

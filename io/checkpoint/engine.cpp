@@ -22,11 +22,17 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
       info_(inputs.info),
       warn_(inputs.warn),
       meter_(inputs.meter),
+      group_(inputs.group),
+      together_(group_, "load", [] { return true; }),
+      directory_(options_.directory.empty() ? inputs.directory : options_.directory),
       write_to_(write_to) {
   if (options_.fast && options_.fast->name != options_.slow->name)
-    add_store(options_.fast->name, inputs);
-  add_store(options_.slow->name, inputs);
-  const SetLayout layout = make_layout(options_.layout, inputs.tensors, options_.shards);
+    add_store(options_.fast->name, inputs, false);
+  add_store(options_.slow->name, inputs, true);
+  const int64_t shards =
+      options_.layout == FileLayout::safetensors ? options_.shards * group_.size() : 1;
+  if (group_.size() == 1) last_begin_ = Clock::now();
+  const SetLayout layout = make_layout(options_.layout, inputs.tensors, shards);
   status_.set_bytes = layout.bytes();
   const auto deadline = [this] { return this->deadline(); };
   if (write_to_ == WriteTo::fast) {
@@ -36,12 +42,14 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
                      [this](int64_t step, const std::string& error, bool again) {
                        drain_failed(step, error, again);
                      },
-                     [this] { last_appeared(); }, deadline, inputs.meter});
+                     [this] { last_appeared(); }, deadline, inputs.meter},
+        group_);
   }
   saver_ = std::make_unique<Saver>(
       first(), layout, options_, inputs.allocate,
       Saver::Hooks{[this] { return make_room(); }, [this](const SaveResult& r) { saved(r); },
-                   deadline, inputs.meter});
+                   deadline, inputs.meter},
+      group_);
   std::string why;
   if (options_.write == WriteMode::uring && !Uring::open(why)) {
     news(true, "checkpoint.write: " + why + "; writing without it");
@@ -50,7 +58,9 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
 
 Engine::~Engine() = default;
 
-void Engine::add_store(const std::string& tier, const Inputs& inputs) {
+// On the last tier all ranks write into one set; on the fast one, which each may have for itself,
+// into a set of their own.
+void Engine::add_store(const std::string& tier, const Inputs& inputs, bool shared) {
   const FileTree* files = inputs.tiers.at(tier).files();
   if (files == nullptr) {
     throw Error(ExitCode::config,
@@ -58,13 +68,19 @@ void Engine::add_store(const std::string& tier, const Inputs& inputs) {
                     "' keeps no files, so it can hold no checkpoints; name one of "
                     "type posix, or around one");
   }
+  const bool many = group_.size() > 1;
+  const StoreUse use = !many || !shared    ? StoreUse::own
+                       : together_.first() ? StoreUse::first
+                                           : StoreUse::guest;
   stores_.push_back(std::make_unique<SetStore>(
-      tier, *files, options_.directory.empty() ? inputs.directory : options_.directory,
-      options_.durability));
+      tier, *files, many && !shared ? rank_directory(directory_, group_.rank()) : directory_,
+      options_.durability, use));
 }
 
 bool Engine::due(const CheckpointOffer& offer) {
   if (offer.step == last_step_) {
+    // What became of it, all processes know when it has ended.
+    if (offer.last && group_.size() > 1) saver_->finish_write();
     const std::lock_guard lock(mutex_);
     return offer.last && offer.step == lost_step_;
   }
@@ -73,7 +89,7 @@ bool Engine::due(const CheckpointOffer& offer) {
   if (options_.every_epochs && offer.epoch_ended && offer.epochs % *options_.every_epochs == 0) {
     return true;
   }
-  return options_.every_seconds && seconds(Clock::now() - last_begin_) >= *options_.every_seconds;
+  return options_.every_seconds && seconds(offer.now - *last_begin_) >= *options_.every_seconds;
 }
 
 std::optional<TimePoint> Engine::deadline() const {
@@ -97,10 +113,17 @@ bool Engine::in_time(const CheckpointOffer& offer) {
 
 bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) {
   report_news();
-  if (!due(offer) || !in_time(offer)) return false;
+  // The offers' clock may be another process's.
+  if (!last_begin_) last_begin_ = offer.now;
+  if (!due(offer)) return false;
+  if (!in_time(offer)) {
+    saver_->skip(offer.step);
+    return false;
+  }
   const Saver::Begun begun =
       saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog);
   if (begun == Saver::Begun::skipped || begun == Saver::Begun::hung) {
+    saver_->skip(offer.step);
     const bool hung = begun == Saver::Begun::hung;
     const std::lock_guard lock(mutex_);
     ++(hung ? status_.failed : status_.skipped);
@@ -111,7 +134,7 @@ bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingStat
     return false;
   }
   last_step_ = offer.step;
-  last_begin_ = Clock::now();
+  last_begin_ = offer.now;
   if (begun == Saver::Begun::replaced_another) {
     const std::lock_guard lock(mutex_);
     ++status_.replaced;
@@ -155,6 +178,13 @@ void Engine::measured(CheckpointPart part, TimePoint begin, int64_t step) {
 }
 
 void Engine::saved(const SaveResult& result) {
+  if (result.skipped) {
+    const std::lock_guard lock(mutex_);
+    ++status_.skipped;
+    news_.emplace_back(true,
+                       fmt::format("checkpoint of step {} skipped: {}", result.step, result.error));
+    return;
+  }
   if (!result.error.empty()) {
     {
       const std::lock_guard lock(mutex_);

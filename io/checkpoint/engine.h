@@ -7,10 +7,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/drain.h"
+#include "io/checkpoint/locate.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/saver.h"
 #include "io/metrics/checkpoint_meter.h"
@@ -44,14 +46,19 @@ class Engine : public Checkpointer {
   // The tier that a save waits for, and the one where sets stay; one and the same for `direct`.
   SetStore& first() { return write_to_ == WriteTo::fast ? *stores_.front() : *stores_.back(); }
   SetStore& last() { return *stores_.back(); }
-  void add_store(const std::string& tier, const Inputs& inputs);
+  void add_store(const std::string& tier, const Inputs& inputs, bool shared);
   // Restoring (restore.cpp): the trainer's thread, but for last_appeared().
   void open();
+  void adopt(SetStore& store);
   std::vector<int64_t> steps_of(const SetStore& store);
   std::set<int64_t> all_steps();
+  std::set<int64_t> steps_of_all(const std::string& what, const std::set<int64_t>& own);
   std::optional<LoadedState> newest_intact();
   LoadedState load_path(const std::string& path);
-  std::optional<LoadedState> try_load(SetStore& store, int64_t step);
+  LoadedState read_path(const std::string& path, bool others);
+  std::optional<LoadedState> try_load(int64_t step);
+  std::optional<LoadedState> read(const LocatedSet& set);
+  void refuse(size_t store, int64_t step, const Error& error);
   void set_aside(SetStore& store, int64_t step, const std::string& why);
   void read_score(const SetStore& store, int64_t step);
   void continue_from(int64_t step);
@@ -81,11 +88,15 @@ class Engine : public Checkpointer {
   const Notify warn_;
   CheckpointMeter* const meter_;  // may be null
 
+  SetGroup& group_;
+  Together together_;  // the trainer's thread
+  const std::string directory_;
   const WriteTo write_to_;
   std::vector<std::unique_ptr<SetStore>> stores_;  // the fast tier's, where there is one, first
+  std::set<std::pair<size_t, int64_t>> refused_;   // sets of stores that were not to be read
   int64_t start_step_ = -1;                        // of the set that was loaded
   int64_t last_step_ = -1;                         // of the newest save that began
-  TimePoint last_begin_ = Clock::now();
+  std::optional<TimePoint> last_begin_;            // or the start; of the offers' clock
 
   std::mutex mutex_;  // what the threads report
   CheckpointStatus status_;

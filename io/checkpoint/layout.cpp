@@ -143,6 +143,14 @@ uint64_t SetLayout::bytes() const {
   return sum;
 }
 
+FileRange files_of(const SetLayout& layout, int64_t rank, int64_t size) {
+  const auto share = [&](int64_t of) {
+    const auto files = static_cast<int64_t>(layout.files.size());
+    return static_cast<size_t>((files * of + size - 1) / size);
+  };
+  return {share(rank), share(rank + 1)};
+}
+
 SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_t shards) {
   check(tensors);
   if (shards < 1 || shards > kMaxShards) refuse("{} shards", shards);

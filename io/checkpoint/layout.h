@@ -73,6 +73,14 @@ inline constexpr uint64_t kMaxTensors = 10'000;
 inline constexpr int64_t kMaxShards = 1'024;
 inline constexpr uint64_t kMaxHeaderBytes = 16ull << 20;
 
+// Some of a set's files, [begin, end). A value.
+struct FileRange {
+  size_t begin = 0;
+  size_t end = 0;
+};
+// Those that process `rank` of `size` writes: shares of equal number, the first of them first.
+FileRange files_of(const SetLayout& layout, int64_t rank, int64_t size);
+
 // Headers are padded so that data begin at a multiple of 4096. Error(ExitCode::bug) where a
 // tensor's bytes do not agree with its shape and dtype, a name occurs twice, or a limit above is
 // passed. Tensors of more than one row are split at rows (dimension 0), so that the shares differ

@@ -1,22 +1,45 @@
 #include "io/checkpoint/loaded_state.h"
 
 #include <cstring>
+#include <utility>
 
-#include "io/checkpoint/read_set.h"
 #include "io/core/memory.h"
 
 namespace stoker {
 
 LoadedState::LoadedState(const FileTree& tree, const std::string& directory, int64_t threads)
     : manifest_(read_manifest(tree, directory)), path_(tree.root() + "/" + directory) {
-  check_files(tree, directory, manifest_);
+  // Before memory is allocated by their sizes.
+  files_here(tree, directory, manifest_);
+  allocate();
+  read_set(tree, directory, manifest_, threads, keep());
+}
+
+LoadedState::LoadedState(Manifest manifest, std::string path)
+    : manifest_(std::move(manifest)), path_(std::move(path)) {
+  allocate();
+}
+
+void LoadedState::allocate() {
   for (const FileSums& file : manifest_.files) {
     // Faulted in by the threads that read.
     files_.push_back(allocate_huge(file.bytes, false));
   }
-  read_set(tree, directory, manifest_, threads, [this](size_t file, uint64_t offset, Bytes bytes) {
+}
+
+ChunkSink LoadedState::keep() {
+  return [this](size_t file, uint64_t offset, Bytes bytes) {
     std::memcpy(files_[file].data.get() + offset, bytes.data(), bytes.size());
-  });
+  };
+}
+
+void LoadedState::read(const FileTree& tree, const std::string& directory,
+                       const std::vector<size_t>& files, int64_t threads) {
+  read_files(tree, directory, manifest_, files, threads, keep());
+}
+
+std::span<uint8_t> LoadedState::file(size_t index) {
+  return {files_[index].data.get(), manifest_.files[index].bytes};
 }
 
 void LoadedState::copy(size_t tensor, uint8_t* to) const {

@@ -2,25 +2,35 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "io/checkpoint/manifest.h"
+#include "io/checkpoint/read_set.h"
 #include "io/core/memory.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
 
-// A set in memory, every byte of it verified. A value that shares its memory; immutable; any
-// thread. Holds as many bytes as the set has, on huge pages where the kernel gives them, until the
-// last copy goes: so drop it once the tensors have been copied out.
+// A set in memory, every byte of it verified. A value that shares its memory; any thread, once all
+// of it was read. Holds as many bytes as the set has, on huge pages where the kernel gives them,
+// until the last copy goes: so drop it once the tensors have been copied out.
 class LoadedState {
  public:
   // Reads the set in `directory` of a tree with `threads` threads. DamagedSet where a byte is not
   // what was written; IoError where it cannot be read.
   LoadedState(const FileTree& tree, const std::string& directory, int64_t threads);
+  // A set of which the files are yet to be read, or written into file(): `path` is for messages.
+  LoadedState(Manifest manifest, std::string path);
+  // Reads these files of it, which are in `directory` of a tree. Errors as above.
+  void read(const FileTree& tree, const std::string& directory, const std::vector<size_t>& files,
+            int64_t threads);
+  // The memory of a file of the manifest.
+  std::span<uint8_t> file(size_t index);
 
   int64_t step() const { return manifest_.step; }
+  const Manifest& manifest() const { return manifest_; }
   // Of the set's directory, for messages and the record of the run.
   const std::string& path() const { return path_; }
   // What the trainer had put beside the tensors.
@@ -32,6 +42,9 @@ class LoadedState {
   void copy(size_t tensor, uint8_t* to) const;
 
  private:
+  void allocate();
+  ChunkSink keep();
+
   Manifest manifest_;
   std::string path_;
   std::vector<HostMemory> files_;

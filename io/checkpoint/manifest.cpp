@@ -36,6 +36,7 @@ constexpr std::string_view kTailEnd = "\"\n}\n";
 constexpr size_t kHashDigits = 64;
 constexpr size_t kTailBytes = kTailBegin.size() + kHashDigits + kTailEnd.size();
 constexpr JsonLimits kLimits{64, 1'000'000};
+constexpr uint64_t kMaxParts = 1'000'000;
 
 template <class... A>
 [[noreturn]] void fail(fmt::format_string<A...> what, A&&... values) {
@@ -142,6 +143,11 @@ class Reader {
                                     [&](const auto& one) { return layout.text() == one.first; });
     if (found == known.end()) layout.fail("unknown");
     result_.layout.format = found->second;
+    if (const std::optional<Value> parts = root_.find("parts")) {
+      const uint64_t number = parts->number();
+      if (number < 1 || number > kMaxParts) parts->fail("expected 1 to {}", kMaxParts);
+      result_.parts = static_cast<int64_t>(number);
+    }
   }
 
   void read_file(const Value& entry) {
@@ -273,6 +279,40 @@ OrderedJson tensors_json(const Manifest& manifest) {
 
 }  // namespace
 
+void put_together(Manifest& manifest, const SetLayout& layout, const std::vector<PartSums>& parts) {
+  manifest.layout = layout;
+  manifest.parts = static_cast<int64_t>(parts.size());
+  manifest.tensor_sums.assign(layout.tensors.size(), 0);
+  for (const PartSums& part : parts) {
+    manifest.files.insert(manifest.files.end(), part.files.begin(), part.files.end());
+    for (const auto& [tensor, sum, bytes] : part.tensors) {
+      manifest.tensor_sums.at(tensor) = crc32c_combine(manifest.tensor_sums.at(tensor), sum, bytes);
+    }
+  }
+}
+
+std::string to_text(const PartSums& part) {
+  Json files = Json::array(), tensors = Json::array();
+  for (const FileSums& file : part.files) files.push_back({file.name, file.bytes, file.chunks});
+  for (const auto& [tensor, sum, bytes] : part.tensors) tensors.push_back({tensor, sum, bytes});
+  return json_text(Json{{"files", files}, {"tensors", tensors}});
+}
+
+PartSums part_sums(const std::string& text) {
+  try {
+    PartSums part;
+    const Json json = parse_json(text);
+    for (const Json& file : json.at("files"))
+      part.files.push_back({file.at(0), file.at(1), file.at(2)});
+    for (const Json& tensor : json.at("tensors")) {
+      part.tensors.push_back({tensor.at(0), tensor.at(1), tensor.at(2)});
+    }
+    return part;
+  } catch (const Json::exception& error) {
+    throw Error(ExitCode::bug, std::string("checkpoint part: ") + error.what());
+  }
+}
+
 std::string manifest_text(const Manifest& manifest) {
   std::string text;
   try {
@@ -280,6 +320,7 @@ std::string manifest_text(const Manifest& manifest) {
                         {"step", manifest.step},     {"created", manifest.created},
                         {"writer", manifest.writer}, {"durability", manifest.durability}};
     json["layout"] = Field<FileLayout>::dump(manifest.layout.format).scalar;
+    if (manifest.parts > 1) json["parts"] = manifest.parts;
     json["files"] = files_json(manifest);
     json["tensors"] = tensors_json(manifest);
     json["training"] = manifest.training;

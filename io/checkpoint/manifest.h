@@ -24,6 +24,19 @@ struct FileSums {
   bool operator==(const FileSums&) const = default;
 };
 
+// What one process has written of a set: its files, and of each tensor of which a part lies in them
+// that part's checksum and bytes. The parts of a tensor follow each other as the processes do. A
+// value.
+struct PartSums {
+  struct Tensor {
+    size_t tensor = 0;  // index into SetLayout::tensors
+    uint32_t sum = 0;
+    uint64_t bytes = 0;
+  };
+  std::vector<FileSums> files;
+  std::vector<Tensor> tensors;
+};
+
 // What is known of one checkpoint beside the bytes of its tensors. A value.
 // nlohmann's move is declared noexcept and throws nothing, but clang-tidy does not see that.
 struct Manifest {  // NOLINT(bugprone-exception-escape)
@@ -34,8 +47,17 @@ struct Manifest {  // NOLINT(bugprone-exception-escape)
   SetLayout layout;                   // without the files' headers
   std::vector<uint32_t> tensor_sums;  // CRC-32C of each of layout.tensors
   std::vector<FileSums> files;        // every file of the set but the manifest itself
-  nlohmann::json training;            // everything that is no tensor; belongs to the trainer
+  // How many processes wrote it. Above 1, a tier of one of them holds some of its files only.
+  int64_t parts = 1;
+  nlohmann::json training;  // everything that is no tensor; belongs to the trainer
 };
+
+// Layout and checksums of a set that was written in these parts, in the order of the processes.
+void put_together(Manifest& manifest, const SetLayout& layout, const std::vector<PartSums>& parts);
+
+// As text and back, for other processes of the same run. Error(ExitCode::bug) for another text.
+std::string to_text(const PartSums& part);
+PartSums part_sums(const std::string& text);
 
 // JSON whose last member is the SHA-256 of all before it, so that no bit can change unseen.
 // README.md shows how an outsider checks it. A pure function: equal manifests have equal texts.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 
 #include "io/core/crc32c.h"
 #include "io/core/memory.h"
@@ -43,11 +44,12 @@ HostMemory chunk_buffer() { return allocate_huge(kChunkBytes, false); }
 class SetReader {
  public:
   SetReader(const FileTree& tree, const std::string& directory, const Manifest& manifest,
-            const ChunkSink& sink)
+            const std::vector<size_t>& files, const ChunkSink& sink)
       : tree_(tree), directory_(directory), manifest_(manifest), sink_(sink) {
-    for (size_t i = 0; i < manifest.files.size(); ++i) {
+    files_.resize(manifest.files.size());
+    for (const size_t i : files) {
       const FileSums& file = manifest.files[i];
-      files_.push_back(tree.open(directory + "/" + file.name, FileAccess::direct));
+      files_[i] = tree.open(directory + "/" + file.name, FileAccess::direct);
       for (size_t k = 0; k < file.chunks.size(); ++k) {
         const uint64_t begin = k * kChunkBytes;
         chunks_.push_back({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
@@ -90,7 +92,7 @@ class SetReader {
   // O_DIRECT reads whole blocks, so that the end of the file, which is none, comes through the page
   // cache.
   void read(const Chunk& chunk, std::span<uint8_t> out) const {
-    const TreeFile& file = files_[chunk.file];
+    const TreeFile& file = *files_[chunk.file];
     const FileSums& sums = manifest_.files[chunk.file];
     const bool cut = file.direct() && chunk.end == sums.bytes;
     const size_t tail = cut ? out.size() % kDirectAlignment : 0;
@@ -193,9 +195,14 @@ class SetReader {
     std::ranges::sort(parts_, {},
                       [](const Part& part) { return std::pair(part.tensor, part.begin); });
     std::vector<uint32_t> sums(manifest_.layout.tensors.size());
-    for (const Part& part : parts_)
+    std::vector<uint64_t> bytes(sums.size());
+    for (const Part& part : parts_) {
       sums[part.tensor] = crc32c_combine(sums[part.tensor], part.sum, part.bytes);
+      bytes[part.tensor] += part.bytes;
+    }
     for (size_t i = 0; i < sums.size(); ++i) {
+      // Some of its files may be elsewhere.
+      if (bytes[i] < manifest_.layout.tensors[i].bytes) continue;
       if (sums[i] == manifest_.tensor_sums[i]) continue;
       throw DamagedSet(tree_.root() + "/" + directory_ + ": tensor " +
                        manifest_.layout.tensors[i].name +
@@ -212,7 +219,7 @@ class SetReader {
   const std::string& directory_;
   const Manifest& manifest_;
   const ChunkSink& sink_;
-  std::vector<TreeFile> files_;
+  std::vector<std::optional<TreeFile>> files_;  // of the manifest; those that are read
   std::vector<Chunk> chunks_;
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
@@ -242,14 +249,20 @@ Manifest read_manifest(const FileTree& tree, const std::string& directory) {
   }
 }
 
-void check_files(const FileTree& tree, const std::string& directory, const Manifest& manifest) {
+std::vector<size_t> files_here(const FileTree& tree, const std::string& directory,
+                               const Manifest& manifest) {
   const std::string place = tree.root() + "/" + directory + "/";
   std::vector<std::string> known = {kManifestName};
   const std::vector<std::string> found = tree.list(directory);
-  for (const FileSums& file : manifest.files) {
+  std::vector<size_t> here;
+  for (size_t i = 0; i < manifest.files.size(); ++i) {
+    const FileSums& file = manifest.files[i];
     known.push_back(file.name);
-    if (!std::binary_search(found.begin(), found.end(), file.name))
+    if (!std::binary_search(found.begin(), found.end(), file.name)) {
+      if (manifest.parts > 1) continue;
       throw DamagedSet(place + file.name + ": missing");
+    }
+    here.push_back(i);
     const uint64_t bytes = tree.open(directory + "/" + file.name, FileAccess::buffered).size();
     if (bytes != file.bytes) {
       throw DamagedSet(
@@ -261,12 +274,23 @@ void check_files(const FileTree& tree, const std::string& directory, const Manif
     if (!std::binary_search(known.begin(), known.end(), name))
       throw DamagedSet(place + name + ": not in " + kManifestName);
   }
+  return here;
+}
+
+void read_files(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+                const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink) {
+  SetReader(tree, directory, manifest, files, sink).run(threads);
 }
 
 void read_set(const FileTree& tree, const std::string& directory, const Manifest& manifest,
               int64_t threads, const ChunkSink& sink) {
-  check_files(tree, directory, manifest);
-  SetReader(tree, directory, manifest, sink).run(threads);
+  const std::vector<size_t> here = files_here(tree, directory, manifest);
+  if (here.size() < manifest.files.size()) {
+    throw DamagedSet(fmt::format(
+        "{}/{}: holds {} of the set's {} files; {} ranks wrote it, each to its own tier",
+        tree.root(), directory, here.size(), manifest.files.size(), manifest.parts));
+  }
+  read_files(tree, directory, manifest, here, threads, sink);
 }
 
 }  // namespace stoker

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "io/checkpoint/manifest.h"
+#include "io/checkpoint/set_group.h"
 #include "io/core/error.h"
 #include "io/storage/file_tree.h"
 
@@ -12,9 +14,9 @@ namespace stoker {
 
 // A set in which not every byte is what was written. what() names file, tensor (or header) and
 // offsets of the first damage. Exit code `storage`.
-class DamagedSet final : public Error {
+class DamagedSet final : public NoRetry {
  public:
-  explicit DamagedSet(const std::string& what) : Error(ExitCode::storage, what) {}
+  explicit DamagedSet(const std::string& what) : NoRetry(ExitCode::storage, what) {}
 };
 
 // A verified chunk: its file (index into Manifest::files), its offset there, its bytes (aligned to
@@ -26,14 +28,20 @@ using ChunkSink = std::function<void(size_t file, uint64_t offset, Bytes bytes)>
 // functions below.
 Manifest read_manifest(const FileTree& tree, const std::string& directory);
 
-// DamagedSet unless every file of the manifest is there with its size, and no other beside them.
-// Reads none of them, so it can come before memory is allocated by their sizes.
-void check_files(const FileTree& tree, const std::string& directory, const Manifest& manifest);
+// Which of a manifest's files are in the directory, as indices. DamagedSet where one has another
+// size, others lie beside them, or one is missing from a set that was written in one part. Reads
+// none of them, so it can come before memory is allocated by their sizes.
+std::vector<size_t> files_here(const FileTree& tree, const std::string& directory,
+                               const Manifest& manifest);
 
-// check_files(), then reads all files of a set with `threads` threads, past the page cache where
-// possible, checks every chunk and hands it to `sink` (which may be empty); then the checksums of
-// the tensors. DamagedSet; IoError; what `sink` throws; of several failures the first by place in
-// the set.
+// Reads these files of a set with `threads` threads, past the page cache where possible, checks
+// every chunk and hands it to `sink` (which may be empty); then the checksums of the tensors that
+// are in them as a whole. DamagedSet; IoError; what `sink` throws; of several failures the first by
+// place in the set.
+void read_files(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+                const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink);
+
+// The same for the whole set, all of which has to be there.
 void read_set(const FileTree& tree, const std::string& directory, const Manifest& manifest,
               int64_t threads, const ChunkSink& sink);
 

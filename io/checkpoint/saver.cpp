@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "io/core/digest.h"
+#include "io/core/json.h"
 #include "io/core/parallel.h"
 #include "io/storage/uring_queue.h"
 
@@ -16,6 +19,12 @@ namespace stoker {
 namespace {
 
 constexpr int kAttempts = 2;
+
+// A process of the group left this checkpoint out.
+class Skipped final : public Error {
+ public:
+  explicit Skipped(const std::string& what) : Error(ExitCode::storage, what) {}
+};
 
 std::string utc_now() {
   const auto now =
@@ -26,16 +35,18 @@ std::string utc_now() {
 }  // namespace
 
 Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
-             const std::function<HostMemory(size_t)>& allocate, Hooks hooks)
+             const std::function<HostMemory(size_t)>& allocate, Hooks hooks, SetGroup& group)
     : store_(store),
       layout_(layout),
       options_(options),
       threads_(options.resolve_threads()),
       hooks_(std::move(hooks)),
       writer_id_(unique_name("") + unique_name("")),
-      watch_(options.hang_seconds, hooks_.deadline) {
+      own_(files_of(layout_, group.rank(), group.size())),
+      watch_(options.hang_seconds, hooks_.deadline),
+      together_(group, "save", [this] { return !stop_; }) {
   for (int64_t i = 0; i < options_.slots; ++i) {
-    free_.push_back(std::make_unique<Snapshot>(layout_, allocate));
+    free_.push_back(std::make_unique<Snapshot>(layout_, allocate, own_));
   }
   try {
     copier_ = std::jthread([this] { copy_loop(); });
@@ -62,11 +73,10 @@ bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, B
     if (!moving) begun = Begun::hung;
     return moving;
   }
-  if (backlog == Backlog::replace && !to_write_.empty()) {
-    // The oldest that waits: the one being written is not in the queue any more.
-    free_.push_back(std::move(to_write_.front()->slot));
-    to_write_.pop_front();
-    --unwritten_;
+  // The oldest that waits: the one being written is not in the queue any more.
+  const auto waits = std::ranges::find_if(to_write_, [](const auto& job) { return !!job->slot; });
+  if (backlog == Backlog::replace && waits != to_write_.end()) {
+    free_.push_back(std::move((*waits)->slot));
     begun = Begun::replaced_another;
     return true;
   }
@@ -92,6 +102,18 @@ Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog b
   to_copy_.push_back(std::move(job));
   watch_.notify();
   return begun;
+}
+
+void Saver::skip(int64_t step) {
+  if (together_.group().size() == 1) return;
+  auto job = std::make_unique<Job>();
+  job->offered = Clock::now();
+  job->state.step = step;
+  const std::lock_guard lock(watch_.mutex());
+  ++copying_;
+  ++unwritten_;
+  to_copy_.push_back(std::move(job));  // behind those that are copied
+  watch_.notify();
 }
 
 void Saver::finish_copy() {
@@ -126,32 +148,21 @@ std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
 void Saver::copy_loop() {
   pthread_setname_np(pthread_self(), "ckpt-copy");
   while (std::unique_ptr<Job> job = take(to_copy_)) {
-    std::string error;
-    const TimePoint begin = Clock::now();
-    const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
-    try {
-      job->slot->finish(job->state, threads_);
-      measured(CheckpointPart::snapshot, begin, *job);
-    } catch (const std::exception& failure) {
-      error = failure.what();  // of the device
-    }
-    job->state.keep.reset();
-    if (!error.empty()) {
-      hooks_.done({job->state.step,
-                   {},
-                   job->offered,
-                   seconds(Clock::now() - job->offered),
-                   "copy to snapshot memory: " + error});
+    if (job->slot) {
+      const TimePoint begin = Clock::now();
+      const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
+      try {
+        job->slot->finish(job->state, threads_);
+        measured(CheckpointPart::snapshot, begin, *job);
+      } catch (const std::exception& failure) {  // of the device
+        job->error = std::string("copy to snapshot memory: ") + failure.what();
+      }
+      job->state.keep.reset();
     }
     {
       const std::lock_guard lock(watch_.mutex());
       --copying_;
-      if (error.empty()) {
-        to_write_.push_back(std::move(job));
-      } else {
-        free_.push_back(std::move(job->slot));
-        --unwritten_;
-      }
+      to_write_.push_back(std::move(job));
     }
     watch_.notify();
   }
@@ -166,13 +177,16 @@ void Saver::write_loop() {
     }
     const TimePoint begin = Clock::now();
     const SaveResult result = [&] {
-      const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::write);
+      const CheckpointMeter::UnderWay under_way(job->slot ? hooks_.meter : nullptr,
+                                                CheckpointPart::write);
       return write(*job);
     }();
-    if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
-    hooks_.done(result);
+    if (job->slot) {
+      if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
+      hooks_.done(result);
+    }
     const std::lock_guard lock(watch_.mutex());
-    free_.push_back(std::move(job->slot));
+    if (job->slot) free_.push_back(std::move(job->slot));
     --unwritten_;
     watch_.set_busy(false);
   }
@@ -190,53 +204,143 @@ SaveResult Saver::write(const Job& job) {
   SaveResult result{job.state.step, job.state.score, job.offered, 0,
                     "the process ended before it was written"};
   for (int attempt = 1; attempt <= kAttempts && !stop_; ++attempt) {
-    bool full = false;
     try {
-      write_once(job);
+      write_once(job, attempt);
       result.error.clear();
       break;
-    } catch (const IoError& error) {
+    } catch (const Skipped& skipped) {
+      result.error = skipped.what();
+      result.skipped = true;
+      break;
+    } catch (const NoRetry& error) {
       result.error = error.what();
-      full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
+      break;
+    } catch (const OtherFailed& error) {
+      result.error = error.what();
+      if (!error.again()) break;
     } catch (const std::exception& error) {
       result.error = error.what();
     }
-    if (full && !hooks_.make_room()) break;
   }
   result.seconds = seconds(Clock::now() - job.offered);
   return result;
 }
 
-void Saver::write_once(const Job& job) {
+std::string Saver::or_make_room(const std::function<std::string()>& work) const {
+  try {
+    return work();
+  } catch (const IoError& error) {
+    const bool full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
+    if (full && !hooks_.make_room()) throw NoRetry(error.code(), error.what());
+    throw;
+  }
+}
+
+void Saver::write_once(const Job& job, int attempt) {
+  const std::string set = fmt::format("checkpoint of step {}, attempt {}", job.state.step, attempt);
+  std::optional<SetWriter> writer;
+  const Manifest manifest = write_part(job, set, writer);
+  bool there = false;  // under its name
+  const auto commit = [&] {
+    return or_make_room([&] {
+      writer->commit(manifest);
+      there = true;
+      return "";
+    });
+  };
+  try {
+    together_.all(set + ": published",
+                  [&] { return store_.shared() || together_.first() ? "" : commit(); });
+    together_.first_only(set + ": committed", commit);
+    watch_.step();
+    if (options_.verify != Verify::all) return;
+    together_.all(set + ": verified", [&] {
+      const size_t own = job.slot->sums().files.size();
+      std::vector<size_t> files(manifest.parts == 1 ? manifest.files.size() : own);
+      std::iota(files.begin(), files.end(), own_.begin);
+      try {
+        store_.verify(manifest, files, threads_, [this](size_t, uint64_t, Bytes) { watch_.step(); });
+      } catch (const DamagedSet& error) {
+        throw Error(error.code(), error.what());  // it is written again
+      }
+      return "";
+    });
+  } catch (const GroupLost&) {
+    throw;  // for the others it may be committed
+  } catch (const Error&) {
+    if (there) store_.remove(manifest.step);
+    throw;
+  }
+}
+
+// What all have written, as one set.
+Manifest Saver::write_part(const Job& job, const std::string& set,
+                           std::optional<SetWriter>& writer) {
+  const int64_t step = job.state.step;
+  const auto begin = [&](auto... temporary) {
+    writer.emplace(store_.tree(), store_.directory(), step, options_.durability, temporary...);
+    return writer->temporary();
+  };
+  // All that differs from rank to rank in what they know of it: the first one's counts.
+  nlohmann::json first = {{"created", utc_now()},
+                          {"writer", writer_id_},
+                          {"training", job.state.training},
+                          {"temporary", ""}};
+  const std::string begun = together_.first_only(set + ": begun", [&] {
+    if (job.slot && job.error.empty()) first["temporary"] = or_make_room(begin);
+    return together_.group().size() == 1 ? "" : json_text(first);
+  });
+  if (!begun.empty()) first = parse_json(begun);
   Manifest manifest;
-  manifest.step = job.state.step;
-  manifest.created = utc_now();
-  manifest.writer = writer_id_;
+  const std::vector<std::string> said = together_.all(set + ": written", [&] {
+    if (!job.slot) return std::string();
+    if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
+    return or_make_room([&] {
+      if (!writer && store_.shared()) {
+        if (first["temporary"] == "") return to_text(PartSums{});  // the first has failed, or left it out
+        begin(first["temporary"].get<std::string>());
+      } else if (!writer) {
+        begin();
+      }
+      return to_text(write_own(job, *writer));
+    });
+  });
+  std::vector<PartSums> parts;
+  for (size_t rank = 0; rank < said.size(); ++rank) {
+    if (said[rank].empty()) throw Skipped(fmt::format("skipped by rank {}", rank));
+    parts.push_back(part_sums(said[rank]));
+  }
+  manifest.step = step;
+  manifest.created = first["created"];
+  manifest.writer = first["writer"];
   manifest.durability = options_.durability == Durability::fsync ? "fsync" : "none";
-  manifest.training = job.state.training;
-  job.slot->describe(manifest);
-  const std::vector<TextFile> texts = tf_saver_texts(manifest);
-  SetWriter writer(store_.tree(), store_.directory(), manifest.step, options_.durability);
+  manifest.training = std::move(first["training"]);
+  put_together(manifest, layout_, parts);
+  return manifest;
+}
+
+PartSums Saver::write_own(const Job& job, SetWriter& writer) {
+  PartSums part = job.slot->sums();
   std::vector<Bytes> files;
-  for (size_t i = 0; i < layout_.files.size(); ++i) {
+  for (size_t i = own_.begin; i < own_.end; ++i) {
     files.push_back(job.slot->image(i));
     writer.add_file(layout_.files[i].name, files.back().size(), data_access(options_.write));
+  }
+  std::vector<TextFile> texts;
+  if (own_.begin < own_.end) {
+    Manifest described;  // of one file with all tensors, where there are such texts
+    described.training = job.state.training;
+    put_together(described, layout_, {part});
+    texts = tf_saver_texts(described);
   }
   for (const TextFile& text : texts) {
     files.emplace_back(reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size());
     writer.add_file(text.name, files.back().size(), FileAccess::buffered);
-    manifest.files.push_back(sums_of(text.name, files.back()));
+    part.files.push_back(sums_of(text.name, files.back()));
   }
   write_files(files, writer);
-  writer.commit(manifest);
-  watch_.step();
-  if (options_.verify != Verify::all) return;
-  try {
-    store_.verify(manifest, threads_, [this](size_t, uint64_t, Bytes) { watch_.step(); });
-  } catch (const Error&) {
-    store_.remove(manifest.step);
-    throw;
-  }
+  writer.finish();
+  return part;
 }
 
 void Saver::write_files(const std::vector<Bytes>& files, SetWriter& writer) {

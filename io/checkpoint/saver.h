@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/progress_watch.h"
+#include "io/checkpoint/set_group.h"
 #include "io/checkpoint/set_store.h"
 #include "io/checkpoint/snapshot.h"
 #include "io/metrics/checkpoint_meter.h"
@@ -24,12 +26,18 @@ struct SaveResult {
   TimePoint offered;
   double seconds = 0;  // from the offer
 
-  std::string error;  // empty: committed
+  std::string error;     // empty: committed
+  bool skipped = false;  // by another process of the group
 };
 
 // From a state in the trainer's memory to a committed set on the first tier: snapshot buffers
 // in memory, a thread that copies into them and one that writes them. The trainer's thread calls;
-// `done` and `make_room` are called on the writing thread. The store must outlive it.
+// `done` and `make_room` are called on the writing thread. Store, layout and group must outlive it.
+//
+// Each process of the group has a saver, and offers it the same steps. Each writes its own files to
+// its own store; when all are durable, all but the first rename their sets, then it: that commits
+// the set. Where the store is shared, all write into one set, and the first renames it. What fails
+// on one process has failed on all.
 class Saver {
  public:
   // What the saver asks and tells its owner. They are called without its mutex, may block only as
@@ -48,7 +56,7 @@ class Saver {
 
   // Allocates options.slots snapshot buffers by `allocate` and starts both threads.
   Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
-        const std::function<HostMemory(size_t)>& allocate, Hooks hooks);
+        const std::function<HostMemory(size_t)>& allocate, Hooks hooks, SetGroup& group);
   // Gives up what is not committed yet and joins the threads.
   ~Saver();
 
@@ -56,6 +64,8 @@ class Saver {
   // where there is a slot. What the state points to must not change before finish_copy() has
   // returned, and must live until then (or for as long as state.keep does).
   Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
+  // This process leaves a checkpoint out that the others may write: so do they then.
+  void skip(int64_t step);
   // Waits until no copy reads a state any more. Where the state is on a device: makes the device's
   // later work wait instead, and returns.
   void finish_copy();
@@ -65,11 +75,12 @@ class Saver {
   bool hung();
 
  private:
-  // A save on its way: a slot, and the state that is copied into it.
+  // A save on its way: a slot, and the state that is copied into it. Without a slot: skipped here.
   struct Job {
     std::unique_ptr<Snapshot> slot;
     TrainingState state;
     TimePoint offered;
+    std::string error = {};  // of the copy
   };
   using Queue = std::deque<std::unique_ptr<Job>>;
 
@@ -80,7 +91,11 @@ class Saver {
   void write_loop();
   SaveResult write(const Job& job);
   void measured(CheckpointPart part, TimePoint begin, const Job& job) const;
-  void write_once(const Job& job);
+  void write_once(const Job& job, int attempt);
+  Manifest write_part(const Job& job, const std::string& set, std::optional<SetWriter>& writer);
+  PartSums write_own(const Job& job, SetWriter& writer);
+  // Does it; where the tier is full and no room can be made, there is no use in trying again.
+  std::string or_make_room(const std::function<std::string()>& work) const;
   // As the files of `writer`, by their numbers: pieces of kChunkBytes, by all threads.
   void write_files(const std::vector<Bytes>& files, SetWriter& writer);
   std::unique_ptr<Job> take(Queue& queue);
@@ -91,8 +106,10 @@ class Saver {
   const int64_t threads_;
   const Hooks hooks_;
   const std::string writer_id_;
+  const FileRange own_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
+  Together together_;                        // the writing thread's
   std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last; the trainer's thread
   // Under the watch's mutex:
   std::vector<std::unique_ptr<Snapshot>> free_;

@@ -18,15 +18,20 @@ constexpr const char* kLatest = "latest";
 }  // namespace
 
 SetStore::SetStore(std::string tier, const FileTree& tree, std::string directory,
-                   Durability durability)
+                   Durability durability, StoreUse use)
     : tier_(std::move(tier)),
       tree_(tree),
       directory_(std::move(directory)),
-      sync_(durability == Durability::fsync) {}
+      sync_(durability == Durability::fsync),
+      use_(use) {}
 
 void SetStore::open_for_writing() {
-  if (lock_) return;
+  if (open_) return;
   tree_.make_directories(directory_);
+  if (guest()) {
+    open_ = true;
+    return;
+  }
   FileDescriptor lock = tree_.lock(directory_ + "/" + kLock);
   if (!lock) {
     throw Error(
@@ -49,6 +54,37 @@ void SetStore::open_for_writing() {
     }
   }
   lock_ = std::move(lock);
+  open_ = true;
+}
+
+void SetStore::adopt(const std::string& directory) {
+  const SetStore other(tier_, tree_, directory);
+  const std::vector<int64_t> steps = other.steps();
+  if (steps.empty()) return;
+  const FileDescriptor lock = tree_.lock(directory + "/" + kLock);
+  if (!lock) return;
+  for (const int64_t step : steps) adopt_set(directory, step);
+}
+
+void SetStore::adopt_set(const std::string& from, int64_t step) {
+  const std::string source = from + "/" + set_name(step), target = path(step);
+  if (!tree_.exists(target)) {
+    tree_.rename(source, target);
+  } else {
+    const Manifest manifest = read_manifest(tree_, source);
+    if (manifest_text(manifest) != manifest_text(this->manifest(step))) {
+      SetStore(tier_, tree_, from).set_aside(step, "superseded");
+      return;
+    }
+    for (const size_t i : files_here(tree_, source, manifest)) {
+      const std::string& name = manifest.files[i].name;
+      tree_.replace(source + "/" + name, target + "/" + name);
+    }
+    tree_.sync_directory(target);
+    tree_.remove_directory(source);
+  }
+  tree_.sync_directory(directory_);
+  tree_.sync_directory(from);
 }
 
 std::vector<int64_t> SetStore::steps() const {
@@ -60,16 +96,22 @@ std::vector<int64_t> SetStore::steps() const {
   return steps;
 }
 
-void SetStore::verify(const Manifest& manifest, int64_t threads, const ChunkSink& sink) const {
+void SetStore::verify(const Manifest& manifest, const std::vector<size_t>& files, int64_t threads,
+                      const ChunkSink& sink) const {
   const std::string set = path(manifest.step);
   if (manifest_text(read_manifest(tree_, set)) != manifest_text(manifest)) {
     throw DamagedSet(full_path(manifest.step) + "/" + kManifestName + ": that of another set");
   }
-  read_set(tree_, set, manifest, threads, sink);
+  const std::vector<size_t> here = files_here(tree_, set, manifest);
+  for (const size_t file : files) {
+    if (std::ranges::binary_search(here, file)) continue;
+    throw DamagedSet(full_path(manifest.step) + "/" + manifest.files[file].name + ": missing");
+  }
+  read_files(tree_, set, manifest, files, threads, sink);
 }
 
 void SetStore::remove(int64_t step) {
-  if (!has(step)) return;
+  if (guest() || !has(step)) return;
   const std::string garbage = unique_name(directory_ + "/.tmp-old-");
   tree_.rename(path(step), garbage);
   // Else a power loss could bring the name back without some of the files.
@@ -78,6 +120,7 @@ void SetStore::remove(int64_t step) {
 }
 
 std::string SetStore::set_aside(int64_t step, const std::string& why) {
+  if (guest()) return full_path(step);
   std::string name = fmt::format("{}/{}-{}", directory_, why, set_name(step));
   for (int number = 2; tree_.exists(name); ++number) {
     name = fmt::format("{}/{}-{}.{}", directory_, why, set_name(step), number);
@@ -88,6 +131,7 @@ std::string SetStore::set_aside(int64_t step, const std::string& why) {
 }
 
 void SetStore::point_latest() {
+  if (guest()) return;
   const std::lock_guard lock(latest_);
   const std::vector<int64_t> all = steps();
   if (all.empty()) return;

@@ -14,7 +14,17 @@ namespace {
 
 constexpr const char* kSetPrefix = "step-";
 constexpr const char* kTemporaryPrefix = ".tmp-";
+constexpr const char* kRankPrefix = "rank-";
 constexpr size_t kDigits = 10;
+
+// -1: something else stands there.
+int64_t number_after(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return -1;
+  int64_t number = -1;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
+  return error == std::errc() && stop == end ? number : -1;
+}
 
 }  // namespace
 
@@ -25,13 +35,15 @@ EnumNames<Durability> enum_names(Durability) {
 std::string set_name(int64_t step) { return fmt::format("{}{:0{}}", kSetPrefix, step, kDigits); }
 
 int64_t step_of(const std::string& name) {
-  if (!name.starts_with(kSetPrefix)) return -1;
-  const char* begin = name.data() + std::strlen(kSetPrefix);
-  const char* end = name.data() + name.size();
-  int64_t step = -1;
-  const auto [stop, error] = std::from_chars(begin, end, step);
-  return error == std::errc() && stop == end && set_name(step) == name ? step : -1;
+  const int64_t step = number_after(kSetPrefix, name);
+  return step >= 0 && set_name(step) == name ? step : -1;
 }
+
+std::string rank_directory(const std::string& directory, int64_t rank) {
+  return fmt::format("{}/{}{}", directory, kRankPrefix, rank);
+}
+
+int64_t rank_of(const std::string& name) { return number_after(kRankPrefix, name); }
 
 bool is_garbage(const std::string& name) { return name.starts_with(kTemporaryPrefix); }
 
@@ -40,7 +52,8 @@ SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
     : tree_(tree),
       directory_(std::move(directory)),
       step_(step),
-      sync_(durability == Durability::fsync) {
+      sync_(durability == Durability::fsync),
+      joined_(false) {
   temporary_ = unique_name(directory_ + "/" + kTemporaryPrefix + set_name(step) + "-");
   try {
     tree_.make_directories(temporary_, sync_);
@@ -50,9 +63,18 @@ SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
   }
 }
 
+SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
+                     Durability durability, std::string temporary)
+    : tree_(tree),
+      directory_(std::move(directory)),
+      step_(step),
+      sync_(durability == Durability::fsync),
+      joined_(true),
+      temporary_(std::move(temporary)) {}
+
 SetWriter::~SetWriter() {
   files_.clear();
-  if (!temporary_.empty()) remove_temporary();
+  if (!temporary_.empty() && !joined_) remove_temporary();
 }
 
 void SetWriter::remove_temporary() {
@@ -80,12 +102,16 @@ void SetWriter::write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) {
   target.write_at(offset + bytes.size() - tail, block);
 }
 
-void SetWriter::commit(const Manifest& manifest) {
+void SetWriter::finish() {
   for (const File& file : files_) {
     if (file.file.size() != file.bytes) file.file.truncate(file.bytes);
     if (sync_) file.file.sync();
   }
   files_.clear();
+  if (joined_ && sync_) tree_.sync_directory(temporary_);
+}
+
+void SetWriter::commit(const Manifest& manifest) {
   tree_.write_text(temporary_ + "/" + kManifestName, manifest_text(manifest), sync_);
   if (sync_) tree_.sync_directory(temporary_);
   publish();

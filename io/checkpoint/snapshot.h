@@ -55,7 +55,9 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
 class Snapshot {
  public:
   // `allocate`: gives memory that the device copies to at full speed, aligned to at least 64 bytes.
-  Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate);
+  // own: the files that this process writes.
+  Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate,
+           FileRange own);
 
   // Starts the copies of tensors that are on a device. The trainer's thread.
   void start(const TrainingState& state);
@@ -65,10 +67,10 @@ class Snapshot {
 
   // That of every state which this buffer takes.
   const SetLayout& layout() const { return layout_; }
-  // The image of a data file; aligned to kDirectAlignment.
-  Bytes image(size_t file) const { return {images_[file], layout_.files[file].bytes}; }
-  // Puts layout and checksums into a manifest. After finish().
-  void describe(Manifest& manifest) const;
+  // The image of one of its own data files; aligned to kDirectAlignment.
+  Bytes image(size_t file) const { return {images_[file - own_.begin], layout_.files[file].bytes}; }
+  // The checksums of its own files. After finish().
+  PartSums sums() const;
 
  private:
   // A part of a file within one chunk and one piece; tensor kHeader: of the header.
@@ -80,8 +82,9 @@ class Snapshot {
   void split(Unit unit);
 
   const SetLayout& layout_;
+  const FileRange own_;
   HostMemory memory_;
-  std::vector<uint8_t*> images_;
+  std::vector<uint8_t*> images_;  // of own files
   std::vector<Unit> units_;
 };
 

@@ -86,19 +86,19 @@ class EverySnapshot : public testing::TestWithParam<Shape> {
 };
 
 TEST_P(EverySnapshot, is_the_file_byte_for_byte) {
-  Snapshot snapshot(layout, allocate);
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
   snapshot.start(model.state());
   snapshot.finish(model.state(), GetParam().threads);
   expect_image(snapshot, model);
 }
 
 TEST_P(EverySnapshot, has_the_sums_of_the_file_read_back) {
-  Snapshot snapshot(layout, allocate);
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
   snapshot.finish(model.state(), GetParam().threads);
   Manifest manifest;
   manifest.created = "2026-01-01T00:00:00.000Z", manifest.writer = "w";
   manifest.durability = "fsync", manifest.training = nlohmann::json::object();
-  snapshot.describe(manifest);
+  put_together(manifest, layout, {snapshot.sums()});
   const TemporaryDirectory root;
   for (size_t i = 0; i < layout.files.size(); ++i) {
     root.write("set/" + layout.files[i].name, text_of(snapshot.image(i)));
@@ -119,13 +119,13 @@ TEST_P(EverySnapshot, has_the_sums_of_the_file_read_back) {
 
 TEST_P(EverySnapshot, shows_nothing_of_the_state_before) {
   const Model before(odd_tensors(), 2);
-  Snapshot used(layout, allocate), fresh(layout, allocate);
+  Snapshot used(layout, allocate, files_of(layout, 0, 1)), fresh(layout, allocate, files_of(layout, 0, 1));
   used.finish(before.state(), GetParam().threads);
   used.finish(model.state(), GetParam().threads);
   fresh.finish(model.state(), GetParam().threads);
   expect_image(used, model);
   Manifest a, b;
-  used.describe(a), fresh.describe(b);
+  put_together(a, layout, {used.sums()}), put_together(b, layout, {fresh.sums()});
   EXPECT_EQ(a.tensor_sums, b.tensor_sums);
   EXPECT_EQ(a.files, b.files);
 }
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Snapshot, images_are_aligned_for_direct_writes) {
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 3);
-  const Snapshot snapshot(layout, allocate);
+  const Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(snapshot.image(i).data()) % kDirectAlignment, 0u);
   }
@@ -148,7 +148,7 @@ TEST(Snapshot, more_shards_than_rows_are_copied) {
   const std::vector<TensorInfo> tensors = {named("a", "F32", {2}), named("b", "U8", {1})};
   const Model model(tensors);
   const SetLayout layout = make_layout(FileLayout::safetensors, tensors, 7);
-  Snapshot snapshot(layout, allocate);
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
   snapshot.finish(model.state(), 4);
   expect_image(snapshot, model);
 }
@@ -157,7 +157,7 @@ TEST(Snapshot, a_state_without_tensors_has_an_image) {
   const Model model({});
   for (const FileLayout format : {FileLayout::safetensors, FileLayout::tf_saver}) {
     const SetLayout layout = make_layout(format, {}, 1);
-    Snapshot snapshot(layout, allocate);
+    Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
     snapshot.finish(model.state(), 4);
     expect_image(snapshot, model);
   }
@@ -166,10 +166,11 @@ TEST(Snapshot, a_state_without_tensors_has_an_image) {
 TEST(Snapshot, memory_is_taken_once_and_has_room_for_all_files) {
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 3);
   std::vector<size_t> asked;
-  Snapshot snapshot(layout, [&](size_t bytes) {
+  const auto counted = [&](size_t bytes) {
     asked.push_back(bytes);
     return allocate(bytes);
-  });
+  };
+  Snapshot snapshot(layout, counted, files_of(layout, 0, 1));
   const Model model(odd_tensors());
   for (int i = 0; i < 3; ++i) snapshot.finish(model.state(), 2);
   ASSERT_EQ(asked.size(), 1u);
@@ -217,7 +218,7 @@ class DeviceSnapshot : public testing::TestWithParam<int64_t> {};
 TEST_P(DeviceSnapshot, is_the_file_byte_for_byte) {
   const Model model(odd_tensors());
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), GetParam());
-  Snapshot snapshot(layout, allocate), reference(layout, allocate);
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1)), reference(layout, allocate, files_of(layout, 0, 1));
   TrainingState state = model.state();
   state.device = std::make_shared<FakeCopies>(model);
   for (const uint8_t*& address : state.tensors) address = nullptr;
@@ -226,7 +227,7 @@ TEST_P(DeviceSnapshot, is_the_file_byte_for_byte) {
   expect_image(snapshot, model);
   reference.finish(model.state(), 1);
   Manifest a, b;
-  snapshot.describe(a), reference.describe(b);
+  put_together(a, layout, {snapshot.sums()}), put_together(b, layout, {reference.sums()});
   EXPECT_EQ(a.files, b.files);
   EXPECT_EQ(a.tensor_sums, b.tensor_sums);
 }
@@ -234,7 +235,7 @@ TEST_P(DeviceSnapshot, is_the_file_byte_for_byte) {
 TEST_P(DeviceSnapshot, only_what_is_on_the_device_is_copied_by_it) {
   const Model model(odd_tensors());
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), GetParam());
-  Snapshot snapshot(layout, allocate);
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
   TrainingState state = model.state();
   const auto copies = std::make_shared<FakeCopies>(model);
   state.device = copies;
