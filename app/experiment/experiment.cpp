@@ -47,11 +47,11 @@ std::unique_ptr<Optimizer> Experiment::make_optimizer(const Model& model) {
 
 std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
     std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
-    Notify warn) {
+    Notify warn, SetGroup& group) {
   return options_.checkpoint.create({tiers(), options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),
-                                     &hub().checkpoints()});
+                                     &hub().checkpoints(), group});
 }
 
 }  // namespace stoker

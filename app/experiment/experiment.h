@@ -40,10 +40,11 @@ class Experiment {
   // For that model; shares its parameters.
   std::unique_ptr<Optimizer> make_optimizer(const Model& model);
   // For states of these tensors, in this order. stop_requested: since when the process has been
-  // asked to end. warn: what the user has to see.
+  // asked to end. warn: what the user has to see. group: who saves with this process; it has to
+  // outlive the checkpointer.
   std::unique_ptr<Checkpointer> make_checkpointer(
       std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
-      Notify warn);
+      Notify warn, SetGroup& group = alone());
 
  private:
   ExperimentOptions options_;

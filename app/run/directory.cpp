@@ -34,9 +34,9 @@ RunDirectory::RunDirectory(const ExperimentOptions& options,
     path_ = (parent / name).string();
     make_directory(path_);
     replace_link(name, (parent / "latest").string());
-    peers.share(name);
+    share(peers, name);
   } else {
-    path_ = (parent / peers.share("") / fmt::format("rank-{}", peers.ranks().rank)).string();
+    path_ = (parent / share(peers, "") / fmt::format("rank-{}", peers.ranks().rank)).string();
     make_directories(path_);
   }
   write("config.yaml", resolved_yaml(options));

@@ -1,5 +1,6 @@
 #include "app/train/across_ranks.h"
 
+#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ json extremes(const json& each, const char* figure) {
 json figures_of_all(Peers& peers, const json& own) {
   if (!peers.ranks().many()) return nullptr;
   // Rank 0 may have waited for its checkpoints meanwhile, for longer than any time-out.
-  peers.share("");
+  share(peers, "");
   json mine;
   for (const char* name : kEach) {
     if (own.contains(name)) mine[name] = own.at(name);
@@ -69,17 +70,32 @@ json figures_of_all(Peers& peers, const json& own) {
   return all;
 }
 
-std::optional<RunHistory> history_of_all(Peers& peers, const std::optional<RunHistory>& own,
-                                         const ExperimentOptions& options) {
-  if (!peers.ranks().many()) return own;
-  const std::string text = peers.share(own ? json_text(to_json(*own, options)) : "");
-  if (peers.ranks().first() || text.empty()) return own;
-  const RunHistory first = run_history(nlohmann::json::parse(text));
+RunHistory own_history(const Ranks& ranks, const RunHistory& first) {
+  if (ranks.first()) return first;
   RunHistory history;
   history.position = first.position;
   history.processes = first.processes;
   history.bad_samples = first.bad_samples;
   return history;
+}
+
+std::vector<std::string> PeersOfSets::meet(const std::string& channel, const std::string& own,
+                                           const std::function<bool()>& go_on) {
+  try {
+    return peers_.meet("checkpoints/" + channel, own, go_on);
+  } catch (const Error& error) {
+    throw GroupLost(error.what());
+  }
+}
+
+void PeersOfSets::broadcast(std::span<uint8_t> bytes, int64_t from) {
+  if (bytes.empty() || size() == 1) return;
+  try {
+    peers_.broadcast({at::from_blob(bytes.data(), {static_cast<int64_t>(bytes.size())}, at::kByte)},
+                     from);
+  } catch (const Error& error) {
+    throw GroupLost(error.what());
+  }
 }
 
 void make_equal(Peers& peers, const TrainStep& step) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "app/train/evaluation.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
+#include "io/checkpoint/set_group.h"
 #include "io/core/batch.h"
 #include "io/distributed/peers.h"
 
@@ -15,10 +17,22 @@
 
 namespace stoker {
 
-// Where a run goes on: rank 0's history on rank 0; of it, on the others, what they need. Empty
-// where rank 0 has none.
-std::optional<RunHistory> history_of_all(Peers& peers, const std::optional<RunHistory>& own,
-                                         const ExperimentOptions& options);
+// Where a rank of a run goes on: the history that was saved is rank 0's; of it, the others' is only
+// what they need.
+RunHistory own_history(const Ranks& ranks, const RunHistory& first);
+
+// The ranks as those who write checkpoints together. peers must outlive it.
+class PeersOfSets final : public SetGroup {
+ public:
+  explicit PeersOfSets(Peers& peers)
+      : SetGroup(peers.ranks().rank, peers.ranks().world), peers_(peers) {}
+  std::vector<std::string> meet(const std::string& channel, const std::string& own,
+                                const std::function<bool()>& go_on) override;
+  void broadcast(std::span<uint8_t> bytes, int64_t from) override;
+
+ private:
+  Peers& peers_;
+};
 
 // Gives all ranks rank 0's model and optimizer. Error(ExitCode::device) where they are not equal
 // after it.

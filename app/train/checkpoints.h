@@ -7,6 +7,7 @@
 #include "app/experiment/experiment.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
+#include "app/train/across_ranks.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
@@ -24,7 +25,7 @@ class RunCheckpoints {
   // Allocates and faults in the snapshot memory, which takes as long as it is large. `step` may be
   // null where type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
-                 const StopSignal& stop);
+                 const StopSignal& stop, Peers& peers);
 
   // As checkpoint.resume says: restores tensors and random generators and returns the history, and
   // `info` then says from what. Empty: the run begins at step 0. Error(ExitCode::config) for a
@@ -53,6 +54,7 @@ class RunCheckpoints {
   StepLedger& ledger_;
   RunLog& log_;
   std::unique_ptr<TrainingTensors> tensors_;
+  PeersOfSets group_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
   std::optional<double> flush_s_;

@@ -57,8 +57,11 @@ at::Tensor TrainStep::forward(const at::Tensor& values) {
 }
 
 void TrainStep::exchange_gradients(Peers& peers, std::function<void()> ready) {
-  ranks_ = peers.ranks();
+  peers_ = &peers;
   exchange_ = peers.exchange(parameters_, std::move(ready));
+  for (const NamedTensor& each : model_->state()) {
+    if (!each.trained) buffers_.push_back(each.tensor);
+  }
 }
 
 at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, double share) {
@@ -70,15 +73,18 @@ at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, d
                              /*ignore_index=*/-100, options_.label_smoothing);
   const at::Tensor own = share == 1 ? loss : loss.mul(share);
   exchange_ ? exchange_->backward(own) : own.backward();
+  // Each rank's part of the batch has changed its own; the first rank's count, as in Python's DDP.
+  if (!buffers_.empty()) peers_->broadcast(buffers_);
   return loss.detach();
 }
 
 double TrainStep::begin_share(const Batch& batch, int64_t step) {
   // What dropout draws is a function of step and rank: no generator's state has to be kept for
   // each.
-  at::manual_seed(mix(mix(seed_, static_cast<uint64_t>(step)), static_cast<uint64_t>(ranks_.rank)));
+  at::manual_seed(
+      mix(mix(seed_, static_cast<uint64_t>(step)), static_cast<uint64_t>(peers_->ranks().rank)));
   const auto part = static_cast<double>(batch.filler ? 0 : batch.size);
-  return part * static_cast<double>(ranks_.world) / static_cast<double>(batch.whole);
+  return part * static_cast<double>(peers_->ranks().world) / static_cast<double>(batch.whole);
 }
 
 void TrainStep::run(const DeviceBatch& batch, int64_t step,

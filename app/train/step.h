@@ -63,7 +63,8 @@ class TrainStep {
   std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
   at::Tensor loss_;
   // With many ranks alone.
-  Ranks ranks_;
+  Peers* peers_ = nullptr;           // with gradients to exchange
+  std::vector<at::Tensor> buffers_;  // of the model; with peers only
   std::unique_ptr<GradientExchange> exchange_;
 };
 

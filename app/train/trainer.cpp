@@ -145,14 +145,14 @@ void Trainer::prepare() {
   if (!device.emulated || options.checkpoint.info().saves) {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
-  checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
+  checkpoints_ =
+      std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_, peers_);
 }
 
 void Trainer::resume(RunInfo& info) {
-  const std::optional<RunHistory> found =
-      history_of_all(peers_, checkpoints_->load(info), experiment_.options());
+  const std::optional<RunHistory> found = checkpoints_->load(info);
   if (!found) return;
-  before_ = *found;
+  before_ = own_history(peers_.ranks(), *found);
   position_ = before_.position;
   for (const Evaluation& evaluation : before_.evaluations) {
     experiment_.hub().run().add_evaluation(evaluation);
@@ -274,7 +274,8 @@ void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
     }
     return history();
   };
-  checkpoints_->offer({position_.step, epoch_ended, position_.epoch, last}, settled, score_);
+  checkpoints_->offer({position_.step, epoch_ended, position_.epoch, last, vote_.now()}, settled,
+                      score_);
 }
 
 RunHistory Trainer::history() {

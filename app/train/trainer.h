@@ -19,7 +19,7 @@
 #include "app/train/progress.h"
 #include "app/train/sinks.h"
 #include "app/train/step.h"
-#include "app/train/stop_vote.h"
+#include "app/train/step_vote.h"
 #include "io/distributed/peers.h"
 #include "io/loader/failure_budget.h"
 #include "io/metrics/ledger.h"
@@ -94,7 +94,7 @@ class Trainer {
   RunLog& log_;
   StopSignal& stop_;
   Peers& peers_;
-  StopVote vote_;
+  StepVote vote_;
   // How the run ends, as far as it is known.
   ExitCode code_ = ExitCode::ok;
   std::string error_;

@@ -20,7 +20,7 @@ class NoRetry : public Error {
 // have been done by the others, or not.
 class GroupLost final : public NoRetry {
  public:
-  explicit GroupLost(const std::string& what) : NoRetry(ExitCode::storage, what) {}
+  explicit GroupLost(const std::string& what) : NoRetry(ExitCode::device, what) {}
 };
 
 // Another process of the group failed at what all do together; this one did not.

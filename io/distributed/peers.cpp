@@ -4,6 +4,8 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -20,7 +22,7 @@ namespace stoker {
 namespace {
 
 constexpr size_t kBroadcastBytes = 250u << 20;
-constexpr std::chrono::milliseconds kPoll(20);
+constexpr std::chrono::microseconds kFirstPoll(200), kLongestPoll(20'000);
 
 class NoPeers final : public Peers {
  public:
@@ -28,12 +30,15 @@ class NoPeers final : public Peers {
   Gathered gather(const std::string& own) override {
     return [own] { return std::vector<std::string>{own}; };
   }
-  void broadcast(const std::vector<at::Tensor>&) override {}
+  void broadcast(const std::vector<at::Tensor>&, int64_t) override {}
   std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>&,
                                              std::function<void()>) override {
     return nullptr;
   }
-  std::string share(const std::string& text) override { return text; }
+  std::vector<std::string> meet(const std::string&, const std::string& own,
+                                const std::function<bool()>&) override {
+    return {own};
+  }
   void leave(const std::string&) override {}
 };
 
@@ -88,11 +93,14 @@ class ProcessGroupPeers final : public Peers {
       return out;
     };
   }
-  void broadcast(const std::vector<at::Tensor>& tensors) override {
+  void broadcast(const std::vector<at::Tensor>& tensors, int64_t from) override {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> values;
     for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach());
-    run("broadcast", [&] { c10d::broadcast_coalesced(gradients_, values, kBroadcastBytes, 0); });
+    if (values.empty()) return;
+    const auto& group = values.front().is_cpu() ? control_ : gradients_;
+    run("broadcast",
+        [&] { c10d::broadcast_coalesced(group, values, kBroadcastBytes, static_cast<int>(from)); });
   }
   std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>& parameters,
                                              std::function<void()> ready) override {
@@ -105,20 +113,23 @@ class ProcessGroupPeers final : public Peers {
         std::move(exchange),
         [this](const char* what, const std::function<void()>& f) { run(what, f); });
   }
-  std::string share(const std::string& text) override {
-    const std::string key = fmt::format("share/{}", shared_++);
+  std::vector<std::string> meet(const std::string& name, const std::string& own,
+                                const std::function<bool()>& go_on) override {
     try {
-      if (ranks().first()) {
-        store_.set(key, text);
-        return text;
+      Channel& channel = channel_of(name);
+      const std::string key = fmt::format("meet/{}/{}/", name, channel.meetings);
+      channel.store->set(key + std::to_string(ranks().rank), own);
+      std::vector<std::string> all;
+      for (int64_t rank = 0; rank < ranks().world; ++rank) {
+        all.push_back(wait_for(*channel.store, key + std::to_string(rank), go_on));
       }
-      while (true) {
-        // It may read a large checkpoint meanwhile: no time-out, but it has to live.
-        if (const auto found = store_.find(key)) return *found;
-        const std::string missing = heartbeat_.surely_missing();
-        if (!missing.empty()) fail(missing);
-        std::this_thread::sleep_for(kPoll);
-      }
+      // All have said something here, so all have heard what was said before.
+      if (!channel.before.empty()) channel.store->remove(channel.before);
+      channel.before = key + std::to_string(ranks().rank);
+      ++channel.meetings;
+      return all;
+    } catch (const NobodyWaits&) {
+      throw Error(ExitCode::sigterm, "no longer waiting for the other ranks");
     } catch (const Error& error) {  // of the store
       const std::string missing = heartbeat_.missing();
       fail(missing.empty() ? error.what() : missing);
@@ -127,6 +138,33 @@ class ProcessGroupPeers final : public Peers {
   void leave(const std::string& why) override { heartbeat_.leave(why); }
 
  private:
+  // Of one thread.
+  struct Channel {
+    std::unique_ptr<RankStore> store;
+    int64_t meetings = 0;
+    std::string before;  // the key of what this rank said last
+  };
+  struct NobodyWaits {};
+
+  Channel& channel_of(const std::string& name) {
+    const std::lock_guard lock(channels_mutex_);
+    Channel& channel = channels_[name];
+    if (!channel.store)
+      channel.store = store_.clone(std::chrono::milliseconds(options_.timeout.ms));
+    return channel;
+  }
+  std::string wait_for(RankStore& store, const std::string& key,
+                       const std::function<bool()>& go_on) {
+    for (std::chrono::microseconds pause = kFirstPoll;; pause = std::min(2 * pause, kLongestPoll)) {
+      if (const auto found = store.find(key)) return *found;
+      if (!go_on()) throw NobodyWaits();
+      const std::string missing = heartbeat_.surely_missing();
+      // It may have said it last of all.
+      if (const auto found = missing.empty() ? std::nullopt : store.find(key)) return *found;
+      if (!missing.empty()) throw Error(ExitCode::device, missing);
+      std::this_thread::sleep_for(pause);
+    }
+  }
   c10::intrusive_ptr<c10d::ProcessGroup> group(const std::string& backend, const char* name) {
     const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(
         name, c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store_.c10d()));
@@ -154,7 +192,8 @@ class ProcessGroupPeers final : public Peers {
   const DistributedOptions options_;
   RankStore store_;
   Heartbeat heartbeat_;
-  int64_t shared_ = 0;  // texts
+  std::mutex channels_mutex_;
+  std::map<std::string, Channel> channels_;
   c10::intrusive_ptr<c10d::ProcessGroup> control_;
   c10::intrusive_ptr<c10d::ProcessGroup> gradients_;
 };
@@ -175,6 +214,10 @@ void DistributedOptions::check(const Section& section) const {
   }
   if (timeout.ms <= 0) section.fail("timeout", "must be more than nothing");
   if (bucket.bytes == 0) section.fail("bucket", "must be more than nothing");
+}
+
+std::string share(Peers& peers, const std::string& text) {
+  return peers.meet("share", text, [] { return true; }).front();
 }
 
 std::unique_ptr<Peers> no_peers() { return std::make_unique<NoPeers>(); }

@@ -76,8 +76,8 @@ std::optional<std::string> RankStore::find(const std::string& key) {
   });
 }
 
-int64_t RankStore::add(const std::string& key, int64_t value) {
-  return client_->run("add to " + key, [&](c10d::Store& s) { return s.add(key, value); });
+void RankStore::remove(const std::string& key) {
+  client_->run("remove " + key, [&](c10d::Store& s) { s.deleteKey(key); });
 }
 
 c10d::Store& RankStore::c10d() const { return *client_->store; }

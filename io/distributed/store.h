@@ -33,8 +33,7 @@ class RankStore {
   std::string get(const std::string& key);
   // Absent: nobody has set it yet.
   std::optional<std::string> find(const std::string& key);
-  // Adds to a counter, from 0; the sum.
-  int64_t add(const std::string& key, int64_t value);
+  void remove(const std::string& key);
   // The same, for a process group.
   c10d::Store& c10d() const;
 
