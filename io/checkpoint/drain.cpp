@@ -94,7 +94,7 @@ void Drain::run() {
     int failures = 0;
     {
       const std::lock_guard lock(watch_.mutex());
-      queue_.pop_front();
+      std::erase(queue_, step);
       if (!finished) queue_.push_back(step);
       failures = failures_ = finished ? 0 : failures_ + 1;
       watch_.set_busy(false);
@@ -103,10 +103,20 @@ void Drain::run() {
   }
 }
 
-bool Drain::attempt(int64_t step) {
+// The first process's front: what failed goes to the end of a queue, sooner or later than the next
+// set comes.
+void Drain::agree(int64_t& step) {
+  if (together_.group().size() == 1) return;
+  step = std::stoll(together_.first_only("drain", [&] { return std::to_string(step); }));
+  std::unique_lock lock(watch_.mutex());
+  watch_.wait(lock, [&] { return stop_ || std::ranges::find(queue_, step) != queue_.end(); });
+}
+
+bool Drain::attempt(int64_t& step) {
   const TimePoint begin = Clock::now();
   const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::drain);
   try {
+    agree(step);
     copy(step);
     hooks_.done(step, begin);
     return true;
@@ -132,8 +142,13 @@ void Drain::copy(int64_t step) {
     absent_ = false;
     return "";
   });
+  // Of a set that was copied before, parts may be gone from the fast tier.
   const std::optional<LocatedSet> set = locate(
-      together_, {&from_}, step, [](size_t) { return true; }, [](size_t, const Error&) { throw; });
+      together_, {&from_, &to_}, step, [](size_t) { return true; },
+      [](size_t store, const Error& error) {
+        const bool damaged = dynamic_cast<const DamagedSet*>(&error) != nullptr;
+        if (store == 0 || !damaged) throw;  // a damaged copy is set aside below
+      });
   if (!set) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
   // Else a process was killed between the commit and its acknowledgement.
   const bool there = together_.first_only(what + "whether it is there",
@@ -165,7 +180,7 @@ void Drain::damaged(int64_t step, bool was_there, const Error& error) {
 
 // Its own files of the copy.
 void Drain::verify(const LocatedSet& set) {
-  to_.verify(set.manifest, set.files_of(together_.group().rank(), 0), kThreads,
+  to_.verify(set.manifest, set.files_of(together_.group().rank()), kThreads,
              [this](size_t, uint64_t, Bytes) { watch_.step(); });
 }
 
@@ -181,7 +196,7 @@ void Drain::copy_files(const LocatedSet& set) {
     if (!writer) {
       writer.emplace(to_.tree(), to_.directory(), manifest.step, options_.durability, temporary);
     }
-    copy_own(manifest, set.files_of(together_.group().rank(), 0), *writer);
+    copy_own(manifest, set.files_of(together_.group().rank()), *writer);
     return "";
   });
   together_.first_only(what + "committed", [&] {

@@ -58,7 +58,8 @@ class Drain {
 
  private:
   void run();
-  bool attempt(int64_t step);
+  void agree(int64_t& step);
+  bool attempt(int64_t& step);
   void copy(int64_t step);
   void verify(const LocatedSet& set);
   [[noreturn]] void damaged(int64_t step, bool was_there, const Error& error);
@@ -76,7 +77,7 @@ class Drain {
   Together together_;    // the thread's
   bool absent_ = false;  // the slow tier was, and what is on it is not known yet; its thread only
   // Under the watch's mutex:
-  std::deque<int64_t> queue_;  // the one being copied is the front
+  std::deque<int64_t> queue_;  // with the one being copied
   int failures_ = 0;           // in a row
   bool flushing_ = false;
   std::jthread thread_;  // last: joined before anything it uses goes

@@ -64,10 +64,11 @@ std::vector<LocatedSet::Source> sources(const std::vector<Holding>& holdings,
 
 }  // namespace
 
-std::vector<size_t> LocatedSet::files_of(int64_t rank, size_t store) const {
+std::vector<size_t> LocatedSet::files_of(int64_t rank, std::optional<size_t> store) const {
   std::vector<size_t> own;
   for (size_t file = 0; file < files.size(); ++file) {
-    if (files[file].rank == rank && files[file].store == store) own.push_back(file);
+    const Source& source = files[file];
+    if (source.rank == rank && source.store == store.value_or(source.store)) own.push_back(file);
   }
   return own;
 }

@@ -20,8 +20,8 @@ struct LocatedSet {
   };
   Manifest manifest;
   std::vector<Source> files;  // of manifest.files
-  // Those that a process reads from a store.
-  std::vector<size_t> files_of(int64_t rank, size_t store) const;
+  // Those that a process reads, of all its stores or of one.
+  std::vector<size_t> files_of(int64_t rank, std::optional<size_t> store = {}) const;
 };
 
 // Looks for the set of a step on the stores of all processes, which are as many and in the same

@@ -95,7 +95,7 @@ std::optional<LoadedState> Engine::load() {
   } else if (options_.resume != "none") {
     loaded = load_path(options_.resume);
   }
-  if (!there.empty() && !loaded) {
+  if (!there.empty() && options_.resume == "none") {
     throw Error(ExitCode::config,
                 fmt::format("{}/{} holds checkpoints up to step {}, and checkpoint.resume is none: "
                             "go on with checkpoint.resume=latest, or give this run another "
@@ -179,6 +179,15 @@ std::optional<LoadedState> Engine::newest_intact() {
   }
   if (steps.empty()) return std::nullopt;
   report_news();
+  std::set<int64_t> unreadable;
+  for (const auto& [store, step] : refused_) unreadable.insert(step);
+  if (steps_of_all("unreadable", unreadable).empty()) {
+    // Parts only, of sets that were never committed, or that went with a node: nothing to lose.
+    for (const auto& store : stores_) {
+      for (const int64_t step : steps_of(*store)) set_aside(*store, step, "superseded");
+    }
+    return std::nullopt;
+  }
   throw Error(ExitCode::storage,
               fmt::format("none of the {} checkpoints in {}/{} is intact (see above); to start "
                           "afresh, give this run another checkpoint.directory",

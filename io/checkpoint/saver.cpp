@@ -259,7 +259,8 @@ void Saver::write_once(const Job& job, int attempt) {
       std::vector<size_t> files(manifest.parts == 1 ? manifest.files.size() : own);
       std::iota(files.begin(), files.end(), own_.begin);
       try {
-        store_.verify(manifest, files, threads_, [this](size_t, uint64_t, Bytes) { watch_.step(); });
+        store_.verify(manifest, files, threads_,
+                      [this](size_t, uint64_t, Bytes) { watch_.step(); });
       } catch (const DamagedSet& error) {
         throw Error(error.code(), error.what());  // it is written again
       }
@@ -297,7 +298,8 @@ Manifest Saver::write_part(const Job& job, const std::string& set,
     if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
     return or_make_room([&] {
       if (!writer && store_.shared()) {
-        if (first["temporary"] == "") return to_text(PartSums{});  // the first has failed, or left it out
+        if (first["temporary"] == "")
+          return to_text(PartSums{});  // the first has failed, or left it out
         begin(first["temporary"].get<std::string>());
       } else if (!writer) {
         begin();

@@ -32,14 +32,19 @@ void SetStore::open_for_writing() {
     open_ = true;
     return;
   }
-  FileDescriptor lock = tree_.lock(directory_ + "/" + kLock);
-  if (!lock) {
+  if (!lock()) {
     throw Error(
         ExitCode::environment,
         fmt::format("checkpoint directory {}/{} (tier {}) is in use by another process; wait "
                     "for its end, or give this run another checkpoint.directory",
                     tree_.root(), directory_, tier_));
   }
+  open_ = true;
+}
+
+bool SetStore::lock() {
+  FileDescriptor lock = tree_.lock(directory_ + "/" + kLock);
+  if (!lock) return false;
   // A killed process may have renamed sets and not synced their names. Else a power loss could take
   // one that we go on from, or bring a name back of which we are about to remove the files.
   if (sync_) tree_.sync_directory(directory_);
@@ -54,16 +59,18 @@ void SetStore::open_for_writing() {
     }
   }
   lock_ = std::move(lock);
-  open_ = true;
+  return true;
 }
 
 void SetStore::adopt(const std::string& directory) {
-  const SetStore other(tier_, tree_, directory);
-  const std::vector<int64_t> steps = other.steps();
-  if (steps.empty()) return;
-  const FileDescriptor lock = tree_.lock(directory + "/" + kLock);
-  if (!lock) return;
-  for (const int64_t step : steps) adopt_set(directory, step);
+  const std::vector<std::string> names = tree_.list(directory);
+  const auto left_behind = [](const std::string& name) {
+    return step_of(name) >= 0 || is_garbage(name);
+  };
+  if (std::ranges::none_of(names, left_behind)) return;
+  SetStore other(tier_, tree_, directory);
+  if (!other.lock()) return;
+  for (const int64_t step : other.steps()) adopt_set(directory, step);
 }
 
 void SetStore::adopt_set(const std::string& from, int64_t step) {

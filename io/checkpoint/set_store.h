@@ -66,6 +66,8 @@ class SetStore {
   void point_latest();
 
  private:
+  // Takes the lock and clears the directory. False: another process has it.
+  bool lock();
   void adopt_set(const std::string& from, int64_t step);
   void replace_text(const std::string& name, const std::string& text);
 

@@ -101,13 +101,15 @@ inline std::string wrong_with(const LoadedState& state) {
 class Checkpoints {
  public:
   // `root` holds the roots of the tiers: root/fast and root/slow.
-  explicit Checkpoints(const std::string& root, const Layers& fast = {}, const Layers& slow = {}) {
-    tiers.add("fast", std::make_unique<FileTier>(root + "/fast", fast));
+  // `fast_root`: where the fast tier is another one, as that of another node.
+  explicit Checkpoints(const std::string& root, const Layers& fast = {}, const Layers& slow = {},
+                       const std::string& fast_root = "fast") {
+    tiers.add("fast", std::make_unique<FileTier>(root + "/" + fast_root, fast));
     tiers.add("slow", std::make_unique<FileTier>(root + "/slow", slow));
   }
 
   // make("{type: burst_buffer, fast: fast, slow: slow, every_steps: 1}")
-  std::unique_ptr<Checkpointer> make(const std::string& yaml) {
+  std::unique_ptr<Checkpointer> make(const std::string& yaml, SetGroup& group = alone()) {
     const Node node = parse_yaml(yaml, "test.yaml");
     const ConfigContext context{.tiers = {"fast", "slow"}};
     return Registry<Checkpointer>::global()
@@ -118,7 +120,8 @@ class Checkpoints {
                  .allocate = [](size_t bytes) { return allocate_huge(bytes, true); },
                  .stop_requested = [this] { return stop; },
                  .info = [this](const std::string& line) { info.push_back(line); },
-                 .warn = [this](const std::string& line) { warn.push_back(line); }});
+                 .warn = [this](const std::string& line) { warn.push_back(line); },
+                 .group = group});
   }
 
   // Offers the state after `step`, and lets the trainer go on: what a step of training does.
