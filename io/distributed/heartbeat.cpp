@@ -79,8 +79,7 @@ struct Heartbeat::Shared {
     return gone.empty() ? ended_ones : gone;
   }
   void run(RankStore& store) {
-    store.set(key("who", ranks.rank), fmt::format("pid {} on {}", getpid(), host_name()));
-    for (int64_t beat = 0;; ++beat) {
+    for (int64_t beat = 1;; ++beat) {
       std::optional<std::string> word;
       {
         std::unique_lock lock(mutex);
@@ -120,6 +119,9 @@ Heartbeat::Heartbeat(const Ranks& ranks, const RankStore& store, milliseconds ti
   shared_->every = interval(ranks.world);
   shared_->others.resize(static_cast<size_t>(ranks.world));
   std::shared_ptr<RankStore> own = store.clone(timeout);
+  // Before anything else, so that even who goes at once is known.
+  own->set(Shared::key("who", ranks.rank), fmt::format("pid {} on {}", getpid(), host_name()));
+  own->set(Shared::key("beat", ranks.rank), "0");
   // Not joined: it may hang in a store whose host is gone.
   std::thread([shared = shared_, own] {
     pthread_setname_np(pthread_self(), "heartbeat");
