@@ -8,13 +8,18 @@
 #include <nlohmann/json.hpp>
 
 #include "app/train/tensors.h"
+#include "io/core/file.h"
 #include "io/core/json.h"
 #include "io/loader/batch_job.h"
+#include "io/storage/file_tree.h"
 
 namespace stoker {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kTargetsFile = "targets.json";
+constexpr uint64_t kLongestTargets = 1 << 20;
 
 // As many bytes as each has.
 std::vector<std::string> gather_texts(Peers& peers, std::string own) {
@@ -25,49 +30,57 @@ std::vector<std::string> gather_texts(Peers& peers, std::string own) {
   return texts;
 }
 
-constexpr std::array kSummed{"images", "images_per_s"};
-// Where it is worth to know which rank is the worst.
-constexpr std::array kCompared{"images_per_s", "io_share", "wall_s"};
-constexpr std::array kEach{"rank",   "images",     "images_per_s", "io_share",
-                           "wall_s", "segments_s", "device"};
-
-// The least and the most of a figure, with their ranks.
-json extremes(const json& each, const char* figure) {
-  const auto less = [&](const json& a, const json& b) { return a.at(figure) < b.at(figure); };
-  const auto [least, most] = std::minmax_element(each.begin(), each.end(), less);
-  const auto one = [&](const json& rank) {
-    return json{{"rank", rank.at("rank")}, {"value", rank.at(figure)}};
-  };
-  return {{"least", one(*least)}, {"most", one(*most)}};
+// Gives all ranks rank 0's model and optimizer.
+void make_equal(Peers& peers, const TrainStep& step) {
+  const std::vector<at::Tensor> state = state_tensors(step);
+  peers.broadcast(state);
+  const std::vector<uint64_t> digests = gather_values(peers, state_digest(state))();
+  for (size_t rank = 1; rank < digests.size(); ++rank) {
+    if (digests[rank] == digests[0]) continue;
+    throw Error(ExitCode::device,
+                fmt::format("rank {} has another state than rank 0 after the broadcast", rank));
+  }
 }
 
 }  // namespace
 
-json figures_of_all(Peers& peers, const json& own) {
-  if (!peers.ranks().many()) return nullptr;
-  // Rank 0 may have waited for its checkpoints meanwhile, for longer than any time-out.
-  share(peers, "");
-  json mine;
-  for (const char* name : kEach) {
-    if (own.contains(name)) mine[name] = own.at(name);
+void tell_times(Peers& peers, RunMeter& meter) {
+  if (!peers.ranks().many()) return;
+  std::vector<RankTimes> all = gather_values(peers, rank_times(meter.state().totals))();
+  if (peers.ranks().first()) meter.set_ranks(std::move(all));
+}
+
+void tell_targets(Peers& peers, const std::string& run_dir) {
+  const FileTree files(run_dir);
+  if (!peers.ranks().many()) return;
+  const bool mine = files.exists(kTargetsFile);
+  json all = json::array();
+  for (const std::string& text :
+       gather_texts(peers, mine ? files.read_text(kTargetsFile, kLongestTargets) : "[]")) {
+    for (const json& target : parse_json(text)) all.push_back(target);
   }
-  json all = {{"each", json::array()}};
-  for (const std::string& text : gather_texts(peers, mine.dump())) {
-    all["each"].push_back(json::parse(text));
+  if (!peers.ranks().first() || !mine) return;
+  const std::string text = json_text(all, 2) + "\n";
+  atomic_write_file(run_dir + "/" + kTargetsFile,
+                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+void join_ranks(Peers& peers, TrainStep& step, Device& device, StepLedger& ledger) {
+  make_equal(peers, step);
+  if (!device.info().emulated) {
+    step.exchange_gradients(peers, [&ledger] { ledger.switch_to(Segment::allreduce); });
+    return;
   }
-  const auto there = [&](const char* name) {
-    return std::ranges::all_of(all["each"], [&](const json& rank) { return rank.contains(name); });
+  const auto slowest = [&peers, &ledger](TimePoint computed) {
+    ledger.switch_to(Segment::allreduce);
+    // From here on all ranks count, each on its own clock.
+    gather_values(peers, char{})();
+    const TimePoint now = Clock::now();
+    const std::vector<int64_t> left = gather_values(peers, int64_t{(computed - now).count()})();
+    ledger.switch_to(Segment::compute);
+    return now + Clock::duration(*std::ranges::max_element(left));
   };
-  for (const char* name : kSummed) {
-    if (!there(name)) continue;
-    double sum = 0;
-    for (const json& rank : all["each"]) sum += rank.at(name).get<double>();
-    all[name] = sum;
-  }
-  for (const char* name : kCompared) {
-    if (there(name)) all["extremes"][name] = extremes(all["each"], name);
-  }
-  return all;
+  device.exchange_by({peers.ranks().world, step.gradient_bytes(), slowest});
 }
 
 RunHistory own_history(const Ranks& ranks, const RunHistory& first) {
@@ -95,17 +108,6 @@ void PeersOfSets::broadcast(std::span<uint8_t> bytes, int64_t from) {
                      from);
   } catch (const Error& error) {
     throw GroupLost(error.what());
-  }
-}
-
-void make_equal(Peers& peers, const TrainStep& step) {
-  const std::vector<at::Tensor> state = state_tensors(step);
-  peers.broadcast(state);
-  const std::vector<uint64_t> digests = gather_values(peers, state_digest(state))();
-  for (size_t rank = 1; rank < digests.size(); ++rank) {
-    if (digests[rank] == digests[0]) continue;
-    throw Error(ExitCode::device,
-                fmt::format("rank {} has another state than rank 0 after the broadcast", rank));
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,7 +9,9 @@
 #include "app/train/step.h"
 #include "io/checkpoint/set_group.h"
 #include "io/core/batch.h"
+#include "io/device/device.h"
 #include "io/distributed/peers.h"
+#include "io/metrics/run_meter.h"
 
 // What the ranks of a run make of what each of them has; with one rank, what it has. The trainer's
 // thread; all ranks call the same function. Errors as Peers'.
@@ -34,9 +35,10 @@ class PeersOfSets final : public SetGroup {
   Peers& peers_;
 };
 
-// Gives all ranks rank 0's model and optimizer. Error(ExitCode::device) where they are not equal
-// after it.
-void make_equal(Peers& peers, const TrainStep& step);
+// Gives all ranks rank 0's model and optimizer, and joins their steps: the gradients are exchanged;
+// of emulated devices, the times. All must outlive the steps. Error(ExitCode::device) where the
+// states are not equal then.
+void join_ranks(Peers& peers, TrainStep& step, Device& device, StepLedger& ledger);
 
 // Batch::digests of the whole batch.
 std::string digests_of_all(Peers& peers, const Batch& batch);
@@ -44,10 +46,11 @@ std::string digests_of_all(Peers& peers, const Batch& batch);
 // The loss of a whole batch: the mean of each rank's, weighted by how many samples it had.
 double loss_of_all(Peers& peers, double own, double samples);
 
-// What the run came to on all ranks: the sums of their images and rates, the least and the most of
-// other figures with the rank that has them, and each rank's own; null with one rank. own: the
-// record of this one (io/metrics/record).
-nlohmann::json figures_of_all(Peers& peers, const nlohmann::json& own);
+// Where all ranks stand, into the meter of rank 0.
+void tell_times(Peers& peers, RunMeter& meter);
+
+// Where all ranks' metrics can be scraped (the sink `prometheus`), into rank 0's targets.json.
+void tell_targets(Peers& peers, const std::string& run_dir);
 
 // The counts of all ranks together.
 Accuracy accuracy_of_all(Peers& peers, const Accuracy& own);

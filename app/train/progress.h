@@ -25,6 +25,8 @@ class Progress {
 
   // One more step of `images` samples was submitted; the device may not have begun it.
   void add_step(int64_t images, int64_t epoch);
+  // The device waited so long of its last steps for other ranks.
+  void add_peers(Clock::duration waited) { idle_.add_peers(waited); }
   // One more epoch is over.
   void add_epoch() { ++totals_.epochs; }
   // Takes over the intervals of steps that the device has finished. wait: until it has finished

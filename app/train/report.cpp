@@ -154,6 +154,7 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
   info.loads_ahead = loader.works_ahead();
   info.rank = experiment.ranks().rank;
   info.world_size = experiment.ranks().world;
+  info.local_rank = experiment.ranks().local_rank;
   info.started_unix_s = unix_now();
   return info;
 }

@@ -104,6 +104,12 @@ at::Tensor TrainStep::predict(const DeviceBatch& batch) {
   return forward((*to_input_)(batch)).to(at::kFloat);
 }
 
+uint64_t TrainStep::gradient_bytes() const {
+  uint64_t bytes = 0;
+  for (const at::Tensor& parameter : parameters_) bytes += parameter.nbytes();
+  return bytes;
+}
+
 double TrainStep::loss() const { return loss_.item<double>(); }
 
 double TrainStep::largest_weight() const {

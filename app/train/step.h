@@ -37,6 +37,8 @@ class TrainStep {
   double loss() const;
   // The largest magnitude of a weight; NaN and infinity where one is. Waits for the device.
   double largest_weight() const;
+  // Of all gradients that ranks exchange in a step.
+  uint64_t gradient_bytes() const;
   // The learning rate of a step: the optimizer's times the schedule's factor.
   double learning_rate(int64_t step) const;
   const Model& model() const { return *model_; }

@@ -1,53 +1,22 @@
 #include "app/train/trainer.h"
 
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
-#include "app/experiment/precision.h"
 #include "app/run/environment.h"
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
+#include "app/train/torch_set_up.h"
 #include "io/core/json.h"
 #include "io/core/shortage.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {
-namespace {
-
-// All of them at once; std::system_error where one cannot be made.
-void try_threads(int64_t count) {
-  std::vector<std::jthread> threads;
-  const auto wait_for_the_end = [](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait(lock, stop, [] { return false; });
-  };
-  for (int64_t i = 0; i < count; ++i) threads.emplace_back(wait_for_the_end);
-}
-
-void prepare_torch(const ExperimentOptions& options, at::Device device) {
-  const int64_t threads = options.training.threads.resolve();
-  at::manual_seed(options.run.seed);
-  // LibTorch's two pools are made here. Where a thread cannot be, one waits for it for ever, and
-  // OpenMP's ends the process.
-  try_threads(2 * (threads - 1));
-  at::set_num_threads(static_cast<int>(threads));
-  at::parallel_for(0, threads, 1, [](int64_t, int64_t) {});
-  // On a GPU some kernels of AlexNet have no deterministic form: LibTorch warns and goes on.
-  at::globalContext().setDeterministicAlgorithms(options.training.deterministic, device.is_cuda());
-}
-
-}  // namespace
 
 Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
                  StopSignal& stop, Peers& peers, std::unique_ptr<Loader> loader)
@@ -74,7 +43,8 @@ RunRecord Trainer::run(std::function<void()> started) {
   started_ = std::move(started);
   try {
     train();
-    ranks_ = figures_of_all(peers_, to_json(experiment_.hub().record()));
+    share(peers_, "");  // another rank may still wait for its checkpoints, for as long as it takes
+    tell_times(peers_, experiment_.hub().run());
     code_ = stop_.exit_code();
     const std::string lost = checkpoints_->lost(code_);
     if (!lost.empty()) fail(ExitCode::storage, lost);
@@ -133,16 +103,12 @@ void Trainer::write_file(F&& f) {
 void Trainer::prepare() {
   const ExperimentOptions& options = experiment_.options();
   const DeviceInfo& device = experiment_.device().info();
-  prepare_torch(options, device.torch_device);
-  const bool on_cpu = device.torch_device.is_cpu() && !device.emulated;
-  if (on_cpu && options.training.precision == Precision::bf16 && !cpu_has_bf16_kernels()) {
-    log_.warn(kNoBf16Kernels);
-  }
+  set_up_torch(options, device, [this](const std::string& text) { log_.warn(text); });
   if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
   steps_planned_ = std::min(options.training.epochs * per_epoch_,
                             options.training.max_steps.value_or(INT64_MAX));
-  if (!device.emulated || options.checkpoint.info().saves) {
+  if (!device.emulated || options.checkpoint.info().saves || peers_.ranks().many()) {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
   checkpoints_ =
@@ -167,18 +133,14 @@ void Trainer::train() {
   RunInfo info = run_info(experiment_, directory_.path());
   run.describe(info);
   sinks_ = std::make_unique<RunSinks>(experiment_, directory_.path(), log_, stop_);
+  tell_targets(peers_, directory_.path());
   set_up_page_cache(experiment_, log_.notify());
   cache_ = std::make_unique<CacheWatch>(experiment_);
   const std::string missed = missed_page_cache(run.state().cache);
   if (!missed.empty()) log_.warn(missed);
   prepare();
   resume(info);
-  if (peers_.ranks().many() && step_) {
-    make_equal(peers_, *step_);
-  }
-  if (peers_.ranks().many() && !experiment_.device().info().emulated) {
-    step_->exchange_gradients(peers_, [this] { ledger_.switch_to(Segment::allreduce); });
-  }
+  if (peers_.ranks().many()) join_ranks(peers_, *step_, experiment_.device(), ledger_);
   info.steps_planned = steps_planned_;
   info.first_step = position_.step;
   run.describe(info);
@@ -220,11 +182,10 @@ void Trainer::loop() {
 bool Trainer::train_epoch() {
   if (position_.batch < per_epoch_) loader_->start(position_.epoch, position_.batch);
   while (position_.step < steps_planned_ && position_.batch < per_epoch_) {
-    if (vote_.agreed()) {
+    if (agreed_to_stop()) {
       log_.warn("stopped by a signal after this step");
       return false;
     }
-    vote_.ask();
     ledger_.switch_to(Segment::log);
     profile_->at_step(position_.step);
     ledger_.switch_to(Segment::data_wait);
@@ -260,6 +221,18 @@ bool Trainer::train_epoch() {
   }
   offer_checkpoint(epoch_ended, last);
   return !last;
+}
+
+// The votes of the step before; and this rank's for the one that begins.
+bool Trainer::agreed_to_stop() {
+  const bool stop = vote_.agreed();
+  progress_->add_peers(vote_.waited_for_peers());
+  // An emulated device knows by itself how long it has waited.
+  const double exchanged = experiment_.device().info().emulated
+                               ? 0
+                               : ledger_.totals()[static_cast<size_t>(Segment::allreduce)];
+  vote_.ask(exchanged);
+  return stop;
 }
 
 void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
@@ -327,6 +300,7 @@ void Trainer::report() {
   ledger_.switch_to(Segment::log);
   const double rate = computes ? step_->learning_rate(position_.step - 1) : 0;
   checkpoints_->publish();
+  tell_times(peers_, experiment_.hub().run());
   progress_->report(loss, rate);
   if (loss) require_finite("loss", *loss);
 }
@@ -354,11 +328,10 @@ bool Trainer::evaluate() {
   Device& device = experiment_.device();
   test_loader_->start(position_.epoch, 0);
   while (std::optional<Batch> batch = test_loader_->next()) {
-    if (vote_.agreed()) {
+    if (agreed_to_stop()) {
       log_.warn("stopped by a signal in the evaluation, which will be done anew");
       return false;
     }
-    vote_.ask();
     budget_.account(*batch);
     const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
     at::Tensor ranks;
@@ -392,7 +365,6 @@ void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
 
 void Trainer::write_summary() {
   summary_ = summary_json(experiment_, progress_ ? history() : before_);
-  if (!ranks_.is_null()) summary_["ranks"] = ranks_;
   directory_.write("summary.json", json_text(summary_, 2) + "\n");
 }
 

@@ -69,6 +69,7 @@ class Trainer {
   // Goes on from a checkpoint where checkpoint.resume says so and there is one: rank 0's, on all
   // ranks.
   void resume(RunInfo& info);
+  bool agreed_to_stop();
   void loop();
   // From position_ to the end of its epoch, or of the run. False: the run is over, or a signal
   // asked to stop.
@@ -100,7 +101,6 @@ class Trainer {
   std::string error_;
   bool abandoned_ = false;
   nlohmann::json summary_;
-  nlohmann::json ranks_;  // figures_of_all(); null with one rank
   // What is measured.
   StepLedger ledger_;
   FailureBudget budget_;

@@ -11,11 +11,6 @@
 
 namespace stoker {
 
-// Seconds as the clock counts; at most some hundred years.
-inline Clock::duration from_seconds(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
 // Waiting for another thread that works on a tier, but not for ever: the wait also ends when that
 // thread has made no step for `hang`, or when `deadline` says that time is up. Any thread. Owns the
 // mutex that guards what both threads share.

@@ -48,6 +48,15 @@ struct DeviceBatch {
   std::shared_ptr<void> ready;
 };
 
+// What joins the steps of several ranks, for a device that only keeps time. A value.
+struct StepExchange {
+  int64_t ranks = 1;
+  uint64_t gradient_bytes = 0;
+  // Told when this rank's step will have computed, waits until all ranks have submitted theirs, and
+  // returns when the last of them will have. What it throws is passed on.
+  std::function<TimePoint(TimePoint computed)> slowest;
+};
+
 // Where compute runs, and how its busy time is known. copy() may be called from one thread other
 // than the rest, which belongs to the trainer's thread. Failures are Error(ExitCode::device).
 class Device {
@@ -75,6 +84,9 @@ class Device {
   // while more steps are outstanding than the device's queue holds. `batch` may be null (work
   // without data). What `work` throws is passed on.
   virtual void run(const DeviceBatch* batch, const std::function<void()>& work) = 0;
+  // From now on each step ends with an exchange of gradients with the other ranks. Nothing to do
+  // where the step itself makes it. Before the first step.
+  virtual void exchange_by(StepExchange) {}
   // The busy intervals of finished steps, in order, each handed out once. wait: until all are.
   virtual std::vector<BusyInterval> collect(bool wait) = 0;
 };

@@ -9,7 +9,9 @@
 //    and where it asks for all to be finished. A depth of 2 keeps the device busy while the host
 //    wakes up, and lets the host run ahead by no more than the step that it prepares. With a depth
 //    of 0 the host does nothing beside a step, like a program that reads every loss.
-// 4. A host slot belongs to the copy queue until its copy has ended, whoever drops the DeviceBatch
+// 4. With many ranks a step ends, on all of them, when the slowest has computed and the gradients
+//    were exchanged: the ranks tell each other how long theirs will still compute.
+// 5. A host slot belongs to the copy queue until its copy has ended, whoever drops the DeviceBatch
 //    first, and is let go by the next call after that. So a batch on the device holds no host slot,
 //    as on a GPU. Its tensors are meta tensors: a shape without memory that nobody could misread.
 
@@ -27,10 +29,6 @@
 
 namespace stoker {
 namespace {
-
-Clock::duration from_seconds(double s) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
-}
 
 // A sleep ends up to the kernel's timer slack (50 us) late; that much is spun.
 void wait_until(TimePoint time) {
@@ -52,6 +50,9 @@ struct EmulatedOptions {
   StepTime distribution;
   std::optional<double> h2d_gb_per_s;
   double h2d_latency_us = 10;
+  std::optional<double> allreduce_gb_per_s;
+  double allreduce_latency_us = 10;
+  double allreduce_overlap = 0;
   int64_t queue_depth = 2;
 
   template <class V>
@@ -69,6 +70,14 @@ struct EmulatedOptions {
       "bandwidth of copies to the device; absent: the preset's, or 12 (PCIe 3 x16)",
       Limits{1e-3, 1e6});
     v("h2d_latency_us", h2d_latency_us, "added to every copy", Limits{0, 1e9});
+    v("allreduce_gb_per_s", allreduce_gb_per_s,
+      "with many ranks: bandwidth of each one's link in a ring all-reduce of the gradients after "
+      "every step; absent: it takes no time",
+      Limits{1e-3, 1e6});
+    v("allreduce_latency_us", allreduce_latency_us, "of each of its 2 (ranks - 1) messages",
+      Limits{0, 1e9});
+    v("allreduce_overlap", allreduce_overlap,
+      "share of a step's computing that the all-reduce runs beside", Limits{0, 1});
     v("queue_depth", queue_depth,
       same_results("steps outstanding before the host blocks; 0: it waits for the end of each"),
       Limits{0, 1024});
@@ -134,10 +143,20 @@ class Emulated final : public Device {
       step.start = std::max(step.start, copy.end);
       step.copy = copy.end - copy.start;
     }
-    step.end = compute_free_ = step.start + duration(batch);
+    const Clock::duration computing = duration(batch);
+    step.end = step.start + computing;
+    if (exchange_.slowest) {
+      const TimePoint computed = step.end;
+      step.end = std::max(computed, exchange_.slowest(computed));
+      step.peers = step.end - computed;
+      step.end += allreduce(computing);
+    }
+    compute_free_ = step.end;
     outstanding_.push_back(step);
     if (depth == 0) wait_until(step.end);
   }
+
+  void exchange_by(StepExchange exchange) override { exchange_ = std::move(exchange); }
 
   std::vector<BusyInterval> collect(bool wait) override {
     if (wait) wait_until(compute_free_);
@@ -166,6 +185,16 @@ class Emulated final : public Device {
     return from_seconds(options_.distribution.sample(mean, seed_, steps_++));
   }
 
+  // What of a ring all-reduce (Patarasuk and Yuan 2009) is not hidden behind computing.
+  Clock::duration allreduce(Clock::duration computing) const {
+    if (!options_.allreduce_gb_per_s) return {};
+    const auto n = static_cast<double>(exchange_.ranks);
+    const double bytes = 2 * (n - 1) / n * static_cast<double>(exchange_.gradient_bytes);
+    const double took = 2 * (n - 1) * options_.allreduce_latency_us / 1e6 +
+                        bytes / (1e9 * *options_.allreduce_gb_per_s);
+    return from_seconds(std::max(0.0, took - options_.allreduce_overlap * seconds(computing)));
+  }
+
   void release_slots(TimePoint now) {
     while (!copying_.empty() && copying_.front().end <= now) copying_.pop_front();
   }
@@ -178,6 +207,7 @@ class Emulated final : public Device {
   TimePoint copy_free_;
   std::deque<Copying> copying_;
 
+  StepExchange exchange_;
   TimePoint compute_free_;
   std::deque<BusyInterval> outstanding_;  // finished ones, too, until they are collected
   int64_t steps_ = 0;

@@ -17,15 +17,21 @@ inline double unix_now() {
 
 // The unit of every figure: durations become seconds where they leave the code that measures.
 inline double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+// The inverse, as the clock counts; at most some hundred years.
+inline Clock::duration from_seconds(double s) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+}
 
 // One step as the device saw it, on the host's steady clock. A value. The device could have begun
 // at `submitted`; where `start` is later than both that and the end of the step before, it waited
-// for the batch's copy. copy: how long that copy took; 0 where there was none.
+// for the batch's copy. copy: how long that copy took; 0 where there was none. peers: how long of
+// the step it waited for other ranks, where the device knows.
 struct BusyInterval {
   TimePoint submitted;
   TimePoint start;
   TimePoint end;
   Clock::duration copy{};
+  Clock::duration peers{};
 };
 
 }  // namespace stoker

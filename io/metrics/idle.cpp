@@ -15,7 +15,8 @@ IdleCause cause_of(Segment segment) {
 }  // namespace
 
 const char* idle_cause_name(IdleCause cause) {
-  constexpr std::array<const char*, kIdleCauses> kNames{"data", "h2d", "checkpoint", "host"};
+  constexpr std::array<const char*, kIdleCauses> kNames{"data", "h2d", "checkpoint", "peers",
+                                                        "host"};
   return kNames[static_cast<size_t>(cause)];
 }
 
@@ -28,12 +29,20 @@ void IdleAttribution::add_step(const BusyInterval& step) {
   idle(IdleCause::h2d) += start - submitted;
   busy_ += end - start;
   copy_ += step.copy;
+  add_peers(step.peers);
   last_end_ = end;
   while (!segments_.empty() && segments_.front().end <= last_end_) segments_.pop_front();
   if (++steps_ == 1) {
     first_end_ = end;
     first_busy_ = busy_;
   }
+}
+
+void IdleAttribution::add_peers(Clock::duration waited) {
+  const Duration all = std::min(waited, busy_);
+  busy_ -= all;
+  if (steps_ <= 1) first_busy_ = busy_;
+  idle(IdleCause::peers) += all;
 }
 
 void IdleAttribution::attribute(TimePoint from, TimePoint to) {

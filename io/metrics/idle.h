@@ -12,8 +12,8 @@ namespace stoker {
 
 // Why the device had nothing to do. A further cause is one more line here, in idle_cause_name() and
 // in the map from segments to causes.
-enum class IdleCause { data, h2d, checkpoint, host };
-inline constexpr size_t kIdleCauses = 4;
+enum class IdleCause { data, h2d, checkpoint, peers, host };
+inline constexpr size_t kIdleCauses = 5;
 const char* idle_cause_name(IdleCause cause);
 
 // The device's time from the begin of the loop to the end of its last finished step. A value.
@@ -33,7 +33,8 @@ struct DeviceTime {
 //    intersected with the trainer's segments: data_wait -> data, h2d -> h2d,
 //    checkpoint_stall -> checkpoint, all others, and what no segment covers, -> host.
 // 3. From then until the step started, the device waited for the batch's copy -> h2d.
-// 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound.
+// 4. Idle time inside a step is not seen, so on a GPU the sum is a lower bound; but for the time in
+//    which the step waited for another rank's gradients -> peers.
 //
 // Example: the host waits for data until 10, then submits a step at 12 that starts at 15 and ends
 // at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
@@ -47,6 +48,8 @@ class IdleAttribution {
   void add_segment(const SegmentInterval& interval) { segments_.push_back(interval); }
   // The device's steps, in order, however late.
   void add_step(const BusyInterval& step);
+  // Of steps that were added: so long they waited for their peers, as is known only now.
+  void add_peers(Clock::duration waited);
 
   // Of all steps so far.
   DeviceTime total() const;

@@ -6,13 +6,7 @@
 #include <limits>
 
 namespace stoker {
-namespace {
-
-Clock::duration from_seconds(double s) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 RunTotals operator-(const RunTotals& now, const RunTotals& before) {
   RunTotals piece = now;
@@ -67,6 +61,11 @@ void RunMeter::end(RunPhase phase, int exit_code, const std::string& error) {
   state_.error = error;
   beat_ = Clock::now();
   if (!state_.ended) state_.ended = beat_;
+}
+
+void RunMeter::set_ranks(std::vector<RankTimes> ranks) {
+  const std::lock_guard lock(mutex_);
+  state_.ranks = std::move(ranks);
 }
 
 void RunMeter::beat() {

@@ -10,6 +10,7 @@
 
 #include "io/metrics/history.h"
 #include "io/metrics/machine/system_stats.h"
+#include "io/metrics/rank_times.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 
@@ -46,6 +47,7 @@ struct RunInfo {
   int64_t batch_size = 0;
   int64_t rank = 0;
   int64_t world_size = 1;
+  int64_t local_rank = 0;  // among those of this machine
   // Steps in all that the run is to reach, and those that were finished before it was resumed.
   int64_t steps_planned = 0;
   int64_t first_step = 0;
@@ -109,6 +111,8 @@ class RunMeter {
   // The run does something else now. The first `train` is the begin of the loop: the kernel's
   // counters are read then.
   void set_phase(RunPhase phase);
+  // What all ranks came to so far, in their order.
+  void set_ranks(std::vector<RankTimes> ranks);
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
   // since.
   void beat();
@@ -171,6 +175,8 @@ class RunMeter {
     std::optional<Spread> window_rates;
     // What the trainer's thread is doing now.
     Segment segment = Segment::other;
+    // Of all ranks, in their order, as of the last report; with one rank empty.
+    std::vector<RankTimes> ranks;
     // Of steps, from the end of one to the end of the next; and of the trainer's waits in them.
     StepTally::Totals step_times;
     StepTally::Totals data_waits;

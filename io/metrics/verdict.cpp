@@ -60,6 +60,16 @@ std::vector<std::string> evidence_of(const RunMeter::State& run, const LoaderMet
   return result;
 }
 
+// "rank 2 that holds the others up, by its data: ..."; empty: none does.
+std::string straggler_text(const std::vector<RankTimes>& ranks) {
+  const std::optional<Straggler> straggler = find_straggler(ranks);
+  if (!straggler) return "";
+  return fmt::format(
+      "rank {} that holds the others up, by its {}: {:.2f} s more than theirs, which cost them "
+      "{:.0f} % of their time",
+      straggler->rank, straggler->cause, straggler->excess_s, 100 * straggler->share);
+}
+
 struct Loss {
   IdleCause cause;
   Verdict::Level level;
@@ -69,6 +79,7 @@ constexpr Loss kLosses[] = {
     {IdleCause::data, Verdict::Level::input_bound, "late data"},
     {IdleCause::h2d, Verdict::Level::input_bound, "copies to it"},
     {IdleCause::checkpoint, Verdict::Level::checkpoint_bound, "checkpoints"},
+    {IdleCause::peers, Verdict::Level::peers_bound, "waiting for other ranks"},
     {IdleCause::host, Verdict::Level::host_bound,
      "the host's other work (evaluation, reports, launching)"},
 };
@@ -76,9 +87,9 @@ constexpr Loss kLosses[] = {
 }  // namespace
 
 const char* to_string(Verdict::Level level) {
-  constexpr std::array<const char*, 8> kNames{"unknown",     "fine",       "moderate",
+  constexpr std::array<const char*, 9> kNames{"unknown",     "fine",       "moderate",
                                               "input_bound", "host_bound", "checkpoint_bound",
-                                              "stalled",     "failed"};
+                                              "peers_bound", "stalled",    "failed"};
   return kNames[static_cast<size_t>(level)];
 }
 
@@ -122,6 +133,8 @@ Verdict judge(const RunRecord& record, double stalled_after_s) {
   }
   const double lost = device.idle[static_cast<size_t>(worst->cause)] / device.observed;
   verdict.evidence = evidence_of(run, loader);
+  const std::string slow = straggler_text(run.ranks);
+  if (!slow.empty()) verdict.evidence.push_back(slow);
   if (lost < kModerateShare) {
     verdict.level = Verdict::Level::fine;
     verdict.text = fmt::format("The device is kept busy: no cause takes {:.0f} % of its time.",
@@ -135,6 +148,7 @@ Verdict judge(const RunRecord& record, double stalled_after_s) {
     const std::string why = blame(run, loader);
     if (!why.empty()) verdict.text += " Of the loader: " + why + ".";
   }
+  if (worst->cause == IdleCause::peers && !slow.empty()) verdict.text += " It is " + slow + ".";
   return verdict;
 }
 

@@ -19,7 +19,7 @@ inline constexpr double kColdShare = 0.03;
 inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
 inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
 
-// What the device waits for, in words, with what it was seen by. Of the four causes of idle time
+// What the device waits for, in words, with what it was seen by. Of the causes of idle time
 // the worst decides, so that no other text of a run may judge by one of them alone.
 struct Verdict {
   enum class Level {
@@ -29,6 +29,7 @@ struct Verdict {
     input_bound,
     host_bound,
     checkpoint_bound,
+    peers_bound,
     stalled,
     failed
   };

@@ -2,6 +2,7 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -105,10 +106,23 @@ void add_words(Families& families, const RunRecord& record) {
   families.push_back(std::move(status));
 }
 
+// One Prometheus has the series of all ranks side by side.
+void add_rank(Families& families, const RunInfo& info) {
+  if (info.world_size == 1) return;
+  for (prometheus::MetricFamily& family : families) {
+    for (prometheus::ClientMetric& metric : family.metric) {
+      const bool has =
+          std::ranges::any_of(metric.label, [](const auto& label) { return label.name == "rank"; });
+      if (!has) metric.label.push_back({"rank", std::to_string(info.rank)});
+    }
+  }
+}
+
 Families families_of(const RunRecord& record) {
   Families families;
   add_words(families, record);
   for (const Figure& figure : figures()) add(families, figure, record);
+  add_rank(families, record.run.info);
   return families;
 }
 

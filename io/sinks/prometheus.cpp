@@ -36,7 +36,9 @@ struct PrometheusOptions {
 
   template <class V>
   void visit(V& v) {
-    v("listen", listen, "address of /metrics, /healthz, /api/status and the status page");
+    v("listen", listen,
+      "address of /metrics, /healthz, /api/status and the status page; with many ranks the port is "
+      "this one plus the rank's number on its machine");
     v("port", port, "auto: another free port where that of `listen` is taken");
     v("linger", linger, "seconds to wait at the end until the last state was scraped",
       Limits{0, 3600});
@@ -62,6 +64,18 @@ void write_file(const std::string& path, const std::string& text) {
   atomic_write_file(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
+// Error(ExitCode::config) where the rule leads beyond the last port.
+HttpAddress own_address(HttpAddress listen, const RunInfo& info) {
+  const int64_t port = listen.port + info.local_rank;
+  if (port > UINT16_MAX) {
+    throw Error(ExitCode::config, fmt::format("sink prometheus: rank {} would listen on port {}; "
+                                              "give `listen` a port below {}",
+                                              info.rank, port, UINT16_MAX - info.world_size));
+  }
+  listen.port = static_cast<uint16_t>(port);
+  return listen;
+}
+
 // Serves the run to a Prometheus, a browser, and whoever asks for its health; leaves metrics.prom
 // (the last state) and targets.json (for file-based discovery) in the run directory.
 class Prometheus final : public MetricsSink {
@@ -71,7 +85,8 @@ class Prometheus final : public MetricsSink {
       : options_(std::move(options)),
         inputs_(inputs),
         exposition_(inputs.hub),
-        server_(options_.listen, options_.port == Port::automatic,
+        server_(own_address(options_.listen, inputs.hub.run().state().info),
+                options_.port == Port::automatic,
                 {{"/metrics", [this] { return metrics(); }},
                  {"/healthz", [this] { return health(); }},
                  {"/api/status", [this] { return status(); }},
@@ -128,12 +143,12 @@ class Prometheus final : public MetricsSink {
 
   void write_targets() {
     const RunInfo info = inputs_.hub.run().state().info;
+    nlohmann::json labels = {{"run", run_label(info)}, {"loader", info.loader}};
+    // With many ranks every series has the label itself.
+    if (info.world_size == 1) labels["rank"] = std::to_string(info.rank);
     const nlohmann::json targets = {
         {{"targets", {Scalar<HttpAddress>::format(server_.address().destination())}},
-         {"labels",
-          {{"run", run_label(info)},
-           {"rank", std::to_string(info.rank)},
-           {"loader", info.loader}}}}};
+         {"labels", labels}}};
     write_file(inputs_.run_dir + "/targets.json", json_text(targets, 2) + "\n");
   }
 

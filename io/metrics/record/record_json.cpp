@@ -1,7 +1,9 @@
 #include "io/metrics/record/record_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "io/core/json.h"
 #include "io/metrics/verdict.h"
@@ -78,6 +80,40 @@ json page_cache_json(const RunRecord& record) {
   return out;
 }
 
+// Of all ranks together: sums, and the least and the most of each figure with the rank that has it.
+json all_ranks_json(const std::vector<RankTimes>& ranks) {
+  json out = {{"images", int64_t{0}}, {"images_per_s", 0.0}};
+  const auto rate = [](const RankTimes& rank) {
+    return rank.wall_s > 0 ? static_cast<double>(rank.images) / rank.wall_s : 0;
+  };
+  for (const RankTimes& rank : ranks) {
+    out["images"] = out["images"].get<int64_t>() + rank.images;
+    out["images_per_s"] = out["images_per_s"].get<double>() + rate(rank);
+  }
+  const auto extremes = [&](const char* name, const auto& figure) {
+    const auto [least, most] = std::ranges::minmax_element(ranks, {}, figure);
+    for (const auto& [which, rank] : {std::pair("least", least), std::pair("most", most)}) {
+      out["extremes"][name][which] = {{"rank", rank - ranks.begin()}, {"value", figure(*rank)}};
+    }
+  };
+  extremes("images_per_s", rate);
+  extremes("device_busy_s", [](const RankTimes& rank) { return rank.busy_s; });
+  for (const Segment segment :
+       {Segment::data_wait, Segment::allreduce, Segment::checkpoint_stall}) {
+    const std::string name = std::string(segment_name(segment)) + "_s";
+    extremes(name.c_str(), [segment](const RankTimes& rank) {
+      return rank.segments[static_cast<size_t>(segment)];
+    });
+  }
+  if (const auto straggler = find_straggler(ranks)) {
+    out["straggler"] = {{"rank", straggler->rank},
+                        {"cause", straggler->cause},
+                        {"excess_s", straggler->excess_s},
+                        {"share", straggler->share}};
+  }
+  return out;
+}
+
 json tier_json(const TierMeter::State& tier, const CacheEvidence& cache) {
   json out = {{"type", tier.type}, {"emulated", tier.emulated}, {"conditions", tier.conditions}};
   const std::string missed = missed_page_cache(cache);
@@ -104,6 +140,7 @@ json to_json(const RunRecord& record, double stalled_after_s) {
   if (checkpoints && !checkpoints->last_error.empty()) {
     out["checkpoints"]["last_error"] = checkpoints->last_error;
   }
+  if (!record.run.ranks.empty()) out["all_ranks"] = all_ranks_json(record.run.ranks);
   for (const Figure& figure : figures()) {
     if (figure.in_summary) put(out, figure, record);
   }

@@ -16,6 +16,9 @@ RunRecord between(const RunRecord& before, const RunRecord& now) {
       tier.moved[way].busy_s -= before.tiers[i].moved[way].busy_s;
     }
   }
+  for (size_t i = 0; i < std::min(now.run.ranks.size(), before.run.ranks.size()); ++i) {
+    piece.run.ranks[i] -= before.run.ranks[i];
+  }
   return piece;
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "app/experiment/options.h"
+#include "io/core/notify.h"
+#include "io/device/device.h"
+
+namespace stoker {
+
+// LibTorch's generator, threads and determinism, as the experiment says. Once, before anything of
+// the run is computed; the trainer's thread. std::system_error where its threads cannot be had.
+void set_up_torch(const ExperimentOptions& options, const DeviceInfo& device, const Notify& warn);
+
+}  // namespace stoker

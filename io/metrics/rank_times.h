@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "io/metrics/run_totals.h"
+
+namespace stoker {
+
+// Where one rank of a run has spent its time so far, for the others to see. A value of plain bytes.
+struct RankTimes {
+  int64_t images = 0;
+  // As in RunTotals and DeviceTime; seconds since the loop began.
+  double wall_s = 0;
+  std::array<double, kSegments> segments{};
+  double observed_s = 0;
+  double busy_s = 0;
+  std::array<double, kIdleCauses> idle{};
+  // What passed since an older value of the same rank.
+  RankTimes& operator-=(const RankTimes& before);
+};
+RankTimes rank_times(const RunTotals& totals);
+
+// The rank that the others wait for. A value.
+struct Straggler {
+  int64_t rank = 0;
+  // What it does for longer than they: a cause of idle time, or "compute".
+  const char* cause = "";
+  double excess_s = 0;
+  // Of the other ranks' time, in the mean, lost to waiting for it.
+  double share = 0;
+};
+
+// The rank whose device waits least for its peers, where the others lose more than kModerateShare
+// of their time more than it does. A pure function of the times of all ranks, in their order.
+std::optional<Straggler> find_straggler(const std::vector<RankTimes>& ranks);
+
+}  // namespace stoker
