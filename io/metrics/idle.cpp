@@ -27,9 +27,9 @@ void IdleAttribution::add_step(const BusyInterval& step) {
   const TimePoint submitted = std::clamp(step.submitted, last_end_, start);
   attribute(last_end_, submitted);
   idle(IdleCause::h2d) += start - submitted;
-  busy_ += end - start;
+  busy_ += end - start - step.peers;
+  idle(IdleCause::peers) += step.peers;
   copy_ += step.copy;
-  add_peers(step.peers);
   last_end_ = end;
   while (!segments_.empty() && segments_.front().end <= last_end_) segments_.pop_front();
   if (++steps_ == 1) {

@@ -60,13 +60,13 @@ std::vector<std::string> evidence_of(const RunMeter::State& run, const LoaderMet
   return result;
 }
 
-// "rank 2 that holds the others up, by its data: ..."; empty: none does.
+// "Rank 2 holds the others up, by its data: ..."; empty: none does.
 std::string straggler_text(const std::vector<RankTimes>& ranks) {
   const std::optional<Straggler> straggler = find_straggler(ranks);
   if (!straggler) return "";
   return fmt::format(
-      "rank {} that holds the others up, by its {}: {:.2f} s more than theirs, which cost them "
-      "{:.0f} % of their time",
+      "Rank {} holds the others up, by its {}: {:.2f} s more than theirs, which cost them {:.0f} % "
+      "of their time",
       straggler->rank, straggler->cause, straggler->excess_s, 100 * straggler->share);
 }
 
@@ -133,8 +133,8 @@ Verdict judge(const RunRecord& record, double stalled_after_s) {
   }
   const double lost = device.idle[static_cast<size_t>(worst->cause)] / device.observed;
   verdict.evidence = evidence_of(run, loader);
-  const std::string slow = straggler_text(run.ranks);
-  if (!slow.empty()) verdict.evidence.push_back(slow);
+  const std::string straggler = straggler_text(run.ranks);
+  if (!straggler.empty()) verdict.evidence.push_back(straggler);
   if (lost < kModerateShare) {
     verdict.level = Verdict::Level::fine;
     verdict.text = fmt::format("The device is kept busy: no cause takes {:.0f} % of its time.",
@@ -148,7 +148,10 @@ Verdict judge(const RunRecord& record, double stalled_after_s) {
     const std::string why = blame(run, loader);
     if (!why.empty()) verdict.text += " Of the loader: " + why + ".";
   }
-  if (worst->cause == IdleCause::peers && !slow.empty()) verdict.text += " It is " + slow + ".";
+  if (worst->cause == IdleCause::peers && !straggler.empty()) {
+    verdict.text += " " + straggler + ".";
+    verdict.evidence.pop_back();
+  }
   return verdict;
 }
 

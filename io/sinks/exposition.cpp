@@ -182,7 +182,10 @@ json history_json(const std::vector<HistoryPoint>& points) {
 }  // namespace
 
 std::string run_label(const RunInfo& info) {
-  return info.directory.substr(info.directory.rfind('/') + 1);
+  // Other ranks' directories are in that of rank 0.
+  const size_t end = info.rank == 0 ? std::string::npos : info.directory.rfind('/');
+  const std::string directory = info.directory.substr(0, end);
+  return directory.substr(directory.rfind('/') + 1);
 }
 
 std::string Exposition::text() {

@@ -37,6 +37,26 @@ TEST(Emulated, at_a_rate_a_step_takes_its_batch_by_the_rate) {
   }
 }
 
+// 1 ms of its own, until the slowest rank has computed 3 ms later; then 2 (n - 1) / n of 3000 bytes
+// at 1 byte/us, and 2 (n - 1) latencies, less what runs beside computing.
+TEST(Emulated, a_step_of_many_ranks_ends_with_the_slowest_and_the_exchange) {
+  const auto step_of = [](const std::string& more) {
+    DeviceFixture fixture("{type: emulated, step_ms: 1" + more + "}");
+    fixture.device->exchange_by(
+        {3, 3000, [](TimePoint computed) { return computed + milliseconds(3); }});
+    return run_steps(fixture, 1).front();
+  };
+  const BusyInterval plain = step_of("");
+  EXPECT_EQ(plain.end - plain.start, milliseconds(4));
+  EXPECT_EQ(plain.peers, milliseconds(3));
+  const std::string link = ", allreduce_gb_per_s: 0.001, allreduce_latency_us: 10";
+  const BusyInterval exchanged = step_of(link);
+  EXPECT_EQ(exchanged.end - exchanged.start, microseconds(4000 + 4000 + 40));
+  EXPECT_EQ(exchanged.peers, milliseconds(3));
+  const BusyInterval hidden = step_of(link + ", allreduce_overlap: 0.5");
+  EXPECT_EQ(hidden.end - hidden.start, microseconds(4000 + 4000 + 40 - 500));
+}
+
 TEST(Emulated, a_copy_takes_its_latency_and_its_bytes_by_the_bandwidth) {
   DeviceFixture fixture("{type: emulated, step_ms: 0, h2d_gb_per_s: 0.001, h2d_latency_us: 20}");
   // 4 samples of 18 bytes and a label of 8: 104 bytes at 1 byte/us.

@@ -46,14 +46,18 @@ class RanksTest(StokerTest):
                 self.assert_ledger_closes(summary)
                 others = [read_summary(run / f"rank-{rank}") for rank in range(1, ranks)]
                 each = [summary, *others]
-                self.assertEqual(summary["ranks"]["images"], sum(rank["images"] for rank in each))
-                self.assertEqual(summary["ranks"]["images"], 100)
-                self.assertEqual([rank["segments_s"] for rank in summary["ranks"]["each"]],
-                                 [rank["segments_s"] for rank in each])
-                slowest = summary["ranks"]["extremes"]["images_per_s"]["least"]
-                self.assertEqual(slowest["value"], min(rank["images_per_s"] for rank in each))
+                self.assertEqual(summary["all_ranks"]["images"], 100)
+                self.assertEqual([summary["ranks"][str(rank)]["images"] for rank in range(ranks)],
+                                 [rank["images"] for rank in each])
+                for rank, own in enumerate(each):
+                    told = summary["ranks"][str(rank)]["segments_s"]
+                    for segment in ["data_wait", "compute", "allreduce"]:
+                        self.assertAlmostEqual(told[segment], own["segments_s"][segment], places=6)
+                slowest = summary["all_ranks"]["extremes"]["device_busy_s"]["most"]
+                self.assertEqual(slowest["value"], max(rank["device"]["busy_s"] for rank in each))
         self.assertEqual(alone["segments_s"]["allreduce"], 0)
         self.assertNotIn("ranks", alone)
+        self.assertNotIn("all_ranks", alone)
 
     def test_more_ranks_than_the_last_batch_has_samples(self):
         options = ["loader.batch_size=33", "model={type: linear}"]

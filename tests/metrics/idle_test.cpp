@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 
 namespace stoker {
@@ -28,7 +29,8 @@ struct Timeline {
     const auto ms = [](double s) { return std::to_string(static_cast<int>(s * 1000 + 0.5)); };
     const DeviceTime time = idle.total();
     return ms(time.observed) + " = " + ms(time.busy) + " + " + ms(time.idle[0]) + " + " +
-           ms(time.idle[1]) + " + " + ms(time.idle[2]) + " + " + ms(time.idle[3]);
+           ms(time.idle[1]) + " + " + ms(time.idle[2]) + " + " +
+           ms(time.idle[static_cast<size_t>(IdleCause::host)]);
   }
 };
 
@@ -36,6 +38,7 @@ TEST(Idle, every_cause_has_the_name_that_reports_print) {
   EXPECT_STREQ(idle_cause_name(IdleCause::data), "data");
   EXPECT_STREQ(idle_cause_name(IdleCause::h2d), "h2d");
   EXPECT_STREQ(idle_cause_name(IdleCause::checkpoint), "checkpoint");
+  EXPECT_STREQ(idle_cause_name(IdleCause::peers), "peers");
   EXPECT_STREQ(idle_cause_name(IdleCause::host), "host");
 }
 
@@ -44,6 +47,21 @@ TEST(Idle, nothing_is_observed_before_the_first_step_has_finished) {
   t.segment(Segment::data_wait, 0, 50);
   EXPECT_EQ(t.text(), "0 = 0 + 0 + 0 + 0 + 0");
   EXPECT_EQ(t.idle.au(), std::nullopt);
+}
+
+// On hand at once from a device that knows, or later from a vote of the ranks.
+TEST(Idle, waiting_for_peers_is_taken_off_the_step) {
+  Timeline t;
+  t.segment(Segment::compute, 0, 10);
+  t.idle.add_step({at(0), at(0), at(10), {}, milliseconds(3)});
+  EXPECT_EQ(t.text(), "10 = 7 + 0 + 0 + 0 + 0");
+  t.segment(Segment::compute, 10, 30).step(10, 10, 30);
+  t.idle.add_peers(milliseconds(5));
+  EXPECT_EQ(t.text(), "30 = 22 + 0 + 0 + 0 + 0");
+  EXPECT_DOUBLE_EQ(t.idle.total().idle[static_cast<size_t>(IdleCause::peers)], 0.008);
+  EXPECT_DOUBLE_EQ(*t.idle.au(), 0.75);
+  t.idle.add_peers(std::chrono::hours(1));  // more than there was
+  EXPECT_EQ(t.idle.total().busy, 0);
 }
 
 TEST(Idle, filling_the_pipeline_is_idle_time_because_of_data) {
@@ -142,7 +160,7 @@ TEST(Idle, busy_and_idle_add_up_to_observed) {
   }
   const DeviceTime time = idle.total();
   EXPECT_DOUBLE_EQ(time.observed,
-                   time.busy + time.idle[0] + time.idle[1] + time.idle[2] + time.idle[3]);
+                   time.busy + std::accumulate(time.idle.begin(), time.idle.end(), 0.0));
   EXPECT_DOUBLE_EQ(time.observed, seconds(now - odd + Clock::duration(999) - TimePoint{}));
 }
 

@@ -7,6 +7,7 @@ namespace stoker {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kStalledAfter = 120;
 
@@ -46,6 +47,18 @@ TEST(Verdict, TheThresholdsAreFiveAndTwentyPercent) {
   EXPECT_EQ(judge_of(run_with(IdleCause::h2d, 0.5)).level, Verdict::Level::input_bound);
   EXPECT_EQ(judge_of(run_with(IdleCause::checkpoint, 0.5)).level, Verdict::Level::checkpoint_bound);
   EXPECT_EQ(judge_of(run_with(IdleCause::host, 0.5)).level, Verdict::Level::host_bound);
+  EXPECT_EQ(judge_of(run_with(IdleCause::peers, 0.5)).level, Verdict::Level::peers_bound);
+}
+
+TEST(Verdict, NamesTheRankThatHoldsTheOthersUp) {
+  RunMeter::State run = run_with(IdleCause::peers, 0.3);
+  run.ranks = {rank_times(run.totals), rank_times(run.totals), rank_times(run.totals)};
+  EXPECT_THAT(judge_of(run).text, Not(HasSubstr("Rank")));  // all wait alike
+  RankTimes& slow = run.ranks[1];
+  slow.idle[static_cast<size_t>(IdleCause::peers)] = 0;
+  slow.idle[static_cast<size_t>(IdleCause::data)] = 30;
+  EXPECT_THAT(judge_of(run).text,
+              HasSubstr("Rank 1 holds the others up, by its data: 30.00 s more than theirs"));
 }
 
 TEST(Verdict, NamesTheStageThatBinds) {

@@ -115,8 +115,9 @@ Diagnosis diagnose(const RunFiles& run) {
     diagnosis.text = "Cannot say: " + diagnosis.text + ".";
     return diagnosis;
   }
-  for (const Findings& group : {input_findings(e), copy_findings(e),
-                                checkpoint_findings(e, run.summary), host_findings(e)}) {
+  for (const Findings& group :
+       {input_findings(e), copy_findings(e), checkpoint_findings(e, run.summary), host_findings(e),
+        rank_findings(e, run.summary)}) {
     diagnosis.findings.insert(diagnosis.findings.end(), group.begin(), group.end());
   }
   rank(diagnosis.findings);

@@ -32,6 +32,7 @@ void add_device(const Json& summary, Evidence& e) {
   e.data_s = number(summary, "device.idle_s.data");
   e.h2d_s = number(summary, "device.idle_s.h2d");
   e.checkpoint_s = number(summary, "device.idle_s.checkpoint");
+  e.peers_s = number(summary, "device.idle_s.peers");
   e.host_s = number(summary, "device.idle_s.host");
   if (e.device_observed) return;
   e.total_s = e.wall_s;

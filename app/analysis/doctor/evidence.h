@@ -35,10 +35,11 @@ struct Evidence {
   // Time of copies to the device, whether they were hidden or not.
   double copy_s = 0;
   // Idle because of data, without fill_s; because of copies to the device; because of checkpoints;
-  // because of all else that the host did.
+  // because of other ranks; because of all else that the host did.
   double data_s = 0;
   double h2d_s = 0;
   double checkpoint_s = 0;
+  double peers_s = 0;
   double host_s = 0;
   // Idle because a pipeline was filled for the first time, which a longer run has no more of.
   double fill_s = 0;

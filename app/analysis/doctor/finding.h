@@ -34,5 +34,6 @@ Findings input_findings(const Evidence& evidence);  // reading, decoding, workin
 Findings copy_findings(const Evidence& evidence);
 Findings checkpoint_findings(const Evidence& evidence, const nlohmann::json& summary);
 Findings host_findings(const Evidence& evidence);
+Findings rank_findings(const Evidence& evidence, const nlohmann::json& summary);
 
 }  // namespace stoker

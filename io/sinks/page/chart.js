@@ -2,9 +2,9 @@
 // drawn as a step over that piece; a last value, such as the loss, is drawn as a line (spec.line).
 
 // From the base up: what one wants to read against the zero line comes first.
-const SEGMENTS = ["data_wait", "h2d", "checkpoint_stall", "eval", "log", "other", "compute"];
-const CAUSES = ["data", "h2d", "checkpoint", "host"];
-const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_stall", host: "host" };
+const SEGMENTS = ["data_wait", "h2d", "checkpoint_stall", "allreduce", "eval", "log", "other", "compute"];
+const CAUSES = ["data", "h2d", "checkpoint", "peers", "host"];
+const CAUSE_COLOURS = { data: "data_wait", h2d: "h2d", checkpoint: "checkpoint_stall", peers: "allreduce", host: "host" };
 
 // The legend would put texts into the page as HTML; ours does not.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin.prototype.toString() !== "Legend Plugin");

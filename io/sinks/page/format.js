@@ -65,7 +65,7 @@ function plain(value) {
 
 const LEVELS = {
   fine: "Fine", moderate: "Moderate", input_bound: "Input-bound", host_bound: "Host-bound",
-  checkpoint_bound: "Checkpoint-bound", stalled: "Stalled", failed: "Failed", unknown: "Not known yet",
+  checkpoint_bound: "Checkpoint-bound", peers_bound: "Held up by another rank", stalled: "Stalled", failed: "Failed", unknown: "Not known yet",
 };
 
 // value -> text; "" where the value has nothing to say.

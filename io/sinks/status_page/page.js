@@ -55,6 +55,7 @@ function showCards(status) {
 
 function render(status) {
   showEvidence(status);
+  showRanks(status);
   showLoaders(status);
   showTiers(status);
   showParts(status);

@@ -129,6 +129,28 @@ function showParts(status) {
   });
 }
 
+const RANK_COLUMNS = [
+  { head: "rank", key: "name" },
+  { head: "images/s", key: "images_per_s", format: "rate" },
+  { head: "compute", key: "segments_share.compute", format: "share" },
+  { head: "data wait", key: "segments_share.data_wait", format: "share", bar: (row) => `${row}.segments_share.data_wait` },
+  { head: "all-reduce", key: "segments_share.allreduce", format: "share", bar: (row) => `${row}.segments_share.allreduce` },
+  { head: "checkpoint", key: "segments_share.checkpoint_stall", format: "share" },
+  { head: "idle: data", key: "idle_share_by_cause.data", format: "share" },
+  { head: "idle: peers", key: "idle_share_by_cause.peers", format: "share", bar: (row) => `${row}.idle_share_by_cause.peers` },
+];
+
+// Of a run of many, on rank 0's page.
+function showRanks(status) {
+  const ranks = Object.keys(status.ranks ?? {}).sort((a, b) => a - b);
+  document.getElementById("ranks-card").hidden = ranks.length === 0;
+  const straggler = look(status, "all_ranks.straggler.rank");
+  document.getElementById("straggler").hidden = straggler === undefined;
+  rebuild(document.getElementById("ranks"), [ranks, straggler], () => ranks.length === 0 ? []
+    : [table(RANK_COLUMNS, ranks.map((rank) => [`ranks.${rank}`,
+      make("b", Number(rank) === straggler ? { class: "bad" } : {}, rank)]))]);
+}
+
 function showEvidence(status) {
   const evidence = status.verdict?.evidence ?? [];
   rebuild(document.getElementById("evidence"), evidence.length,
