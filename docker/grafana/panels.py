@@ -43,6 +43,7 @@ WORKERS, PLANNED = total(of('loaders_workers{split="train"}')), f"max({of('steps
 AU = total(of("device_au_ratio"), "job, instance")
 PARTS = "checkpoints_parts_duration_seconds"
 SHARE = {"max": 1, "steps": (0.05, 0.2)}
+MANY = "a run of many ranks"
 NVML, DCGM = "an NVIDIA GPU (NVML)", "an NVIDIA GPU and dcgm-exporter (compose's profile gpu)"
 
 OVERVIEW = [
@@ -369,11 +370,31 @@ COMPARE = [
           max=1, wide=12),
     lines("Loss", "short", "stoker_loss.", ("{{run}}", in_run(of_job("loss"), "avg")), wide=12),
 ]
+RANK_WALL, RANK_SEGMENTS, RANK_IDLE = "ranks_wall_seconds_total", "ranks_segments_seconds_total", "ranks_device_idle_seconds_total"
+
+
+def by_rank(title, help, part):
+    return lines(title, "percentunit", help + " / stoker_ranks_wall_seconds_total. As rank 0 tells it at every report.",
+                 ("rank {{rank}}", f"{rate(part, 'rank')} / {rate(RANK_WALL, 'rank')}"), needs=MANY, max=1)
+
+
+RANKS = [
+    by_rank("Idle because of peers", "Share of its time that a rank's device waited for other ranks' gradients, beyond the "
+            "exchange itself; who waits least holds the others up: stoker_ranks_device_idle_seconds_total",
+            RANK_IDLE + '{cause="peers"}'),
+    by_rank("Data wait", "Share of its time that a rank's trainer waited for its next batch "
+            "(data_wait): stoker_ranks_segments_seconds_total", RANK_SEGMENTS + '{segment="data_wait"}'),
+    by_rank("All-reduce", "Share of its time in the exchange of gradients that nothing hides "
+            "(allreduce): stoker_ranks_segments_seconds_total", RANK_SEGMENTS + '{segment="allreduce"}'),
+    by_rank("Device busy", "Share of its time that a rank's device computed: stoker_ranks_device_busy_seconds_total",
+            "ranks_device_busy_seconds_total"),
+]
+
 DASHBOARDS = {
     "overview": ("Stoker run", "One run: is the device idle, why, how much of the run is I/O, which stage or tier is "
                  "to blame, what did the last checkpoint cost.",
                  {"At a glance": OVERVIEW, "Training": TRAINING, "Steps and device": STEPS, "Loader": LOADER,
                   "Storage": STORAGE, "Checkpoints and drains": CHECKPOINTS, "GPU": ON_GPU,
-                  "Program and machine": HOST, "About": ABOUT}),
+                  "Ranks": RANKS, "Program and machine": HOST, "About": ABOUT}),
     "compare": ("Stoker compare runs", "Runs beside each other, also those that are over.", {"Runs": COMPARE}),
 }
