@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/core/json.h"
@@ -41,6 +43,15 @@ void refuse_files_of(const std::vector<std::string>& directories, const char* wh
               fmt::format("summary.json, environment.json or results.json of {} is not as stoker "
                           "writes it ({}): was it changed, or made by another release?",
                           fmt::join(directories, " or "), why));
+}
+
+std::vector<std::string> directories_of_ranks(const std::string& directory) {
+  std::vector<std::string> all{directory};
+  for (int rank = 1;; ++rank) {
+    const std::string other = fmt::format("{}/rank-{}", directory, rank);
+    if (!std::filesystem::is_directory(other)) return all;
+    all.push_back(other);
+  }
 }
 
 RunFiles read_run(const std::string& directory) {

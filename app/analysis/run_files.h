@@ -30,6 +30,10 @@ nlohmann::json parse_run_json(std::string_view text, const std::string& path);
 
 [[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
 
+// The directory, and where it is that of a run of many ranks, those of the others in it: "rank-1"
+// ...
+std::vector<std::string> directories_of_ranks(const std::string& directory);
+
 // Error(ExitCode::environment) where `directory` is no run's that has ended: it names what is
 // missing.
 RunFiles read_run(const std::string& directory);

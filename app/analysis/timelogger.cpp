@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "app/analysis/run_files.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
 
@@ -69,8 +70,7 @@ std::string add_line(std::string_view line, TimeLog& log) {
   return "";
 }
 
-std::vector<std::string> files_under(const std::string& path) {
-  if (!fs::is_directory(path)) return {path};
+std::vector<std::string> files_in(const std::string& path) {
   const std::string ours = path + "/time_logger_output";
   const bool is_run = fs::exists(path + "/config.yaml");
   std::vector<std::string> files;
@@ -80,6 +80,16 @@ std::vector<std::string> files_under(const std::string& path) {
     }
   }
   std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> files_under(const std::string& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<std::string> files;
+  for (const std::string& directory : directories_of_ranks(path)) {
+    const std::vector<std::string> own = files_in(directory);
+    files.insert(files.end(), own.begin(), own.end());
+  }
   if (files.empty()) {
     throw Error(ExitCode::environment,
                 path + ": no records of the TimeLogger; add {type: timelogger} to metrics.sinks");

@@ -22,15 +22,17 @@ constexpr size_t kBadLinesPrinted = 5;
 // What the runs among `paths` read; absent where one of them is no run or does not say.
 std::optional<double> bytes_read(const std::vector<std::string>& paths) {
   double bytes = 0;
-  for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path + "/summary.json")) return std::nullopt;
-    const Json summary = read_run(path).summary;
-    if (!summary.contains("loaders")) return std::nullopt;
-    using_files_of({path}, [&] {
-      for (const Json& loader : summary["loaders"]) {
-        bytes += loader.at("read_bytes").get<double>();
-      }
-    });
+  for (const std::string& run : paths) {
+    for (const std::string& path : directories_of_ranks(run)) {
+      if (!std::filesystem::exists(path + "/summary.json")) return std::nullopt;
+      const Json summary = read_run(path).summary;
+      if (!summary.contains("loaders")) return std::nullopt;
+      using_files_of({path}, [&] {
+        for (const Json& loader : summary["loaders"]) {
+          bytes += loader.at("read_bytes").get<double>();
+        }
+      });
+    }
   }
   return bytes;
 }

@@ -16,11 +16,11 @@ class StragglerTest(StokerTest):
         storage=f"{{data: {{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, read_latency_ms: 0.1, inner: {posix(MINI)}}}}}",
         metrics="{every_steps: 5}", distributed="{timeout: 30s}")
 
-    def run_ranks(self, slow, *overrides):
+    def run_ranks(self, slow, *overrides, sinks=None):
         """Three of them; rank `slow` has overrides of its own. Returns the run's directory."""
         port = free_port()
         world = {"WORLD_SIZE": "3", "LOCAL_WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        sinks = f"metrics.sinks=[{{type: csv}}, {{type: prometheus, listen: 127.0.0.1:{free_port()}, port: auto}}]"
+        sinks = sinks or f"metrics.sinks=[{{type: csv}}, {{type: prometheus, listen: 127.0.0.1:{free_port()}, port: auto}}]"
         runs = self.dir / f"runs-{port}"
         ranks = [Process(["train", self.config, f"run.dir={runs}", sinks, *(overrides if rank == slow else ())], self.dir,
                          {**world, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(3)]
@@ -67,6 +67,14 @@ class StragglerTest(StokerTest):
             self.assertEqual(len(series), 1)
             self.assertIn(f'rank="{rank}"', series[0])
         self.assertNotIn("stoker_ranks_", (run / "rank-1" / "metrics.prom").read_text())
+
+    def test_the_timeloggers_records_are_those_of_all_ranks(self):
+        run = self.run_ranks(None, sinks="metrics.sinks=[{type: timelogger}]")
+        told = json.loads(self.stoker("timelogger", run, "--json").stdout)
+        self.assertEqual(told["nodes"], 3)
+        self.assertEqual([row["rank"] for row in told["overlap"]], [0, 1, 2])
+        self.assertGreater(told["hepcnnb"]["training_s"], 0)
+        self.assertGreater(told["cdb"]["training_s"], 0)
 
 
 if __name__ == "__main__":
