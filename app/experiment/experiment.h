@@ -27,6 +27,8 @@ class Experiment {
   // The files of the tier that the data set reads; null: there are none.
   const FileTree* files() const { return data_.files(); }
 
+  // How the steps of an emulated device end with those of other ranks; to be set before the first.
+  StepExchange& exchange() { return exchange_; }
   // A loader that has not been started. Its figures go into the hub, by split.
   std::unique_ptr<Loader> make_loader(Split split);
   // The batch on the device: where it lies already, or a copy, which may be under way.
@@ -50,6 +52,7 @@ class Experiment {
   ExperimentOptions options_;
   Notify notify_;
   const Ranks ranks_;
+  StepExchange exchange_;
   std::unique_ptr<Device> device_;
   ExperimentData data_;
 };

@@ -65,9 +65,9 @@ void tell_targets(Peers& peers, const std::string& run_dir) {
                     {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-void join_ranks(Peers& peers, TrainStep& step, Device& device, StepLedger& ledger) {
+void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger) {
   make_equal(peers, step);
-  if (!device.info().emulated) {
+  if (!experiment.device().info().emulated) {
     step.exchange_gradients(peers, [&ledger] { ledger.switch_to(Segment::allreduce); });
     return;
   }
@@ -80,7 +80,7 @@ void join_ranks(Peers& peers, TrainStep& step, Device& device, StepLedger& ledge
     ledger.switch_to(Segment::compute);
     return now + Clock::duration(*std::ranges::max_element(left));
   };
-  device.exchange_by({peers.ranks().world, step.gradient_bytes(), slowest});
+  experiment.exchange() = {peers.ranks().world, step.gradient_bytes(), slowest};
 }
 
 RunHistory own_history(const Ranks& ranks, const RunHistory& first) {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "app/experiment/experiment.h"
 #include "app/train/evaluation.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
 #include "io/checkpoint/set_group.h"
 #include "io/core/batch.h"
-#include "io/device/device.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/run_meter.h"
 
@@ -38,7 +38,7 @@ class PeersOfSets final : public SetGroup {
 // Gives all ranks rank 0's model and optimizer, and joins their steps: the gradients are exchanged;
 // of emulated devices, the times. All must outlive the steps. Error(ExitCode::device) where the
 // states are not equal then.
-void join_ranks(Peers& peers, TrainStep& step, Device& device, StepLedger& ledger);
+void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger);
 
 // Batch::digests of the whole batch.
 std::string digests_of_all(Peers& peers, const Batch& batch);

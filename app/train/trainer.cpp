@@ -140,7 +140,7 @@ void Trainer::train() {
   if (!missed.empty()) log_.warn(missed);
   prepare();
   resume(info);
-  if (peers_.ranks().many()) join_ranks(peers_, *step_, experiment_.device(), ledger_);
+  if (peers_.ranks().many()) join_ranks(peers_, *step_, experiment_, ledger_);
   info.steps_planned = steps_planned_;
   info.first_step = position_.step;
   run.describe(info);

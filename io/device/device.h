@@ -68,6 +68,9 @@ class Device {
     uint64_t seed;
     // Remarks for the user's log.
     Notify notify;
+    // Of a device that only keeps time: how its steps end where there are other ranks; `slowest` is
+    // set before the first step. Null, or without it: there are none. Outlives the device.
+    const StepExchange* exchange = nullptr;
   };
   virtual ~Device() = default;
 
@@ -84,9 +87,6 @@ class Device {
   // while more steps are outstanding than the device's queue holds. `batch` may be null (work
   // without data). What `work` throws is passed on.
   virtual void run(const DeviceBatch* batch, const std::function<void()>& work) = 0;
-  // From now on each step ends with an exchange of gradients with the other ranks. Nothing to do
-  // where the step itself makes it. Before the first step.
-  virtual void exchange_by(StepExchange) {}
   // The busy intervals of finished steps, in order, each handed out once. wait: until all are.
   virtual std::vector<BusyInterval> collect(bool wait) = 0;
 };

@@ -100,7 +100,7 @@ class Emulated final : public Device {
  public:
   using Options = EmulatedOptions;
   Emulated(const Options& options, const Inputs& inputs)
-      : options_(options), seed_(inputs.seed), info_(options.info()) {
+      : options_(options), seed_(inputs.seed), exchange_(inputs.exchange), info_(options.info()) {
     if (options.preset) {
       const AcceleratorPreset& accelerator = preset(*options.preset);
       options_.images_per_s = accelerator.images_per_s * kAlexNetGflop /
@@ -145,9 +145,9 @@ class Emulated final : public Device {
     }
     const Clock::duration computing = duration(batch);
     step.end = step.start + computing;
-    if (exchange_.slowest) {
+    if (exchange_ != nullptr && exchange_->slowest) {
       const TimePoint computed = step.end;
-      step.end = std::max(computed, exchange_.slowest(computed));
+      step.end = std::max(computed, exchange_->slowest(computed));
       step.peers = step.end - computed;
       step.end += allreduce(computing);
     }
@@ -155,8 +155,6 @@ class Emulated final : public Device {
     outstanding_.push_back(step);
     if (depth == 0) wait_until(step.end);
   }
-
-  void exchange_by(StepExchange exchange) override { exchange_ = std::move(exchange); }
 
   std::vector<BusyInterval> collect(bool wait) override {
     if (wait) wait_until(compute_free_);
@@ -188,8 +186,8 @@ class Emulated final : public Device {
   // What of a ring all-reduce (Patarasuk and Yuan 2009) is not hidden behind computing.
   Clock::duration allreduce(Clock::duration computing) const {
     if (!options_.allreduce_gb_per_s) return {};
-    const auto n = static_cast<double>(exchange_.ranks);
-    const double bytes = 2 * (n - 1) / n * static_cast<double>(exchange_.gradient_bytes);
+    const auto n = static_cast<double>(exchange_->ranks);
+    const double bytes = 2 * (n - 1) / n * static_cast<double>(exchange_->gradient_bytes);
     const double took = 2 * (n - 1) * options_.allreduce_latency_us / 1e6 +
                         bytes / (1e9 * *options_.allreduce_gb_per_s);
     return from_seconds(std::max(0.0, took - options_.allreduce_overlap * seconds(computing)));
@@ -201,13 +199,13 @@ class Emulated final : public Device {
 
   Options options_;
   const uint64_t seed_;
+  const StepExchange* const exchange_;  // may be null
   DeviceInfo info_;
 
   std::mutex copy_mutex_;  // the copy queue: copy() may be called by another thread
   TimePoint copy_free_;
   std::deque<Copying> copying_;
 
-  StepExchange exchange_;
   TimePoint compute_free_;
   std::deque<BusyInterval> outstanding_;  // finished ones, too, until they are collected
   int64_t steps_ = 0;

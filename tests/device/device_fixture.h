@@ -16,9 +16,10 @@ inline const SampleSpec kSpec{2, 3, 3};
 struct DeviceFixture {
   explicit DeviceFixture(const std::string& yaml, uint64_t seed = 1) {
     const Node node = parse_yaml(yaml, "t.yaml");
-    device = Registry<Device>::global()
-                 .parse(Section(node, "", "device", nullptr))
-                 .create({seed, [this](const std::string& line) { notes.push_back(line); }});
+    device =
+        Registry<Device>::global()
+            .parse(Section(node, "", "device", nullptr))
+            .create({seed, [this](const std::string& line) { notes.push_back(line); }, &exchange});
   }
 
   Batch batch(int64_t size = 4) {
@@ -34,6 +35,7 @@ struct DeviceFixture {
   DeviceBatch copy(int64_t size = 4) { return device->copy(batch(size), kSpec); }
 
   std::vector<std::string> notes;
+  StepExchange exchange;  // with nobody, until a test sets it
   std::unique_ptr<Device> device;
 };
 

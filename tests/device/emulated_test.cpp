@@ -42,8 +42,7 @@ TEST(Emulated, at_a_rate_a_step_takes_its_batch_by_the_rate) {
 TEST(Emulated, a_step_of_many_ranks_ends_with_the_slowest_and_the_exchange) {
   const auto step_of = [](const std::string& more) {
     DeviceFixture fixture("{type: emulated, step_ms: 1" + more + "}");
-    fixture.device->exchange_by(
-        {3, 3000, [](TimePoint computed) { return computed + milliseconds(3); }});
+    fixture.exchange = {3, 3000, [](TimePoint computed) { return computed + milliseconds(3); }};
     return run_steps(fixture, 1).front();
   };
   const BusyInterval plain = step_of("");
