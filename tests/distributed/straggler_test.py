@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """One rank is slower than the others: all figures say which, and why."""
 import json
+import re
+import signal
 import unittest
 
-from stoker import MINI, Process, StokerTest, configuration, free_port, posix, read_summary
+from browser import Browser
+from stoker import MINI, Process, StokerTest, configuration, free_port, posix, read_summary, until
 
 STEPS = 40
 LATE = 0.03  # s a step
@@ -16,16 +19,21 @@ class StragglerTest(StokerTest):
         storage=f"{{data: {{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, read_latency_ms: 0.1, inner: {posix(MINI)}}}}}",
         metrics="{every_steps: 5}", distributed="{timeout: 30s}")
 
-    def run_ranks(self, slow, *overrides, sinks=None):
-        """Three of them; rank `slow` has overrides of its own. Returns the run's directory."""
+    def begin_ranks(self, slow, *overrides, sinks=None, steps=STEPS):
+        """Three of them; rank `slow` has overrides of its own. Returns them and the run's directory."""
         port = free_port()
         world = {"WORLD_SIZE": "3", "LOCAL_WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         sinks = sinks or f"metrics.sinks=[{{type: csv}}, {{type: prometheus, listen: 127.0.0.1:{free_port()}, port: auto}}]"
         runs = self.dir / f"runs-{port}"
-        ranks = [Process(["train", self.config, f"run.dir={runs}", sinks, *(overrides if rank == slow else ())], self.dir,
+        ranks = [Process(["train", self.config, f"run.dir={runs}", sinks, f"training.max_steps={steps}",
+                          *(overrides if rank == slow else ())], self.dir,
                          {**world, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(3)]
+        return ranks, runs / "latest"
+
+    def run_ranks(self, slow, *overrides, **options):
+        ranks, run = self.begin_ranks(slow, *overrides, **options)
         self.assertEqual([rank.wait() for rank in ranks], [0, 0, 0], "".join(rank.log for rank in ranks))
-        return runs / "latest"
+        return run
 
     def assert_blamed(self, run, slow, cause):
         summary = read_summary(run)
@@ -47,6 +55,25 @@ class StragglerTest(StokerTest):
 
     def test_a_slower_device_is_named(self):
         self.assert_blamed(self.run_ranks(2, f"device.step_ms={20 + 1000 * LATE:.0f}"), 2, "compute")
+
+    def test_the_page_names_it_while_it_runs_and_the_report_afterwards(self):
+        ranks, run = self.begin_ranks(1, f"device.step_ms={20 + 1000 * LATE:.0f}", steps=10 * STEPS)
+        ranks[0].wait_for("live metrics")
+        address = re.search(r"http://\S+/", ranks[0].log)[0]
+        words = "Rank 1 holds the others up, by its compute"
+        with Browser() as browser:
+            def shows(url, selector):
+                """The text that a reader sees there."""
+                seen = f"[...document.querySelectorAll('{selector}')].filter((e) => e.checkVisibility()).map((e) => e.innerText).join()"
+                browser.call("Page.navigate", url=url)
+                until(lambda: words in browser.call("Runtime.evaluate", expression=seen, returnByValue=True)["result"].get("value", ""),
+                      lambda: f"{url} does not say it")
+            shows(address, "#straggler")
+            for rank in ranks:
+                rank.send(signal.SIGTERM)
+            self.assertEqual([rank.wait() for rank in ranks], [75, 75, 75])
+            self.stoker("report", run, "--output", self.dir / "report.html")
+            shows((self.dir / "report.html").as_uri(), ".warn")
 
     def test_a_slower_tier_is_named(self):
         run = self.run_ranks(1, f"storage.data.read_latency_ms={1000 * LATE:.0f}")  # one image a step

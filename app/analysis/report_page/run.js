@@ -101,6 +101,23 @@ function checkpoints(run, base) {
       ["durable step", key("durable_step"), "count"], ["last error", key("last_error"), "text", "whole"]]));
 }
 
+function rankTable(run, base) {
+  const ranks = Object.keys(run.summary?.ranks ?? {}).sort((a, b) => a - b);
+  if (ranks.length === 0) return null;
+  const straggler = run.summary.all_ranks?.straggler;
+  const rows = ranks.map((rank) => {
+    const key = (name) => `${base}.summary.ranks.${rank}.${name}`;
+    return [rank, show(key("images"), "count"), show(key("images_per_s"), "rate"), show(key("segments_share.compute"), "share"),
+      show(key("segments_share.data_wait"), "share"), show(key("segments_share.allreduce"), "share"),
+      show(key("segments_share.checkpoint_stall"), "share"), show(key("idle_share_by_cause.data"), "share"),
+      show(key("idle_share_by_cause.peers"), "share")];
+  });
+  return card("Ranks", { class: "full" },
+    grid(["rank", "images", "images/s", "compute", "data wait", "all-reduce", "checkpoint", "idle: data", "idle: peers"], rows),
+    straggler ? make("p", { class: "warn" }, `Rank ${straggler.rank} holds the others up, by its ${straggler.cause}.`) : "",
+    make("p", { class: "note" }, "idle: peers: how much longer a rank waited for the exchange of gradients than the one that came last."));
+}
+
 function ledgerCharts(run, group, base) {
   const timeline = new Course(run.timeline, "elapsed_s");
   const steps = new Course(run.steps, "wall_s");
@@ -167,7 +184,7 @@ function runPage(report) {
     .filter((chart) => chart.lines.length > 0);
   const main = [headline(run, base), runFigures(run, base),
     section("charts", "Course of the run", charts.map((chart) => chart.root)),
-    section("pair", "Storage and checkpoints", checkpoints(run, base), tierTable(run, base),
+    section("pair", "Ranks, storage and checkpoints", rankTable(run, base), checkpoints(run, base), tierTable(run, base),
       tierNames(report.runs).flatMap((name) => tierHistograms(report.runs, name)), ...slowest(run, base)),
     section("pair", "Conditions", conditions(run, base),
       card("Environment", {}, listing(flat(run.environment))),
