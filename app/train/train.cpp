@@ -9,16 +9,21 @@
 
 #include "app/experiment/experiment.h"
 #include "app/run/directory.h"
+#include "app/run/end_within.h"
 #include "app/run/log.h"
 #include "app/run/start_watch.h"
 #include "app/run/stop_signal.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
 #include "io/core/json.h"
+#include "io/core/usable_cores.h"
 #include "io/distributed/peers.h"
 
 namespace stoker {
 namespace {
+
+// A rank that failed may wait for a store whose host was cut off for longer than any time-out.
+constexpr std::chrono::seconds kGrace(5);
 
 std::unique_ptr<Peers> meet(const Ranks& ranks, const ExperimentOptions& options) {
   if (!ranks.many()) return no_peers();
@@ -60,8 +65,10 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(code));
   }
-  if (!run.error.empty()) throw Error(code, run.error);
-  return code;
+  if (run.error.empty()) return code;
+  const Error error(code, run.error);
+  if (peers.ranks().many()) end_within(kGrace, error);
+  throw error;
 }
 
 }  // namespace
@@ -69,6 +76,7 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
 ExitCode train(const TrainArguments& arguments) {
   StopSignal stop;
   const Ranks ranks = find_ranks([](const char* name) { return std::getenv(name); });
+  share_cores(ranks.local_world);
   RunLog log(arguments.quiet || !ranks.first(),
              ranks.many() ? fmt::format("rank {}: ", ranks.rank) : "");
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);

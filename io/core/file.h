@@ -28,6 +28,8 @@ class FileDescriptor {
   }
   ~FileDescriptor();
   int get() const { return fd_; }
+  // Whoever calls it owns the descriptor from then on.
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

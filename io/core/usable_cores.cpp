@@ -1,8 +1,10 @@
 #include "io/core/usable_cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -11,6 +13,15 @@
 
 namespace stoker {
 namespace {
+
+std::atomic<int64_t> sharing = 1;
+
+// Those that a process (0: the calling thread) may run on.
+std::optional<int64_t> cores_of(pid_t process) {
+  cpu_set_t mask;
+  if (::sched_getaffinity(process, sizeof mask, &mask) != 0) return std::nullopt;
+  return CPU_COUNT(&mask);
+}
 
 // Is `name` one of `names`, which are separated by commas?
 bool lists(const std::string& names, const std::string& name) {
@@ -89,14 +100,15 @@ std::optional<double> cpu_quota(const std::string& root) {
   return least;
 }
 
+void share_cores(int64_t processes) { sharing = std::max<int64_t>(1, processes); }
+
 int64_t usable_cores() {
-  cpu_set_t mask;
-  int64_t cores = 1;
-  if (::sched_getaffinity(0, sizeof mask, &mask) == 0) cores = CPU_COUNT(&mask);
-  if (const auto quota = cpu_quota()) {
-    cores = std::min(cores, static_cast<int64_t>(std::ceil(*quota)));
-  }
-  return std::max<int64_t>(1, cores);
+  const int64_t own = cores_of(0).value_or(1);
+  // By the launcher's cores: its own may be those that it has bound this process to.
+  double part = static_cast<double>(std::max(own, cores_of(::getppid()).value_or(own)));
+  if (const auto quota = cpu_quota()) part = std::min(part, std::ceil(*quota));
+  part = std::floor(part / static_cast<double>(sharing));
+  return std::max<int64_t>(1, std::min(own, static_cast<int64_t>(part)));
 }
 
 }  // namespace stoker

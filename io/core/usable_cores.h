@@ -9,7 +9,14 @@ namespace stoker {
 // Cores that this process may use at a time, at least 1: those of the calling thread's affinity
 // mask, but not more than its CPU quota is worth, rounded up. Looked up anew by every call. Any
 // thread.
+//
+// After share_cores(n): its part of the cores that whoever started it may use, where these are more
+// than n; a launcher that has bound each of them to cores of its own has divided them already.
 int64_t usable_cores();
+
+// This process is one of so many on this machine that one launcher has started and that work at the
+// same time. Any thread, before the others ask.
+void share_cores(int64_t processes);
 
 // What the process's control groups allow, in cores: the smallest quota of its group and of all
 // groups above it that can be seen, by cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us of

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <optional>
+#include <sstream>
 
 #include "io/core/config.h"
 #include "io/core/digest.h"
@@ -105,6 +108,19 @@ std::string first_of_nodes(const std::string& list) {
   return name + list.substr(end + 1, list.find_first_of("-,]", end) - end - 1);
 }
 
+// The number of a node's tasks, of a list as Slurm writes it: "2(x3),1" gives 2 for the nodes 0
+// to 2.
+int64_t tasks_of_node(const std::string& list, int64_t node) {
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    int64_t tasks = 0, nodes = 1;
+    if (std::sscanf(part.c_str(), "%" SCNd64 "(x%" SCNd64, &tasks, &nodes) < 1) return 0;
+    if (node < nodes) return tasks;
+    node -= nodes;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string Ranks::text() const {
@@ -126,7 +142,11 @@ Ranks find_ranks(const Environment& environment) {
   }
   if (step) {
     const std::string job = finder.text("SLURM_JOB_ID") + "." + finder.text("SLURM_STEP_ID");
-    return finder.read(kSlurm, job, first_of_nodes(finder.text("SLURM_STEP_NODELIST")));
+    Ranks ranks = finder.read(kSlurm, job, first_of_nodes(finder.text("SLURM_STEP_NODELIST")));
+    int64_t node = 0;
+    parse_number(finder.text("SLURM_NODEID"), node);
+    ranks.local_world = tasks_of_node(finder.text("SLURM_STEP_TASKS_PER_NODE"), node);
+    return ranks;
   }
   if (finder.has(kKubernetes.rank) && finder.has(kKubernetes.world)) {
     return finder.read(kKubernetes, "");

@@ -1,15 +1,37 @@
 #include "io/distributed/store.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/file.h"
 #include "io/distributed/c10d.h"
 
 namespace stoker {
+namespace {
+
+// c10d's own socket would listen on every interface, and whoever reaches a store may write to it.
+FileDescriptor loopback_socket(uint16_t& port) {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket.get(), any, size) != 0 || ::getsockname(socket.get(), any, &size) != 0) {
+    throw_errno("serve the ranks' store at", "127.0.0.1", errno);
+  }
+  port = ntohs(address.sin_port);
+  return socket;
+}
+
+}  // namespace
 
 struct RankStore::Client {
   c10::intrusive_ptr<c10d::Store> store;
@@ -88,11 +110,13 @@ struct StoreServer::Server {
 
 StoreServer::StoreServer() : server_(std::make_unique<Server>()) {
   c10d::TCPStoreOptions options;
-  options.port = 0;
   options.isServer = true;
   options.waitWorkers = false;
+  FileDescriptor socket = loopback_socket(options.port);
+  options.masterListenFd = socket.get();
   try {
     server_->store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+    socket.release();  // the store's now
   } catch (const std::exception& error) {
     throw Error(ExitCode::environment, "cannot serve the ranks' store: " + first_line(error));
   }

@@ -82,5 +82,15 @@ TEST(UsableCores, are_those_of_the_affinity_mask) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+TEST(UsableCores, are_divided_among_the_processes_of_one_launcher) {
+  const int64_t all = usable_cores();
+  share_cores(2);
+  EXPECT_EQ(usable_cores(), std::max<int64_t>(1, all / 2));
+  share_cores(all + 1);
+  EXPECT_EQ(usable_cores(), 1);
+  share_cores(0);  // it is not known how many they are
+  EXPECT_EQ(usable_cores(), all);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -92,6 +92,12 @@ TEST(Ranks, slurm_counts_inside_a_step_only) {
   EXPECT_EQ(found.host, "node03");
   EXPECT_EQ(ranks(with(kSlurm, {{"SLURM_STEP_NODELIST", "login"}})).host, "login");
   EXPECT_EQ(ranks(with(kSlurm, {{"SLURM_STEP_NODELIST", "a1,b[1-2]"}})).host, "a1");
+  EXPECT_EQ(found.local_world, 0);
+  const Variables nodes =
+      with(kSlurm, {{"SLURM_NODEID", "2"}, {"SLURM_STEP_TASKS_PER_NODE", "2(x2),1,3"}});
+  EXPECT_EQ(ranks(nodes).local_world, 1);
+  EXPECT_EQ(ranks(with(nodes, {{"SLURM_NODEID", "1"}})).local_world, 2);
+  EXPECT_EQ(ranks(with(nodes, {{"SLURM_NODEID", "3"}})).local_world, 3);
   // A batch script has the variables of task 0.
   EXPECT_FALSE(ranks(without(kSlurm, "SLURM_STEP_ID")).many());
   // torchrun inside a step: each task is an agent.

@@ -1,0 +1,31 @@
+#include "app/run/end_within.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "io/core/text.h"
+
+namespace stoker {
+
+void end_within(std::chrono::seconds time, const Error& error) {
+  const auto end = [time, code = error.code(),
+                    text = readable(std::string("error: ") + error.what() + "\n")] {
+    pthread_setname_np(pthread_self(), "end-within");
+    std::this_thread::sleep_for(time);
+    // Whoever hangs may hold the lock of a stream.
+    static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+    std::_Exit(static_cast<int>(code));
+  };
+  try {
+    std::thread(end).detach();  // the process may end before it
+  } catch (const std::system_error&) {
+    // Short of threads; that it hangs as well is not to be expected.
+  }
+}
+
+}  // namespace stoker

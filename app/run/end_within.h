@@ -1,0 +1,14 @@
+#pragma once
+
+#include <chrono>
+
+#include "io/core/error.h"
+
+namespace stoker {
+
+// This process ends within that time, come what may: where it has not ended by itself, with the
+// error on standard error and its exit code. For one that failed, and whose threads or destructors
+// may wait for what does not answer any more. Any thread; returns at once.
+void end_within(std::chrono::seconds time, const Error& error);
+
+}  // namespace stoker
