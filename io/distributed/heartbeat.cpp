@@ -34,13 +34,13 @@ std::string host_name() {
 // Outlives the object where its thread hangs in the store.
 struct Heartbeat::Shared {
   Ranks ranks;
-  milliseconds every;
+  milliseconds every, timeout;
   std::mutex mutex;
   std::condition_variable changed;
   bool ending = false;
   bool ended = false;
   std::optional<std::string> farewell;  // to be told
-  int64_t looks = 0;
+  TimePoint looked = Clock::now();      // last
   struct Other {
     std::string who;   // "rank 2 (pid 17 on node3)"
     std::string beat;  // the last one
@@ -49,26 +49,25 @@ struct Heartbeat::Shared {
   };
   std::vector<Other> others;
 
-  bool silent(const Other& other, int beats) const {
-    return !other.beat.empty() && Clock::now() - other.since > beats * every;
+  bool silent(const Other& other, int beats, TimePoint now) const {
+    return !other.beat.empty() && now - other.since > beats * every;
   }
 
   static std::string key(const char* what, int64_t rank) {
     return fmt::format("{}/{}", what, rank);
   }
-  // Who is missing: silent for so many beats, or gone with a word. Under the mutex.
-  std::string text(int beats) const {
-    if (ended) {
-      return fmt::format(
-          "the ranks' store at {}:{} is gone, and with it the process that served it", ranks.host,
-          ranks.port);
-    }
+  std::string store_text() const {
+    return fmt::format("the ranks' store at {}:{}", ranks.host, ranks.port);
+  }
+  // Who is missing by then: silent for so many beats, or gone with a word. Under the mutex.
+  std::string text(int beats, TimePoint now) const {
+    if (ended) return store_text() + " is gone, and with it the process that served it";
     std::string gone, ended_ones;
     for (size_t rank = 0; rank < others.size(); ++rank) {
       const Other& other = others[rank];
       if (static_cast<int64_t>(rank) == ranks.rank) continue;
       const std::string who = fmt::format("rank {} ({})", rank, other.who);
-      if (!other.left && silent(other, beats)) {
+      if (!other.left && silent(other, beats, now)) {
         gone += (gone.empty() ? "" : "; ") + who + " is gone";
       } else if (other.left) {
         ended_ones += (ended_ones.empty() ? "" : "; ") + who + " has ended";
@@ -108,7 +107,7 @@ struct Heartbeat::Shared {
       if (!who.empty()) other.who = who;
     }
     const std::lock_guard lock(mutex);
-    ++looks;
+    looked = Clock::now();
     changed.notify_all();
   }
 };
@@ -117,6 +116,7 @@ Heartbeat::Heartbeat(const Ranks& ranks, const RankStore& store, milliseconds ti
     : shared_(std::make_shared<Shared>()) {
   shared_->ranks = ranks;
   shared_->every = interval(ranks.world);
+  shared_->timeout = timeout;
   shared_->others.resize(static_cast<size_t>(ranks.world));
   std::shared_ptr<RankStore> own = store.clone(timeout);
   // Before anything else, so that even who goes at once is known.
@@ -163,18 +163,22 @@ std::string Heartbeat::missing() {
   // Until each has either been heard of since, or been silent for long enough.
   const auto certain = [&] {
     return shared_->ended || std::ranges::all_of(shared_->others, [&](const Shared::Other& other) {
-             return other.left || other.since > heard || shared_->silent(other, kSilentBeats);
+             return other.left || other.since > heard ||
+                    shared_->silent(other, kSilentBeats, Clock::now());
            });
   };
   while (!certain() && Clock::now() - asked < 3 * kSilentBeats * shared_->every) {
     shared_->changed.wait_for(lock, shared_->every);
   }
-  return shared_->text(kSilentBeats);
+  return shared_->text(kSilentBeats, Clock::now());
 }
 
 std::string Heartbeat::surely_missing() {
   const std::lock_guard lock(shared_->mutex);
-  return shared_->text(kSurelySilentBeats);
+  // What was not looked at says nothing of the others.
+  const bool answers = shared_->ended || Clock::now() - shared_->looked <= shared_->timeout;
+  if (!answers) return shared_->store_text() + " does not answer";
+  return shared_->text(kSurelySilentBeats, shared_->looked);
 }
 
 }  // namespace stoker

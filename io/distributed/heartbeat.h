@@ -27,7 +27,8 @@ class Heartbeat {
   // After a failure: who is gone and who has left, as far as a moment of waiting tells: "rank 2
   // (pid 17 on node3) is gone". Empty: nobody that is known of.
   std::string missing();
-  // Without a failure, and without waiting: nobody is held to be gone because the machine is busy.
+  // Without a failure, and without waiting: nobody is held to be gone because the machine is busy,
+  // or because the store hangs, which is told after the time-out.
   std::string surely_missing();
 
  private:

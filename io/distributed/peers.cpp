@@ -6,7 +6,6 @@
 
 #include <map>
 #include <mutex>
-#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "io/core/error.h"
 #include "io/core/shortage.h"
 #include "io/distributed/c10d.h"
+#include "io/distributed/channel.h"
 #include "io/distributed/collectives.h"
 #include "io/distributed/heartbeat.h"
 #include "io/distributed/reducer.h"
@@ -22,7 +22,6 @@ namespace stoker {
 namespace {
 
 constexpr size_t kBroadcastBytes = 250u << 20;
-constexpr std::chrono::microseconds kFirstPoll(200), kLongestPoll(20'000);
 
 class NoPeers final : public Peers {
  public:
@@ -116,21 +115,13 @@ class ProcessGroupPeers final : public Peers {
   std::vector<std::string> meet(const std::string& name, const std::string& own,
                                 const std::function<bool()>& go_on) override {
     try {
-      Channel& channel = channel_of(name);
-      const std::string key = fmt::format("meet/{}/{}/", name, channel.meetings);
-      channel.store->set(key + std::to_string(ranks().rank), own);
-      std::vector<std::string> all;
-      for (int64_t rank = 0; rank < ranks().world; ++rank) {
-        all.push_back(wait_for(*channel.store, key + std::to_string(rank), go_on));
-      }
-      // All have said something here, so all have heard what was said before.
-      if (!channel.before.empty()) channel.store->remove(channel.before);
-      channel.before = key + std::to_string(ranks().rank);
-      ++channel.meetings;
-      return all;
-    } catch (const NobodyWaits&) {
-      throw Error(ExitCode::sigterm, "no longer waiting for the other ranks");
-    } catch (const Error& error) {  // of the store
+      return channel(name).meet(own, [&] {
+        if (!go_on()) throw Error(ExitCode::sigterm, "no longer waiting for the other ranks");
+        const std::string missing = heartbeat_.surely_missing();
+        if (!missing.empty()) throw Error(ExitCode::device, missing);
+      });
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::sigterm) throw;
       const std::string missing = heartbeat_.missing();
       fail(missing.empty() ? error.what() : missing);
     }
@@ -138,32 +129,11 @@ class ProcessGroupPeers final : public Peers {
   void leave(const std::string& why) override { heartbeat_.leave(why); }
 
  private:
-  // Of one thread.
-  struct Channel {
-    std::unique_ptr<RankStore> store;
-    int64_t meetings = 0;
-    std::string before;  // the key of what this rank said last
-  };
-  struct NobodyWaits {};
-
-  Channel& channel_of(const std::string& name) {
+  Channel& channel(const std::string& name) {
     const std::lock_guard lock(channels_mutex_);
-    Channel& channel = channels_[name];
-    if (!channel.store)
-      channel.store = store_.clone(std::chrono::milliseconds(options_.timeout.ms));
-    return channel;
-  }
-  std::string wait_for(RankStore& store, const std::string& key,
-                       const std::function<bool()>& go_on) {
-    for (std::chrono::microseconds pause = kFirstPoll;; pause = std::min(2 * pause, kLongestPoll)) {
-      if (const auto found = store.find(key)) return *found;
-      if (!go_on()) throw NobodyWaits();
-      const std::string missing = heartbeat_.surely_missing();
-      // It may have said it last of all.
-      if (const auto found = missing.empty() ? std::nullopt : store.find(key)) return *found;
-      if (!missing.empty()) throw Error(ExitCode::device, missing);
-      std::this_thread::sleep_for(pause);
-    }
+    return channels_
+        .try_emplace(name, ranks(), store_, name, std::chrono::milliseconds(options_.timeout.ms))
+        .first->second;
   }
   c10::intrusive_ptr<c10d::ProcessGroup> group(const std::string& backend, const char* name) {
     const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(

@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from stoker import Process, StokerTest, configuration, read_summary
+from stoker import Process, StokerTest, configuration, posix, read_summary
 
 HOSTS = {"stoker-a": "10.77.0.1", "stoker-b": "10.77.0.2"}
 
@@ -57,6 +57,15 @@ class TwoHostsTest(StokerTest):
         ip("-n", "stoker-b", "link", "set", "cable", "down")
         self.assertEqual([rank.wait() for rank in ranks], [6, 6])
         self.assertRegex(ranks[0].log, r"error: rank 0 of 2: rank 1 \(pid \d+ on .*\) is gone")
+        self.assertIn("error: rank 1 of 2: ", ranks[1].log)
+
+    def test_a_rank_that_waits_for_the_store_of_a_cut_off_host_ends_all_the_same(self):
+        # Threads that save sets talk to the store for most of the time; it answers a lost host after a quarter of an hour.
+        saves = [f"storage.slow={posix(self.dir / 'sets')}", "checkpoint={type: direct, slow: slow, every_steps: 1}"]
+        ranks = self.begin(["10.77.0.1"] * 2, "training.epochs=1000000", "evaluation.enabled=false", *saves)
+        ranks[0].until(lambda: len((self.latest / "steps.csv").read_text().splitlines()) > 3)
+        ip("-n", "stoker-b", "link", "set", "cable", "down")
+        self.assertEqual([rank.wait(60) for rank in ranks], [6, 6], ranks[0].log + ranks[1].log)
         self.assertIn("error: rank 1 of 2: ", ranks[1].log)
 
 
