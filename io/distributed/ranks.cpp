@@ -77,7 +77,6 @@ class Finder {
     ranks.port = has(kPort)    ? static_cast<uint16_t>(number(kPort, 1, 65535))
                  : job.empty() ? kDefaultPort
                                : port_of(job);
-    ranks.attempt = job.empty() ? "0" : job;
     return ranks;
   }
 
@@ -93,10 +92,6 @@ Ranks of_torchrun(const Finder& finder) {
     ranks.launcher = "RANK and WORLD_SIZE";
   }
   ranks.store_is_served = finder.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  // The agent's store outlives a restart, and so would its keys.
-  if (finder.has("TORCHELASTIC_RESTART_COUNT")) {
-    ranks.attempt = finder.text("TORCHELASTIC_RESTART_COUNT");
-  }
   return ranks;
 }
 

@@ -20,8 +20,6 @@ struct Ranks {
   uint16_t port = 0;
   // The launcher serves that store; else rank 0 does.
   bool store_is_served = false;
-  // Which start of the job this is: the keys of an earlier one are not those of this one.
-  std::string attempt = "0";
 
   bool many() const { return world > 1; }
   bool first() const { return rank == 0; }

@@ -1,20 +1,28 @@
 #include "io/distributed/store.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <map>
+#include <ranges>
+#include <stdexcept>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/distributed/c10d.h"
+#include "io/metrics/clock.h"
 
 namespace stoker {
 namespace {
+
+constexpr std::chrono::milliseconds kPoll(5);
 
 // c10d's own socket would listen on every interface, and whoever reaches a store may write to it.
 FileDescriptor loopback_socket(uint16_t& port) {
@@ -29,6 +37,53 @@ FileDescriptor loopback_socket(uint16_t& port) {
   }
   port = ntohs(address.sin_port);
   return socket;
+}
+
+std::string hello_key(int64_t rank) { return fmt::format("hello/{}", rank); }
+std::string start_key(const std::string& word) { return "start/" + word; }
+std::string here_key(const std::string& start, int64_t rank) {
+  return fmt::format("{}/here/{}", start, rank);
+}
+
+// Rank 0's part: tells `start` to whoever says hello, until all have heard it.
+void tell_start(c10d::Store& store, const Ranks& ranks, const std::string& start,
+                std::chrono::milliseconds timeout) {
+  std::map<int64_t, std::string> missing;  // with the word that was answered last
+  for (int64_t rank = 1; rank < ranks.world; ++rank) missing[rank] = "";
+  for (const TimePoint begin = Clock::now(); !missing.empty();) {
+    std::erase_if(missing,
+                  [&](const auto& each) { return store.check({here_key(start, each.first)}); });
+    for (auto& [rank, answered] : missing) {
+      const std::string word =
+          store.check({hello_key(rank)}) ? store.get_to_str(hello_key(rank)) : "";
+      if (word == answered) continue;
+      store.set(start_key(word), start);
+      answered = word;
+    }
+    if (missing.empty()) return;
+    if (Clock::now() - begin > timeout) {
+      throw std::runtime_error(fmt::format("within {:g} s there came no rank {}",
+                                           std::chrono::duration<double>(timeout).count(),
+                                           fmt::join(std::views::keys(missing), ", ")));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+// The name of this start of the job, by which all its ranks call their keys: a store that outlives
+// a restart has those of earlier ones. torchrun's count of restarts is no such name: after a node
+// has joined, it is another one on each node.
+std::string agreed_start(c10d::Store& store, const Ranks& ranks,
+                         std::chrono::milliseconds timeout) {
+  const std::string word = unique_name("");
+  if (ranks.first()) {
+    tell_start(store, ranks, word, timeout);
+    return word;
+  }
+  store.set(hello_key(ranks.rank), word);
+  const std::string start = store.get_to_str(start_key(word));
+  store.set(here_key(start, ranks.rank), "");
+  return start;
 }
 
 }  // namespace
@@ -62,14 +117,17 @@ RankStore::RankStore(const Ranks& ranks, std::chrono::milliseconds timeout)
   options.numWorkers = static_cast<size_t>(ranks.world);
   options.waitWorkers = false;
   options.timeout = timeout;
+  const char* failed =
+      options.isServer ? "cannot serve the ranks' store at" : "found no store of the ranks at";
   try {
-    client_->store = c10::make_intrusive<c10d::PrefixStore>(
-        "stoker/" + ranks.attempt, c10::make_intrusive<c10d::TCPStore>(ranks.host, options));
+    const auto all = c10::make_intrusive<c10d::PrefixStore>(
+        "stoker", c10::make_intrusive<c10d::TCPStore>(ranks.host, options));
+    failed = "did not meet the others in the ranks' store at";
+    client_->store =
+        c10::make_intrusive<c10d::PrefixStore>(agreed_start(*all, ranks, timeout), all);
   } catch (const std::exception& error) {
-    throw Error(ExitCode::device, fmt::format("{}: {} {}: {}", ranks.text(),
-                                              options.isServer ? "cannot serve the ranks' store at"
-                                                               : "found no store of the ranks at",
-                                              client_->where, first_line(error)));
+    throw Error(ExitCode::device, fmt::format("{}: {} {}: {}", ranks.text(), failed, client_->where,
+                                              first_line(error)));
   }
 }
 

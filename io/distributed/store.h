@@ -21,8 +21,8 @@ namespace stoker {
 // for uses it then.
 class RankStore {
  public:
-  // Serves the store where this rank has to, and connects to it. Waits for a server that is not
-  // there yet.
+  // Serves the store where this rank has to, connects to it, and waits for all other ranks: the
+  // keys of this start are not those of an earlier one.
   RankStore(const Ranks& ranks, std::chrono::milliseconds timeout);
   ~RankStore();
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""torchrun starts ranks, and starts them anew where one is lost: the job goes on from the last checkpoint. Skipped where
+PyTorch for Python is not installed: `pip install torch`, with its `torchrun` on PATH."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import unittest
+
+from stoker import LONG, Process, StokerTest, configuration, free_port, posix, read_summary
+
+TORCHRUN = shutil.which("torchrun")
+
+
+def family(pid):
+    """The process and all that descend from it."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(each for child in children for each in family(int(child)))]
+
+
+def rank_of(agent, rank):
+    """The process of that rank among an agent's children; absent before it is started."""
+    for pid in family(agent.child.pid)[1:]:
+        if f"RANK={rank}" in pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0"):
+            return pid
+    return None
+
+
+def lose_node(agent):
+    for pid in reversed(family(agent.child.pid)):
+        os.kill(pid, signal.SIGKILL)
+    agent.wait()
+
+
+@unittest.skipUnless(TORCHRUN, "torchrun is not installed (pip install torch)")
+class TorchrunTest(StokerTest):
+    CONFIG = configuration(decoder="{type: jpeg, size: 32}", loader="{type: prefetched, batch_size: 16, digest: true}",
+                           optimizer="{type: sgd, lr: 0.0001}", training="{epochs: 1000}", evaluation="{enabled: false}",
+                           metrics="{every_steps: 1, sinks: [{type: csv}]}", distributed="{timeout: 20s}")
+
+    def setUp(self):
+        super().setUp()
+        self.saves = [f"storage.slow={posix(self.dir / 'sets')}",
+                      "checkpoint={type: direct, slow: slow, every_steps: 20, resume: latest}"]
+
+    def agent(self, *options, steps):
+        """torchrun under way, with a training of so many steps that goes on from the newest set."""
+        agent = Process(["train", self.config, *self.saves, f"training.max_steps={steps}"], self.dir,
+                        before=[TORCHRUN, "--monitor-interval=0.1", *options, "--no-python"])
+        self.addCleanup(lambda: agent.alive() and lose_node(agent))
+        return agent
+
+    def steps_done(self):
+        """Of the run that is under way."""
+        return len((self.latest / "steps.csv").read_text().splitlines()) - 1
+
+    def saved_after(self, agent, earlier):
+        """Until another run than `earlier` has saved a set."""
+        agent.until(lambda: self.latest != earlier and self.steps_done() > 40)
+        return self.latest
+
+    def assert_trained_on(self, steps):
+        summary = read_summary(self.latest)
+        alone, _ = self.train("run.name=alone", f"training.max_steps={steps}", "run.dir=alone")
+        self.assertEqual(summary["total"]["digest_chain"], alone["total"]["digest_chain"])
+        self.assertEqual(summary["total"]["steps"], steps)
+        self.assertGreater(summary["total"]["processes"], 1)
+        return summary
+
+    def test_it_starts_ranks_that_train_one_model(self):
+        alone, alone_run = self.train("training.max_steps=40", "run.name=alone")
+        done = self.stoker("train", self.config, "--json", "training.max_steps=40", "run.dir=both",
+                           before=[TORCHRUN, "--nproc-per-node=2", f"--master-port={free_port()}", "--no-python"])
+        self.assertRegex(done.stderr, r"rank 0 of 2 \(torchrun, store at .*\)")
+        run = self.dir / json.loads(done.stdout)["run_directory"]
+        self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
+        self.assertEqual(read_summary(run / "rank-1")["steps"], alone["steps"])
+        # It sets OMP_NUM_THREADS to 1 for its children; threads are the cores, divided among them.
+        threads = [json.loads((where / "environment.json").read_text())["threads"] for where in (alone_run, run)]
+        self.assertEqual(threads[1], max(1, threads[0] // 2))
+
+    def test_after_a_rank_was_killed_all_go_on_from_the_last_checkpoint(self):
+        agent = self.agent("--nproc-per-node=2", "--max-restarts=1", f"--master-port={free_port()}", steps=400)
+        self.saved_after(agent, None)
+        os.kill(rank_of(agent, 1), signal.SIGKILL)
+        self.assertEqual(agent.wait(), 0, agent.log)
+        self.assertRegex(agent.log, "error: rank 0 of 2: rank 1 .* is gone|SIGTERM")
+        self.assert_trained_on(400)
+
+    @unittest.skipUnless(LONG, "STOKER_LONG=1: torchrun takes a minute to notice what becomes of a node")
+    def test_nodes_come_and_go(self):
+        elastic = ["--nnodes=2:3", "--nproc-per-node=1", "--max-restarts=5", "--rdzv-backend=c10d", "--rdzv-id=job",
+                   f"--rdzv-endpoint=127.0.0.1:{free_port()}", "--local-addr=127.0.0.1"]
+        first = self.agent(*elastic, steps=3000)
+        agents = [first, self.agent(*elastic, steps=3000)]
+        two = self.saved_after(first, None)
+        agents.append(self.agent(*elastic, steps=3000))
+        three = self.saved_after(first, two)
+        self.assertTrue((three / "rank-2").is_dir())
+        # The node with the rendezvous, which is the first one, has to stay.
+        lose_node(next(agent for agent in agents if rank_of(agent, 2)) if not rank_of(first, 2) else agents[1])
+        two_again = self.saved_after(first, three)
+        self.assertFalse((two_again / "rank-2").exists())
+        self.assertEqual(sorted(agent.wait() for agent in agents), [-signal.SIGKILL, 0, 0], first.log)
+        self.assert_trained_on(3000)
+
+
+if __name__ == "__main__":
+    unittest.main()
