@@ -5,7 +5,16 @@
 # Slurm signals this shell only (#SBATCH --signal=B:TERM@120). It hands the signal on to the program
 # itself, once: stoker takes a second SIGTERM as "now", and wrappers either swallow the first or pass it
 # on besides Slurm.
+#
+# With more than one task srun starts a rank on each. A rank that is lost ends the others itself, and a
+# rank that has saved its state and ended must not end those that still do: --kill-on-bad-exit=0.
 set -uo pipefail
+
+if [ "${SLURM_NTASKS:-1}" -gt 1 ] && [ "$1" != srun ]; then
+  set -- srun --kill-on-bad-exit=0 "$@"
+fi
+# srun takes it from the job no more, since Slurm 22.05.
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
 
 "$@" &
 child=$!

@@ -104,28 +104,76 @@ restarted() { [ "$(state "$1" Restarts)" -ge 1 ]; }
 finished() { [ "$(state "$1" JobState)" = COMPLETED ]; }
 resumed() { grep -qi resum "$work"/job/stoker-*.log; }
 
-# A job is signalled as at the end of its time, saves, is queued again, goes on and completes.
-preempted() { # SCRIPT
+fresh_job() {
   rm -rf "$work/job" && mkdir "$work/job"
   ln -s "$project/configs" "$project/datasets" "$work/job/"
+}
+
+# A job is signalled as at the end of its time, saves, is queued again, goes on and completes.
+preempted() { # SCRIPT TASKS
+  fresh_job
   local id
-  id=$(cd "$work/job" && sbatch --parsable --cpus-per-task=1 "$1" configs/quickstart.yaml \
-    "model={type: linear}" training.max_steps=400 metrics.every_steps=1 evaluation.enabled=false)
+  id=$(cd "$work/job" && sbatch --parsable --ntasks="$2" --cpus-per-task=1 "$1" configs/quickstart.yaml \
+    "model={type: linear}" training.max_steps=400 metrics.every_steps=1 evaluation.enabled=false "distributed={}")
   wait_for 600 "seven steps" trained 7
   scancel --signal=TERM --batch "$id"
   wait_for 300 "the second start" restarted "$id"
   # Slurm lets a job that was put back wait for two minutes.
   wait_for 900 "the end" finished "$id"
   resumed || fail "$1: the second start did not resume"
-  say "$(basename "$1"): signalled once, saved, requeued, resumed, completed"
+  grep -q "rank 0 of $2 (Slurm" "$work"/job/stoker-*.log || [ "$2" = 1 ] || fail "$1: these were no $2 ranks"
+  say "$(basename "$1"), $2 tasks: signalled once, saved, requeued, resumed, completed"
+}
+
+# A step of two ranks under way; its number becomes $step, and its srun's process $!.
+begin_ranks() { # SRUN'S OPTIONS...
+  fresh_job
+  (cd "$work/job" && exec srun -n 2 --job-name=ranks "$@" "$STOKER" train configs/quickstart.yaml run.dir="$work/job/runs" \
+    "model={type: linear}" evaluation.enabled=false metrics.every_steps=1 training.epochs=1000000 \
+    "distributed={}") >"$work/job/srun.log" 2>&1 &
+  wait_for 120 "seven steps of two ranks" trained 7
+  step=$(squeue -h --steps -o %i --name=ranks | grep '\.0$')
+}
+
+ended_with() { # CODE WHAT: srun did
+  local code=0
+  wait "$!" || code=$?
+  [ "$code" = "$1" ] || {
+    cat "$work/job/srun.log" >&2
+    fail "$2: exit code $code, not $1"
+  }
+  say "$2: exit code $code"
+}
+
+rank_of_step() { # RANK: its process
+  local pid
+  for pid in $(scontrol listpids "${step%.*}" "$host" | awk -v s="${step#*.}" '$3 == s { print $1 }'); do
+    if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "SLURM_PROCID=$1" &&
+      [ "$(cat "/proc/$pid/comm")" = stoker ]; then echo "$pid"; fi
+  done
+}
+
+# srun starts ranks, and its exit code is the highest of theirs.
+ranks() {
+  begin_ranks
+  scancel --signal=TERM "$step"
+  ended_with 75 "srun -n 2, and SIGTERM to the step"
+  for option in 0 1; do
+    begin_ranks --kill-on-bad-exit=$option
+    kill -KILL "$(rank_of_step 1)"
+    ended_with 137 "srun -n 2 --kill-on-bad-exit=$option, and a rank killed"
+    grep -q "rank 0 of 2: rank 1 .* is gone" "$work/job/srun.log" || say "rank 0 did not say why it ended"
+  done
 }
 
 start_slurm
 STOKER=$(make_program)
 export STOKER STOKER_SLURM=$project/docker/slurm
-preempted "$project/docker/slurm/bare.sbatch"
+ranks
+preempted "$project/docker/slurm/bare.sbatch" 1
+preempted "$project/docker/slurm/bare.sbatch" 2
 
 # Pyxis is not in Debian: its options are taken out, the rest of the script is what is shipped.
 sed -e 's/--container-[a-z]*="[^"]*"//g; s/--container-[a-z]*=[^ ]*//g; s/--container-readonly//g' \
   -e "s| stoker train | $STOKER train |; s|/runs|$work/job/runs|g" "$project/docker/slurm/pyxis.sbatch" >"$work/pyxis.sbatch"
-preempted "$work/pyxis.sbatch"
+preempted "$work/pyxis.sbatch" 2
