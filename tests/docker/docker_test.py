@@ -120,6 +120,30 @@ class Compose(unittest.TestCase):
                     self.assertTrue((DOCKER / mount.split(":")[0]).is_dir(), mount)
 
 
+class ComposeRanks(unittest.TestCase):
+    file = read("compose.ranks.yaml")
+    services = file["services"]
+
+    def test_the_ranks_are_all_there_and_meet_at_the_first(self):
+        ranks = [service["environment"] for service in self.services.values()]
+        self.assertEqual([rank["RANK"] for rank in ranks], [str(i) for i in range(len(ranks))])
+        self.assertEqual({rank["WORLD_SIZE"] for rank in ranks}, {str(len(ranks))})
+        self.assertEqual({rank["MASTER_ADDR"] for rank in ranks}, {next(iter(self.services))})
+
+    def test_each_has_a_fast_volume_of_its_own(self):
+        volumes = [service["volumes"] for service in self.services.values()]
+        self.assertEqual(volumes, [["runs:/runs", f"fast-{i}:/fast"] for i in range(len(volumes))])
+        self.assertEqual(set(self.file["volumes"]), {each.split(":")[0] for both in volumes for each in both})
+
+    def test_they_are_hardened_and_reach_nothing_but_each_other(self):
+        for service in self.services.values():
+            self.assertTrue(service["read_only"])
+            self.assertEqual(service["cap_drop"], ["ALL"])
+            self.assertEqual(service["image"], f"stoker:{VERSION}-cpu")
+            self.assertNotIn("ports", service)
+        self.assertEqual(self.file["networks"], {"ranks": {"internal": True}})
+
+
 class Slurm(unittest.TestCase):
     def test_jobs_are_signalled_and_queued_again(self):
         for script in sorted((DOCKER / "slurm").glob("*.sbatch")):
@@ -147,8 +171,16 @@ class Commands(unittest.TestCase):
             self.assertIn("run.name=quickstart", command)
             self.accepts(name, command)
 
+    def test_compose_of_ranks(self):
+        for name, service in ComposeRanks.services.items():
+            self.accepts(name, service["command"])
+
+    def test_pytorch_job(self):
+        for name, replicas in read("kubernetes/pytorchjob/pytorchjob.yaml")["spec"]["pytorchReplicaSpecs"].items():
+            self.accepts(name, replicas["template"]["spec"]["containers"][0]["args"])
+
     def test_kubernetes(self):
-        for components in ((), ("gpu",)):
+        for components in ((), ("gpu",), ("ranks",), ("gpu", "ranks")):
             job = build(DOCKER / "kubernetes", *components)["Job"]
             self.accepts(f"job.yaml {components}", job["spec"]["template"]["spec"]["containers"][0]["args"])
 

@@ -7,15 +7,19 @@ import shutil
 import tempfile
 import unittest
 
+import yaml
+
 from docker_test import DOCKER, VERSION, exit_codes
 from fields import slips
 from kustomize import Refused, build
 
 FOLDER = DOCKER / "kubernetes"
-VARIANTS = {"cpu": build(FOLDER), "gpu": build(FOLDER, "gpu")}
+VARIANTS = {"cpu": build(FOLDER), "gpu": build(FOLDER, "gpu"), "ranks": build(FOLDER, "ranks")}
+PYTORCH_JOB = yaml.safe_load((FOLDER / "pytorchjob/pytorchjob.yaml").read_text())
 QUANTITY = re.compile(r"\d+(m|[KMGT]i?)?")
 # What the API server takes, by the Kubernetes API reference (v1.31 to v1.37): its schemas say `string`.
 CHOICES = {
+    "spec.completionMode": {"Indexed", "NonIndexed"},
     "spec.podFailurePolicy.rules.action": {"Count", "FailIndex", "FailJob", "Ignore"},
     "spec.podFailurePolicy.rules.onExitCodes.operator": {"In", "NotIn"},
     "spec.podFailurePolicy.rules.onPodConditions.status": {"True", "False", "Unknown"},
@@ -42,6 +46,16 @@ POD_MONITOR = {
         "podMetricsEndpoints!": [{
             "port!": str, "path": re.compile("/.*"), "scheme": ("http", "https"), "interval!": DURATION,
             "scrapeTimeout!": DURATION, "honorLabels": bool, "honorTimestamps": bool, "filterRunning": bool}]}}
+
+# A part of PyTorchJob in the API reference of Kubeflow's training operator, kubeflow.org/v1. A template is a Job's.
+REPLICAS = {"replicas!": int, "restartPolicy!": ("Always", "ExitCode", "Never", "OnFailure"), "template!": dict}
+PYTORCH_JOB_FIELDS = {
+    "apiVersion!": ("kubeflow.org/v1",), "kind!": ("PyTorchJob",),
+    "metadata!": {"name!": str, "namespace": str, "labels": dict, "annotations": dict},
+    "spec!": {
+        "nprocPerNode": str, "pytorchReplicaSpecs!": {"Master": REPLICAS, "Worker!": REPLICAS},
+        "runPolicy": {"activeDeadlineSeconds": int, "backoffLimit": int, "suspend": bool, "ttlSecondsAfterFinished": int,
+                      "cleanPodPolicy": ("All", "None", "Running")}}}
 
 
 def leaves(value, path=""):
@@ -144,6 +158,71 @@ class Job(unittest.TestCase):
         self.assertEqual(wrong_choices(slip), [
             "spec.podFailurePolicy.rules.action: Fail", "spec.template.spec.restartPolicy: Always",
             "spec.template.spec.containers.resources.limits: 4 GB"])
+
+
+def timeout_of(args):
+    """Seconds, of `distributed`."""
+    return int(re.search(r"distributed=\{timeout: (\d+)s\}", " ".join(args)).group(1))
+
+
+class Ranks(unittest.TestCase):
+    job = VARIANTS["ranks"]["Job"]
+    pod = job["spec"]["template"]["spec"]
+
+    def test_the_pods_are_told_how_many_they_are_and_where_they_meet(self):
+        container, = self.pod["containers"]
+        service = VARIANTS["ranks"]["Service"]
+        self.assertEqual({variable["name"]: variable["value"] for variable in container["env"]},
+                         {"WORLD_SIZE": str(self.job["spec"]["completions"]),
+                          "MASTER_ADDR": f"{self.job['metadata']['name']}-0.{service['metadata']['name']}"})
+        self.assertEqual(self.job["spec"]["parallelism"], self.job["spec"]["completions"])
+        self.assertEqual(self.pod["subdomain"], service["metadata"]["name"])
+        self.assertEqual(service["spec"]["clusterIP"], "None")
+        self.assertLessEqual(service["spec"]["selector"].items(),
+                             self.job["spec"]["template"]["metadata"]["labels"].items())
+
+    def test_every_rank_has_a_burst_buffer_and_all_share_the_slow_tier(self):
+        template = PYTORCH_JOB["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+        for kind, pod in ("Job", self.pod), ("PyTorchJob", template["spec"]):
+            with self.subTest(kind):
+                container, = pod["containers"]
+                mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+                volumes = {volume.pop("name"): volume for volume in copy.deepcopy(pod["volumes"])}
+                self.assertEqual(set(mounts), set(volumes))
+                self.assertIn("emptyDir", volumes["fast"])
+                self.assertIn(f"storage.fast={{type: posix, root: {mounts['fast']}}}", container["args"])
+                self.assertRegex(" ".join(container["args"]), "checkpoint=.type: burst_buffer, fast: fast, slow: checkpoints,")
+        self.assertEqual(VARIANTS["ranks"]["PersistentVolumeClaim"]["spec"]["accessModes"], ["ReadWriteMany"])
+
+    def test_the_probe_waits_for_longer_than_the_ranks_do_for_each_other(self):
+        container, = self.pod["containers"]
+        probe = container["startupProbe"]
+        self.assertGreater(probe["periodSeconds"] * probe["failureThreshold"], timeout_of(container["args"]))
+
+
+class PyTorchJob(unittest.TestCase):
+    def test_its_fields_are_the_operators(self):
+        self.assertEqual(slips(PYTORCH_JOB, PYTORCH_JOB_FIELDS), [])
+
+    def test_slips_are_found(self):
+        for place, key, value, finding in (
+                ("spec", "replicaSpecs", {}, "file.spec: unknown key 'replicaSpecs'"),
+                ("metadata", "name", 1, "file.metadata.name: 1")):
+            slip = copy.deepcopy(PYTORCH_JOB)
+            slip[place][key] = value
+            self.assertEqual(slips(slip, PYTORCH_JOB_FIELDS), [finding])
+
+    def test_its_ranks_are_alike_and_hardened_as_the_jobs(self):
+        master, worker = PYTORCH_JOB["spec"]["pytorchReplicaSpecs"].values()
+        self.assertEqual(master["template"], worker["template"])
+        self.assertEqual(master["replicas"], 1)
+        pod = master["template"]["spec"]
+        container, = pod["containers"]
+        jobs, = Job.pod["containers"]
+        self.assertEqual(container["name"], "pytorch")
+        self.assertEqual(pod["securityContext"], Job.pod["securityContext"])
+        for key in "image", "securityContext", "resources":
+            self.assertEqual(container[key], jobs[key])
 
 
 class PodMonitor(unittest.TestCase):

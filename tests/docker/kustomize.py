@@ -8,7 +8,7 @@ from fields import slips
 
 KUSTOMIZATION = {"apiVersion!": ("kustomize.config.k8s.io/v1beta1",), "kind!": ("Kustomization",),
                  "resources!": [str], "components": [str]}
-COMPONENT = {"apiVersion!": ("kustomize.config.k8s.io/v1alpha1",), "kind!": ("Component",),
+COMPONENT = {"apiVersion!": ("kustomize.config.k8s.io/v1alpha1",), "kind!": ("Component",), "resources": [str],
              "patches!": [{"target!": {"kind!": str, "name!": str}, "patch!": str}]}
 OPERATIONS = [{"op!": ("add", "replace"), "path!": re.compile("(/[^/]+)+"), "value!": object}]
 
@@ -53,7 +53,9 @@ def build(folder, *components):
     documents = [yaml.safe_load((folder / name).read_text()) for name in top["resources"]]
     for component in [*top.get("components", []), *components]:
         path = folder / component / "kustomization.yaml"
-        for patch in checked(yaml.safe_load(path.read_text()), COMPONENT, path)["patches"]:
+        content = checked(yaml.safe_load(path.read_text()), COMPONENT, path)
+        documents += [yaml.safe_load((path.parent / name).read_text()) for name in content.get("resources", [])]
+        for patch in content["patches"]:
             target = patch["target"]
             chosen = [document for document in documents
                       if (document["kind"], document["metadata"]["name"]) == (target["kind"], target["name"])]

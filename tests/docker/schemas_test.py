@@ -11,7 +11,7 @@ from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from docker_test import DOCKER
-from kubernetes_test import VARIANTS
+from kubernetes_test import PYTORCH_JOB, VARIANTS
 
 # The oldest one that podFailurePolicy is stable in, and the newest that is known.
 VERSIONS = ("1.31", kubernetes_validate.latest_version().rpartition(".")[0])
@@ -22,11 +22,19 @@ class Kubernetes(unittest.TestCase):
     def test_the_schemas_take_every_manifest(self):
         for version in VERSIONS:
             for variant, documents in VARIANTS.items():
-                self.assertEqual(set(documents), {"Job", "PersistentVolumeClaim", "PodMonitor"})
-                for kind in ("Job", "PersistentVolumeClaim"):
+                self.assertLessEqual({"Job", "PersistentVolumeClaim", "PodMonitor"}, set(documents))
+                for kind in set(documents) - {"PodMonitor"}:
                     with self.subTest(version=version, variant=variant, kind=kind):
                         # A version that is not there is replaced by an older one, without a word.
                         self.assertEqual(kubernetes_validate.validate(documents[kind], version, strict=True), version)
+
+    def test_they_take_the_pods_of_the_pytorch_job_as_those_of_a_job(self):
+        for replicas in PYTORCH_JOB["spec"]["pytorchReplicaSpecs"].values():
+            job = copy.deepcopy(VARIANTS["cpu"]["Job"])
+            job["spec"]["template"] = copy.deepcopy(replicas["template"])
+            job["spec"]["template"]["spec"]["restartPolicy"] = replicas["restartPolicy"]
+            for version in VERSIONS:
+                self.assertEqual(kubernetes_validate.validate(job, version, strict=True), version)
 
     def test_slips_are_found(self):
         pod = ("spec", "template", "spec")
