@@ -34,7 +34,7 @@ std::vector<int64_t> samples_of(const Dataset& dataset, const ReadBenchOptions& 
                             options.batches, options.batch, all));
   }
   std::vector<int64_t> samples =
-      Sampler(order, Shard{}, all, Split::train, options.seed).order(epoch).samples;
+      Sampler(order, Shard{}, dataset, Split::train, options.seed).order(epoch).samples;
   if (options.batches > 0) samples.resize(static_cast<size_t>(options.batches * options.batch));
   return samples;
 }

@@ -21,6 +21,8 @@ struct SampleInfo {
   int64_t label = 0;
   // Encoded size; for `decoded` and `packed` that of the pixels.
   uint64_t bytes = 0;
+  // Number of the file that it shares with other samples, below 0: it has one of its own.
+  int64_t file = -1;
 };
 
 // One sample as its format keeps it: the bytes for the decoder. A value that does not own them;
@@ -71,6 +73,8 @@ struct OnError {
 struct DatasetInfo {
   // That it reads; empty: none.
   std::string tier = {};
+  // Reads a whole file for the first of its samples.
+  bool whole_files = false;
 };
 
 // A format: (split, index) -> one encoded sample with its label. Immutable after construction; any

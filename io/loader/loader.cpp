@@ -10,6 +10,13 @@ Registry<Loader>& Registry<Loader>::global() {
   return registry;
 }
 
+EnumNames<SampleOrder> enum_names(SampleOrder) {
+  return {{"permutation", SampleOrder::permutation},
+          {"window", SampleOrder::window},
+          {"local_files", SampleOrder::local_files},
+          {"global_files", SampleOrder::global_files}};
+}
+
 int64_t Workers::resolve() const { return count > 0 ? count : usable_cores(); }
 
 bool Scalar<Workers>::parse(const std::string& text, Workers& out) {
@@ -27,12 +34,23 @@ std::string Scalar<Workers>::format(const Workers& value) {
   return value.count == 0 ? "auto" : std::to_string(value.count);
 }
 
+void LoaderOptions::check(const Section& section) const {
+  if (order != SampleOrder::permutation && !shuffle) {
+    section.fail("order", "says how samples are shuffled, and shuffle is false: leave one out");
+  }
+  if (single_file_stays && order != SampleOrder::global_files) {
+    section.fail("single_file_stays", "is for order: global_files: set that, or leave it out");
+  }
+}
+
 LoaderInfo LoaderOptions::info(int64_t host_batches_ahead, int64_t device_batches_ahead) const {
   return {.batch_size = batch_size,
           .workers = workers.resolve(),
           .host_batches_ahead = host_batches_ahead,
           .device_batches_ahead = device_batches_ahead,
           .drop_last = drop_last,
+          .order = order,
+          .shuffle = shuffle,
           .digest = digest};
 }
 

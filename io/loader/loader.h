@@ -31,6 +31,14 @@ struct Scalar<Workers> {
   static constexpr const char* word = "auto";
 };
 
+// In which order training takes the samples. A file is what SampleInfo::file says.
+enum class SampleOrder { permutation, window, local_files, global_files };
+EnumNames<SampleOrder> enum_names(SampleOrder);
+// Are files dealt to ranks, so that batches depend on how many there are?
+constexpr bool deals_files(SampleOrder order) {
+  return order == SampleOrder::local_files || order == SampleOrder::global_files;
+}
+
 // What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
 // says nothing all fields have their defaults.
 struct LoaderInfo {
@@ -46,6 +54,9 @@ struct LoaderInfo {
   bool resident = false;
   // All batches of training have batch_size samples.
   bool drop_last = true;
+  // Of training; permutation, too, where it is not shuffled.
+  SampleOrder order = SampleOrder::permutation;
+  bool shuffle = true;
   // Batches have digests.
   bool digest = false;
 
@@ -64,6 +75,9 @@ struct LoaderOptions {
   int64_t prefetch_batches = 2;
   int64_t device_batches = 2;
   bool shuffle = true;
+  SampleOrder order = SampleOrder::permutation;
+  int64_t window = 1000;
+  bool single_file_stays = false;
   bool drop_last = true;
   bool digest = false;
   template <class V>
@@ -77,9 +91,21 @@ struct LoaderOptions {
     v("device_batches", device_batches,
       same_results("batches ahead on the device (device_prefetched)"), Limits{1, 4096});
     v("shuffle", shuffle, "a new order every epoch; evaluation is never shuffled");
+    v("order", order,
+      "permutation: of all samples; window: all files in a new order, then `window`; local_files: "
+      "each rank keeps its files, and shuffles them and the samples in each; global_files: "
+      "likewise, with the files dealt anew every epoch. With the last two, batches depend on the "
+      "number of ranks");
+    v("window", window, "samples in the shuffle buffer of order: window, as of tf.data's shuffle()",
+      Limits{1, 1e9});
+    v("single_file_stays", single_file_stays,
+      "global_files: where there are no more files than ranks, those of epoch 0 stay, as in "
+      "NERSC's HEPCNNB (2018)");
     v("drop_last", drop_last, "leave out the last, smaller batch; evaluation never does");
     v("digest", digest, same_results("write an XXH3-128 digest of every batch into digests.csv"));
   }
+  // Error(ExitCode::config) for an order without shuffle, and what has no meaning in it.
+  void check(const Section& section) const;
   // Of a loader that has workers and makes so many batches ahead; others add what they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
 };

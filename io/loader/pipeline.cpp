@@ -6,7 +6,7 @@ namespace stoker {
 
 Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
     : options_(options),
-      sampler_(options, inputs.shard, inputs.dataset.size(inputs.split), inputs.split, inputs.seed),
+      sampler_(options, inputs.shard, inputs.dataset, inputs.split, inputs.seed),
       spec_(inputs.decoder.spec()),
       // One more than are ahead: the one that the trainer holds.
       slots_(inputs.device, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
@@ -46,8 +46,7 @@ std::optional<Batch> Pipeline::next() {
 
 void Pipeline::begin(Coming& coming) {
   std::vector<int32_t> claims;
-  // Who wants the samples as they lie in storage has them read so, too.
-  if (coming.shuffled) claims = largest_first_.places(coming.samples);
+  if (coming.scattered) claims = largest_first_.places(coming.samples);
   coming.job = make_job(coming.batch, coming.samples, options_.digest, std::move(claims));
   workers_.submit(coming.job);
 }
@@ -76,7 +75,7 @@ void Pipeline::submit() {
   coming.batch.size = part.size;
   coming.batch.whole = part.whole;
   coming.batch.filler = part.filler;
-  coming.shuffled = order_.shuffled;
+  coming.scattered = order_.scattered;
   const auto first = order_.samples.begin() + part.begin;
   coming.samples.assign(first, first + part.size);
   begin(coming);

@@ -37,8 +37,8 @@ class Pipeline : public Loader {
     Batch batch;
     // Indices in the split, in the batch's order.
     std::vector<int64_t> samples;
-    // false: the order is the data set's, and workers keep to it.
-    bool shuffled = false;
+    // EpochOrder::scattered; false: workers keep to the order.
+    bool scattered = false;
     // That fills it; null: nothing is to be read.
     std::shared_ptr<BatchJob> job;
   };

@@ -4,27 +4,63 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "io/core/error.h"
 #include "io/core/random.h"
 
 namespace stoker {
+namespace {
 
-Sampler::Sampler(const LoaderOptions& options, Shard shard, int64_t samples, Split split,
+std::vector<int64_t> numbers(int64_t count) {
+  std::vector<int64_t> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+// Fisher-Yates.
+template <class T>
+void shuffle(std::vector<T>& all, Random& random) {
+  for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
+}
+
+// tf.data's shuffle buffer: whenever one of its samples, any, is taken, the next one comes in.
+std::vector<int64_t> shuffle_in_window(const std::vector<int64_t>& all, int64_t window,
+                                       Random& random) {
+  auto next = all.begin() + std::min(window, std::ssize(all));
+  std::vector<int64_t> buffer(all.begin(), next), taken;
+  taken.reserve(all.size());
+  while (!buffer.empty()) {
+    int64_t& place = buffer[random.below(buffer.size())];
+    taken.push_back(place);
+    if (next != all.end()) {
+      place = *next++;
+    } else {
+      place = buffer.back();
+      buffer.pop_back();
+    }
+  }
+  return taken;
+}
+
+}  // namespace
+
+Sampler::Sampler(const LoaderOptions& options, Shard shard, const Dataset& dataset, Split split,
                  uint64_t seed)
     : options_(options),
       shard_(shard),
-      samples_(samples),
-      train_(split == Split::train),
+      samples_(dataset.size(split)),
+      shuffled_(split == Split::train && options.shuffle),
       seed_(seed),
-      batches_(samples / options.batch_size) {
-  const bool rest = samples % options.batch_size != 0;
-  if (rest && !(train_ && options.drop_last)) ++batches_;
-  if (train_ && batches_ == 0) {
+      batches_(samples_ / options.batch_size) {
+  const bool train = split == Split::train;
+  const bool rest = samples_ % options.batch_size != 0;
+  if (rest && !(train && options.drop_last)) ++batches_;
+  if (train && batches_ == 0) {
     throw Error(ExitCode::config,
                 fmt::format("loader: batch_size {} is larger than the {} training samples: use a "
                             "smaller batch_size, or drop_last: false",
-                            options.batch_size, samples));
+                            options.batch_size, samples_));
   }
   if (options.batch_size < shard.world) {
     throw Error(ExitCode::config,
@@ -32,6 +68,7 @@ Sampler::Sampler(const LoaderOptions& options, Shard shard, int64_t samples, Spl
                             "that of all ranks together",
                             options.batch_size, shard.world));
   }
+  if (shuffled_ && options.order != SampleOrder::permutation) files_ = SampleFiles(dataset, split);
 }
 
 BatchPart Sampler::part(int64_t batch) const {
@@ -46,14 +83,12 @@ BatchPart Sampler::part(int64_t batch) const {
 }
 
 EpochOrder Sampler::order(int64_t epoch) const {
-  std::vector<int64_t> all(static_cast<size_t>(samples_));
-  std::iota(all.begin(), all.end(), 0);
-  const bool shuffled = train_ && options_.shuffle;
-  if (shuffled) {
-    Random random(mix(seed_, static_cast<uint64_t>(epoch)));
-    for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
+  EpochOrder order{epoch, shuffled_ && (files_.count() == 0 || files_.count() == samples_), {}};
+  if (shuffled_ && deals_files(options_.order)) {
+    order.samples = of_own_files(epoch);
+    return order;
   }
-  EpochOrder order{epoch, shuffled, {}};
+  const std::vector<int64_t> all = of_all_ranks(epoch);
   for (int64_t batch = 0; batch < batches_; ++batch) {
     const BatchPart part = this->part(batch);
     // A filler has no place of its own: the first sample of its batch stands in.
@@ -61,6 +96,65 @@ EpochOrder Sampler::order(int64_t epoch) const {
     const auto first = all.begin() + batch * options_.batch_size + place;
     order.samples.insert(order.samples.end(), first, first + part.size);
   }
+  return order;
+}
+
+std::vector<int64_t> Sampler::of_all_ranks(int64_t epoch) const {
+  std::vector<int64_t> all = numbers(samples_);
+  if (!shuffled_) return all;
+  Random random(mix(seed_, static_cast<uint64_t>(epoch)));
+  if (options_.order == SampleOrder::permutation) {
+    shuffle(all, random);
+    return all;
+  }
+  std::vector<int64_t> files = numbers(files_.count());
+  shuffle(files, random);
+  all.clear();
+  for (const int64_t file : files) {
+    const std::span<const int64_t> samples = files_.of(file);
+    all.insert(all.end(), samples.begin(), samples.end());
+  }
+  return shuffle_in_window(all, options_.window, random);
+}
+
+std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
+  std::vector<int64_t> files = numbers(files_.count());
+  if (options_.order == SampleOrder::global_files) {
+    const bool stays = options_.single_file_stays && files_.count() <= shard_.world;
+    Random random(mix(seed_, static_cast<uint64_t>(stays ? 0 : epoch)));
+    shuffle(files, random);
+  }
+  const int64_t full = samples_ / options_.batch_size;
+  const auto [part_begin, part_end] = shard_.places(options_.batch_size);
+  const auto [rest_begin, rest_end] = shard_.places(samples_ % options_.batch_size);
+  const int64_t begin = full * part_begin + rest_begin, end = full * part_end + rest_end;
+  std::vector<std::vector<int64_t>> own;
+  int64_t at = 0;
+  for (const int64_t file : files) {
+    const std::span<const int64_t> samples = files_.of(file);
+    const int64_t size = std::ssize(samples);
+    const int64_t first = std::clamp(begin - at, int64_t{0}, size);
+    const int64_t last = std::clamp(end - at, int64_t{0}, size);
+    if (first < last) own.emplace_back(samples.begin() + first, samples.begin() + last);
+    at += size;
+  }
+  return own;
+}
+
+std::vector<int64_t> Sampler::of_own_files(int64_t epoch) const {
+  std::vector<std::vector<int64_t>> own = share(epoch);
+  Random random(mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(shard_.rank),
+                    static_cast<uint64_t>(shard_.world)));
+  shuffle(own, random);
+  std::vector<int64_t> order;
+  for (std::vector<int64_t>& file : own) {
+    shuffle(file, random);
+    order.insert(order.end(), file.begin(), file.end());
+  }
+  const BatchPart last = part(batches_ - 1);
+  // A filler is a sample of its own, where the rank has one.
+  if (last.filler) order.push_back(order.empty() ? 0 : order.front());
+  order.resize(static_cast<size_t>(last.begin + last.size));
   return order;
 }
 

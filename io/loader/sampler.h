@@ -5,14 +5,15 @@
 
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"
+#include "io/loader/sample_files.h"
 
 namespace stoker {
 
 // The indices of one epoch in the order in which this rank trains on them. A value.
 struct EpochOrder {
   int64_t epoch = -1;  // -1: none
-  // false: as the data set has them.
-  bool shuffled = false;
+  // false: neighbours lie side by side, and are best read so.
+  bool scattered = false;
   // This rank's, in the order of its batches.
   std::vector<int64_t> samples;
 };
@@ -31,16 +32,24 @@ struct BatchPart {
 // Which samples make up which batch: a pure function of (seed, epoch), the same for every loader
 // and any number of workers. Immutable; any thread.
 //
-// A batch is the same samples in the same order whatever the number of ranks, each of which takes
-// an equal part of it, one behind the other (parts differ by one sample where it cannot be
-// divided). Training: batch_size samples each of a permutation of all (Fisher-Yates); what is left
-// at the end is dropped, or without drop_last a smaller batch. Evaluation: the order of the data
-// set.
+// All ranks have equally many batches, and take an equal part of each, one behind the other (parts
+// differ by one sample where it cannot be divided). Training: batch_size samples each of an epoch
+// in which every sample is once; what is left at the end is dropped, or without drop_last a smaller
+// batch. Evaluation: the order of the data set.
+//
+// loader.order says which samples those are. permutation and window: an order of all samples is cut
+// into batches, and each batch into parts, so that a batch is the same whatever the number of
+// ranks. local_files and global_files: all files one behind the other, in the data set's order or
+// in a new one each epoch, are cut into a share for each rank, of as many samples as its parts
+// have; its batches go through its share, file by file in a new order each epoch, and through each
+// file in a new order. So a file belongs to one rank, but for those that a cut goes through: none
+// where the ranks divide batch_size, and files of equal size.
 class Sampler {
  public:
-  // `samples`: of the split. Error(ExitCode::config) where training has not one batch, or a batch
-  // not one sample for each rank.
-  Sampler(const LoaderOptions& options, Shard shard, int64_t samples, Split split, uint64_t seed);
+  // Error(ExitCode::config) where training has not one batch, or a batch not one sample for each
+  // rank. Keeps no reference.
+  Sampler(const LoaderOptions& options, Shard shard, const Dataset& dataset, Split split,
+          uint64_t seed);
 
   // Of every epoch; the same for all ranks.
   int64_t batches() const { return batches_; }
@@ -50,11 +59,19 @@ class Sampler {
   EpochOrder order(int64_t epoch) const;
 
  private:
+  // All samples, in the order of the batches.
+  std::vector<int64_t> of_all_ranks(int64_t epoch) const;
+  // This rank's, file by file, as they were dealt.
+  std::vector<std::vector<int64_t>> share(int64_t epoch) const;
+  // This rank's, in the order of its batches.
+  std::vector<int64_t> of_own_files(int64_t epoch) const;
+
   LoaderOptions options_;
   Shard shard_;
   int64_t samples_;
-  bool train_;
+  bool shuffled_;
   uint64_t seed_;
+  SampleFiles files_;  // none where the order does not ask for them
   int64_t batches_ = 0;
 };
 
