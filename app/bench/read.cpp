@@ -211,6 +211,11 @@ ExitCode bench_read(ReadBenchArguments arguments) {
     if (arguments.stages == name) stages = known;
   }
   const ExperimentOptions experiment = read_experiment(arguments.config, arguments.overrides);
+  if (experiment.dataset.info().whole_files) {
+    throw Error(ExitCode::config,
+                "bench read takes the samples in any order, and by dataset.access whole each would "
+                "read a whole file: use dataset.access=copy");
+  }
   const ExperimentData data(experiment, print_remark);
   check_possible(data, arguments, stages, experiment.decoder);
   arguments.options.seed = experiment.run.seed;

@@ -46,6 +46,13 @@ void check_together(const ExperimentOptions& options, const Section& root) {
                              ", for its pixels stay on the device over all epochs: leave "
                              "decoder.augment out, or use another loader");
   }
+  if (options.dataset.info().whole_files && loader.shuffle &&
+      loader.order == SampleOrder::permutation) {
+    root.fail("dataset",
+              "must not read whole files (access: whole) where loader.order is "
+              "permutation, for each sample would read one: set loader.order to "
+              "local_files or global_files, or leave access out");
+  }
   if (options.training.cuda_graph) check_cuda_graph(options, root);
 }
 

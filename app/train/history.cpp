@@ -1,5 +1,7 @@
 #include "app/train/history.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -88,12 +90,24 @@ RunHistory run_history(const nlohmann::json& training) {
     if (training.contains("tolerated")) {  // younger than the others
       history.tolerated = whole_number(training["tolerated"]);
     }
+    if (training.contains("ranks")) history.ranks = whole_number(training["ranks"]);
     history.digest_chain = training.at("digest_chain");
     return history;
   } catch (const nlohmann::json::exception& error) {
     throw Error(ExitCode::storage,
                 std::string("checkpoint: its record of the training is not ours: ") + error.what());
   }
+}
+
+void require_same_ranks(const RunHistory& history, const ExperimentOptions& options, int64_t ranks,
+                        int64_t batches) {
+  const bool within = history.position.batch > 0 && history.position.batch < batches;
+  if (!within || history.ranks == ranks || !deals_files(options.loader.info().order)) return;
+  throw Error(ExitCode::config,
+              fmt::format("checkpoint: it is from within epoch {} of {} ranks, and by loader.order "
+                          "each has files of its own: resume with {} ranks, or from the end of an "
+                          "epoch (checkpoint.resume)",
+                          history.position.epoch, history.ranks, history.ranks));
 }
 
 std::vector<std::string> config_differences(const nlohmann::json& training,

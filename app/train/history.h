@@ -26,6 +26,8 @@ struct RunHistory {
   TrainingPosition position;
   // This one included.
   int64_t processes = 1;
+  // Of the process that saved it.
+  int64_t ranks = 1;
   int64_t images = 0;
   double wall_s = 0;
   // Seconds of the trainer's time by segment ("data_wait"); their sum is wall_s.
@@ -50,6 +52,11 @@ nlohmann::json totals_json(const RunHistory& history);
 // The history that a checkpoint holds. Error(ExitCode::storage) where `training` is not what
 // to_json() wrote.
 RunHistory run_history(const nlohmann::json& training);
+
+// Error(ExitCode::config) where the history ends within an epoch, whose batches follow the number
+// of ranks (loader.order), and there are `ranks` of them now. batches: of an epoch.
+void require_same_ranks(const RunHistory& history, const ExperimentOptions& options, int64_t ranks,
+                        int64_t batches);
 
 // "optimizer.lr: 0.1 -> 0.01", for every option that changes what is computed and differs between
 // the run that wrote `training` and `options`. Loaders, tiers and checkpoints may differ freely.

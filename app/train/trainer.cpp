@@ -118,6 +118,7 @@ void Trainer::prepare() {
 void Trainer::resume(RunInfo& info) {
   const std::optional<RunHistory> found = checkpoints_->load(info);
   if (!found) return;
+  require_same_ranks(*found, experiment_.options(), peers_.ranks().world, per_epoch_);
   before_ = own_history(peers_.ranks(), *found);
   position_ = before_.position;
   for (const Evaluation& evaluation : before_.evaluations) {

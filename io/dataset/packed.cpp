@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -9,13 +11,16 @@
 #include "io/dataset/dataset.h"
 #include "io/dataset/kept_pixels.h"
 #include "io/dataset/packed_index.h"
+#include "io/dataset/whole_files.h"
 
 namespace stoker {
 
 // How `packed` gets at its shards.
-enum class PackedAccess { automatic, copy };
+enum class PackedAccess { automatic, copy, whole };
 EnumNames<PackedAccess> enum_names(PackedAccess) {
-  return {{"auto", PackedAccess::automatic}, {"copy", PackedAccess::copy}};
+  return {{"auto", PackedAccess::automatic},
+          {"copy", PackedAccess::copy},
+          {"whole", PackedAccess::whole}};
 }
 
 namespace {
@@ -27,6 +32,7 @@ class Packed final : public Dataset {
     TierName storage;
     std::string folder;
     PackedAccess access = PackedAccess::automatic;
+    int64_t keep_shards = 2;
     OnError on_error;
     template <class V>
     void visit(V& v) {
@@ -34,10 +40,15 @@ class Packed final : public Dataset {
       v("folder", folder, "folder of that tier which holds them; empty: its root");
       v("access", access,
         same_results("auto: map the shards where the tier's files can be mapped, else as copy; "
-                     "copy: read each sample (for files that others may cut short meanwhile)"));
+                     "copy: read each sample (for files that others may cut short meanwhile); "
+                     "whole: read a whole shard for the first of its samples (for loader.order "
+                     "local_files and global_files)"));
+      v("keep_shards", keep_shards,
+        same_results("access: whole: shards in memory, those that were asked for last"),
+        Limits{1, 1 << 20});
       v("on_error", on_error, "what to do with bad samples");
     }
-    DatasetInfo info() const { return {storage.name}; }
+    DatasetInfo info() const { return {storage.name, access == PackedAccess::whole}; }
   };
 
   Packed(const Options& options, const Inputs& inputs)
@@ -49,6 +60,9 @@ class Packed final : public Dataset {
         sample_bytes_(index_.sample_bytes()),
         pixels_(index_.samples(), sample_bytes_, &tier_,
                 options.access == PackedAccess::automatic) {
+    if (options.access == PackedAccess::whole) {
+      whole_ = std::make_unique<WholeFiles>(tier_, static_cast<size_t>(options.keep_shards));
+    }
     check_shards();
   }
 
@@ -56,18 +70,20 @@ class Packed final : public Dataset {
   int64_t size(Split split) const override { return std::ssize(of(split).keys); }
   SampleInfo info(Split split, int64_t index) const override {
     const auto i = static_cast<size_t>(index);
-    return {of(split).keys.at(i), of(split).labels.at(i), sample_bytes_};
+    return {of(split).keys.at(i), of(split).labels.at(i), sample_bytes_,
+            static_cast<int64_t>(number(split, index) / index_.samples_per_shard)};
   }
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     const auto i = static_cast<size_t>(index);
     const PackedSamples& samples = of(split);
     const int64_t label = samples.labels.at(i);
-    const uint64_t number = i + (split == Split::train ? 0 : index_.train.keys.size());
+    const uint64_t number = this->number(split, index);
     if (const Bytes kept = pixels_.find(number); !kept.empty()) return {kept, label};
     const std::string shard = prefix_ + index_.shards[number / index_.samples_per_shard];
-    const Bytes pixels =
-        pixels_.read(shard, number % index_.samples_per_shard * sample_bytes_, scratch);
+    const uint64_t offset = number % index_.samples_per_shard * sample_bytes_;
+    const Bytes pixels = whole_ ? copy_of(*whole_->get(shard), offset, scratch)
+                                : pixels_.read(shard, offset, scratch);
     check(pixels, samples.xxh3[i], shard);
     pixels_.publish(number, pixels, scratch);
     return {pixels, label};
@@ -76,6 +92,19 @@ class Packed final : public Dataset {
  private:
   const PackedSamples& of(Split split) const {
     return split == Split::train ? index_.train : index_.test;
+  }
+
+  // Of a sample among all of both splits, as they lie in the shards.
+  uint64_t number(Split split, int64_t index) const {
+    return static_cast<uint64_t>(index) + (split == Split::train ? 0 : index_.train.keys.size());
+  }
+
+  // A sample's bytes from `offset` of a shard; fewer where it ends.
+  Bytes copy_of(const Buffer& shard, uint64_t offset, Buffer& scratch) const {
+    const Bytes rest = shard.bytes().subspan(std::min<uint64_t>(offset, shard.size()));
+    const Bytes pixels = rest.first(std::min(sample_bytes_, rest.size()));
+    std::ranges::copy(pixels, scratch.resize(pixels.size()));
+    return scratch.bytes();
   }
 
   PackedIndex read_index(const std::string& tier) const {
@@ -126,7 +155,8 @@ class Packed final : public Dataset {
   const std::string prefix_;
   const PackedIndex index_;
   const size_t sample_bytes_;
-  mutable KeptPixels pixels_;  // parts of the shards
+  mutable KeptPixels pixels_;          // parts of the shards
+  std::unique_ptr<WholeFiles> whole_;  // null: they are not read so
 };
 
 STOKER_REGISTER(Dataset, "packed", Packed);

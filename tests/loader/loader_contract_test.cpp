@@ -100,6 +100,35 @@ TEST_P(LoaderContract, gives_the_bytes_of_sync_in_its_order) {
   EXPECT_EQ(std::set<std::string>(seen.digests.begin(), seen.digests.end()).size(), 18u);
 }
 
+// 50 samples in files of 1, 2, 3 and so on.
+FakeDataset in_files() {
+  std::vector<int64_t> files;
+  for (int64_t file = 0; std::ssize(files) < 50; ++file) {
+    files.insert(files.end(), static_cast<size_t>(file + 1), file);
+  }
+  files.resize(50);
+  return {50, {}, {}, files};
+}
+
+TEST_P(LoaderContract, gives_the_bytes_of_sync_in_every_order_from_anywhere_on_every_rank) {
+  for (const auto& [order, value] : enum_names(SampleOrder())) {
+    for (const Shard shard : {Shard{0, 1}, Shard{2, 3}}) {
+      SCOPED_TRACE(std::string(order) + " " + std::to_string(shard.rank));
+      const std::string given =
+          options(std::string("drop_last: false, window: 10, order: ") + order);
+      LoaderSetup setup(type(), in_files()), reference(type(), in_files());
+      const Seen expected = epochs(*reference.make("sync", given, Split::train, shard), 0, 2);
+      const auto loader = setup.make(type(), given, Split::train, shard);
+      EXPECT_EQ(epochs(*loader, 0, 2).digests, expected.digests);
+      loader->start(1, 3);  // of 7
+      Seen tail;
+      while (const auto batch = loader->next()) collect(*batch, tail);
+      EXPECT_EQ(tail.digests,
+                std::vector<std::string>(expected.digests.begin() + 10, expected.digests.end()));
+    }
+  }
+}
+
 TEST_P(LoaderContract, an_epoch_is_a_permutation_and_epochs_differ) {
   LoaderSetup setup(type());
   const auto loader = setup.make(type(), options("drop_last: false"));
@@ -206,6 +235,7 @@ TEST_P(LoaderContract, a_batch_is_the_same_whatever_the_number_of_ranks) {
   for (const int64_t world : {2, 3, 4, 8}) {  // the last batch has 2 of 8 samples
     SCOPED_TRACE(world);
     expect_same_batches(type(), options("drop_last: false"), Split::train, world);
+    expect_same_batches(type(), options("order: window, window: 9"), Split::train, world);
     expect_same_batches(type(), options(""), Split::train, world);
     expect_same_batches(type(), options(""), Split::test, world);
   }

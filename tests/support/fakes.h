@@ -19,14 +19,17 @@
 namespace stoker {
 
 // `samples` training samples of eight bytes: their index. Reading one of `bad` is a BadSample.
+// Sample i lies in file `files[i]`; none: it has one of its own.
 class FakeDataset final : public Dataset {
  public:
-  FakeDataset(int64_t samples, std::set<int64_t> bad = {}, OnError on_error = {})
-      : Dataset(on_error), samples_(samples), bad_(std::move(bad)) {}
+  FakeDataset(int64_t samples, std::set<int64_t> bad = {}, OnError on_error = {},
+              std::vector<int64_t> files = {})
+      : Dataset(on_error), samples_(samples), bad_(std::move(bad)), files_(std::move(files)) {}
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t size(Split) const override { return samples_; }
   SampleInfo info(Split, int64_t index) const override {
-    return {"sample/" + std::to_string(index), index % 3, sizeof index};
+    return {"sample/" + std::to_string(index), index % 3, sizeof index,
+            files_.empty() ? -1 : files_.at(static_cast<size_t>(index))};
   }
   EncodedSample read(Split, int64_t index, Buffer& scratch) const override {
     if (bad_.contains(index)) throw BadSample(BadReason::corrupt, "broken on purpose");
@@ -38,6 +41,7 @@ class FakeDataset final : public Dataset {
   std::vector<std::string> classes_{"a", "b", "c"};
   int64_t samples_;
   std::set<int64_t> bad_;
+  std::vector<int64_t> files_;
 };
 
 // 2x2 pixels: index and seed (augments: false leaves it out). Counts what it decoded; odd samples

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/storage/storage.h"
 
@@ -28,6 +32,36 @@ inline std::string get(const Storage& storage, const std::string& key, Range ran
   storage.read(key, buffer, range);
   return {buffer.bytes().begin(), buffer.bytes().end()};
 }
+
+// Another tier, whose reads are counted by object.
+class CountingStorage final : public Storage {
+ public:
+  explicit CountingStorage(std::unique_ptr<Storage> inner) : inner_(std::move(inner)) {}
+  std::vector<ObjectInfo> list(const std::string& prefix) const override {
+    return inner_->list(prefix);
+  }
+  void read(const std::string& key, Buffer& out, Range range) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++reads_[key];
+    }
+    inner_->read(key, out, range);
+  }
+  std::unique_ptr<ObjectWriter> create(const std::string& key) override {
+    return inner_->create(key);
+  }
+  void remove(const std::string& key) override { inner_->remove(key); }
+  // Since the last call.
+  std::map<std::string, int> reads() const {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(reads_, {});
+  }
+
+ private:
+  const std::unique_ptr<Storage> inner_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, int> reads_;
+};
 
 // "a=3 b/c=10": keys and sizes of a listing.
 inline std::string listing(const Storage& storage, const std::string& prefix = "") {

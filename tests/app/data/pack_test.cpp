@@ -35,7 +35,8 @@ std::unique_ptr<Decoder> decoder(const std::string& yaml) {
 }
 
 std::vector<std::string> digests(const Dataset& dataset, const std::string& decoder_yaml,
-                                 const std::string& loader, Split split) {
+                                 const std::string& loader, Split split, Shard shard = {},
+                                 int64_t epochs = 2) {
   FakeDevice device;
   Tracer tracer;
   LoaderMeter meter{"train", tracer};
@@ -44,9 +45,9 @@ std::vector<std::string> digests(const Dataset& dataset, const std::string& deco
       parse_yaml("{type: " + loader + ", batch_size: 7, workers: 3, digest: true}", "test.yaml");
   const auto batches = Registry<Loader>::global()
                            .parse(Section(node, "", "loader", nullptr))
-                           .create({dataset, *pixels, device, split, 5, {}, meter});
+                           .create({dataset, *pixels, device, split, 5, {}, meter, shard});
   std::vector<std::string> result;
-  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     batches->start(epoch, 0);
     while (const auto batch = batches->next()) result.push_back(batch->digests);
   }
@@ -98,7 +99,7 @@ TEST_F(PackDataset, gives_the_same_batches_by_every_loader_and_access) {
     const auto expected = digests(files, kDecoder, "sync", split);
     ASSERT_GT(expected.size(), 3u);
     for (const std::string loader : {"sync", "threaded", "prefetched", "device_prefetched"}) {
-      for (const char* access : {"", ", access: copy"}) {
+      for (const char* access : {"", ", access: copy", ", access: whole"}) {
         EXPECT_EQ(digests(open(access), kRaw, loader, split), expected) << loader << access;
       }
     }
@@ -151,10 +152,38 @@ TEST_F(PackDataset, reads_a_tier_that_has_no_files_or_times_its_reads) {
       expected);
 }
 
+TEST_F(PackDataset, an_order_by_files_reads_each_shard_once_in_an_epoch) {
+  const Dataset& files = source.build(kFolder);
+  auto tier = std::make_unique<CountingStorage>(make_storage("{type: memory}"));
+  const CountingStorage& counted = *tier;
+  TestDataset whole(std::move(tier));
+  pack(whole.tier(), files);
+  const int64_t shards = (files.size(Split::train) + 9) / 10;
+  // A batch of 7 lies in two shards at most, and workers may begin the next one.
+  for (const std::string loader : {"sync, order: ", "threaded, order: "}) {
+    for (const std::string order : {"local_files", "global_files"}) {
+      SCOPED_TRACE(loader + order);
+      int64_t sum = 0;
+      for (const int64_t rank : {0, 1}) {
+        const Dataset& dataset =
+            whole.build("{type: packed, storage: data, access: whole, keep_shards: 3}");
+        counted.reads();
+        digests(dataset, kRaw, loader + order + ", drop_last: false", Split::train, {rank, 2}, 1);
+        for (const auto& [shard, times] : counted.reads()) {
+          EXPECT_EQ(times, 1) << shard;
+          ++sum;
+        }
+      }
+      EXPECT_GE(sum, shards);
+      EXPECT_LE(sum, shards + 1);  // one may be cut
+    }
+  }
+}
+
 TEST_F(PackDataset, a_damaged_sample_is_a_bad_sample_and_the_others_are_good) {
   pack();
   change_byte(shard(1), 3 * kSample + 7);  // sample 13
-  for (const char* access : {"", ", access: copy"}) {
+  for (const char* access : {"", ", access: copy", ", access: whole"}) {
     const Dataset& dataset = open(access);
     Buffer buffer;
     for (int64_t i = 0; i < dataset.size(Split::train); ++i) {
@@ -182,7 +211,7 @@ TEST_F(PackDataset, a_shard_that_is_cut_short_or_missing_is_named) {
 
 TEST_F(PackDataset, a_shard_that_is_cut_short_meanwhile_is_a_bad_sample) {
   pack();
-  for (const char* access : {"", ", access: copy"}) {
+  for (const char* access : {"", ", access: copy", ", access: whole"}) {
     const Dataset& dataset = open(access);
     fs::resize_file(shard(0), 0);
     Buffer buffer;
