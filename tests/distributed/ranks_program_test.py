@@ -81,6 +81,40 @@ class RanksTest(StokerTest):
         for ours, theirs in zip(losses, self.losses(alone_run), strict=True):
             self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
 
+    def packed(self):
+        """Overrides: 160 training samples in four files of 40, read as a whole and kept, so that each that a rank
+        ever needs is read once."""
+        whole = ["dataset.split.train_per_class=16", "dataset.split.test_per_class=4"]
+        self.stoker("dataset", "pack", self.config, "--to", "packed", "--shard-size", 40 * 64 * 64 * 3, *whole,
+                    "decoder={type: jpeg, size: 64}")
+        return [f"storage.data={posix(self.dir / 'packed')}", "model={type: linear}", "evaluation.enabled=false",
+                "dataset={type: packed, storage: data, access: whole, keep_shards: 4}",
+                "decoder={type: raw, height: 64, width: 64, size: 64}", "loader.batch_size=16"]
+
+    def test_files_stay_with_their_rank_or_are_dealt_anew(self):
+        options = [*self.packed(), "training.epochs=8"]
+        for order, files in [("local_files", 2), ("global_files", 4)]:
+            with self.subTest(order=order):
+                summary, run = self.launch(2, *options, f"loader.order={order}")
+                for rank in [summary, read_summary(run / "rank-1")]:
+                    self.assertEqual(rank["steps"], 80)
+                    reads = rank["tiers"]["data"]["read"]["duration_s"]["count"]
+                    self.assertEqual(reads, 1 + files)  # the first one is packed.json
+        said = self.stoker("check", self.config, *options, code=2).stderr
+        self.assertIn("'dataset' must not read whole files (access: whole) where loader.order is permutation", said)
+
+    def test_ranks_with_files_of_their_own_go_on_within_an_epoch_as_if_nothing_had_happened(self):
+        options = [*self.packed(), "loader.order=global_files", "training.epochs=2"]
+        expected, _ = self.launch(2, *options)
+        saves = [*options, f"storage.slow={posix(self.dir / 'sets')}",
+                 "checkpoint={type: direct, slow: slow, every_steps: 100, directory: sets, resume: latest}"]
+        self.launch(2, *saves, "training.max_steps=13")
+        said = self.stoker("train", self.config, *saves, "distributed={}", code=2).stderr
+        self.assertIn("it is from within epoch 1 of 2 ranks, and by loader.order each has files of its own: "
+                      "resume with 2 ranks", said)
+        summary, _ = self.launch(2, *saves)
+        self.assertEqual(summary["total"]["digest_chain"], expected["total"]["digest_chain"])
+
     def test_a_signal_to_one_rank_stops_all_after_the_same_step(self):
         for number in [signal.SIGTERM, signal.SIGUSR1]:
             with self.subTest(signal=number):
