@@ -102,6 +102,8 @@ class RanksTest(StokerTest):
                     self.assertEqual(reads, 1 + files)  # the first one is packed.json
         said = self.stoker("check", self.config, *options, code=2).stderr
         self.assertIn("'dataset' must not read whole files (access: whole) where loader.order is permutation", said)
+        said = self.stoker("bench", "read", self.config, *options, "loader.order=local_files", code=2).stderr
+        self.assertIn("by dataset.access whole each would read a whole file: use dataset.access=copy", said)
 
     def test_ranks_with_files_of_their_own_go_on_within_an_epoch_as_if_nothing_had_happened(self):
         options = [*self.packed(), "loader.order=global_files", "training.epochs=2"]
@@ -114,6 +116,8 @@ class RanksTest(StokerTest):
                       "resume with 2 ranks", said)
         summary, _ = self.launch(2, *saves)
         self.assertEqual(summary["total"]["digest_chain"], expected["total"]["digest_chain"])
+        summary, _ = self.launch(1, *saves, "training.epochs=3")  # from the end of an epoch
+        self.assertEqual(summary["steps"], 30)
 
     def test_a_signal_to_one_rank_stops_all_after_the_same_step(self):
         for number in [signal.SIGTERM, signal.SIGUSR1]:

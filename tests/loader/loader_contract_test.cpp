@@ -288,6 +288,9 @@ TEST_P(LoaderContract, says_before_it_is_made_how_it_works) {
   epochs(*loader, 2, 1);
   EXPECT_EQ(setup.decoder.decoded() == before, info.resident);
   EXPECT_FALSE(info.drop_last);
+  EXPECT_EQ(info.order, SampleOrder::permutation);
+  EXPECT_EQ(LoaderSetup::component(type(), options("order: window")).info().order,
+            SampleOrder::window);
   EXPECT_TRUE(LoaderSetup::component(type(), options()).info().drop_last);
 }
 

@@ -134,6 +134,23 @@ TEST_F(PackDataset, labels_classes_keys_and_split_are_those_of_the_source) {
   EXPECT_EQ(buffer.data(), nullptr);  // mapped
 }
 
+TEST_F(PackDataset, says_which_samples_share_a_file) {
+  pack();
+  const std::string plain = "{type: packed, storage: data}";
+  const std::string decoded =
+      std::string("{type: decoded, inner: ") + plain + ", decoder: " + kRaw + "}";
+  for (const std::string& type : {plain, decoded}) {
+    TestDataset data(posix_storage(packed.path()));
+    const Dataset& dataset = data.build(type);
+    const int64_t train = dataset.size(Split::train);
+    for (const int64_t i : {int64_t{0}, int64_t{9}, int64_t{10}, train - 1}) {
+      EXPECT_EQ(dataset.info(Split::train, i).file, i / 10);
+    }
+    EXPECT_EQ(dataset.info(Split::test, 0).file, train / 10);
+  }
+  EXPECT_EQ(source.build(kFolder).info(Split::train, 1).file, -1);
+}
+
 TEST_F(PackDataset, reads_a_tier_that_has_no_files_or_times_its_reads) {
   const Dataset& files = source.build(kFolder);
   const auto expected = digests(files, kDecoder, "sync", Split::train);

@@ -23,6 +23,13 @@ TEST(ComponentInfo, a_data_set_names_its_tier_through_what_it_is_wrapped_in) {
             "slow");
 }
 
+TEST(ComponentInfo, a_data_set_says_whether_it_reads_whole_files) {
+  const std::string whole = "{type: packed, storage: data, access: whole}";
+  EXPECT_TRUE(info<Dataset>(whole).whole_files);
+  EXPECT_TRUE(info<Dataset>("{type: decoded, inner: " + whole + "}").whole_files);
+  EXPECT_FALSE(info<Dataset>("{type: packed, storage: data}").whole_files);
+}
+
 TEST(ComponentInfo, each_decoder_says_whether_it_augments_and_what_it_hands_out) {
   for (const std::string& type : Registry<Decoder>::global().names()) {
     const DecoderInfo plain = info<Decoder>("{type: " + type + "}");
