@@ -119,7 +119,8 @@ TEST_P(EverySnapshot, has_the_sums_of_the_file_read_back) {
 
 TEST_P(EverySnapshot, shows_nothing_of_the_state_before) {
   const Model before(odd_tensors(), 2);
-  Snapshot used(layout, allocate, files_of(layout, 0, 1)), fresh(layout, allocate, files_of(layout, 0, 1));
+  Snapshot used(layout, allocate, files_of(layout, 0, 1)),
+      fresh(layout, allocate, files_of(layout, 0, 1));
   used.finish(before.state(), GetParam().threads);
   used.finish(model.state(), GetParam().threads);
   fresh.finish(model.state(), GetParam().threads);
@@ -218,7 +219,8 @@ class DeviceSnapshot : public testing::TestWithParam<int64_t> {};
 TEST_P(DeviceSnapshot, is_the_file_byte_for_byte) {
   const Model model(odd_tensors());
   const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), GetParam());
-  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1)), reference(layout, allocate, files_of(layout, 0, 1));
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1)),
+      reference(layout, allocate, files_of(layout, 0, 1));
   TrainingState state = model.state();
   state.device = std::make_shared<FakeCopies>(model);
   for (const uint8_t*& address : state.tensors) address = nullptr;

@@ -275,12 +275,13 @@ TEST(SampleOrder, what_makes_no_sense_is_refused) {
         [&] { parse_component<Loader>(parse_yaml("{type: sync, " + options + "}", "t.yaml")); });
   };
   for (const char* order : {"window", "local_files", "global_files"}) {
-    EXPECT_EQ(
-        refused(std::string("shuffle: false, order: ") + order),
-        "t.yaml:1:37: loader: 'order' says how samples are shuffled, and shuffle is false: leave one out");
+    EXPECT_EQ(refused(std::string("shuffle: false, order: ") + order),
+              "t.yaml:1:37: loader: 'order' says how samples are shuffled, and shuffle is false: "
+              "leave one out");
   }
   EXPECT_EQ(refused("single_file_stays: true, order: local_files"),
-            "t.yaml:1:33: loader: 'single_file_stays' is for order: global_files: set that, or leave it out");
+            "t.yaml:1:33: loader: 'single_file_stays' is for order: global_files: set that, or "
+            "leave it out");
 }
 
 }  // namespace
