@@ -6,11 +6,30 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import unittest
 
 from stoker import Process, StokerTest, configuration, posix, read_summary
 
 WITHIN = 2e-5  # of a loss: fp32 sums in another order, over some tens of steps
+
+
+def threads_of(run):
+    return json.loads((run / "environment.json").read_text())["threads"]
+
+
+def listens_at(pid):
+    """The addresses at which a process listens for TCP."""
+    links = [os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
+    found = []
+    for family, file in (socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6"):
+        for line in pathlib.Path(f"/proc/{pid}/net/{file}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in links:
+                raw = bytes.fromhex(words[1].split(":")[0])
+                swapped = b"".join(raw[i:i + 4][::-1] for i in range(0, len(raw), 4))
+                found.append(socket.inet_ntop(family, swapped))
+    return found
 
 
 class RanksTest(StokerTest):
@@ -157,6 +176,20 @@ class RanksTest(StokerTest):
         said = self.stoker("train", self.config, code=2, env=environment).stderr
         self.assertIn("the experiment has no `distributed:`", said)
         self.stoker("launch", "-n", 2, self.config, "training.max_steps=1", "model={type: linear}")  # asks for them
+
+    def test_the_ranks_of_a_machine_divide_its_cores(self):
+        automatic = ["training.threads=auto", "loader.workers=auto", "training.max_steps=1", "model={type: linear}"]
+        alone, alone_run = self.train("run.name=alone", *automatic)
+        summary, run = self.launch(2, *automatic)
+        for where in [run, run / "rank-1"]:
+            self.assertEqual(threads_of(where), max(1, threads_of(alone_run) // 2))
+        self.assertEqual(summary["loaders"]["train"]["workers"], max(1, alone["loaders"]["train"]["workers"] // 2))
+
+    def test_the_store_of_launch_listens_on_loopback_alone(self):
+        under_way = self.begin_ranks(2)
+        self.assertEqual(listens_at(under_way.child.pid), ["127.0.0.1"])
+        under_way.send(signal.SIGTERM)
+        self.assertEqual(under_way.wait(), 75)
 
     def begin_ranks(self, ranks, *overrides):
         """Under way with a small model, some steps done."""
