@@ -84,8 +84,8 @@ void SetStore::adopt_set(const std::string& from, int64_t step) {
       return;
     }
     for (const size_t i : files_here(tree_, source, manifest)) {
-      const std::string& name = manifest.files[i].name;
-      tree_.replace(source + "/" + name, target + "/" + name);
+      const std::string name = "/" + manifest.files[i].name;
+      tree_.replace(source + name, target + name);
     }
     tree_.sync_directory(target);
     tree_.remove_directory(source);

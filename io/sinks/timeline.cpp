@@ -79,8 +79,7 @@ class Timeline final : public MetricsSink {
     while (!stop.stop_requested()) {
       // Rows that this thread came too late for are not made up for.
       for (due += pause; due < Clock::now();) due += pause;
-      sleep_until(due, stop);
-      row();
+      row(sleep_until(due, stop));
     }
   }
 
@@ -91,10 +90,12 @@ class Timeline final : public MetricsSink {
     return stop.stop_requested();
   }
 
-  void row() {
+  // The last row says how the run ended, however short ago the one before it was.
+  void row(bool last) {
     const MeasuringScope scope(hub_, Overhead::sinks);
     RunRecord now = with_step_under_way(hub_.record());
-    if (seconds(now.at - last_.at) < kShortestRow) return;
+    const double passed = seconds(now.at - last_.at);
+    if (last ? now.elapsed_s <= last_.elapsed_s : passed < kShortestRow) return;
     file_.add(figure_row(chosen(), now, between(last_, now)));
     last_ = std::move(now);
   }

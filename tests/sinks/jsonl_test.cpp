@@ -28,7 +28,7 @@ TEST(Jsonl, holds_the_figures_of_a_step_at_their_places) {
       "steps": 10, "epoch": 2, "images": 160, "wall_s": 2.0, "images_per_s": 80.0, "loss": 4.5,
       "learning_rate": 0.0625, "io_share": 0.25,
       "device": {"idle_share": 0.375, "idle_share_by_cause":
-                 {"data": 0.25, "h2d": 0.0, "checkpoint": 0.0, "host": 0.125}},
+                 {"data": 0.25, "h2d": 0.0, "checkpoint": 0.0, "peers": 0.0, "host": 0.125}},
       "evaluation": {"accuracy": {"top1": 0.5, "top5": 0.75, "mean_per_class": 0.0, "chance": 0.0,
                                   "largest_class": 0.0}},
       "checkpoints": {"saved": 3, "failed": 1, "skipped": 2, "drained": 2, "drains_left": 1,

@@ -41,7 +41,7 @@ inline RunRecord full_record(int64_t step) {
   r.run.totals.wall_s = 2;
   r.run.totals.segments[static_cast<size_t>(Segment::data_wait)] = 0.5;
   r.run.totals.segments[static_cast<size_t>(Segment::compute)] = 1.5;
-  r.run.totals.device = {8, 5, 0, {2, 0, 0, 1}};
+  r.run.totals.device = {8, 5, 0, {2, 0, 0, 0, 1}};
   r.run.loss = 4.5;
   r.run.learning_rate = 0.0625;
   r.run.evaluations.emplace_back();

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> config_files(bool sweeps = false) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(STOKER_SOURCE_DIR "/configs")) {
-    const bool sweep = entry.path().parent_path().filename() == "paper";
+    const bool sweep = entry.path().parent_path().filename() != "configs";
     if (entry.path().extension() == ".yaml" && sweep == sweeps)
       files.push_back(entry.path().string());
   }
