@@ -34,6 +34,10 @@ class GroupRun {
     std::vector<int64_t> begins(ranks, -2);
     logs_.assign(ranks, "");
     statuses_.assign(ranks, {});
+    for (size_t rank = 0; rank < ranks; ++rank) {  // not by the threads
+      fast.try_emplace(rank);
+      slow.try_emplace(rank);
+    }
     {
       std::vector<std::jthread> threads;
       for (size_t rank = 0; rank < ranks; ++rank) {
@@ -77,7 +81,7 @@ class GroupRun {
   std::string node_of(size_t rank) const { return "node" + std::to_string(rank % nodes_); }
   void live(SetGroup& group, size_t rank, const std::string& options,
             const std::function<void(Checkpointer&, size_t, int64_t)>& work, int64_t& begin) {
-    Checkpoints run(root_.path(), fast[rank], slow[rank], node_of(rank));
+    Checkpoints run(root_.path(), fast.at(rank), slow.at(rank), node_of(rank));
     begin = -1;
     const auto keep_log = [&] {
       for (const auto* lines : {&run.info, &run.warn}) {
