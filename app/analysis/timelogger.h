@@ -38,10 +38,9 @@ struct TimeLog {
 // Adds to `log`, also what is no record; never throws. path: for the messages.
 void read_time_log(const std::string& text, const std::string& path, TimeLog& log);
 
-// `paths`: files, folders of such files, or run directories (the
-// time_logger_output of all their ranks). Throws
-// Error(ExitCode::environment) where there is no file, Error(ExitCode::data) where more than
-// max_bad of the lines are no records.
+// `paths`: files, folders of such files, or run directories (the time_logger_output of all their
+// ranks). Throws Error(ExitCode::environment) where there is no file, Error(ExitCode::data) where
+// more than max_bad of the lines are no records.
 TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad);
 
 // What the records come to. Seconds; shares 0 to 1. `nodes` divides sums; 0: as many as there are

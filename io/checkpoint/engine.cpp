@@ -34,6 +34,7 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
   if (group_.size() == 1) last_begin_ = Clock::now();
   const SetLayout layout = make_layout(options_.layout, inputs.tensors, shards);
   status_.set_bytes = layout.bytes();
+  own_bytes_ = layout.bytes(files_of(layout, group_.rank(), group_.size()));
   const auto deadline = [this] { return this->deadline(); };
   if (write_to_ == WriteTo::fast) {
     drain_ = std::make_unique<Drain>(
@@ -174,7 +175,7 @@ CheckpointStatus Engine::status() {
 }
 
 void Engine::measured(CheckpointPart part, TimePoint begin, int64_t step) {
-  if (meter_ != nullptr) meter_->finished(part, begin, Clock::now(), step, status_.set_bytes);
+  if (meter_ != nullptr) meter_->finished(part, begin, Clock::now(), step, own_bytes_);
 }
 
 void Engine::saved(const SaveResult& result) {

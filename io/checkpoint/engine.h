@@ -92,6 +92,7 @@ class Engine : public Checkpointer {
   Together together_;  // the trainer's thread
   const std::string directory_;
   const WriteTo write_to_;
+  uint64_t own_bytes_ = 0;                         // of a set, what this process writes
   std::vector<std::unique_ptr<SetStore>> stores_;  // the fast tier's, where there is one, first
   std::set<std::pair<size_t, int64_t>> refused_;   // sets of stores that were not to be read
   int64_t start_step_ = -1;                        // of the set that was loaded

@@ -137,9 +137,11 @@ EnumNames<FileLayout> enum_names(FileLayout) {
   return {{"safetensors", FileLayout::safetensors}, {"tf_saver", FileLayout::tf_saver}};
 }
 
-uint64_t SetLayout::bytes() const {
+uint64_t SetLayout::bytes() const { return bytes({0, files.size()}); }
+
+uint64_t SetLayout::bytes(FileRange some) const {
   uint64_t sum = 0;
-  for (const DataFile& file : files) sum += file.bytes;
+  for (size_t i = some.begin; i < some.end; ++i) sum += files[i].bytes;
   return sum;
 }
 

@@ -56,6 +56,12 @@ struct DataFile {
 enum class FileLayout { safetensors, tf_saver };
 EnumNames<FileLayout> enum_names(FileLayout);
 
+// Some of a set's files, [begin, end). A value.
+struct FileRange {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
 // Which bytes of which tensor lie where in which file. A value; a function of its inputs, so that
 // every save of a run has the same.
 struct SetLayout {
@@ -66,6 +72,7 @@ struct SetLayout {
       sources;  // of make_layout(): where each tensor stood in the list it was given
 
   uint64_t bytes() const;  // of all files
+  uint64_t bytes(FileRange some) const;
 };
 
 // The largest set that is written or read: tensors, data files, and bytes of a file's header.
@@ -73,11 +80,6 @@ inline constexpr uint64_t kMaxTensors = 10'000;
 inline constexpr int64_t kMaxShards = 1'024;
 inline constexpr uint64_t kMaxHeaderBytes = 16ull << 20;
 
-// Some of a set's files, [begin, end). A value.
-struct FileRange {
-  size_t begin = 0;
-  size_t end = 0;
-};
 // Those that process `rank` of `size` writes: shares of equal number, the first of them first.
 FileRange files_of(const SetLayout& layout, int64_t rank, int64_t size);
 

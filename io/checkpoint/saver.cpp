@@ -194,7 +194,7 @@ void Saver::write_loop() {
 
 void Saver::measured(CheckpointPart part, TimePoint begin, const Job& job) const {
   if (hooks_.meter == nullptr) return;
-  hooks_.meter->finished(part, begin, Clock::now(), job.state.step, layout_.bytes());
+  hooks_.meter->finished(part, begin, Clock::now(), job.state.step, layout_.bytes(own_));
 }
 
 // After a failed sync the kernel may have dropped the pages and marked them clean, so that a second

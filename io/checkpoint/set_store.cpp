@@ -118,9 +118,13 @@ void SetStore::verify(const Manifest& manifest, const std::vector<size_t>& files
 }
 
 void SetStore::remove(int64_t step) {
-  if (guest() || !has(step)) return;
+  if (guest()) return;
   const std::string garbage = unique_name(directory_ + "/.tmp-old-");
-  tree_.rename(path(step), garbage);
+  {
+    const std::lock_guard lock(removal_);
+    if (!has(step)) return;
+    tree_.rename(path(step), garbage);
+  }
   // Else a power loss could bring the name back without some of the files.
   if (sync_) tree_.sync_directory(directory_);
   tree_.remove_directory(garbage);

@@ -56,7 +56,8 @@ class SetStore {
   void verify(const Manifest& manifest, const std::vector<size_t>& files, int64_t threads,
               const ChunkSink& sink) const;
 
-  // Disappears in one step for every reader; then its space is freed.
+  // Disappears in one step for every reader; then its space is freed. Two threads may remove the
+  // same: a save and a drain both find what is no longer needed.
   void remove(int64_t step);
   // Renames a set so that restoring no longer considers it, and nothing is lost:
   // "damaged-step-...", "superseded-step-...". Returns the new path.
@@ -78,6 +79,7 @@ class SetStore {
   const StoreUse use_;
   bool open_ = false;
   FileDescriptor lock_;
+  std::mutex removal_;
   std::mutex latest_;  // else an older list could replace a newer one
 };
 

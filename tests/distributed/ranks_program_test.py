@@ -96,6 +96,10 @@ class RanksTest(StokerTest):
         for ranks, steps in [(2, 7), (4, 13), (1, 24)]:
             summary, run = self.launch(ranks, *saves, f"training.max_steps={steps}")
             losses += self.losses(run)
+            written = [sum(done["bytes"] for done in read_summary(where)["checkpoints"]["operations"] if done["part"] == "write")
+                       for where in [run, *(run / f"rank-{rank}" for rank in range(1, ranks))]]
+            of = summary["checkpoints"]
+            self.assertEqual(sum(written), of["saved"] * of["set_bytes"])  # each rank its share
         self.assertEqual(summary["total"]["digest_chain"], alone["total"]["digest_chain"])
         for ours, theirs in zip(losses, self.losses(alone_run), strict=True):
             self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
