@@ -3,8 +3,11 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "io/checkpoint/options.h"
+#include "io/checkpoint/set_store.h"
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
@@ -116,6 +119,19 @@ TEST(Retention, random_sets_are_judged_as_the_options_say) {
       if (!stays) wanted.push_back(step);
     }
     ASSERT_EQ(sets_to_remove(all, safe, options), wanted) << round;
+  }
+}
+
+// A save and a drain find at once that it may go.
+TEST(Retention, two_threads_may_remove_the_same_set) {
+  const TemporaryDirectory root;
+  const FileTree tree(root.path());
+  SetStore store("fast", tree, "run");
+  for (int round = 0; round < 300; ++round) {
+    root.write("run/" + set_name(1) + "/file", "text");
+    const auto remove = [&] { EXPECT_NO_THROW(store.remove(1)); };
+    { const std::jthread one(remove), other(remove); }
+    EXPECT_FALSE(store.has(1));
   }
 }
 
