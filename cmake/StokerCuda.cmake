@@ -1,6 +1,7 @@
 # The compiler of the plug-in stoker_cuda: a CUDA toolkit's; on a machine with a GPU and without one, that
 # of the wheels. Sets STOKER_CUDA to OFF where there is neither: everything else is built and works
-# without it. STOKER_NVJPEG_DIR holds include/nvjpeg.h and lib/libnvjpeg.so.13.
+# without it. STOKER_NCCL_DIR holds nccl.h where the CUDA half of LibTorch is, else nothing: the plug-in
+# stoker_nccl is built there alone. STOKER_NVJPEG_DIR holds include/nvjpeg.h and lib/libnvjpeg.so.13.
 if(STOKER_SANITIZE)
   set(STOKER_CUDA OFF)  # nvcc's host code is not instrumented
 endif()
@@ -29,6 +30,7 @@ if(STOKER_CUDA)
     enable_language(CUDA)
     stoker_get_wheels(${wheel_dir} nvjpeg.txt)
     set(STOKER_NVJPEG_DIR ${wheel_dir}/nvidia/cu13)
+    set(STOKER_NCCL_DIR ${StokerTorch_LOCATION}/../nvidia/nccl/include)
   else()
     set(STOKER_CUDA OFF)
     message(STATUS "No CUDA toolkit: the plug-in stoker_cuda is not built (STOKER_GPU=1 fetches a compiler)")

@@ -12,11 +12,13 @@ install(TARGETS stoker EXPORT stokerTargets)
 install(TARGETS stoker_program)
 set_target_properties(stoker_opencv PROPERTIES INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
 install(TARGETS stoker_opencv DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
-if(TARGET stoker_cuda)
-  set_target_properties(stoker_cuda PROPERTIES
-    INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS};${STOKER_NVJPEG_DIR}/lib")
-  install(TARGETS stoker_cuda DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
-endif()
+foreach(plugin stoker_cuda stoker_nccl)
+  if(TARGET ${plugin})
+    set_target_properties(${plugin} PROPERTIES
+      INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS};${STOKER_NVJPEG_DIR}/lib")
+    install(TARGETS ${plugin} DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
+  endif()
+endforeach()
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
   FILES_MATCHING PATTERN "*.h")
 # The interface of optimizers and schedules.

@@ -20,13 +20,30 @@ using Runs = std::vector<RunFiles>;
 constexpr size_t kFewestWindows = 5;
 constexpr size_t kFewestRuns = 3;
 
+// The figure of a window of rank 0, of all ranks together: rates are summed, shares averaged.
+// Absent where a rank has none of that step.
+std::optional<double> of_all_ranks(const RunFiles& run, const CompareMetric& metric, size_t row) {
+  if (run.other_ranks.empty()) return run.steps.column(metric.name)[row];
+  const auto step = run.steps.column("steps").at(row);
+  double sum = *run.steps.column(metric.name)[row];
+  for (const Table& rank : run.other_ranks) {
+    const Table::Column& steps = rank.column("steps");
+    const auto same = static_cast<size_t>(std::ranges::find(steps, step) - steps.begin());
+    const Table::Column& values = rank.column(metric.name);
+    if (same >= values.size() || !values[same]) return std::nullopt;
+    sum += *values[same];
+  }
+  return metric.relative ? sum : sum / static_cast<double>(1 + run.other_ranks.size());
+}
+
 std::vector<Piece> windows(const RunFiles& run, const CompareMetric& metric) {
   const Table::Column& values = run.steps.column(metric.name);
   const Table::Column& ends = run.steps.column("wall_s");
   std::vector<Piece> result;
   for (size_t row = 1; row < values.size() && row < ends.size(); ++row) {
     if (!values[row] || !ends[row] || !ends[row - 1] || *ends[row] <= *ends[row - 1]) continue;
-    result.push_back({*values[row], *ends[row] - *ends[row - 1]});
+    const std::optional<double> value = of_all_ranks(run, metric, row);
+    if (value) result.push_back({*value, *ends[row] - *ends[row - 1]});
   }
   return result;
 }
@@ -183,8 +200,16 @@ std::vector<Difference> between_sides(const Runs& a, const Runs& b,
   return result;
 }
 
-void add_notes(Comparison& out) {
+std::string ranks_of(const RunFiles& run) { return std::to_string(1 + run.other_ranks.size()); }
+
+void add_notes(Comparison& out, const Runs& a, const Runs& b) {
   if (out.metrics.empty()) return;
+  const std::string ranks_a = values_of(a, ranks_of), ranks_b = values_of(b, ranks_of);
+  if (ranks_a != "1" || ranks_b != "1") {
+    out.notes.push_back(
+        fmt::format("A ran on {} and B on {} ranks: rates are sums over them, shares are means",
+                    ranks_a, ranks_b));
+  }
   const MetricComparison& first = out.metrics.front();
   if (out.by_runs) {
     out.notes.push_back("a run counts once, by what its windows make together");
@@ -206,6 +231,7 @@ const std::vector<CompareMetric>& compare_metrics() {
       {"device.idle_share", false, false},
       {"segments_share.h2d", false, false},
       {"segments_share.compute", false, true},
+      {"segments_share.allreduce", false, false},
       {"segments_share.checkpoint_stall", false, false},
   };
   return kMetrics;
@@ -250,7 +276,7 @@ Comparison compare(const Runs& a, const Runs& b, const CompareMetric& metric) {
                                                 : CompareVerdict::not_comparable;
   out.config = between_sides(a, b, config_leaves);
   out.environment = between_sides(a, b, environment_leaves);
-  add_notes(out);
+  add_notes(out, a, b);
   return out;
 }
 

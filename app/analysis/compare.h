@@ -56,7 +56,8 @@ struct Comparison {
 
 // Runs against runs, neither empty. Windows are the rows of steps.csv, without the first of each
 // run (filling the pipeline, warming up); a figure is that of its windows together: sums are
-// divided, so that a rare stall counts for what it costs. With three runs or more on both sides
+// divided, so that a rare stall counts for what it costs. With many ranks a window is that of all
+// of them: rates are summed, shares averaged. With three runs or more on both sides
 // each run counts once. Windows of one run resemble each other and are drawn in blocks where there
 // are fewer.
 Comparison compare(const std::vector<RunFiles>& a, const std::vector<RunFiles>& b,

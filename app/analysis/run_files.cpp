@@ -35,6 +35,9 @@ RunFiles read_run_so_far(const std::string& directory) {
   run.config = read_if_there(run.path("config.yaml")).value_or("");
   run.steps = Table::read(run.path("steps.csv"));
   run.timeline = Table::read(run.path("timeline.csv"));
+  for (const std::string& rank : directories_of_ranks(directory)) {
+    if (rank != directory) run.other_ranks.push_back(Table::read(rank + "/steps.csv"));
+  }
   return run;
 }
 

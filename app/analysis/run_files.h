@@ -17,6 +17,8 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   std::string config;          // config.yaml, the resolved configuration
   Table steps;                 // steps.csv; empty without that sink
   Table timeline;              // timeline.csv; likewise
+  // steps.csv of the others, where many ranks made the run: 1 ...
+  std::vector<Table> other_ranks;
 
   // Of a file in the directory, whether it is there or not.
   std::string path(const std::string& file) const { return directory + "/" + file; }

@@ -8,7 +8,7 @@ Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks)
     : options_(std::move(options)),
       notify_(std::move(notify)),
       ranks_(std::move(ranks)),
-      device_(options_.device.create({options_.run.seed, notify_, &exchange_})),
+      device_(options_.device.create({options_.run.seed, notify_, ranks_.local_rank, &exchange_})),
       data_(options_, notify_) {}
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {

@@ -35,8 +35,8 @@ std::string torch_cuda() {
   return torch_cuda_path();
 }
 
-std::string cuda_plugin() {
-  const std::string path = plugin_beside_library("stoker_cuda");
+std::string cuda_plugin(const char* name) {
+  const std::string path = plugin_beside_library(name);
   need_file(path, "STOKER_GPU=1 ./run.sh builds it");
   if (load_cuda()) fail(path + ": it needs libtorch_cuda");
   load_plugin(path);
@@ -72,7 +72,8 @@ std::string cpu_bf16() {
 std::vector<OptionalPart> optional_parts() {
   return {part("driver", cuda_driver_version),
           part("libtorch_cuda", torch_cuda),
-          part("stoker_cuda", cuda_plugin),
+          part("stoker_cuda", [] { return cuda_plugin("stoker_cuda"); }),
+          part("stoker_nccl", [] { return cuda_plugin("stoker_nccl"); }),
           part("nvjpeg", nvjpeg),
           part("stoker_opencv", opencv_plugin),
           part("io_uring", uring),

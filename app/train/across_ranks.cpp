@@ -10,6 +10,7 @@
 #include "app/train/tensors.h"
 #include "io/core/file.h"
 #include "io/core/json.h"
+#include "io/distributed/route.h"
 #include "io/loader/batch_job.h"
 #include "io/storage/file_tree.h"
 
@@ -50,6 +51,20 @@ void tell_times(Peers& peers, RunMeter& meter) {
   if (peers.ranks().first()) meter.set_ranks(std::move(all));
 }
 
+std::string address_among(Peers& peers) {
+  const Ranks& ranks = peers.ranks();
+  if (!ranks.many()) return "";
+  const auto outside = [](const std::string& address) {
+    return !address.empty() && !is_loopback(address);
+  };
+  const std::string own = address_towards(ranks.host, ranks.port);
+  const std::vector<std::string> all = gather_texts(peers, own);
+  if (outside(own)) return own;
+  // The machine of rank 0 sees itself as loopback: what counts is how the others reach it.
+  const auto other = std::ranges::find_if(all, outside);
+  return other == all.end() ? "" : address_towards(*other, ranks.port);
+}
+
 void tell_targets(Peers& peers, const std::string& run_dir) {
   const FileTree files(run_dir);
   if (!peers.ranks().many()) return;
@@ -65,10 +80,11 @@ void tell_targets(Peers& peers, const std::string& run_dir) {
                     {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger) {
+void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger,
+                ExchangeTime& exchange_time) {
   make_equal(peers, step);
   if (!experiment.device().info().emulated) {
-    step.exchange_gradients(peers, [&ledger] { ledger.switch_to(Segment::allreduce); });
+    step.exchange_gradients(peers, [&exchange_time] { exchange_time.begin(); });
     return;
   }
   const auto slowest = [&peers, &ledger](TimePoint computed) {

@@ -6,6 +6,7 @@
 
 #include "app/experiment/experiment.h"
 #include "app/train/evaluation.h"
+#include "app/train/exchange_time.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
 #include "io/checkpoint/set_group.h"
@@ -38,7 +39,8 @@ class PeersOfSets final : public SetGroup {
 // Gives all ranks rank 0's model and optimizer, and joins their steps: the gradients are exchanged;
 // of emulated devices, the times. All must outlive the steps. Error(ExitCode::device) where the
 // states are not equal then.
-void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger);
+void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger,
+                ExchangeTime& exchange_time);
 
 // Batch::digests of the whole batch.
 std::string digests_of_all(Peers& peers, const Batch& batch);
@@ -48,6 +50,9 @@ double loss_of_all(Peers& peers, double own, double samples);
 
 // Where all ranks stand, into the meter of rank 0.
 void tell_times(Peers& peers, RunMeter& meter);
+
+// RunInfo::address of this rank.
+std::string address_among(Peers& peers);
 
 // Where all ranks' metrics can be scraped (the sink `prometheus`), into rank 0's targets.json.
 void tell_targets(Peers& peers, const std::string& run_dir);

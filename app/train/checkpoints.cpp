@@ -51,7 +51,6 @@ void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<Run
     state.step = offer.step;
     state.score = score;
     state.training = to_json(history(), experiment_.options());
-    state.training["ranks"] = experiment_.ranks().world;
     if (score) state.training["score"] = *score;
     tensors_->capture(state);
     return state;

@@ -58,6 +58,9 @@ nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& optio
            {{"step", history.position.step},
             {"epoch", history.position.epoch},
             {"batch", history.position.batch}}},
+          {"ranks", history.ranks},
+          {"batch_size", history.batch_size},
+          {"batches", history.batches},
           {"totals", totals_json(history)},
           {"evaluations", history.evaluations},
           {"skipped", {{"by_reason", history.skipped_by_reason}, {"samples", bad}}},
@@ -91,6 +94,10 @@ RunHistory run_history(const nlohmann::json& training) {
       history.tolerated = whole_number(training["tolerated"]);
     }
     if (training.contains("ranks")) history.ranks = whole_number(training["ranks"]);
+    if (training.contains("batches")) {  // younger than ranks
+      history.batch_size = whole_number(training.at("batch_size"));
+      history.batches = whole_number(training["batches"]);
+    }
     history.digest_chain = training.at("digest_chain");
     return history;
   } catch (const nlohmann::json::exception& error) {
@@ -99,15 +106,36 @@ RunHistory run_history(const nlohmann::json& training) {
   }
 }
 
-void require_same_ranks(const RunHistory& history, const ExperimentOptions& options, int64_t ranks,
-                        int64_t batches) {
-  const bool within = history.position.batch > 0 && history.position.batch < batches;
-  if (!within || history.ranks == ranks || !deals_files(options.loader.info().order)) return;
-  throw Error(ExitCode::config,
-              fmt::format("checkpoint: it is from within epoch {} of {} ranks, and by loader.order "
-                          "each has files of its own: resume with {} ranks, or from the end of an "
-                          "epoch (checkpoint.resume)",
-                          history.position.epoch, history.ranks, history.ranks));
+TrainingPosition resumed_position(const RunHistory& history, const ExperimentOptions& options,
+                                  int64_t ranks, int64_t batches) {
+  TrainingPosition position = history.position;
+  const LoaderInfo loader = options.loader.info();
+  const int64_t size_before = history.batch_size == 0 ? loader.batch_size : history.batch_size;
+  const int64_t batches_before = history.batches == 0 ? batches : history.batches;
+  if (position.batch == 0) return position;
+  if (position.batch == batches_before) {
+    position.batch = batches;
+    return position;
+  }
+  const bool other_size = size_before != loader.batch_size;
+  if (deals_files(loader.order) && (other_size || history.ranks != ranks)) {
+    throw Error(ExitCode::config,
+                fmt::format("checkpoint: it is from within epoch {} of {} ranks, and by "
+                            "loader.order each has files of its own: resume with {} ranks and "
+                            "loader.batch_size={}, or from the end of an epoch "
+                            "(checkpoint.resume)",
+                            position.epoch, history.ranks, history.ranks, size_before));
+  }
+  const int64_t sample = position.batch * size_before;
+  if (sample % loader.batch_size != 0) {
+    throw Error(ExitCode::config,
+                fmt::format("checkpoint: it is from sample {} of epoch {}, which is within a batch "
+                            "of {}: resume with a loader.batch_size that divides {}, such as {}, "
+                            "or from the end of an epoch (checkpoint.resume)",
+                            sample, position.epoch, loader.batch_size, sample, size_before));
+  }
+  position.batch = sample / loader.batch_size;
+  return position;
 }
 
 std::vector<std::string> config_differences(const nlohmann::json& training,

@@ -26,8 +26,11 @@ struct RunHistory {
   TrainingPosition position;
   // This one included.
   int64_t processes = 1;
-  // Of the process that saved it.
+  // Of the process that saved it: its ranks, the samples of a batch of all ranks together, and the
+  // batches of an epoch. 0: the checkpoint is older than these figures.
   int64_t ranks = 1;
+  int64_t batch_size = 0;
+  int64_t batches = 0;
   int64_t images = 0;
   double wall_s = 0;
   // Seconds of the trainer's time by segment ("data_wait"); their sum is wall_s.
@@ -53,10 +56,11 @@ nlohmann::json totals_json(const RunHistory& history);
 // to_json() wrote.
 RunHistory run_history(const nlohmann::json& training);
 
-// Error(ExitCode::config) where the history ends within an epoch, whose batches follow the number
-// of ranks (loader.order), and there are `ranks` of them now. batches: of an epoch.
-void require_same_ranks(const RunHistory& history, const ExperimentOptions& options, int64_t ranks,
-                        int64_t batches);
+// Where a run with these options goes on: at the same sample of the epoch, whatever its batches are
+// now. batches: of an epoch. Error(ExitCode::config) where that is within a batch, or where each
+// rank has files of its own (loader.order) and their number or the batches have changed since.
+TrainingPosition resumed_position(const RunHistory& history, const ExperimentOptions& options,
+                                  int64_t ranks, int64_t batches);
 
 // "optimizer.lr: 0.1 -> 0.01", for every option that changes what is computed and differs between
 // the run that wrote `training` and `options`. Loaders, tiers and checkpoints may differ freely.

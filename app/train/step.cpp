@@ -124,7 +124,7 @@ double TrainStep::largest_weight() const {
 }
 
 double TrainStep::learning_rate(int64_t step) const {
-  return optimizer_->base_lr() * schedule_->factor(step);
+  return optimizer_->base_lr() * schedule_->factor(step + ahead_);
 }
 
 }  // namespace stoker

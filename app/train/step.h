@@ -28,6 +28,8 @@ class TrainStep {
   // From now on backward exchanges gradients with the other ranks. ready: called when only that is
   // left. Once, when all ranks have the same state.
   void exchange_gradients(Peers& peers, std::function<void()> ready);
+  // From now on the schedule is that of step + `ahead`.
+  void shift_schedule(int64_t ahead) { ahead_ = ahead; }
   // Step number `step`, from 0. `before_update` is called when nothing but the optimizer's update
   // is left to do: until then no weight has changed.
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
@@ -62,6 +64,7 @@ class TrainStep {
   const std::vector<at::Tensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
+  int64_t ahead_ = 0;
   std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
   at::Tensor loss_;
   // With many ranks alone.

@@ -76,7 +76,7 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
 ExitCode train(const TrainArguments& arguments) {
   StopSignal stop;
   const Ranks ranks = find_ranks([](const char* name) { return std::getenv(name); });
-  share_cores(ranks.local_world);
+  share_cores(ranks.local_rank, ranks.local_world);
   RunLog log(arguments.quiet || !ranks.first(),
              ranks.many() ? fmt::format("rank {}: ", ranks.rank) : "");
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);

@@ -27,6 +27,7 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       peers_(peers),
       vote_(peers, stop),
       ledger_(experiment.hub().run().segment()),
+      exchange_time_(experiment.device().info(), ledger_),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),
       digests_(directory.path(), [&log](const std::string& text) { log.warn(text); }) {
@@ -106,8 +107,7 @@ void Trainer::prepare() {
   set_up_torch(options, device, [this](const std::string& text) { log_.warn(text); });
   if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
-  steps_planned_ = std::min(options.training.epochs * per_epoch_,
-                            options.training.max_steps.value_or(INT64_MAX));
+  plan_steps(0);
   if (!device.emulated || options.checkpoint.info().saves || peers_.ranks().many()) {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
@@ -115,12 +115,21 @@ void Trainer::prepare() {
       std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_, peers_);
 }
 
+void Trainer::plan_steps(int64_t ahead) {
+  const TrainingOptions& options = experiment_.options().training;
+  steps_planned_ =
+      std::min(options.epochs * per_epoch_ - ahead, options.max_steps.value_or(INT64_MAX));
+}
+
 void Trainer::resume(RunInfo& info) {
   const std::optional<RunHistory> found = checkpoints_->load(info);
   if (!found) return;
-  require_same_ranks(*found, experiment_.options(), peers_.ranks().world, per_epoch_);
   before_ = own_history(peers_.ranks(), *found);
-  position_ = before_.position;
+  position_ = resumed_position(*found, experiment_.options(), peers_.ranks().world, per_epoch_);
+  // The updates are counted on; the schedule and the length of the run follow the data.
+  const int64_t ahead = position_.epoch * per_epoch_ + position_.batch - position_.step;
+  plan_steps(ahead);
+  if (step_) step_->shift_schedule(ahead);
   for (const Evaluation& evaluation : before_.evaluations) {
     experiment_.hub().run().add_evaluation(evaluation);
   }
@@ -132,6 +141,7 @@ void Trainer::train() {
   const ExperimentOptions& options = experiment_.options();
   RunMeter& run = experiment_.hub().run();
   RunInfo info = run_info(experiment_, directory_.path());
+  info.address = address_among(peers_);
   run.describe(info);
   sinks_ = std::make_unique<RunSinks>(experiment_, directory_.path(), log_, stop_);
   tell_targets(peers_, directory_.path());
@@ -141,7 +151,7 @@ void Trainer::train() {
   if (!missed.empty()) log_.warn(missed);
   prepare();
   resume(info);
-  if (peers_.ranks().many()) join_ranks(peers_, *step_, experiment_, ledger_);
+  if (peers_.ranks().many()) join_ranks(peers_, *step_, experiment_, ledger_, exchange_time_);
   info.steps_planned = steps_planned_;
   info.first_step = position_.step;
   run.describe(info);
@@ -228,11 +238,7 @@ bool Trainer::train_epoch() {
 bool Trainer::agreed_to_stop() {
   const bool stop = vote_.agreed();
   progress_->add_peers(vote_.waited_for_peers());
-  // An emulated device knows by itself how long it has waited.
-  const double exchanged = experiment_.device().info().emulated
-                               ? 0
-                               : ledger_.totals()[static_cast<size_t>(Segment::allreduce)];
-  vote_.ask(exchanged);
+  vote_.ask(exchange_time_.seconds());
   return stop;
 }
 
@@ -255,6 +261,9 @@ void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
 RunHistory Trainer::history() {
   RunHistory history = before_;
   history.position = position_;
+  history.ranks = peers_.ranks().world;
+  history.batch_size = experiment_.options().loader.info().batch_size;
+  history.batches = per_epoch_;
   history.images += progress_->images();
   history.wall_s += ledger_.wall();
   for (size_t i = 0; i < kSegments; ++i) {
@@ -278,7 +287,7 @@ void Trainer::train_batch(Batch batch) {
   ledger_.switch_to(Segment::compute);
   device.run(on_device.get(), [&] {
     step_->run(*on_device, position_.step, [this] {
-      ledger_.switch_to(Segment::compute);
+      exchange_time_.end();
       checkpoints_->before_update();
     });
   });

@@ -15,6 +15,7 @@
 #include "app/train/cache_watch.h"
 #include "app/train/checkpoints.h"
 #include "app/train/evaluation.h"
+#include "app/train/exchange_time.h"
 #include "app/train/profile_window.h"
 #include "app/train/progress.h"
 #include "app/train/sinks.h"
@@ -69,6 +70,9 @@ class Trainer {
   // Goes on from a checkpoint where checkpoint.resume says so and there is one: rank 0's, on all
   // ranks.
   void resume(RunInfo& info);
+  // ahead: by how many batches the place in the data is ahead of the number of steps, which it is
+  // where a resumed run has batches of another size.
+  void plan_steps(int64_t ahead);
   bool agreed_to_stop();
   void loop();
   // From position_ to the end of its epoch, or of the run. False: the run is over, or a signal
@@ -103,6 +107,7 @@ class Trainer {
   nlohmann::json summary_;
   // What is measured.
   StepLedger ledger_;
+  ExchangeTime exchange_time_;
   FailureBudget budget_;
   std::unique_ptr<CacheWatch> cache_;
   std::unique_ptr<Loader> loader_;

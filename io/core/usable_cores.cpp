@@ -14,14 +14,21 @@
 namespace stoker {
 namespace {
 
-std::atomic<int64_t> sharing = 1;
+std::atomic<int64_t> sharing = 1, own_index = 0;
 
-// Those that a process (0: the calling thread) may run on.
-std::optional<int64_t> cores_of(pid_t process) {
+// Those that a process (0: the calling thread) may run on. Empty: not known.
+std::vector<int> cores_of(pid_t process) {
+  std::vector<int> cores;
   cpu_set_t mask;
-  if (::sched_getaffinity(process, sizeof mask, &mask) != 0) return std::nullopt;
-  return CPU_COUNT(&mask);
+  if (::sched_getaffinity(process, sizeof mask, &mask) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &mask)) cores.push_back(core);
+  }
+  return cores;
 }
+
+// Those that whoever started this process may use: its own may be those it was bound to.
+size_t cores_of_launcher(size_t own) { return std::max(own, cores_of(::getppid()).size()); }
 
 // Is `name` one of `names`, which are separated by commas?
 bool lists(const std::string& names, const std::string& name) {
@@ -100,12 +107,26 @@ std::optional<double> cpu_quota(const std::string& root) {
   return least;
 }
 
-void share_cores(int64_t processes) { sharing = std::max<int64_t>(1, processes); }
+void share_cores(int64_t index, int64_t processes) {
+  sharing = std::max<int64_t>(1, processes);
+  own_index = index;
+}
+
+std::vector<int> own_cores() {
+  std::vector<int> cores = cores_of(0);
+  const size_t own = cores.size();
+  const auto index = static_cast<size_t>(own_index), parts = static_cast<size_t>(sharing);
+  if (own == 0 || own < cores_of_launcher(own)) return cores;
+  if (own < parts) return {cores[index % own]};
+  const auto begin = cores.begin();
+  return {begin + static_cast<ptrdiff_t>(index * own / parts),
+          begin + static_cast<ptrdiff_t>((index + 1) * own / parts)};
+}
 
 int64_t usable_cores() {
-  const int64_t own = cores_of(0).value_or(1);
-  // By the launcher's cores: its own may be those that it has bound this process to.
-  double part = static_cast<double>(std::max(own, cores_of(::getppid()).value_or(own)));
+  const size_t known = std::max<size_t>(1, cores_of(0).size());
+  const auto own = static_cast<int64_t>(known);
+  auto part = static_cast<double>(cores_of_launcher(known));
   if (const auto quota = cpu_quota()) part = std::min(part, std::ceil(*quota));
   part = std::floor(part / static_cast<double>(sharing));
   return std::max<int64_t>(1, std::min(own, static_cast<int64_t>(part)));

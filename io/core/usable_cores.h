@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stoker {
 
@@ -10,13 +11,18 @@ namespace stoker {
 // mask, but not more than its CPU quota is worth, rounded up. Looked up anew by every call. Any
 // thread.
 //
-// After share_cores(n): its part of the cores that whoever started it may use, where these are more
-// than n; a launcher that has bound each of them to cores of its own has divided them already.
+// After share_cores(i, n): its part of the cores that whoever started it may use, where these are
+// more than n; a launcher that has bound each of them to cores of its own has divided them already.
 int64_t usable_cores();
 
-// This process is one of so many on this machine that one launcher has started and that work at the
-// same time. Any thread, before the others ask.
-void share_cores(int64_t processes);
+// The numbers of the cores to which threads of this process may be pinned: those of the calling
+// thread's affinity mask; after share_cores(i, n) the i-th part of them, where the launcher has not
+// divided them. Empty: not known (more cores than a cpu_set_t has places). Any thread.
+std::vector<int> own_cores();
+
+// This process is number `index` of so many on this machine that one launcher has started and that
+// work at the same time. Any thread, before the others ask.
+void share_cores(int64_t index, int64_t processes);
 
 // What the process's control groups allow, in cores: the smallest quota of its group and of all
 // groups above it that can be seen, by cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us of

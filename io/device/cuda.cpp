@@ -3,7 +3,9 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -66,11 +68,12 @@ std::unique_ptr<FrameDecoder> make_frame_decoder() {
 class Cuda final : public Device {
  public:
   struct Options {
-    int64_t index = 0;
+    std::optional<int64_t> index;
     int64_t queue_depth = 2;
     template <class V>
     void visit(V& v) {
-      v("index", index, "which GPU of those CUDA_VISIBLE_DEVICES leaves", Limits{0, 127});
+      v("index", index, "which GPU of those CUDA_VISIBLE_DEVICES leaves; default: the rank's own",
+        Limits{0, 127});
       v("queue_depth", queue_depth, same_results("steps outstanding before the host blocks"),
         Limits{1, 1024});
     }
@@ -79,16 +82,17 @@ class Cuda final : public Device {
   Cuda(Options options, const Inputs& inputs) {
     if (const auto problem = load_cuda()) fail(*problem + "; use device.type=cpu or emulated");
     const int64_t count = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
-    if (options.index >= count) {
-      fail("there is no GPU " + std::to_string(options.index) + "; device.index must be below " +
+    // Where the launcher leaves each rank one GPU, all of them are 0.
+    const int64_t index = options.index.value_or(inputs.local_rank % std::max<int64_t>(count, 1));
+    if (index >= count) {
+      fail("there is no GPU " + std::to_string(index) + "; device.index must be below " +
            std::to_string(count));
     }
-    const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(options.index));
+    const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(index));
     device_ = guarded([&] {
       at::globalContext().lazyInitDevice(at::kCUDA);
-      return make_stream_device(
-          {cuda_device_name(options.index), device, false, true, "events", true},
-          options.queue_depth, allocate_pinned, make_frame_decoder);
+      return make_stream_device({cuda_device_name(index), device, false, true, "events", true},
+                                options.queue_depth, allocate_pinned, make_frame_decoder);
     });
     // Before anything else runs that could use it: loading is not thread-safe.
     load_kernels(inputs.notify);

@@ -68,6 +68,8 @@ class Device {
     uint64_t seed;
     // Remarks for the user's log.
     Notify notify;
+    // Of this process among those of its machine: which GPU it takes where none is named.
+    int64_t local_rank = 0;
     // Of a device that only keeps time: how its steps end where there are other ranks; `slowest` is
     // set before the first step. Null, or without it: there are none. Outlives the device.
     const StepExchange* exchange = nullptr;

@@ -46,10 +46,12 @@ void add(c10d::ProcessGroup& group, const Ranks& ranks, int64_t timeout_ms) {
   const auto backend = c10::make_intrusive<Gloo>(store, static_cast<int>(ranks.rank),
                                                  static_cast<int>(ranks.world), options);
   group.setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::GLOO, backend);
+  // By way of the host's memory.
+  group.setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::GLOO, backend);
   group.setDefaultBackend(c10d::ProcessGroup::GLOO);
 }
 
-const bool registered = collectives().emplace("gloo", Collectives{add}).second;
+const bool registered = collectives().emplace("gloo", Collectives{add, ""}).second;
 
 }  // namespace
 }  // namespace stoker

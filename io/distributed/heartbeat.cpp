@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/distributed/neighbour.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -46,11 +47,13 @@ struct Heartbeat::Shared {
     std::string beat;  // the last one
     TimePoint since = Clock::now();
     std::optional<std::string> left;
+    bool died = false;                   // as one that could see it says
+    std::unique_ptr<Neighbour> process;  // of the heartbeat's thread alone
   };
   std::vector<Other> others;
 
   bool silent(const Other& other, int beats, TimePoint now) const {
-    return !other.beat.empty() && now - other.since > beats * every;
+    return other.died || (!other.beat.empty() && now - other.since > beats * every);
   }
 
   static std::string key(const char* what, int64_t rank) {
@@ -91,19 +94,32 @@ struct Heartbeat::Shared {
       look(store);
     }
   }
+  // Whether a rank has died, as this one or another one on its machine sees. Whoever left said so
+  // before it ended.
+  bool died(RankStore& store, int64_t rank, const Other& other) {
+    if (other.process == nullptr || !other.process->ended()) {
+      return Clock::now() - other.since > 2 * every && store.find(key("died", rank));
+    }
+    if (!other.died) store.set(key("died", rank), "");
+    return true;
+  }
   void look(RankStore& store) {
     for (int64_t rank = 0; rank < ranks.world; ++rank) {
+      const bool dead = died(store, rank, others[static_cast<size_t>(rank)]);
       const std::string beat = store.find(key("beat", rank)).value_or("");
       const std::optional<std::string> left = store.find(key("left", rank));
       std::string who;
       if (!beat.empty() && others[static_cast<size_t>(rank)].who.empty()) {
         who = store.find(key("who", rank)).value_or("");
+        others[static_cast<size_t>(rank)].process =
+            std::make_unique<Neighbour>(store.find(key("place", rank)).value_or(""));
       }
       const std::lock_guard lock(mutex);
       Other& other = others[static_cast<size_t>(rank)];
       if (beat != other.beat) other.since = Clock::now();
       other.beat = beat;
       other.left = left;
+      other.died = dead;
       if (!who.empty()) other.who = who;
     }
     const std::lock_guard lock(mutex);
@@ -120,6 +136,7 @@ Heartbeat::Heartbeat(const Ranks& ranks, const RankStore& store, milliseconds ti
   shared_->others.resize(static_cast<size_t>(ranks.world));
   std::shared_ptr<RankStore> own = store.clone(timeout);
   // Before anything else, so that even who goes at once is known.
+  own->set(Shared::key("place", ranks.rank), place_of(getpid()));
   own->set(Shared::key("who", ranks.rank), fmt::format("pid {} on {}", getpid(), host_name()));
   own->set(Shared::key("beat", ranks.rank), "0");
   // Not joined: it may hang in a store whose host is gone.

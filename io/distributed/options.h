@@ -15,7 +15,7 @@ struct DistributedOptions {
   ByteSize bucket{25u << 20};
   template <class V>
   void visit(V& v) {
-    v("backend", backend, same_results("of the collectives: gloo"));
+    v("backend", backend, same_results("of the collectives: gloo, or nccl between GPUs"));
     v("timeout", timeout,
       same_results("after which a rank that does not answer ends all others with exit code 6"));
     v("bucket", bucket,

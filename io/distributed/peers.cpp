@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -11,7 +12,9 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/plugin.h"
 #include "io/core/shortage.h"
+#include "io/device/cuda_library.h"
 #include "io/distributed/c10d.h"
 #include "io/distributed/channel.h"
 #include "io/distributed/collectives.h"
@@ -61,6 +64,24 @@ class GuardedExchange final : public GradientExchange {
   const Guard guard_;
 };
 
+const Collectives& loaded(const std::string& backend) {
+  const Collectives& found = collectives().at(backend);
+  if (found.add) return found;
+  // The plug-in is not linked to LibTorch's CUDA half, whose functions it calls.
+  if (const auto problem = load_cuda()) {
+    throw Error(ExitCode::device, "distributed.backend: " + backend + ": " + *problem +
+                                      "; use distributed.backend=gloo");
+  }
+  const std::string path = plugin_beside_library(found.plugin);
+  if (!std::filesystem::exists(path)) {
+    throw Error(ExitCode::environment, "distributed.backend: " + backend + ": there is no " + path +
+                                           ": STOKER_GPU=1 ./run.sh builds it; or use "
+                                           "distributed.backend=gloo");
+  }
+  load_plugin(path);
+  return found;
+}
+
 class ProcessGroupPeers final : public Peers {
  public:
   ProcessGroupPeers(const Ranks& ranks, const DistributedOptions& options)
@@ -103,6 +124,11 @@ class ProcessGroupPeers final : public Peers {
   }
   std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>& parameters,
                                              std::function<void()> ready) override {
+    if (options_.backend == "nccl" && !parameters.front().is_cuda()) {
+      throw Error(ExitCode::config,
+                  "distributed.backend: nccl exchanges what lies on GPUs, and this model does not: "
+                  "use distributed.backend=gloo, or device.type=cuda");
+    }
     std::unique_ptr<GradientExchange> exchange;
     run("the first look at the parameters", [&] {
       exchange = make_reducer(gradients_, parameters, static_cast<int64_t>(options_.bucket.bytes),
@@ -140,7 +166,7 @@ class ProcessGroupPeers final : public Peers {
         name, c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store_.c10d()));
     auto group = c10::make_intrusive<c10d::ProcessGroup>(prefixed, static_cast<int>(ranks().rank),
                                                          static_cast<int>(ranks().world));
-    collectives().at(backend).add(*group, ranks(), options_.timeout.ms);
+    loaded(backend).add(*group, ranks(), options_.timeout.ms);
     return group;
   }
   void run(const char* what, const std::function<void()>& f) {
@@ -171,7 +197,7 @@ class ProcessGroupPeers final : public Peers {
 }  // namespace
 
 std::map<std::string, Collectives>& collectives() {
-  static std::map<std::string, Collectives> all;
+  static std::map<std::string, Collectives> all{{"nccl", {nullptr, "stoker_nccl"}}};
   return all;
 }
 

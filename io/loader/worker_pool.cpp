@@ -8,19 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "io/core/usable_cores.h"
+
 namespace stoker {
 namespace {
 
-// Those that the calling thread may use, said to the user.
+// Said to the user.
 std::vector<int> cores_to_pin_to(const Notify& notify) {
-  std::vector<int> cores;
-  cpu_set_t allowed;
-  // A machine with more cores than a cpu_set_t has places: workers stay unpinned.
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-    }
-  }
+  std::vector<int> cores = own_cores();
   if (!notify) return cores;
   notify(cores.empty() ? "loader: the cores of this process are not known: workers are not pinned"
                        : fmt::format("loader: workers are pinned to the cores {}, in turn",

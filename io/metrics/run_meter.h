@@ -46,6 +46,8 @@ struct RunInfo {
   // Samples in a batch of one rank.
   int64_t batch_size = 0;
   int64_t rank = 0;
+  // By which other machines of the run reach this one. Empty: all its ranks are on this one.
+  std::string address;
   int64_t world_size = 1;
   int64_t local_rank = 0;  // among those of this machine
   // Steps in all that the run is to reach, and those that were finished before it was resumed.

@@ -146,9 +146,11 @@ class Prometheus final : public MetricsSink {
     nlohmann::json labels = {{"run", run_label(info)}, {"loader", info.loader}};
     // With many ranks every series has the label itself.
     if (info.world_size == 1) labels["rank"] = std::to_string(info.rank);
+    HttpAddress scraped = server_.address();
+    const bool everywhere = scraped.host == "0.0.0.0" || scraped.host == "::";
+    if (everywhere && !info.address.empty()) scraped.host = info.address;
     const nlohmann::json targets = {
-        {{"targets", {Scalar<HttpAddress>::format(server_.address().destination())}},
-         {"labels", labels}}};
+        {{"targets", {Scalar<HttpAddress>::format(scraped.destination())}}, {"labels", labels}}};
     write_file(inputs_.run_dir + "/targets.json", json_text(targets, 2) + "\n");
   }
 

@@ -84,12 +84,30 @@ TEST(UsableCores, are_those_of_the_affinity_mask) {
 
 TEST(UsableCores, are_divided_among_the_processes_of_one_launcher) {
   const int64_t all = usable_cores();
-  share_cores(2);
+  share_cores(0, 2);
   EXPECT_EQ(usable_cores(), std::max<int64_t>(1, all / 2));
-  share_cores(all + 1);
+  share_cores(0, all + 1);
   EXPECT_EQ(usable_cores(), 1);
-  share_cores(0);  // it is not known how many they are
+  share_cores(0, 0);  // it is not known how many they are
   EXPECT_EQ(usable_cores(), all);
+}
+
+TEST(OwnCores, of_processes_of_one_launcher_are_others_for_each_as_far_as_they_go) {
+  const std::vector<int> all = own_cores();
+  ASSERT_FALSE(all.empty());
+  const auto processes = static_cast<int64_t>(all.size());
+  for (const int64_t of : {int64_t{1}, processes, processes + 1}) {
+    std::vector<int> together;
+    for (int64_t index = 0; index < of; ++index) {
+      share_cores(index, of);
+      for (const int core : own_cores()) together.push_back(core);
+    }
+    std::vector<int> expected = all;
+    if (of > processes) expected.push_back(all.front());  // one of them has to be shared
+    EXPECT_EQ(together, expected);
+  }
+  share_cores(0, 0);
+  EXPECT_EQ(own_cores(), all);
 }
 
 }  // namespace

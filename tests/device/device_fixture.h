@@ -16,10 +16,10 @@ inline const SampleSpec kSpec{2, 3, 3};
 struct DeviceFixture {
   explicit DeviceFixture(const std::string& yaml, uint64_t seed = 1) {
     const Node node = parse_yaml(yaml, "t.yaml");
-    device =
-        Registry<Device>::global()
-            .parse(Section(node, "", "device", nullptr))
-            .create({seed, [this](const std::string& line) { notes.push_back(line); }, &exchange});
+    device = Registry<Device>::global()
+                 .parse(Section(node, "", "device", nullptr))
+                 .create({seed, [this](const std::string& line) { notes.push_back(line); }, 0,
+                          &exchange});
   }
 
   Batch batch(int64_t size = 4) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Two ranks on two hosts: network namespaces with a cable between them. Skipped where they may not be made."""
+import json
 import subprocess
 import unittest
 
@@ -45,11 +46,14 @@ class TwoHostsTest(StokerTest):
         for first in ["10.77.0.1", "localhost"]:
             with self.subTest(first=first):
                 runs = self.dir / f"runs-{first}"
-                ranks = self.begin([first, "10.77.0.1"], f"run.dir={runs}")
+                ranks = self.begin([first, "10.77.0.1"], f"run.dir={runs}", "metrics.sinks=[{type: csv}, {type: prometheus, "
+                                   "listen: '0.0.0.0:9464'}]")
                 self.assertEqual([rank.wait() for rank in ranks], [0, 0], ranks[0].log + ranks[1].log)
                 run = runs / "latest"
                 self.assertEqual((run / "digests.csv").read_text(), (alone_run / "digests.csv").read_text())
                 self.assertEqual(read_summary(run / "rank-1")["steps"], alone["steps"])
+                targets = json.loads((run / "targets.json").read_text())
+                self.assertEqual([target["targets"] for target in targets], [["10.77.0.1:9464"], ["10.77.0.2:9464"]])
 
     def test_a_host_that_is_cut_off_ends_both_sides_after_the_timeout(self):
         ranks = self.begin(["10.77.0.1"] * 2, "training.epochs=1000000", "evaluation.enabled=false")

@@ -78,6 +78,7 @@ if [ -e "$build/lib/stoker/stoker_cuda.so" ]; then
   cp "$build/lib/stoker/stoker_cuda.so" "$out/lib/stoker/"
   own+=("$out/lib/stoker/stoker_cuda.so")
   nvjpeg=$(find "$build/_deps/" -follow -name 'libnvjpeg.so.*' | head -n 1)
+  if [ -e "$build/lib/stoker/stoker_nccl.so" ]; then cp "$build/lib/stoker/stoker_nccl.so" "$out/lib/stoker/"; fi
   [ -n "$nvjpeg" ] || die "there is no libnvjpeg in $build/_deps: STOKER_GPU=1 ./run.sh fetches it"
   cp "$nvjpeg" "$out/lib/"
 else

@@ -110,12 +110,16 @@ class Training(Process):
 
     def losses(self):
         """By step, as text: bit for bit what the process computed."""
+        return self.column("loss")
+
+    def column(self, name):
+        """Of steps.csv, by step, as text."""
         path = self.directory and self.directory / "steps.csv"
         if not path or not path.exists():
             return {}
         whole = path.read_text()
         rows = [row.split(",") for row in whole[:whole.rfind("\n") + 1].splitlines()]
-        column = rows[0].index("loss") if rows else 0
+        column = rows[0].index(name) if rows else 0
         return {int(row[0]): row[column] for row in rows[1:]}
 
 

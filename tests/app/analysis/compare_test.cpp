@@ -1,8 +1,9 @@
 #include "app/analysis/compare.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -46,6 +47,21 @@ struct Compare : testing::Test {
     return compare({a}, {b}, compare_metric("images_per_s"));
   }
 };
+
+TEST_F(Compare, the_rates_of_many_ranks_are_summed_and_their_shares_averaged) {
+  const RunFiles alone = run(100);
+  const RunFiles first = run(60), other = run(60);
+  const std::string rank = first.directory + "/rank-1";
+  std::filesystem::create_directories(rank);
+  const std::string steps = "/steps.csv";
+  std::filesystem::copy(other.directory + steps, rank + steps);
+  const Comparison both = between(alone, read_run(first.directory));
+  const MetricComparison& rate = both.metrics.front();
+  EXPECT_NEAR(rate.b, 120, 2);
+  EXPECT_NEAR(rate.difference.value, 0.2, 0.02);
+  EXPECT_NEAR(both.metrics[1].b, 0.25, 1e-9);  // io_share
+  EXPECT_THAT(both.notes.front(), testing::HasSubstr("A ran on 1 and B on 2 ranks"));
+}
 
 TEST_F(Compare, equal_rates_are_the_same_and_others_are_different) {
   const RunFiles a = run(100);
@@ -160,7 +176,8 @@ TEST_F(Compare, says_what_differs_in_configuration_and_environment) {
 TEST_F(Compare, an_unknown_metric_is_an_error_that_lists_them) {
   EXPECT_EQ(error_of([] { compare_metric("speed"); }),
             "--metric: 'speed': expected one of images_per_s, io_share, device.idle_share, "
-            "segments_share.h2d, segments_share.compute, segments_share.checkpoint_stall");
+            "segments_share.h2d, segments_share.compute, segments_share.allreduce, "
+            "segments_share.checkpoint_stall");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 """A run that was interrupted and resumed computes, bit for bit, what an uninterrupted one does."""
+import math
 import os
 import random
 import re
@@ -144,6 +145,21 @@ class WhatIsResumed(TwelveSteps):
     def test_another_learning_rate_is_named(self):
         process = self.trial.train(LATEST, "optimizer.lr=0.002")
         self.assertIn("resuming with another configuration: optimizer.lr: 0.001 -> 0.002", process.log)
+
+    def test_batches_of_another_size_go_on_at_the_same_sample(self):
+        process = self.trial.train(LATEST, "loader.batch_size=8", "schedule={type: cosine}")
+        # 192 samples of the first epoch were used; 96 are left of it, and the second.
+        self.assertEqual(process.resumed_step, 12)
+        self.assertEqual(sorted(process.losses()), list(range(13, 61)))
+        self.assertEqual(process.summary["total"]["images"], 2 * PER_EPOCH * 16)
+        self.assertEqual([row["epoch"] for row in process.summary["evaluations"]], [0, 1])
+        rates = process.column("learning_rate")
+        for step, batch in ((13, 24), (60, 71)):  # of 72 batches of 8
+            self.assertAlmostEqual(float(rates[step]), 0.001 * (1 + math.cos(math.pi * batch / 72)) / 2, delta=1e-9)
+
+    def test_a_sample_within_a_batch_of_another_size_is_refused(self):
+        self.assertIn("checkpoint: it is from sample 192 of epoch 0, which is within a batch of 36: resume with a "
+                      "loader.batch_size that divides 192, such as 16", self.refused(LATEST, "loader.batch_size=36"))
 
     def test_another_route_is_no_difference(self):
         process = self.trial.train(LATEST, "loader.type=sync", "loader.workers=1",
