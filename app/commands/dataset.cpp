@@ -49,6 +49,9 @@ void add_pack(const Command& dataset) {
   command.argument("--to", arguments.to, "directory; with --tier, a folder of that tier");
   command.argument("--tier", arguments.tier, "a tier of the experiment to write to");
   command.argument("--shard-size", arguments.shard_size, "bytes of one file, at most");
+  command.flag(
+      "--shuffle", arguments.shuffle,
+      "training samples in an order drawn by run.seed: each file has samples of all classes");
 }
 
 void add_stage(const Command& dataset) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "app/experiment/data.h"
 #include "io/core/error.h"
 #include "io/core/parallel.h"
+#include "io/core/random.h"
 #include "io/dataset/packed_index.h"
 #include "io/storage/cached/staging.h"
 
@@ -22,7 +25,7 @@ namespace stoker {
 namespace {
 
 // Samples that are decoded at once, in all threads together.
-constexpr int64_t kBlock = 256;
+constexpr size_t kBlock = 256;
 
 // The shards that are being written. Removed again by the destructor, unless kept.
 class ShardWriter {
@@ -80,7 +83,12 @@ class Packing {
  public:
   Packing(const Dataset& dataset, const Decoder& decoder, Storage& to, const std::string& prefix,
           const PackOptions& options)
-      : dataset_(dataset), to_(to), prefix_(prefix), shards_(to, prefix, index_), slots_(kBlock) {
+      : dataset_(dataset),
+        to_(to),
+        prefix_(prefix),
+        shuffle_(options.shuffle),
+        shards_(to, prefix, index_),
+        slots_(kBlock) {
     const SampleSpec spec = decoder.spec();
     index_.height = spec.height;
     index_.width = spec.width;
@@ -93,10 +101,12 @@ class Packing {
 
   void add(Split split, const std::function<void(int64_t, int64_t)>& progress) {
     const int64_t all = dataset_.size(Split::train) + dataset_.size(Split::test);
-    for (int64_t first = 0; first < dataset_.size(split); first += kBlock) {
-      const int64_t count = std::min(kBlock, dataset_.size(split) - first);
-      decode(split, first, count);
-      for (int64_t i = 0; i < count; ++i) append(split, first + i, slots_[static_cast<size_t>(i)]);
+    const std::vector<int64_t> order = order_of(split);
+    for (std::span<const int64_t> left = order; !left.empty();) {
+      const auto block = left.first(std::min(left.size(), kBlock));
+      left = left.subspan(block.size());
+      decode(split, block);
+      for (size_t i = 0; i < block.size(); ++i) append(split, block[i], slots_[i]);
       if (progress) progress(result_.samples + result_.left_out, all);
     }
   }
@@ -116,12 +126,23 @@ class Packing {
   }
 
  private:
-  void decode(Split split, int64_t first, int64_t count) {
+  std::vector<int64_t> order_of(Split split) const {
+    std::vector<int64_t> order(static_cast<size_t>(dataset_.size(split)));
+    std::iota(order.begin(), order.end(), 0);
+    if (shuffle_ && split == Split::train) {
+      Random random(*shuffle_);
+      shuffle(order, random);
+    }
+    return order;
+  }
+
+  void decode(Split split, std::span<const int64_t> samples) {
     const int64_t threads = std::ssize(sessions_);
     parallel_for(threads, threads, [&](int64_t thread) {
       DecoderSession& session = *sessions_[static_cast<size_t>(thread)];
-      for (int64_t i = thread; i < count; i += threads) {
-        decode(split, first + i, session, slots_[static_cast<size_t>(i)]);
+      for (auto i = static_cast<size_t>(thread); i < samples.size();
+           i += static_cast<size_t>(threads)) {
+        decode(split, samples[i], session, slots_[i]);
       }
     });
   }
@@ -164,6 +185,7 @@ class Packing {
   const Dataset& dataset_;
   Storage& to_;
   const std::string prefix_;
+  const std::optional<uint64_t> shuffle_;
   PackedIndex index_;
   ShardWriter shards_;
   std::vector<std::unique_ptr<DecoderSession>> sessions_;
@@ -235,8 +257,10 @@ ExitCode pack_experiment(const PackArguments& arguments) {
   pack.folder = target.folder;
   pack.shard_bytes = arguments.shard_size.bytes;
   pack.threads = Workers{}.resolve();
-  pack.source = fmt::format("dataset: {}decoder: {}seed: {}\n", to_yaml(options.dataset.dump()),
-                            to_yaml(options.decoder.dump()), options.run.seed);
+  if (arguments.shuffle) pack.shuffle = options.run.seed;
+  pack.source = fmt::format("dataset: {}decoder: {}seed: {}\n{}", to_yaml(options.dataset.dump()),
+                            to_yaml(options.decoder.dump()), options.run.seed,
+                            arguments.shuffle ? "shuffled: true\n" : "");
   const PackResult result =
       pack_dataset(data.dataset(), data.decoder(), *target.tier, pack, progress_of("samples"));
   nlohmann::json tolerated = nlohmann::json::array();

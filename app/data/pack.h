@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct PackOptions {
   uint64_t shard_bytes = uint64_t{256} << 20;
   // That read and decode.
   int64_t threads = 1;
+  // Training samples are packed in an order that is drawn by this seed; absent: in their own.
+  std::optional<uint64_t> shuffle;
   // What is packed, for people: it is kept in the index.
   std::string source;
 };
@@ -54,6 +57,7 @@ struct PackArguments : ConfigArguments {
   std::string tier;  // of the experiment; empty: the directory
   // Of one file of pixels, at most; a sample at least is in each.
   ByteSize shard_size{uint64_t{256} << 20};
+  bool shuffle = false;  // by the experiment's run.seed
 };
 
 // `stoker dataset pack`: packs an experiment's data set, and prints how to train on it.

@@ -6,11 +6,11 @@
 
 #include "app/experiment/experiment.h"
 #include "app/train/evaluation.h"
-#include "app/train/exchange_time.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
 #include "io/checkpoint/set_group.h"
 #include "io/core/batch.h"
+#include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/run_meter.h"
 

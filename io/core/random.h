@@ -1,7 +1,9 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace stoker {
 
@@ -63,5 +65,11 @@ struct Random {
  private:
   __extension__ typedef unsigned __int128 Wide;
 };
+
+// Fisher-Yates, of a std::vector.
+template <class T>
+void shuffle(T& all, Random& random) {
+  for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
+}
 
 }  // namespace stoker

@@ -18,12 +18,6 @@ std::vector<int64_t> numbers(int64_t count) {
   return all;
 }
 
-// Fisher-Yates.
-template <class T>
-void shuffle(std::vector<T>& all, Random& random) {
-  for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);
-}
-
 // tf.data's shuffle buffer: whenever one of its samples, any, is taken, the next one comes in.
 std::vector<int64_t> shuffle_in_window(const std::vector<int64_t>& all, int64_t window,
                                        Random& random) {

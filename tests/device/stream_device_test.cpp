@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/device/stream_spans.h"
+#include "io/device/exchange_time.h"
 
 // The stream and event logic of the cuda device, run without a GPU: LibTorch is given a guard for
 // its meta device whose streams keep time as CUDA's do.
@@ -232,21 +233,26 @@ TEST_F(StreamDevice, a_step_that_fails_is_no_step_and_the_next_one_is) {
   EXPECT_EQ(device_->collect(true).size(), 1u);
 }
 
-TEST_F(StreamDevice, spans_of_work_are_known_but_for_the_last_two_which_nobody_waits_for) {
-  StreamSpans spans(at::Device(at::kMeta, 0));
-  EXPECT_EQ(spans.seconds(), 0);
-  for (const Clock::duration work :
+TEST_F(StreamDevice, exchanges_are_timed_but_for_the_last_two_which_nobody_waits_for) {
+  std::atomic<Segment> now;
+  StepLedger ledger(now);
+  ledger.begin();
+  ExchangeTime time(device_->info(), ledger);
+  EXPECT_EQ(time.seconds(), 0);
+  for (const Clock::duration exchange :
        {Clock::duration(milliseconds(1)), Clock::duration(milliseconds(3)),
         Clock::duration(std::chrono::hours(1)), Clock::duration(std::chrono::hours(1))}) {
-    gpu.launch(milliseconds(1));  // before it
-    spans.begin();
-    gpu.launch(work);
-    spans.end();
+    gpu.launch(milliseconds(1));  // backward
+    time.begin();
+    EXPECT_EQ(now, Segment::allreduce);
+    gpu.launch(exchange);
+    time.end();
+    EXPECT_EQ(now, Segment::compute);
   }
   const std::vector<TimePoint> marks = gpu.marks(kCompute);
   ASSERT_EQ(marks.size(), 8u);
-  EXPECT_DOUBLE_EQ(spans.seconds(), seconds(marks[1] - marks[0]) + seconds(marks[3] - marks[2]));
-  EXPECT_GE(spans.seconds(), 0.004);
+  EXPECT_DOUBLE_EQ(time.seconds(), seconds(marks[1] - marks[0]) + seconds(marks[3] - marks[2]));
+  EXPECT_GE(time.seconds(), 0.004);
 }
 
 }  // namespace

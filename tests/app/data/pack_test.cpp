@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
@@ -67,6 +69,14 @@ struct PackDataset : testing::Test {
     if (!source.dataset) source.build(kFolder);
     return pack(*posix_storage(packed.path()), *source.dataset);
   }
+  PackResult pack_shuffled(uint64_t seed) {
+    PackOptions options;
+    options.shard_bytes = 10 * kSample;
+    options.shuffle = seed;
+    options.folder = std::to_string(seed);
+    return pack_dataset(*source.dataset, *decoder(kDecoder), *posix_storage(packed.path()), options,
+                        {});
+  }
   // A data set on the packed directory.
   Dataset& open(const std::string& options = "") {
     reader = std::make_unique<TestDataset>(posix_storage(packed.path()));
@@ -104,6 +114,33 @@ TEST_F(PackDataset, gives_the_same_batches_by_every_loader_and_access) {
       }
     }
   }
+}
+
+TEST_F(PackDataset, mixes_the_training_samples_by_a_seed) {
+  const Dataset& files = source.build(kFolder);
+  std::map<std::string, std::string> pixels;
+  pack();
+  const Dataset& plain = open();
+  for (int64_t i = 0; i < plain.size(Split::train); ++i) {
+    pixels[plain.info(Split::train, i).key] = read_sample(plain, Split::train, i);
+  }
+  std::vector<std::vector<std::string>> orders;
+  for (const uint64_t seed : {5, 6}) {
+    pack_shuffled(seed);
+    const Dataset& mixed = open(", folder: " + std::to_string(seed));
+    EXPECT_EQ(keys(mixed, Split::test), keys(files, Split::test));
+    orders.push_back(keys(mixed, Split::train));
+    EXPECT_THAT(orders.back(), testing::UnorderedElementsAreArray(keys(files, Split::train)));
+    std::map<int64_t, std::set<int64_t>> classes;  // by file
+    for (int64_t i = 0; i < mixed.size(Split::train); ++i) {
+      const SampleInfo info = mixed.info(Split::train, i);
+      classes[info.file].insert(info.label);
+      EXPECT_EQ(read_sample(mixed, Split::train, i), pixels.at(info.key)) << info.key;
+    }
+    // Class after class a file has two of the ten.
+    for (const auto& [file, found] : classes) EXPECT_GE(found.size(), 3u) << file;
+  }
+  EXPECT_NE(orders[0], orders[1]);
 }
 
 TEST_F(PackDataset, augments_as_kept_pixels_are_augmented) {
