@@ -7,7 +7,7 @@
 #   cpu, gpu  the images (gpu: 2 GB of downloads, 12 GB of disk; only where it is named)
 #   contents  sizes, no tool-chain, nothing twice, labels, bill of materials (of the images that are there)
 #   run       a foreign UID, a read-only root, no capabilities; health; SIGTERM, verify, resume
-#   compose   compose.yaml on a Docker Engine of its own: health conditions, a scraped run
+#   compose   compose.yaml on a Docker Engine of its own: health conditions, a scraped run; compose.ranks.yaml
 #   slurm     tests/docker/slurm_test.sh, with the program of the CPU image
 #   clean     removes what the other parts left (only where it is named)
 # Without arguments: all but built, gpu and clean. Everything lies in build-docker/ and in podman's storage.

@@ -2,7 +2,7 @@
 # test_compose.sh WORK IMAGE: part `compose` of docker/test.sh. Starts a Docker Engine of its own, in a network
 # namespace of its own, loads the image and one of Debian's Prometheus under the name in compose.yaml, and
 # brings the stack up from the shipped files. Grafana's image cannot be made of Debian's packages: that
-# service is left out.
+# service is left out. Then the two ranks of compose.ranks.yaml.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 work=$1 image=$2
@@ -84,6 +84,30 @@ up() { # SERVICE...
 
 health() { docker inspect --format '{{.State.Health.Status}}' "$("${compose[@]}" ps -q "$1")"; }
 
+says() { # SERVICE PATTERN: until its log does
+  local end=$((SECONDS + 120))
+  until "${compose[@]}" logs "$1" 2>/dev/null | grep -q "$2"; do
+    ((SECONDS < end)) || {
+      say "FAILED: $1 does not say '$2'"
+      "${compose[@]}" logs --tail 20 >&2
+      exit 1
+    }
+    sleep 1
+  done
+  say "$1: $("${compose[@]}" logs "$1" 2>/dev/null | grep -o "$2" | tail -n 1)"
+}
+
+stop_saves() { # SERVICE...: together, each with exit code 75
+  local service code ids=()
+  for service in "$@"; do ids+=("$("${compose[@]}" ps -q "$service")"); done
+  "${compose[@]}" stop "$@" >/dev/null 2>&1
+  for id in "${ids[@]}"; do
+    code=$(docker inspect --format '{{.State.ExitCode}}' "$id")
+    [ "$code" = 75 ] || { say "FAILED: stop gave exit code $code, expected 75" && exit 1; }
+  done
+  say "stop $*: exit code 75"
+}
+
 if [ -z "${STOKER_TEST_NAMESPACE:-}" ]; then
   make_prometheus
   exec env STOKER_TEST_NAMESPACE=1 unshare --net "$PWD/test_compose.sh" "$@"
@@ -108,16 +132,14 @@ if ss -Hltn 'sport = :9464 or sport = :9090' | awk '{print $4}' | grep -v '^127\
   say "FAILED: published beyond the loopback interface (above)"
   exit 1
 fi
-id=$("${compose[@]}" ps -q stoker)
-"${compose[@]}" stop stoker >/dev/null 2>&1
-code=$(docker inspect --format '{{.State.ExitCode}}' "$id")
-[ "$code" = 75 ] || { say "FAILED: stop gave exit code $code, expected 75" && exit 1; }
-say "stop: exit code 75"
-
+stop_saves stoker
 up stoker
-end=$((SECONDS + 120))
-until "${compose[@]}" logs stoker 2>/dev/null | grep -q 'resumed from'; do
-  ((SECONDS < end)) || { say "FAILED: the next 'up' did not go on" && exit 1; }
-  sleep 1
-done
-say "up again: $("${compose[@]}" logs stoker 2>/dev/null | grep -o 'resumed from.*' | tail -n 1)"
+says stoker 'resumed from.*'
+
+"${compose[@]}" down >/dev/null 2>&1
+compose=(docker-compose -f compose.ranks.yaml)
+up rank-0 rank-1
+says rank-0 ' step [1-9][0-9]*/.*'
+stop_saves rank-0 rank-1
+up rank-0 rank-1
+says rank-0 'resumed from.*'

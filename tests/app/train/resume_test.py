@@ -148,14 +148,15 @@ class WhatIsResumed(TwelveSteps):
 
     def test_batches_of_another_size_go_on_at_the_same_sample(self):
         process = self.trial.train(LATEST, "loader.batch_size=8", "schedule={type: cosine}")
-        # 192 samples of the first epoch were used; 96 are left of it, and the second.
+        # 192 samples of the first epoch were used, which is after 24 of its 37 batches of 8.
         self.assertEqual(process.resumed_step, 12)
-        self.assertEqual(sorted(process.losses()), list(range(13, 61)))
-        self.assertEqual(process.summary["total"]["images"], 2 * PER_EPOCH * 16)
-        self.assertEqual([row["epoch"] for row in process.summary["evaluations"]], [0, 1])
+        self.assertEqual(sorted(process.losses()), list(range(13, 13 + 13 + 37)))
+        self.assertEqual(process.summary["total"]["images"], 192 + (13 + 37) * 8)
+        epochs = [row["epoch"] for row in process.summary["evaluations"]]
+        self.assertEqual(epochs, [0, 0, 1])  # the first one by the process before
         rates = process.column("learning_rate")
-        for step, batch in ((13, 24), (60, 71)):  # of 72 batches of 8
-            self.assertAlmostEqual(float(rates[step]), 0.001 * (1 + math.cos(math.pi * batch / 72)) / 2, delta=1e-9)
+        for step, batch in ((13, 24), (62, 73)):
+            self.assertAlmostEqual(float(rates[step]), 0.001 * (1 + math.cos(math.pi * batch / 74)) / 2, delta=1e-9)
 
     def test_a_sample_within_a_batch_of_another_size_is_refused(self):
         self.assertIn("checkpoint: it is from sample 192 of epoch 0, which is within a batch of 36: resume with a "
