@@ -12,14 +12,18 @@
 
 namespace stoker {
 
+void end_now(const Error& error) {
+  const std::string text = readable(std::string("error: ") + error.what() + "\n");
+  // Whoever hangs may hold the lock of a stream.
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  std::_Exit(static_cast<int>(error.code()));
+}
+
 void end_within(std::chrono::seconds time, const Error& error) {
-  const auto end = [time, code = error.code(),
-                    text = readable(std::string("error: ") + error.what() + "\n")] {
+  const auto end = [time, error] {
     pthread_setname_np(pthread_self(), "end-within");
     std::this_thread::sleep_for(time);
-    // Whoever hangs may hold the lock of a stream.
-    static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
-    std::_Exit(static_cast<int>(code));
+    end_now(error);
   };
   try {
     std::thread(end).detach();  // the process may end before it

@@ -6,9 +6,13 @@
 
 namespace stoker {
 
-// This process ends within that time, come what may: where it has not ended by itself, with the
-// error on standard error and its exit code. For one that failed, and whose threads or destructors
-// may wait for what does not answer any more. Any thread; returns at once.
+// This process ends here, with the error on standard error and its exit code; no destructor runs.
+// Any thread.
+[[noreturn]] void end_now(const Error& error);
+
+// This process ends within that time, come what may: by end_now(), where it has not ended by
+// itself. For one that failed, and whose threads or destructors may wait for what does not answer
+// any more. Any thread; returns at once.
 void end_within(std::chrono::seconds time, const Error& error);
 
 }  // namespace stoker

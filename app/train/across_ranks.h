@@ -30,6 +30,7 @@ class PeersOfSets final : public SetGroup {
       : SetGroup(peers.ranks().rank, peers.ranks().world), peers_(peers) {}
   std::vector<std::string> meet(const std::string& channel, const std::string& own,
                                 const std::function<bool()>& go_on) override;
+  bool lost() override { return !peers_.gone().empty(); }
   void broadcast(std::span<uint8_t> bytes, int64_t from) override;
 
  private:

@@ -45,9 +45,12 @@ class CheckpointSets {
  private:
   struct Place {
     std::unique_ptr<SetStore> store;
-    std::optional<int64_t> only;  // one set of it
+    std::optional<int64_t> only = {};  // one set of it
+    bool part = false;                 // one rank's part of each set
   };
   void add_config(const std::string& file, const std::vector<std::string>& overrides);
+  // A directory of sets, and those in it where each of many ranks keeps its part of them.
+  void add_places(const std::string& tier, const FileTree& files, const std::string& directory);
   void add_directory(const std::string& directory);
   bool elsewhere(const Place& place, int64_t step) const;
   SetEntry describe(const Place& place, const std::string& name) const;
@@ -105,12 +108,21 @@ void CheckpointSets::add_config(const std::string& file,
     tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
     const FileTree* files = tiers_.at(tier).files();
     if (files == nullptr) continue;
-    places_.push_back({std::make_unique<SetStore>(tier, *files, directory), {}});
+    add_places(tier, *files, directory);
   }
   if (places_.empty()) {
     throw Error(ExitCode::config, file + ": checkpoint names no tier (fast, slow)");
   }
-  drains_ = places_.size() > 1;
+  drains_ = checkpoint.tiers.size() > 1;
+}
+
+void CheckpointSets::add_places(const std::string& tier, const FileTree& files,
+                                const std::string& directory) {
+  places_.push_back({std::make_unique<SetStore>(tier, files, directory)});
+  for (const std::string& name : files.list(directory)) {
+    if (rank_of(name) < 0) continue;
+    places_.push_back({std::make_unique<SetStore>(tier, files, directory + "/" + name), {}, true});
+  }
 }
 
 void CheckpointSets::add_directory(const std::string& directory) {
@@ -122,13 +134,17 @@ void CheckpointSets::add_directory(const std::string& directory) {
   if (one && step < 0) {
     throw Error(ExitCode::environment, directory + ": no checkpoint has such a name");
   }
-  places_.push_back({std::make_unique<SetStore>("-", *trees_.back(), sets.filename().string()),
-                     one ? std::optional(step) : std::nullopt});
+  if (one) {
+    places_.push_back(
+        {std::make_unique<SetStore>("-", *trees_.back(), sets.filename().string()), step});
+  } else {
+    add_places("-", *trees_.back(), sets.filename().string());
+  }
 }
 
 bool CheckpointSets::elsewhere(const Place& place, int64_t step) const {
   return std::any_of(places_.begin(), places_.end(), [&](const Place& other) {
-    return other.store != place.store && other.store->has(step);
+    return other.store->tier() != place.store->tier() && other.store->has(step);
   });
 }
 
@@ -173,10 +189,16 @@ std::vector<SetEntry> CheckpointSets::list() const {
 
 std::string CheckpointSets::verify(const SetEntry& entry) const {
   for (const Place& place : places_) {
-    if (place.store->tier() != entry.tier) continue;
+    if (place.store->full_path(*entry.step) != entry.path) continue;
     try {
       const Manifest manifest = place.store->manifest(*entry.step);
-      read_set(place.store->tree(), place.store->path(*entry.step), manifest, kThreads, {});
+      const FileTree& tree = place.store->tree();
+      const std::string set = place.store->path(*entry.step);
+      if (place.part) {
+        read_files(tree, set, manifest, files_here(tree, set, manifest), kThreads, {});
+      } else {
+        read_set(tree, set, manifest, kThreads, {});
+      }
       if (manifest.step == *entry.step) return "";
       return fmt::format("{}: its manifest is that of step {}", entry.path, manifest.step);
     } catch (const Error& error) {

@@ -61,8 +61,8 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
   if (trainer.abandoned()) {
     // A thread may be stuck in a system call, or the time after a signal is up: nothing waits for
     // it.
-    if (!run.error.empty()) log.warn(run.error);
     std::fflush(nullptr);
+    if (!run.error.empty()) end_now(Error(code, run.error));
     std::_Exit(static_cast<int>(code));
   }
   if (run.error.empty()) return code;

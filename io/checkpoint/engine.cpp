@@ -94,6 +94,7 @@ bool Engine::due(const CheckpointOffer& offer) {
 }
 
 std::optional<TimePoint> Engine::deadline() const {
+  if (group_.lost()) return Clock::now();  // nobody waits for what cannot be finished
   const std::optional<TimePoint> requested = stop_requested_ ? stop_requested_() : std::nullopt;
   if (!requested) return std::nullopt;
   return *requested + from_seconds(options_.grace_seconds);

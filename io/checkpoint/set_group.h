@@ -49,6 +49,9 @@ class SetGroup {
   // go_on() says true. GroupLost where that ends.
   virtual std::vector<std::string> meet(const std::string& channel, const std::string& own,
                                         const std::function<bool()>& go_on) = 0;
+  // Another process is gone, as far as it is known; nothing that all do together will end well. Any
+  // thread; quick.
+  virtual bool lost() { return false; }
   // The bytes of process `from`, to all others. The trainer's thread. GroupLost.
   virtual void broadcast(std::span<uint8_t> bytes, int64_t from) = 0;
 

@@ -28,7 +28,7 @@ constexpr size_t kBroadcastBytes = 250u << 20;
 
 class NoPeers final : public Peers {
  public:
-  NoPeers() : Peers({}) {}
+  NoPeers() : Peers({}, nullptr) {}
   Gathered gather(const std::string& own) override {
     return [own] { return std::vector<std::string>{own}; };
   }
@@ -41,7 +41,6 @@ class NoPeers final : public Peers {
                                 const std::function<bool()>&) override {
     return {own};
   }
-  void leave(const std::string&) override {}
 };
 
 // What is thrown while ranks talk to each other, and who is to blame for it.
@@ -85,7 +84,7 @@ const Collectives& loaded(const std::string& backend) {
 class ProcessGroupPeers final : public Peers {
  public:
   ProcessGroupPeers(const Ranks& ranks, const DistributedOptions& options)
-      : Peers(ranks),
+      : Peers(ranks, &heartbeat_),
         options_(options),
         store_(ranks, std::chrono::milliseconds(options.timeout.ms)),
         heartbeat_(ranks, store_, std::chrono::milliseconds(options.timeout.ms)) {
@@ -140,19 +139,19 @@ class ProcessGroupPeers final : public Peers {
   }
   std::vector<std::string> meet(const std::string& name, const std::string& own,
                                 const std::function<bool()>& go_on) override {
+    std::string missing;
     try {
       return channel(name).meet(own, [&] {
         if (!go_on()) throw Error(ExitCode::sigterm, "no longer waiting for the other ranks");
-        const std::string missing = heartbeat_.surely_missing();
+        missing = heartbeat_.surely_missing();
         if (!missing.empty()) throw Error(ExitCode::device, missing);
       });
     } catch (const Error& error) {
       if (error.code() == ExitCode::sigterm) throw;
-      const std::string missing = heartbeat_.missing();
+      if (missing.empty()) missing = heartbeat_.missing();
       fail(missing.empty() ? error.what() : missing);
     }
   }
-  void leave(const std::string& why) override { heartbeat_.leave(why); }
 
  private:
   Channel& channel(const std::string& name) {
@@ -210,6 +209,14 @@ void DistributedOptions::check(const Section& section) const {
   }
   if (timeout.ms <= 0) section.fail("timeout", "must be more than nothing");
   if (bucket.bytes == 0) section.fail("bucket", "must be more than nothing");
+}
+
+std::string Peers::gone() const {
+  return heartbeat_ == nullptr ? "" : heartbeat_->surely_missing();
+}
+
+void Peers::leave(const std::string& why) const {
+  if (heartbeat_ != nullptr) heartbeat_->leave(why);
 }
 
 std::string share(Peers& peers, const std::string& text) {

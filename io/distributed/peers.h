@@ -16,6 +16,8 @@
 
 namespace stoker {
 
+class Heartbeat;
+
 // What each rank gave, in the order of the ranks. To be called once; blocks until all have given.
 using Gathered = std::function<std::vector<std::string>()>;
 
@@ -25,9 +27,16 @@ using Gathered = std::function<std::vector<std::string>()>;
 // destructor is of use.
 class Peers {
  public:
-  explicit Peers(Ranks ranks) : ranks_(std::move(ranks)) {}
+  // heartbeat: of this rank; null: there is one rank. It must live until the destructor.
+  Peers(Ranks ranks, Heartbeat* heartbeat) : ranks_(std::move(ranks)), heartbeat_(heartbeat) {}
   virtual ~Peers() = default;
   const Ranks& ranks() const { return ranks_; }
+  // Which ranks have died or left, while nothing has failed yet; empty: none that is known of. Any
+  // thread; does not wait.
+  std::string gone() const;
+  // This rank ends now, with this error (empty: without one), and the others may say so. Any
+  // thread.
+  void leave(const std::string& why) const;
   // Begins to gather bytes, as many of every rank.
   virtual Gathered gather(const std::string& own) = 0;
   // The values of rank `from`, to the same tensors of all others. They are on the host, or on the
@@ -43,12 +52,10 @@ class Peers {
   // true.
   virtual std::vector<std::string> meet(const std::string& channel, const std::string& own,
                                         const std::function<bool()>& go_on) = 0;
-  // This rank ends now, with this error (empty: without one), and the others may say so. Any
-  // thread.
-  virtual void leave(const std::string& why) = 0;
 
  private:
   const Ranks ranks_;
+  Heartbeat* const heartbeat_;
 };
 
 // One process by itself: every call is its own answer, and costs nothing.

@@ -9,7 +9,7 @@ import signal
 import socket
 import unittest
 
-from stoker import Process, StokerTest, configuration, posix, read_summary
+from stoker import Process, StokerTest, configuration, emulated, posix, read_summary
 
 WITHIN = 2e-5  # of a loss: fp32 sums in another order, over some tens of steps
 
@@ -161,6 +161,21 @@ class RanksTest(StokerTest):
                 self.assertEqual(under_way.wait(), 6)
                 for survivor in {0, 1, 2} - {victim}:
                     self.assertRegex(under_way.log, rf"error: rank {survivor} of 3: rank {victim} \(pid {pid} on .*\) is gone")
+
+    def test_a_rank_that_is_killed_in_the_final_drain_ends_the_others_in_the_middle_of_it(self):
+        saves = [f"storage.fast={posix(self.dir / 'fast')}", f"storage.slow={emulated(self.dir / 'slow', write_mb_per_s=0.5)}",
+                 "checkpoint={type: burst_buffer, fast: fast, slow: slow, every_steps: 100}"]
+        under_way = Process(["launch", "-n", 2, self.config, "training.max_steps=2", "evaluation.enabled=false", *saves], self.dir)
+        self.addCleanup(under_way.kill)
+        under_way.wait_for("checkpoint of step 2:")  # its 228 MB take minutes to drain
+        pid = self.pid_of(under_way, 1)
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(under_way.wait(), 6)
+        self.assertRegex(under_way.log, rf"error: rank 0 of 2: rank 1 \(pid {pid} on .*\) is gone")
+        listed = self.json("checkpoint", "list", self.config, *saves)
+        told = [(row["tier"], row["step"], row["path"].split("/")[-2], row["state"]) for row in listed if row["step"] is not None]
+        self.assertEqual(told, [("fast", 2, f"rank-{rank}", "on this tier only") for rank in (0, 1)], listed)
+        self.stoker("checkpoint", "verify", self.config, "--all", *saves)
 
     def test_a_rank_that_cannot_go_on_says_why_to_the_others(self):
         done = self.stoker("launch", "-n", 2, self.config, "storage.data.root=/nowhere", code=3)
