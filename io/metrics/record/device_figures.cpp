@@ -49,7 +49,9 @@ std::vector<Figure> device_figures() {
        one([](R r) { return ratio(device_of(r).busy, device_of(r).observed); })},
       {"device.idle_share", quotient, Unit::share, "1 - busy_s / observed_s.", "As both are.",
        one([](R r) {
-         return ratio(device_of(r).observed - device_of(r).busy, device_of(r).observed);
+         // Of a window both are differences, which rounding may put on the wrong side of each other.
+         const double idle = std::max(0.0, device_of(r).observed - device_of(r).busy);
+         return ratio(idle, device_of(r).observed);
        })},
       {"device.idle_share_by_cause.{cause}", quotient, Unit::share, "idle_s / observed_s.",
        "As both are.",

@@ -79,6 +79,13 @@ TEST_F(Window, the_device_is_what_was_observed) {
   EXPECT_EQ(value("device.idle_share_by_cause.data"), 0.25);
 }
 
+TEST_F(Window, rounding_makes_no_device_idle_for_less_than_nothing) {
+  from.run.totals.device = {0.4, 0.35, 0, {0.05, 0, 0, 0}};
+  to.run.totals.device = {0.7, 0.65, 0, {0.05, 0, 0, 0}};
+  ASSERT_LT(0.7 - 0.4, 0.65 - 0.35);
+  EXPECT_EQ(value("device.idle_share"), 0.0);
+}
+
 TEST_F(Window, what_the_kernel_does_not_say_is_absent) {
   EXPECT_EQ(value("process.cores"), std::nullopt);
   EXPECT_EQ(value("system.busy_share"), std::nullopt);
