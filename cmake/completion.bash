@@ -20,7 +20,7 @@ _stoker_options() {
     "dataset fetch") echo "--help --to --archive --url --json" ;;
     "dataset inspect") echo "--help --json" ;;
     "dataset synth") echo "--help --samples --classes --median-bytes --sigma --seed --json" ;;
-    "dataset pack") echo "--help --json --to --tier --shard-size" ;;
+    "dataset pack") echo "--help --json --to --tier --shard-size --shuffle" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
     "bench") echo "--help" ;;
     "bench read") echo "--help --json --stages --threads --pipeline --batch --batches --repetitions --page-cache" ;;

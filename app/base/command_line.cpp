@@ -1,6 +1,7 @@
 #include "app/base/command_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -95,7 +96,12 @@ Argument Argument::positive() const { return Argument(option_->check(CLI::Positi
 Argument Argument::not_negative() const { return Argument(option_->check(CLI::NonNegativeNumber)); }
 
 Argument Argument::one_of(const std::vector<std::string>& words) const {
-  return Argument(option_->check(CLI::IsMember(words)));
+  const auto missing = [words](const std::string& given) {
+    if (std::ranges::find(words, given) != words.end()) return std::string();
+    return "there is no '" + given + "'" + suggestion(given, words);
+  };
+  return Argument(
+      option_->check(CLI::Validator(missing, fmt::format("{{{}}}", fmt::join(words, ",")))));
 }
 
 Argument Argument::one_each() const { return Argument(option_->allow_extra_args(false)); }

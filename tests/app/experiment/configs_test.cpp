@@ -55,7 +55,8 @@ TEST(Configs, every_cell_of_every_sweep_is_valid) {
   for (const std::string& file : config_files(true)) {
     const SweepOptions options = read_sweep(file, {});
     const SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
-      Node tree = options.base.experiment;
+      Node tree =
+          options.base.path.empty() ? options.base.experiment : load_experiment(options.base.path);
       for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
       return config_hash(read_experiment_tree(tree));
     });

@@ -40,10 +40,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kConfigs = STOKER_SOURCE_DIR "/configs";
+
 class Mutation : public ::testing::Test {
  protected:
   Mutation() {
     for (const char* variable : {"STOKER_FAST", "STOKER_SLOW", "STOKER_DATA"}) unsetenv(variable);
+    // All of them, for a sweep may name another file.
+    fs::copy(kConfigs, directory_.path(), fs::copy_options::recursive);
   }
 
   Outcome check(std::vector<std::string> words) {
@@ -52,7 +56,7 @@ class Mutation : public ::testing::Test {
   }
 
   Score score_of(const fs::path& file) {
-    const std::string path = directory_ / file.filename().string();
+    const std::string path = directory_ / fs::relative(file, kConfigs).string();
     std::ifstream in(file);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     const Mutants mutants(text, path);
@@ -76,6 +80,7 @@ class Mutation : public ::testing::Test {
       write(mutant.text);
       score.add(mutant, check(words("")));
     }
+    write(text);
     return score;
   }
 
@@ -91,7 +96,7 @@ std::string share(int64_t good, int64_t all) {
 
 TEST_F(Mutation, of_every_configuration_that_ships) {
   std::set<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(STOKER_SOURCE_DIR "/configs")) {
+  for (const auto& entry : fs::recursive_directory_iterator(kConfigs)) {
     if (entry.path().extension() == ".yaml") files.insert(entry.path());
   }
   ASSERT_GE(files.size(), 10u);
