@@ -49,7 +49,7 @@ std::vector<Figure> device_figures() {
        one([](R r) { return ratio(device_of(r).busy, device_of(r).observed); })},
       {"device.idle_share", quotient, Unit::share, "1 - busy_s / observed_s.", "As both are.",
        one([](R r) {
-         // Of a window both are differences, which rounding may put on the wrong side of each other.
+         // Of a window both are differences, which rounding may put in the wrong order.
          const double idle = std::max(0.0, device_of(r).observed - device_of(r).busy);
          return ratio(idle, device_of(r).observed);
        })},
