@@ -14,6 +14,7 @@
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/json.h"
+#include "io/core/shortage.h"
 
 // The text:
 //   1. a body: JSON whose last member is not there yet;
@@ -331,7 +332,8 @@ std::string manifest_text(const Manifest& manifest) {
     // What is written can be read: a contradiction shows here, not when it is needed.
     parse_manifest(text);
   } catch (const std::exception& error) {
-    throw Error(ExitCode::bug, std::string("checkpoint manifest: ") + error.what());
+    throw shortage(error).value_or(
+        Error(ExitCode::bug, std::string("checkpoint manifest: ") + error.what()));
   }
   return text;
 }
