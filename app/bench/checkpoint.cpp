@@ -144,7 +144,7 @@ class SavedModel {
     checkpointer_.reset();
     std::error_code ignored;
     for (const auto& [name, component] : experiment_.options().storage) {
-      const FileTree* files = experiment_.tiers().at(name).files();
+      const FileTree* files = files_of(experiment_.tiers().at(name));
       if (files != nullptr) std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
     }
   }
@@ -182,7 +182,7 @@ class SavedModel {
 
  private:
   const FileTree& tree(const std::string& tier) const {
-    return *experiment_.tiers().at(tier).files();
+    return *files_of(experiment_.tiers().at(tier));
   }
 
   const std::string directory_;

@@ -191,7 +191,7 @@ void HeadspaceMeasurement::measure_page_cache(HeadspaceLevel& level) {
   ExperimentOptions variant = experiment_;
   variant.storage[tier_] = innermost(variant.storage.at(tier_));
   Experiment experiment(std::move(variant), notify_);
-  const FileTree* files = experiment.tiers().at(tier_).files();
+  const FileTree* files = files_of(experiment.tiers().at(tier_));
   if (files == nullptr) {
     level.absent = fmt::format("a tier of type {} has no files",
                                experiment.options().storage.at(tier_).type());
@@ -223,7 +223,7 @@ void HeadspaceMeasurement::add_conditions(Experiment& experiment, HeadspaceLevel
 // Empty pages, a new loader, one epoch. 0, and the level says why: it was not cold.
 double HeadspaceMeasurement::cold_epoch(Experiment& experiment, int64_t epoch,
                                         HeadspaceLevel& level) const {
-  const FileTree* files = experiment.tiers().at(tier_).files();
+  const FileTree* files = files_of(experiment.tiers().at(tier_));
   double resident = 1;
   if (files != nullptr) resident = evict(*files, keys(experiment)).cached_share().value_or(1);
   if (!is_cold(resident) && !level.emulated) {
@@ -245,7 +245,7 @@ void HeadspaceMeasurement::measure_cold(HeadspaceLevel& level) {
   level.emulated = tier.info().emulated;
   const std::string type = tier.type();
   Experiment experiment(std::move(variant), notify_);
-  if (experiment.tiers().at(tier_).files() == nullptr && !level.emulated) {
+  if (files_of(experiment.tiers().at(tier_)) == nullptr && !level.emulated) {
     level.absent = fmt::format("a tier of type {} has no files, and is never cold", type);
     return;
   }

@@ -182,7 +182,7 @@ class StorageBench::Round {
 
 StorageBench::StorageBench(Storage& tier, std::function<bool()> stop_requested)
     : tier_(tier),
-      files_(tier.files()),
+      files_(files_of(tier)),
       stop_requested_(std::move(stop_requested)),
       directory_(fmt::format("stoker-bench-{}", ::getpid())),
       direct_(files_ != nullptr && files_->access() == FileAccess::direct) {

@@ -249,7 +249,7 @@ ExitCode bench_storage(const StorageBenchArguments& arguments) {
   TierMeter& meter = hub.add_tier(arguments.tier, component.type(), emulated);
   const auto tier = component.create({arguments.tier, log.notify(), &hub, &meter});
   StorageWorkload workload = workload_of(arguments);
-  if (tier->files() == nullptr) workload.objects = true;
+  if (files_of(*tier) == nullptr) workload.objects = true;
   const StopSignal stop;
   StorageBench bench(*tier, [&stop] { return stop.requested(); });
   std::vector<StorageResult> results;

@@ -14,7 +14,7 @@ ExperimentData::ExperimentData(const ExperimentOptions& options, const Notify& n
 }
 
 const FileTree* ExperimentData::files() const {
-  return tier_.empty() ? nullptr : tiers_.at(tier_).files();
+  return tier_.empty() ? nullptr : files_of(tiers_.at(tier_));
 }
 
 }  // namespace stoker

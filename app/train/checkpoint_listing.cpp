@@ -106,7 +106,7 @@ void CheckpointSets::add_config(const std::string& file,
       checkpoint.directory.empty() ? options.run.name : checkpoint.directory;
   for (const std::string& tier : checkpoint.tiers) {
     tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
-    const FileTree* files = tiers_.at(tier).files();
+    const FileTree* files = files_of(tiers_.at(tier));
     if (files == nullptr) continue;
     add_places(tier, *files, directory);
   }

@@ -145,7 +145,7 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
   info.build = build_labels();
   info.paths.push_back(run_dir);
   for (const auto& [name, tier] : options.storage) {
-    if (const FileTree* files = experiment.tiers().at(name).files()) {
+    if (const FileTree* files = files_of(experiment.tiers().at(name))) {
       info.paths.push_back(files->root());
     }
   }

@@ -62,7 +62,7 @@ Engine::~Engine() = default;
 // On the last tier all ranks write into one set; on the fast one, which each may have for itself,
 // into a set of their own.
 void Engine::add_store(const std::string& tier, const Inputs& inputs, bool shared) {
-  const FileTree* files = inputs.tiers.at(tier).files();
+  const FileTree* files = files_of(inputs.tiers.at(tier));
   if (files == nullptr) {
     throw Error(ExitCode::config,
                 "tier '" + tier +

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/core/config.h"
@@ -105,14 +107,24 @@ class Dataset {
   // keeps unchanged as long as it lives: they are valid until `scratch` is used again. Throws
   // IoError, or BadSample for damage that the format sees.
   virtual EncodedSample read(Split split, int64_t index, Buffer& scratch) const = 0;
-  // Keys of files that are no samples and were left out (Caltech's BACKGROUND_Google/tmp).
-  virtual std::vector<std::string> ignored() const { return {}; }
+  // A hint: these will be asked for by read() soon, once each, in about this order: so what lies
+  // side by side can be read at once, and a tier can have requests in flight (Storage::expect). Of
+  // a split without indices: nothing that was said before counts any more. Fails nothing, and waits
+  // for no reading.
+  virtual void expect(Split /*split*/, std::span<const int64_t> /*indices*/) const {}
 
   // What loaders do with a bad sample of this data set.
   const OnError& on_error() const { return on_error_; }
+  // Keys of files that are no samples and were left out (Caltech's BACKGROUND_Google/tmp).
+  const std::vector<std::string>& ignored() const { return ignored_; }
+
+ protected:
+  // In the constructor of a derived class.
+  void leave_out(std::vector<std::string> keys) { ignored_ = std::move(keys); }
 
  private:
   OnError on_error_;
+  std::vector<std::string> ignored_;
 };
 
 template <>

@@ -94,7 +94,6 @@ class Decoded final : public Dataset {
     info.bytes = sample_bytes_;
     return info;
   }
-  std::vector<std::string> ignored() const override { return inner_->ignored(); }
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     const size_t number = static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
@@ -119,6 +118,7 @@ class Decoded final : public Dataset {
         decoding_([this] {
           return DecodeScratch{decoder_->open(), {}};
         }) {
+    leave_out(inner_->ignored());
     for (size_t i = 0; i < claimed_.size(); ++i) labels_.push_back(inner_info(i).label);
     const uint64_t room = options.limit.bytes / sample_bytes_;
     in_ == nullptr ? take_memory(std::min<uint64_t>(room, claimed_.size())) : look_around();

@@ -104,7 +104,7 @@ class ImageFolder final : public Dataset {
     for (const std::string& name : options.exclude) folders.exclude(name, prefix);
     if (folders.classes.empty()) fail_empty(prefix, options.storage.name);
     for (auto& [name, samples] : folders.classes) add_class(name, samples, options, inputs.seed);
-    ignored_ = std::move(folders.ignored);
+    leave_out(std::move(folders.ignored));
     report_ignored(inputs.notify);
   }
 
@@ -124,7 +124,6 @@ class ImageFolder final : public Dataset {
                                                       "(dataset.max_file_bytes)",
                                                       max_bytes_));
   }
-  std::vector<std::string> ignored() const override { return ignored_; }
 
  private:
   const std::vector<SampleInfo>& of(Split split) const {
@@ -183,15 +182,16 @@ class ImageFolder final : public Dataset {
   }
 
   void report_ignored(const Notify& notify) const {
-    if (ignored_.empty() || !notify) return;
+    const std::vector<std::string>& left_out = ignored();
+    if (left_out.empty() || !notify) return;
     std::string names;
-    for (size_t i = 0; i < std::min(kNamed, ignored_.size()); ++i) {
-      names += (i == 0 ? "" : ", ") + ignored_[i];
+    for (size_t i = 0; i < std::min(kNamed, left_out.size()); ++i) {
+      names += (i == 0 ? "" : ", ") + left_out[i];
     }
-    if (ignored_.size() > kNamed) names += fmt::format(" and {} more", ignored_.size() - kNamed);
+    if (left_out.size() > kNamed) names += fmt::format(" and {} more", left_out.size() - kNamed);
     notify(fmt::format("dataset: ignored {} that {}: {}",
-                       ignored_.size() == 1 ? "1 file" : fmt::format("{} files", ignored_.size()),
-                       ignored_.size() == 1 ? "is no image of a class" : "are no images of a class",
+                       left_out.size() == 1 ? "1 file" : fmt::format("{} files", left_out.size()),
+                       left_out.size() == 1 ? "is no image of a class" : "are no images of a class",
                        names));
   }
 
@@ -200,7 +200,6 @@ class ImageFolder final : public Dataset {
   std::vector<std::string> classes_;
   std::vector<SampleInfo> train_;
   std::vector<SampleInfo> test_;
-  std::vector<std::string> ignored_;
 };
 
 STOKER_REGISTER(Dataset, "image_folder", ImageFolder);

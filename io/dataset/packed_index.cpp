@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/json.h"
+#include "io/dataset/signed_json.h"
 
 namespace stoker {
 
@@ -23,7 +22,6 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker packed pixels";
 constexpr int kVersion = 1;
-constexpr JsonLimits kLimits{8, UINT64_MAX, false};
 
 bool consistent(const PackedSamples& samples, size_t classes) {
   return samples.labels.size() == samples.keys.size() &&
@@ -53,12 +51,7 @@ uint64_t PackedIndex::shard_bytes(size_t shard) const {
 
 uint64_t packed_checksum(Bytes pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
 
-std::string packed_json(const PackedIndex& index) {
-  Json json = index;
-  json["format"] = kFormat;
-  json["version"] = kVersion;
-  return json_text(Json{{"checksum", xxh3_128(json_text(json))}, {"index", json}});
-}
+std::string packed_json(const PackedIndex& index) { return signed_json(index, kFormat, kVersion); }
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
   const auto refuse = [&](const std::string& why) {
@@ -66,28 +59,14 @@ PackedIndex parse_packed(Bytes text, const std::string& name) {
                                              "dataset pack`",
                                              name, why));
   };
-  const auto damaged = [&](const std::exception& error) {
-    return refuse(std::string("is no index of packed pixels or is damaged (") + error.what() + ")");
-  };
-  Json json;
   try {
-    json = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kLimits);
-  } catch (const Error& error) {
-    throw damaged(error);
-  }
-  try {
-    const Json& inner = json.at("index");
-    if (inner.at("format") != kFormat) throw refuse("is no index of packed pixels");
-    if (inner.at("version") != kVersion) {
-      throw refuse(fmt::format("is of version {}, where {} is read", json_text(inner.at("version")),
-                               kVersion));
-    }
-    if (json.at("checksum") != xxh3_128(json_text(inner))) throw refuse("is damaged (checksum)");
-    PackedIndex index = inner;
-    if (!consistent(index)) throw refuse("contradicts itself");
+    PackedIndex index = parse_signed_json(text, kFormat, kVersion);
+    if (!consistent(index)) throw Error(ExitCode::data, "contradicts itself");
     return index;
   } catch (const Json::exception& error) {
-    throw damaged(error);
+    throw refuse(std::string("is no index of packed pixels or is damaged (") + error.what() + ")");
+  } catch (const Error& error) {
+    throw refuse(error.what());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,12 +33,12 @@ struct ObjectCall {
 //
 // Owns the other tier. Any thread; fails as that tier does.
 template <class Around>
-class AroundStorage : public Storage {
+class AroundStorage : public Storage, public KeepsFiles {
  public:
   // `layer` is to the tier's files what `around` is to its objects; unused where there are none.
   AroundStorage(std::unique_ptr<Storage> inner, Around around, std::shared_ptr<FileLayer> layer)
       : inner_(std::move(inner)), around_(std::move(around)) {
-    if (const FileTree* files = inner_->files()) files_ = files->behind(std::move(layer));
+    if (const FileTree* files = files_of(*inner_)) files_ = files->behind(std::move(layer));
   }
 
   std::vector<ObjectInfo> list(const std::string& prefix) const final {
@@ -61,6 +62,7 @@ class AroundStorage : public Storage {
   void remove(const std::string& key) final {
     around_({FileCall::Op::remove, key}, [&] { inner_->remove(key); });
   }
+  void expect(std::span<const ObjectRange> reads) const final { inner_->expect(reads); }
   const FileTree* files() const final { return files_ ? &*files_ : nullptr; }
 
  private:

@@ -23,7 +23,7 @@ struct ObjectFile {
 
 // What the tiers posix, direct and uring have in common, whose objects are files below a directory:
 // everything but read(). Any thread. Failures are IoError, as of every tier.
-class FileObjects : public Storage {
+class FileObjects : public Storage, public KeepsFiles {
  public:
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
   // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.

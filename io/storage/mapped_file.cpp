@@ -36,7 +36,7 @@ bool MappedFile::fetch(size_t offset, size_t bytes) const {
 
 std::optional<MappedFile> map_object(const Storage& tier, const std::string& key) {
   check_key(key);
-  const FileTree* files = tier.files();
+  const FileTree* files = files_of(tier);
   if (files == nullptr || files->access() == FileAccess::direct) return std::nullopt;
   return files->open(key, FileAccess::buffered).map();
 }

@@ -41,6 +41,11 @@ void Storage::Inputs::remark(const std::string& text) const {
   if (meter != nullptr) meter->add_condition(text);
 }
 
+const FileTree* files_of(const Storage& tier) {
+  const auto* const keeper = dynamic_cast<const KeepsFiles*>(&tier);
+  return keeper == nullptr ? nullptr : keeper->files();
+}
+
 void write_object(Storage& to, const std::string& key, Bytes bytes) {
   const std::unique_ptr<ObjectWriter> writer = to.create(key);
   writer->append(bytes);

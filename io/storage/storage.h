@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct ObjectInfo {
 struct Range {
   uint64_t offset = 0;
   uint64_t length = UINT64_MAX;  // to the end of the object
+  bool operator==(const Range&) const = default;
+};
+
+// What one read() asks for. A value.
+struct ObjectRange {
+  std::string key;
+  Range range;
+  bool operator==(const ObjectRange&) const = default;
 };
 
 // One object being written. One thread at a time; must not outlive its tier. Throws IoError.
@@ -60,8 +69,8 @@ struct StorageInfo {
 // thread. Failures are IoError: `environment` for what is absent or forbidden, else `storage`
 // (io/core/error.h).
 //
-// Four methods are all that a tier of data needs: there is no mkdir, stat, rename or append, and
-// there will not be. A tier that keeps files gives access to them by a fifth, for checkpoints.
+// Four methods and a hint are all that a tier of data needs: there is no mkdir, stat, rename or
+// append, and there will not be. A tier that keeps files is a KeepsFiles as well.
 class Storage {
  public:
   // What a tier is built with, beside its options. The hub and the meter must outlive it.
@@ -89,9 +98,23 @@ class Storage {
   virtual std::unique_ptr<ObjectWriter> create(const std::string& key) = 0;
   // Readers that have begun get the whole object or an IoError. Absent is fine.
   virtual void remove(const std::string& key) = 0;
-  // Null: this tier has no files (memory), and can hold no checkpoints.
-  virtual const FileTree* files() const { return nullptr; }
+  // A hint: these will be asked for by read() soon, once each, in about this order. A tier that can
+  // keep many requests in flight begins them, as far as its own limit of memory goes; read() of
+  // just that key and range then has less to wait for. Fails nothing and blocks for nothing: what
+  // goes wrong, read() says.
+  virtual void expect(std::span<const ObjectRange> /*reads*/) const {}
 };
+
+// What a tier is beside Storage whose objects are files, for those who need more than whole
+// objects: checkpoints, the page cache. Thread rule: as Storage.
+class KeepsFiles {
+ public:
+  virtual ~KeepsFiles() = default;
+  // Valid as long as the tier. Null: what it is made of has none.
+  virtual const FileTree* files() const = 0;
+};
+// The files of a tier; null: it has none (memory), and can hold no checkpoints. Any thread.
+const FileTree* files_of(const Storage& tier);
 
 // IoError unless `key` is a relative path that stays inside its tier: no "..", ".", empty or
 // temporary component. Every tier's read, create and remove begin with it.

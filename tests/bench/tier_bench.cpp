@@ -111,7 +111,7 @@ class Bench {
   nlohmann::json write() {
     constexpr uint64_t kPiece = 8 << 20;
     const Block block(kPiece);
-    const FileTree& files = *tier_->files();
+    const FileTree& files = *files_of(*tier_);
     files.remove("written");
     const TimePoint begin = Clock::now();
     {
@@ -143,7 +143,7 @@ class Bench {
       };
     }
     if (settings_.op == "append") {
-      const FileTree& files = *tier_->files();
+      const FileTree& files = *files_of(*tier_);
       const std::string name =
           "append-" + std::to_string(::getpid()) + "-" + std::to_string(thread);
       files.remove(name);

@@ -78,8 +78,8 @@ TEST_P(Direct, reading_leaves_the_page_cache_as_it_was) {
 }
 
 TEST_P(Direct, its_files_say_how_they_are_read) {
-  EXPECT_EQ(tier()->files()->access(), FileAccess::direct);
-  EXPECT_EQ(posix_storage(root.path())->files()->access(), FileAccess::buffered);
+  EXPECT_EQ(files_of(*tier())->access(), FileAccess::direct);
+  EXPECT_EQ(files_of(*posix_storage(root.path()))->access(), FileAccess::buffered);
 }
 
 // ramfs takes no O_DIRECT.

@@ -30,7 +30,7 @@ class Metered : public testing::Test {
     return text;
   }
   auto errors() const { return meter_.state().errors; }
-  const FileTree& files() const { return *tier_->files(); }
+  const FileTree& files() const { return *files_of(*tier_); }
 
   TemporaryDirectory directory_;
   Tracer tracer_;
@@ -113,7 +113,7 @@ TEST_F(Metered, whole_objects_are_not_counted_as_files_too) {
 
 TEST_F(Metered, a_tier_without_files_has_none) {
   TierMeter meter("memory", "memory", false, tracer_);
-  EXPECT_EQ(metered(make_storage("{type: memory}"), meter)->files(), nullptr);
+  EXPECT_EQ(files_of(*metered(make_storage("{type: memory}"), meter)), nullptr);
 }
 
 TEST_F(Metered, counts_what_is_in_flight) {

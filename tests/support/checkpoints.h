@@ -22,7 +22,7 @@ namespace stoker {
 using Layers = std::vector<std::shared_ptr<FileLayer>>;  // the outermost last
 
 // A tier that has files, and no objects.
-class FileTier final : public Storage {
+class FileTier final : public Storage, public KeepsFiles {
  public:
   explicit FileTier(const std::string& root, const Layers& layers = {}) : files_(root) {
     for (const auto& layer : layers) files_ = files_.behind(layer);

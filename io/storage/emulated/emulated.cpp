@@ -39,7 +39,7 @@ struct EmulatedOptions {
 // What makes two tiers one device: name, options, and the directory that a relative root means.
 std::string identity_of(const EmulatedOptions& options, const std::string& name,
                         const Storage& inner) {
-  const FileTree* files = inner.files();
+  const FileTree* files = files_of(inner);
   std::error_code ignored;
   return fmt::format("{}\n{}{}", name, to_yaml(dump_struct(options)),
                      files == nullptr ? ""

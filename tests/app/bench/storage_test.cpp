@@ -45,10 +45,10 @@ class Record final : public FileLayer {
 };
 
 // A posix tier whose files lie behind a layer.
-class Layered final : public Storage {
+class Layered final : public Storage, public KeepsFiles {
  public:
   Layered(const std::string& root, std::shared_ptr<FileLayer> layer)
-      : inner_(posix_storage(root)), files_(inner_->files()->behind(std::move(layer))) {}
+      : inner_(posix_storage(root)), files_(files_of(*inner_)->behind(std::move(layer))) {}
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
     return inner_->list(prefix);
   }

@@ -289,11 +289,11 @@ TEST_F(EmulatedTier, its_objects_are_those_of_the_inner_tier) {
 
 TEST_F(EmulatedTier, its_files_are_those_of_the_inner_tier) {
   const auto tier = make_storage(yaml(yaml(posix())));
-  ASSERT_NE(tier->files(), nullptr);
-  EXPECT_EQ(tier->files()->root(), root.path());
-  tier->files()->write_text("a", "text", true);
+  ASSERT_NE(files_of(*tier), nullptr);
+  EXPECT_EQ(files_of(*tier)->root(), root.path());
+  files_of(*tier)->write_text("a", "text", true);
   EXPECT_EQ(root.read("a"), "text");
-  EXPECT_EQ(tier->files()->read_text("a", 4), "text");
+  EXPECT_EQ(files_of(*tier)->read_text("a", 4), "text");
 }
 
 // Three pieces and the empty one that ends the file, each a request to the device.
@@ -309,14 +309,15 @@ TEST_F(EmulatedTier, pieces_of_tensorflow_are_charged_one_by_one) {
 }
 
 TEST_F(EmulatedTier, it_has_no_files_where_the_inner_tier_has_none) {
-  EXPECT_EQ(make_storage(yaml("{type: memory}"))->files(), nullptr);
+  EXPECT_EQ(files_of(*make_storage(yaml("{type: memory}"))), nullptr);
 }
 
 TEST_F(EmulatedTier, errors_are_those_of_the_inner_tier) {
   const auto tier = make_storage(yaml(posix()));
   const std::string absent = root / "none" + ": No such file or directory";
   EXPECT_EQ(error_of([&] { get(*tier, "none"); }), "read " + absent);
-  EXPECT_EQ(error_of([&] { tier->files()->open("none", FileAccess::buffered); }), "open " + absent);
+  EXPECT_EQ(error_of([&] { files_of(*tier)->open("none", FileAccess::buffered); }),
+            "open " + absent);
 }
 
 // The shared states that this process has mapped, by file.

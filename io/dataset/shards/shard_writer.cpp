@@ -1,0 +1,11 @@
+#include "io/dataset/shards/shard_writer.h"
+
+namespace stoker {
+
+template <>
+Registry<ShardFormatWriter>& Registry<ShardFormatWriter>::global() {
+  static Registry registry;
+  return registry;
+}
+
+}  // namespace stoker

@@ -1,0 +1,139 @@
+#include "io/dataset/shards/sharded.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "io/core/error.h"
+#include "io/core/parallel.h"
+#include "io/core/usable_cores.h"
+
+namespace stoker {
+namespace {
+
+// Label 1,000,000 and above is a slip, and not a class.
+constexpr int64_t kMaxClasses = 1'000'000;
+
+// The class that a key names: its first folder; empty: none.
+std::string class_of(const std::string& key) {
+  const size_t slash = key.find('/');
+  return slash == std::string::npos ? "" : key.substr(0, slash);
+}
+
+}  // namespace
+
+void ShardedOptions::check(const Section& section) const {
+  if (train.empty()) section.fail("train", "must be a pattern of shards such as train-*");
+}
+
+Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
+                 std::unique_ptr<const ShardFormat> format)
+    : Dataset(options.on_error),
+      tier_(inputs.tiers.at(options.storage.name)),
+      format_(std::move(format)),
+      max_bytes_(options.max_sample_bytes.bytes),
+      train_(find(options.train, inputs)),
+      test_(find(options.test, inputs)) {
+  if (train_.empty()) {
+    throw Error(ExitCode::environment,
+                fmt::format("dataset: {} in tier '{}': set dataset.train to a pattern of shards "
+                            "that have samples",
+                            shards_.empty() ? "no object fits '" + options.train + "'"
+                                            : "there are no samples in '" + options.train + "'",
+                            options.storage.name));
+  }
+  name_classes(options.classes);
+}
+
+std::vector<Sharded::Sample> Sharded::find(const std::string& pattern, const Inputs& inputs) {
+  std::vector<ObjectInfo> shards;
+  const std::string prefix = pattern.substr(0, pattern.find_first_of("*?[\\"));
+  for (const ObjectInfo& object : tier_.list(prefix)) {
+    if (object.key.ends_with(".index.json")) continue;
+    if (::fnmatch(pattern.c_str(), object.key.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) continue;
+    shards.push_back(object);
+  }
+  std::vector<std::vector<ShardSample>> found(shards.size());
+  parallel_for(usable_cores(), std::ssize(shards), [&](int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    found[at] = shard_samples(tier_, shards[at], *format_, inputs.notify);
+  });
+  std::vector<Sample> samples;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    for (ShardSample& sample : found[i]) samples.push_back({std::move(sample), shards_.size()});
+    shards_.push_back(shards[i].key);
+  }
+  return samples;
+}
+
+void Sharded::name_classes(const std::string& key) {
+  Buffer names;
+  try {
+    tier_.read(key, names);
+    std::istringstream lines(std::string(names.bytes().begin(), names.bytes().end()));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.ends_with('\r')) line.pop_back();
+      classes_.push_back(line);
+    }
+  } catch (const IoError& error) {
+    if (error.errno_value() != ENOENT) throw;
+  }
+  const bool named = !classes_.empty();
+  std::set<std::string> said;
+  int64_t highest = -1;
+  for (const auto* const samples : {&train_, &test_}) {
+    for (const Sample& sample : *samples) {
+      highest = std::max(highest, sample.label);
+      if (sample.label < 0) said.insert(class_of(sample.key));
+    }
+  }
+  if (!named && highest < 0) classes_.assign(said.begin(), said.end());
+  for (int64_t i = std::ssize(classes_); !named && i <= std::min(highest, kMaxClasses); ++i) {
+    classes_.push_back(std::to_string(i));
+  }
+  std::map<std::string, int64_t> labels;
+  for (size_t i = 0; i < classes_.size(); ++i) labels[classes_[i]] = static_cast<int64_t>(i);
+  for (auto* const samples : {&train_, &test_}) {
+    for (Sample& sample : *samples) {
+      if (sample.label < 0) {
+        const auto label = labels.find(class_of(sample.key));
+        if (label != labels.end()) sample.label = label->second;
+      }
+      if (sample.label >= 0 && sample.label < std::ssize(classes_)) continue;
+      if (sample.bad.empty()) {
+        sample.bad = sample.label < 0 ? "it has no label, and its name no folder that is a class"
+                                      : fmt::format("its label is {}, and there are {} classes",
+                                                    sample.label, classes_.size());
+      }
+      sample.label = 0;
+    }
+  }
+}
+
+SampleInfo Sharded::info(Split split, int64_t index) const {
+  const Sample& sample = of(split).at(static_cast<size_t>(index));
+  return {sample.key, sample.label, sample.bytes, static_cast<int64_t>(sample.shard)};
+}
+
+EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
+  const Sample& sample = of(split).at(static_cast<size_t>(index));
+  if (!sample.bad.empty()) throw BadSample(BadReason::unsupported, sample.bad);
+  if (sample.bytes > max_bytes_) {
+    throw BadSample(BadReason::too_large,
+                    fmt::format("it has {} bytes, above {} (dataset.max_sample_bytes)",
+                                sample.bytes, max_bytes_));
+  }
+  const std::string& shard = shards_[sample.shard];
+  tier_.read(shard, scratch, {sample.offset, sample.bytes});
+  if (scratch.size() != sample.bytes) {
+    throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
+  }
+  return {format_->payload(scratch), sample.label};
+}
+
+}  // namespace stoker

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/dataset/dataset.h"
+#include "io/dataset/shards/shard_index.h"
+
+namespace stoker {
+
+// The options of every format whose samples lie in a few large objects. A value.
+struct ShardedOptions {
+  TierName storage;
+  // Patterns of keys, as of a shell.
+  std::string train;
+  std::string test;
+  std::string classes = "classes.txt";
+  ByteSize max_sample_bytes{uint64_t{64} << 20};
+  OnError on_error;
+  ShardedOptions(std::string train_default, std::string test_default)
+      : train(std::move(train_default)), test(std::move(test_default)) {}
+  template <class V>
+  void visit(V& v) {
+    v.required("storage", storage, same_results("tier that holds the shards"));
+    v("train", train, "shards to train on: a pattern with * and ?");
+    v("test", test, "shards to test on; a pattern that fits none: nothing is tested");
+    v("classes", classes,
+      "object of that tier with the names of the classes, a line each, by label; where there is "
+      "none, classes have their numbers, or the names that the samples say");
+    v("max_sample_bytes", max_sample_bytes, "a larger one is a bad sample");
+    v("on_error", on_error, "what to do with bad samples");
+  }
+  DatasetInfo info() const { return {storage.name}; }
+  void check(const Section& section) const;
+};
+
+// Samples that are parts of a tier's objects (shards), in the order in which they lie there: the
+// one class behind all such formats. Which parts, the format says; their places are kept in an
+// index beside each shard. Thread rule and failures: as Dataset.
+class Sharded : public Dataset {
+ public:
+  Sharded(const ShardedOptions& options, const Inputs& inputs,
+          std::unique_ptr<const ShardFormat> format);
+
+  const std::vector<std::string>& classes() const final { return classes_; }
+  int64_t size(Split split) const final { return std::ssize(of(split)); }
+  SampleInfo info(Split split, int64_t index) const final;
+  EncodedSample read(Split split, int64_t index, Buffer& scratch) const final;
+
+ private:
+  struct Sample : ShardSample {
+    size_t shard = 0;
+  };
+  const std::vector<Sample>& of(Split split) const {
+    return split == Split::train ? train_ : test_;
+  }
+  std::vector<Sample> find(const std::string& pattern, const Inputs& inputs);
+  void name_classes(const std::string& key);
+
+  Storage& tier_;
+  const std::unique_ptr<const ShardFormat> format_;
+  const uint64_t max_bytes_;
+  std::vector<std::string> shards_;
+  std::vector<Sample> train_;
+  std::vector<Sample> test_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "io/core/error.h"
+#include "io/dataset/shards/shard_index.h"
+#include "tests/support/archives.h"
+#include "tests/support/datasets.h"
+#include "tests/support/errors.h"
+
+namespace stoker {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+std::string tar(const ArchiveFiles& files, int format = ARCHIVE_FORMAT_TAR_USTAR) {
+  return make_archive(files, format, false);
+}
+
+// A tier in memory with these objects.
+struct Shards : TestDataset {
+  explicit Shards(const ArchiveFiles& objects) : TestDataset(make_storage("{type: memory}")) {
+    for (const auto& [key, contents] : objects) put(tier(), key, contents);
+  }
+  const Dataset& build(const std::string& more = "") {
+    return TestDataset::build("{type: tar_shards, storage: data" + more + "}");
+  }
+  std::string refused(const std::string& more = "") {
+    return error_of([&] { build(more); });
+  }
+  // Why a training sample is bad.
+  std::string bad(int64_t index) {
+    try {
+      read_sample(*dataset, Split::train, index);
+    } catch (const BadSample& error) {
+      return std::string(to_string(error.reason())) + ": " + error.what();
+    }
+    return "";
+  }
+};
+
+const std::string kLarge(5'000'000, 'x');
+
+TEST(TarShards, samples_are_neighbours_of_one_name_in_the_order_of_the_shards) {
+  Shards shards({{"train-1.tar", tar({{"c/3.jpg", "three"}, {"c/3.cls", "2\n"}})},
+                 {"train-0.tar", tar({{"a/1.v2.cls", "0"},
+                                      {"a/1.jpg", kLarge},
+                                      {"a/1.json", "{}"},
+                                      {"a/1.cls", "0"},
+                                      {"b/2.cls", "1"},
+                                      {"b/2.PNG", "two"}})},
+                 {"test-0.tar", tar({{"c/4.cls", "2"}, {"c/4.webp", "four"}})},
+                 {"classes.txt", "cat\r\ndog\nowl\n"},
+                 {"train-0.txt", "no shard"}});
+  const Dataset& data = shards.build();
+  EXPECT_EQ(data.classes(), (Strings{"cat", "dog", "owl"}));
+  EXPECT_EQ(keys(data, Split::train), (Strings{"a/1", "b/2", "c/3"}));
+  EXPECT_EQ(keys(data, Split::test), Strings{"c/4"});
+  EXPECT_EQ(read_sample(data, Split::train, 0), kLarge);
+  EXPECT_EQ(read_sample(data, Split::train, 1), "two");
+  EXPECT_EQ(read_sample(data, Split::train, 2), "three");
+  EXPECT_EQ(read_sample(data, Split::test, 0), "four");
+  const SampleInfo last = data.info(Split::train, 2);
+  EXPECT_EQ(last.label, 2);
+  EXPECT_EQ(last.bytes, 5u);
+  EXPECT_EQ(last.file, 1);
+  EXPECT_TRUE(shards.remarks.empty());
+}
+
+TEST(TarShards, long_names_of_every_kind_of_tar_are_read) {
+  const std::string folder(150, 'f'), name(120, 'n');
+  for (const int format : {ARCHIVE_FORMAT_TAR_GNUTAR, ARCHIVE_FORMAT_TAR_PAX_RESTRICTED}) {
+    Shards shards({{"train.tar", tar({{folder + "/" + name + ".jpg", "image"}}, format)}});
+    const Dataset& data = shards.build();
+    EXPECT_EQ(data.classes(), Strings{folder});
+    EXPECT_EQ(keys(data, Split::train), Strings{folder + "/" + name});
+    EXPECT_EQ(read_sample(data, Split::train, 0), "image");
+  }
+}
+
+TEST(TarShards, without_labels_the_first_folder_is_the_class) {
+  Shards shards({{"train.tar", tar({{"owl/1.jpg", "1"}, {"cat/x/2.jpg", "2"}})}});
+  const Dataset& data = shards.build();
+  EXPECT_EQ(data.classes(), (Strings{"cat", "owl"}));
+  EXPECT_EQ(data.info(Split::train, 0).label, 1);
+  put(shards.tier(), "classes.txt", "owl\nbat\ncat");
+  EXPECT_EQ(shards.build().info(Split::train, 1).label, 2);
+}
+
+TEST(TarShards, without_names_classes_have_their_numbers) {
+  Shards shards({{"train.tar", tar({{"1.jpg", "1"}, {"1.cls", "3"}})}});
+  EXPECT_EQ(shards.build().classes(), (Strings{"0", "1", "2", "3"}));
+}
+
+TEST(TarShards, what_is_no_part_of_a_sample_is_passed_over) {
+  Shards shards({{"train.tar", tar({{"a/", ""},
+                                    {"a/README", "text"},
+                                    {"a/.hidden.jpg", "x"},
+                                    {"a/__meta__.jpg", "x"},
+                                    {"a/1.json", "{}"},
+                                    {"a/2.jpg", "two"}})}});
+  EXPECT_EQ(keys(shards.build(), Split::train), Strings{"a/2"});
+}
+
+TEST(TarShards, a_sample_that_can_not_be_used_is_a_bad_one) {
+  Shards shards({{"train.tar", tar({{"a/1.jpg", "1"},
+                                    {"a/1.cls", "zero"},
+                                    {"a/2.jpg", "2"},
+                                    {"a/2.png", "2"},
+                                    {"a/3.jpg", "3"},
+                                    {"a/3.JPG", "3"},
+                                    {"a/4.jpg", "4"},
+                                    {"a/4.cls", "7"},
+                                    {"5.jpg", "5"},
+                                    {"a/6.jpg", "123456"}})},
+                 {"classes.txt", "a\nb\n"}});
+  shards.build(", max_sample_bytes: 5");
+  EXPECT_EQ(shards.bad(0), "unsupported: member .cls is no number of a class");
+  EXPECT_EQ(shards.bad(1), "unsupported: it has two images");
+  EXPECT_EQ(shards.bad(2), "unsupported: two members end in .jpg");
+  EXPECT_EQ(shards.bad(3), "unsupported: its label is 7, and there are 2 classes");
+  EXPECT_EQ(shards.bad(4), "unsupported: it has no label, and its name no folder that is a class");
+  EXPECT_EQ(shards.bad(5), "too_large: it has 6 bytes, above 5 (dataset.max_sample_bytes)");
+}
+
+TEST(TarShards, a_shard_that_is_cut_short_keeps_the_samples_before_the_cut) {
+  const std::string whole = tar({{"a/1.jpg", "one"}, {"a/2.jpg", kLarge}});
+  Shards shards({{"train.tar", whole.substr(0, 4'000'000)}});
+  shards.build();
+  EXPECT_EQ(read_sample(*shards.dataset, Split::train, 0), "one");
+  EXPECT_EQ(shards.bad(1), "unsupported: its shard ends in the middle of it");
+}
+
+TEST(TarShards, what_is_no_tar_is_refused) {
+  const std::string hint = "): repair it, unpack it, or take it out of the pattern";
+  for (const std::string& bytes : {std::string(2000, 'x'), make_tar_gz({{"a/1.jpg", "one"}})}) {
+    const std::string message = Shards({{"train.tar", bytes}}).refused();
+    EXPECT_TRUE(
+        message.starts_with("dataset: shard train.tar is no tar file, or a damaged or "
+                            "compressed one ("))
+        << message;
+    EXPECT_TRUE(message.ends_with(hint)) << message;
+  }
+}
+
+TEST(TarShards, nothing_to_train_on_is_refused) {
+  Shards shards({{"other.tar", tar({{"a/1.jpg", "one"}})}, {"train.tar", tar({{"a/", ""}})}});
+  EXPECT_EQ(shards.refused(", train: 'x*'"),
+            "dataset: no object fits 'x*' in tier 'data': set dataset.train to a pattern of shards "
+            "that have samples");
+  EXPECT_EQ(shards.refused(),
+            "dataset: there are no samples in 'train*.tar' in tier 'data': set dataset.train to a "
+            "pattern of shards that have samples");
+}
+
+TEST(TarShards, the_index_is_kept_and_made_anew_where_it_does_not_fit) {
+  Shards shards({{"train.tar", tar({{"a/1.jpg", "one"}})}});
+  shards.build();
+  const std::string index = get(shards.tier(), "train.tar.index.json");
+  // It is believed: who changes a shard without changing its size removes the index.
+  put(shards.tier(), "train.tar.index.json", shard_index_json({{"a/9", -1, 512, 2}}, 2048, "x"));
+  EXPECT_EQ(keys(shards.build(), Split::train), Strings{"a/1"});
+  EXPECT_EQ(get(shards.tier(), "train.tar.index.json"), index);
+  put(shards.tier(), "train.tar", tar({{"b/2.jpg", kLarge}}));
+  EXPECT_EQ(keys(shards.build(), Split::train), Strings{"b/2"});
+  put(shards.tier(), "train.tar.index.json", "damaged");
+  EXPECT_EQ(keys(shards.build(), Split::train), Strings{"b/2"});
+  EXPECT_NE(shards.refused(", images: [png]"), "");  // other options, another index
+}
+
+}  // namespace
+}  // namespace stoker
