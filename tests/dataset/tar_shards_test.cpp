@@ -131,6 +131,13 @@ TEST(TarShards, a_shard_that_is_cut_short_keeps_the_samples_before_the_cut) {
   EXPECT_EQ(shards.bad(1), "unsupported: its shard ends in the middle of it");
 }
 
+TEST(TarShards, a_shard_that_is_cut_in_a_header_has_a_bad_sample_there) {
+  const std::string whole = tar({{"a/1.jpg", "one"}, {"a/2.jpg", "two"}});
+  Shards shards({{"train.tar", whole.substr(0, 1300)}});
+  EXPECT_EQ(keys(shards.build(), Split::train), (Strings{"a/1", "train.tar"}));
+  EXPECT_EQ(shards.bad(1), "unsupported: its shard ends here, too early");
+}
+
 TEST(TarShards, what_is_no_tar_is_refused) {
   const std::string hint = "): repair it, unpack it, or take it out of the pattern";
   for (const std::string& bytes : {std::string(2000, 'x'), make_tar_gz({{"a/1.jpg", "one"}})}) {

@@ -26,14 +26,19 @@ class Tar {
     check(::archive_read_open2(archive_.get(), this, nullptr, pull, skip, nullptr));
   }
 
-  // Null: the end.
+  // Null: the end, or there is no more of it behind some members.
   archive_entry* next() {
     archive_entry* entry = nullptr;
     const int result = ::archive_read_next_header(archive_.get(), &entry);
     if (result == ARCHIVE_EOF) return nullptr;
+    cut_ = !error_ && members_ > 0 && reason().starts_with("Truncated");
+    if (cut_) return nullptr;
     check(result);
+    ++members_;
     return entry;
   }
+  // The end was not that of a tar file.
+  bool cut() const { return cut_; }
   // Where the contents of the current member begin.
   uint64_t data_offset() const {
     return static_cast<uint64_t>(::archive_filter_bytes(archive_.get(), 0));
@@ -73,12 +78,15 @@ class Tar {
   void check(int result) const {
     if (error_) std::rethrow_exception(error_);
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;
-    const char* text = ::archive_error_string(archive_.get());
     throw Error(
         ExitCode::data,
         fmt::format("dataset: shard {} is no tar file, or a damaged or compressed one ({}): "
                     "repair it, unpack it, or take it out of the pattern",
-                    name_, text == nullptr ? "it can't be read" : text));
+                    name_, reason()));
+  }
+  std::string reason() const {
+    const char* const text = ::archive_error_string(archive_.get());
+    return text == nullptr ? "it can't be read" : text;
   }
 
   static constexpr uint64_t kBlock = uint64_t{64} << 10;
@@ -86,6 +94,8 @@ class Tar {
   const std::string name_;
   ObjectStream stream_;
   uint64_t taken_ = 0;  // by libarchive, of the stream
+  int64_t members_ = 0;
+  bool cut_ = false;
   std::exception_ptr error_;
   std::unique_ptr<archive, decltype([](archive* a) { ::archive_read_free(a); })> archive_;
 };
@@ -120,6 +130,9 @@ class TarFormat final : public ShardFormat {
       add(group, extension, entry, tar, shard.bytes);
     }
     finish(group, samples);
+    const bool known = !samples.empty() && !samples.back().bad.empty();
+    if (tar.cut() && !known)
+      samples.push_back({shard.key, 0, 0, 0, "its shard ends here, too early"});
     return samples;
   }
 
