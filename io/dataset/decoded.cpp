@@ -95,8 +95,17 @@ class Decoded final : public Dataset {
     return info;
   }
 
+  void expect(Split split, std::span<const int64_t> indices) const override {
+    // What a tier keeps is found while it is read.
+    if (in_ != nullptr) return;
+    std::vector<int64_t> missing;
+    for (const int64_t index : indices) {
+      if (kept_.find(number_of(split, index)).empty()) missing.push_back(index);
+    }
+    if (indices.empty() || !missing.empty()) inner_->expect(split, missing);
+  }
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
-    const size_t number = static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
+    const size_t number = number_of(split, index);
     EncodedSample sample{kept_.find(number), labels_.at(number)};
     if (sample.bytes.empty()) find_or_decode(split, index, number, scratch, sample);
     return sample;
@@ -127,6 +136,9 @@ class Decoded final : public Dataset {
 
   static bool in_memory(const Options& options) {
     return options.in.info().in_memory && !options.in.inner();
+  }
+  size_t number_of(Split split, int64_t index) const {
+    return static_cast<size_t>(index) + (split == Split::train ? 0 : train_);
   }
   void remark(const std::string& text) const {
     if (notify_) notify_("dataset: " + text);

@@ -14,7 +14,8 @@ EnumNames<SampleOrder> enum_names(SampleOrder) {
   return {{"permutation", SampleOrder::permutation},
           {"window", SampleOrder::window},
           {"local_files", SampleOrder::local_files},
-          {"global_files", SampleOrder::global_files}};
+          {"global_files", SampleOrder::global_files},
+          {"shards", SampleOrder::shards}};
 }
 
 int64_t Workers::resolve() const { return count > 0 ? count : usable_cores(); }
@@ -40,6 +41,10 @@ void LoaderOptions::check(const Section& section) const {
   }
   if (single_file_stays && order != SampleOrder::global_files) {
     section.fail("single_file_stays", "is for order: global_files: set that, or leave it out");
+  }
+  if (order != SampleOrder::shards && (cycle_length != 1 || block_length != 1)) {
+    section.fail(cycle_length != 1 ? "cycle_length" : "block_length",
+                 "is for order: shards: set that, or leave it out");
   }
 }
 

@@ -32,11 +32,12 @@ struct Scalar<Workers> {
 };
 
 // In which order training takes the samples. A file is what SampleInfo::file says.
-enum class SampleOrder { permutation, window, local_files, global_files };
+enum class SampleOrder { permutation, window, local_files, global_files, shards };
 EnumNames<SampleOrder> enum_names(SampleOrder);
 // Are files dealt to ranks, so that batches depend on how many there are?
 constexpr bool deals_files(SampleOrder order) {
-  return order == SampleOrder::local_files || order == SampleOrder::global_files;
+  return order == SampleOrder::local_files || order == SampleOrder::global_files ||
+         order == SampleOrder::shards;
 }
 
 // What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
@@ -77,6 +78,8 @@ struct LoaderOptions {
   bool shuffle = true;
   SampleOrder order = SampleOrder::permutation;
   int64_t window = 1000;
+  int64_t cycle_length = 1;
+  int64_t block_length = 1;
   bool single_file_stays = false;
   bool drop_last = true;
   bool digest = false;
@@ -94,10 +97,18 @@ struct LoaderOptions {
     v("order", order,
       "permutation: of all samples; window: all files in a new order, then `window`; local_files: "
       "each rank keeps its files, and shuffles them and the samples in each; global_files: "
-      "likewise, with the files dealt anew every epoch. With the last two, batches depend on the "
-      "number of ranks");
-    v("window", window, "samples in the shuffle buffer of order: window, as of tf.data's shuffle()",
+      "likewise, with the files dealt anew every epoch; shards: files dealt anew every epoch, "
+      "each read from begin to end, and `window` samples at a time mixed. With the last three, "
+      "batches depend on the number of ranks");
+    v("window", window,
+      "order: window: samples in the shuffle buffer, as of tf.data's shuffle(); order: shards: "
+      "samples that are mixed with one another",
       Limits{1, 1e9});
+    v("cycle_length", cycle_length,
+      "order: shards: files that are read at once, in turn, as of tf.data's interleave()",
+      Limits{1, 1024});
+    v("block_length", block_length,
+      "order: shards: samples of a file, one behind the other, in its turn", Limits{1, 1e9});
     v("single_file_stays", single_file_stays,
       "global_files: where there are no more files than ranks, those of epoch 0 stay, as in "
       "NERSC's HEPCNNB (2018)");

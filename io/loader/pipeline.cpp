@@ -16,7 +16,9 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
                    ? inputs.meter.add_queue("ready", info.host_batches_ahead)
                    : nullptr),
       ahead_(static_cast<size_t>(info.host_batches_ahead)),
-      largest_first_(inputs.dataset, inputs.split) {}
+      resident_(info.resident),
+      largest_first_(inputs.dataset, inputs.split),
+      hints_(sampler_, inputs.dataset, inputs.split, info.host_batches_ahead > 0) {}
 
 Pipeline::~Pipeline() { cancel(); }
 
@@ -67,6 +69,7 @@ std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> s
 
 void Pipeline::submit() {
   if (submitted_.batch >= batches()) submitted_ = {submitted_.epoch + 1, 0};
+  if (order_.epoch != submitted_.epoch) order_ = hints_.take_next();
   if (order_.epoch != submitted_.epoch) order_ = sampler_.order(submitted_.epoch);
   Coming& coming = pending_.emplace_back();
   coming.batch.epoch = submitted_.epoch;
@@ -78,6 +81,8 @@ void Pipeline::submit() {
   coming.scattered = order_.scattered;
   const auto first = order_.samples.begin() + part.begin;
   coming.samples.assign(first, first + part.size);
+  // What is resident is not read again.
+  if (!resident_) hints_.about_to_read(order_, part.begin, part.begin + part.size);
   begin(coming);
   ++submitted_.batch;
 }
@@ -86,6 +91,7 @@ void Pipeline::cancel() {
   for (const Coming& coming : pending_) {
     if (coming.job) workers_.cancel(coming.job);
   }
+  hints_.forget();
   pending_.clear();
 }
 

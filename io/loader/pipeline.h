@@ -7,6 +7,7 @@
 
 #include "io/loader/largest_first.h"
 #include "io/loader/loader.h"
+#include "io/loader/read_hints.h"
 #include "io/loader/sampler.h"
 #include "io/loader/slot_pool.h"
 #include "io/loader/worker_pool.h"
@@ -72,7 +73,9 @@ class Pipeline : public Loader {
   void cancel();
 
   const size_t ahead_;
+  const bool resident_;
   LargestFirst largest_first_;
+  ReadHints hints_;
   Position asked_;      // of the next batch to hand out
   Position submitted_;  // of the next batch to begin
   EpochOrder order_;

@@ -37,6 +37,30 @@ std::vector<int64_t> shuffle_in_window(const std::vector<int64_t>& all, int64_t 
   return taken;
 }
 
+// tf.data's interleave: of `cycle` files at once `block` samples in turn; the next file comes in
+// the place of one that has ended.
+std::vector<int64_t> interleave(const std::vector<std::vector<int64_t>>& files, int64_t cycle,
+                                int64_t block) {
+  struct Open {
+    size_t file = 0;
+    size_t at = 0;
+  };
+  std::vector<int64_t> all;
+  size_t next = 0;
+  std::vector<Open> open;
+  while (next < files.size() && std::ssize(open) < cycle) open.push_back({next++});
+  while (!open.empty()) {
+    for (Open& turn : open) {
+      const std::vector<int64_t>& file = files[turn.file];
+      const size_t end = std::min(file.size(), turn.at + static_cast<size_t>(block));
+      for (; turn.at < end; ++turn.at) all.push_back(file[turn.at]);
+      if (turn.at == file.size() && next < files.size()) turn = {next++};
+    }
+    std::erase_if(open, [&](const Open& turn) { return turn.at == files[turn.file].size(); });
+  }
+  return all;
+}
+
 }  // namespace
 
 Sampler::Sampler(const LoaderOptions& options, Shard shard, const Dataset& dataset, Split split,
@@ -77,6 +101,7 @@ BatchPart Sampler::part(int64_t batch) const {
 }
 
 EpochOrder Sampler::order(int64_t epoch) const {
+  if (shuffled_ && options_.order == SampleOrder::shards) return of_shards(epoch);
   EpochOrder order{epoch, shuffled_ && (files_.count() == 0 || files_.count() == samples_), {}};
   if (shuffled_ && deals_files(options_.order)) {
     order.samples = of_own_files(epoch);
@@ -113,7 +138,7 @@ std::vector<int64_t> Sampler::of_all_ranks(int64_t epoch) const {
 
 std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
   std::vector<int64_t> files = numbers(files_.count());
-  if (options_.order == SampleOrder::global_files) {
+  if (options_.order != SampleOrder::local_files) {
     const bool stays = options_.single_file_stays && files_.count() <= shard_.world;
     Random random(mix(seed_, static_cast<uint64_t>(stays ? 0 : epoch)));
     shuffle(files, random);
@@ -137,19 +162,53 @@ std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
 
 std::vector<int64_t> Sampler::of_own_files(int64_t epoch) const {
   std::vector<std::vector<int64_t>> own = share(epoch);
-  Random random(mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(shard_.rank),
-                    static_cast<uint64_t>(shard_.world)));
+  Random random = random_of(epoch);
   shuffle(own, random);
   std::vector<int64_t> order;
   for (std::vector<int64_t>& file : own) {
     shuffle(file, random);
     order.insert(order.end(), file.begin(), file.end());
   }
-  const BatchPart last = part(batches_ - 1);
-  // A filler is a sample of its own, where the rank has one.
-  if (last.filler) order.push_back(order.empty() ? 0 : order.front());
-  order.resize(static_cast<size_t>(last.begin + last.size));
+  order.resize(static_cast<size_t>(own_samples()));
+  add_filler(order);
   return order;
+}
+
+EpochOrder Sampler::of_shards(int64_t epoch) const {
+  Random random = random_of(epoch);
+  EpochOrder order{epoch, false, {}};
+  order.stretch = options_.window;
+  order.reading = interleave(share(epoch), options_.cycle_length, options_.block_length);
+  // Else the end of a single file would be left out in every epoch, and stretches begin alike.
+  if (const auto count = order.reading.size(); count > 0) {
+    std::ranges::rotate(order.reading,
+                        order.reading.begin() + static_cast<std::ptrdiff_t>(random.below(count)));
+  }
+  order.reading.resize(static_cast<size_t>(own_samples()));
+  order.samples = order.reading;
+  for (std::span<int64_t> left = order.samples; !left.empty();) {
+    std::span<int64_t> stretch =
+        left.first(std::min(left.size(), static_cast<size_t>(order.stretch)));
+    shuffle(stretch, random);
+    left = left.subspan(stretch.size());
+  }
+  add_filler(order.samples);
+  return order;
+}
+
+Random Sampler::random_of(int64_t epoch) const {
+  return Random(mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(shard_.rank),
+                    static_cast<uint64_t>(shard_.world)));
+}
+
+int64_t Sampler::own_samples() const {
+  const BatchPart last = part(batches_ - 1);
+  return last.begin + (last.filler ? 0 : last.size);
+}
+
+// A sample of its own, where the rank has one.
+void Sampler::add_filler(std::vector<int64_t>& order) const {
+  if (part(batches_ - 1).filler) order.push_back(order.empty() ? 0 : order.front());
 }
 
 }  // namespace stoker

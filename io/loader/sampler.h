@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "io/core/random.h"
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"
 #include "io/loader/sample_files.h"
@@ -16,6 +17,10 @@ struct EpochOrder {
   bool scattered = false;
   // This rank's, in the order of its batches.
   std::vector<int64_t> samples;
+  // Of loader.order: shards: the same samples in the order in which they lie in their files. From
+  // one multiple of `stretch` to the next the two have the same ones; 0: of any other order.
+  std::vector<int64_t> reading = {};
+  int64_t stretch = 0;
 };
 
 // Of a batch, the part of one rank. A value.
@@ -43,7 +48,10 @@ struct BatchPart {
 // in a new one each epoch, are cut into a share for each rank, of as many samples as its parts
 // have; its batches go through its share, file by file in a new order each epoch, and through each
 // file in a new order. So a file belongs to one rank, but for those that a cut goes through: none
-// where the ranks divide batch_size, and files of equal size.
+// where the ranks divide batch_size, and files of equal size. shards: files are dealt as by
+// global_files; a rank goes through cycle_length of its files in turn, block_length samples of
+// each, as they lie there, from a place that is drawn each epoch; every `window` samples of that
+// are shuffled among themselves. (tf.data's interleave; MosaicML Streaming's py1b.)
 class Sampler {
  public:
   // Error(ExitCode::config) where training has not one batch, or a batch not one sample for each
@@ -65,6 +73,11 @@ class Sampler {
   std::vector<std::vector<int64_t>> share(int64_t epoch) const;
   // This rank's, in the order of its batches.
   std::vector<int64_t> of_own_files(int64_t epoch) const;
+  EpochOrder of_shards(int64_t epoch) const;
+  // Of this rank, and the samples of all its batches without a filler.
+  Random random_of(int64_t epoch) const;
+  int64_t own_samples() const;
+  void add_filler(std::vector<int64_t>& order) const;
 
   LoaderOptions options_;
   Shard shard_;

@@ -201,17 +201,35 @@ ObjectFile FileObjects::open(const std::string& key) const {
   return object;
 }
 
+std::shared_ptr<const ObjectFile> FileObjects::open_for(const std::string& key,
+                                                        const Range& range) const {
+  if (range.offset == 0) return std::make_shared<const ObjectFile>(open(key));
+  check_key(key);
+  std::shared_ptr<const ObjectFile> file = open_files_.find(key);
+  if (file && file->direct == direct_) return file;
+  try {
+    file = std::make_shared<const ObjectFile>(open(key));
+  } catch (const IoError& error) {
+    if (error.errno_value() != EMFILE) throw;
+    open_files_.clear();  // descriptors are short
+    return std::make_shared<const ObjectFile>(open(key));
+  }
+  open_files_.keep(key, file);
+  return file;
+}
+
 void FileObjects::read_by(const ReadFile& read, const std::string& key, Buffer& out,
                           Range range) const {
-  if (try_read(read, open(key), out, range)) return;
+  if (try_read(read, *open_for(key, range), out, range)) return;
   go_through_the_page_cache();
-  try_read(read, open(key), out, range);
+  try_read(read, *open_for(key, range), out, range);
 }
 
 bool FileObjects::read_at_once(const std::string& key, Buffer& out, Range range) const {
   check_key(key);
   std::array<char, PATH_MAX> path;
-  if (root_.size() + key.size() + 2 > path.size() || range.length == 0) return false;
+  if (root_.size() + key.size() + 2 > path.size()) return false;
+  if (range.offset != 0 || range.length == 0) return false;
   if (key.find('\\') != key.npos) return false;
   char* end = std::copy(root_.begin(), root_.end(), path.data());
   *end++ = '/';
@@ -219,7 +237,7 @@ bool FileObjects::read_at_once(const std::string& key, Buffer& out, Range range)
   const FileDescriptor file(::open(path.data(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file) return false;
   uint8_t* const data = out.resize(range.length);
-  const ssize_t count = ::pread(file.get(), data, range.length, static_cast<off_t>(range.offset));
+  const ssize_t count = ::pread(file.get(), data, range.length, 0);
   // Nothing may also mean a FIFO.
   if (count <= 0) return false;
   // A regular file gives fewer bytes than it is asked for at its end only.

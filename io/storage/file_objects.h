@@ -8,18 +8,10 @@
 
 #include "io/core/file.h"
 #include "io/storage/file_tree.h"
+#include "io/storage/open_files.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
-
-// A file that was opened for reading, and its size in bytes then. Owns the descriptor. Whoever
-// makes one without open() vouches for what it says.
-struct ObjectFile {
-  std::string path;
-  FileDescriptor file;
-  uint64_t size = 0;
-  bool direct = false;  // reads go past the page cache
-};
 
 // What the tiers posix, direct and uring have in common, whose objects are files below a directory:
 // everything but read(). Any thread. Failures are IoError, as of every tier.
@@ -46,18 +38,22 @@ class FileObjects : public Storage, public KeepsFiles {
 
   // The file of an object. IoError where it is no regular file.
   ObjectFile open(const std::string& key) const;
-  // Reads `range` through the page cache by one pread, where it may be taken for the size of the
-  // object: the kernel is not asked for that, and nothing is allocated but `out`, which gets room
-  // for all of the range. False: the file could not be read this way, and read_by() will say why.
+  // Reads a range that begins at 0 through the page cache by one pread, where it may be taken for
+  // the size of the object: the kernel is not asked for that, and nothing is allocated but `out`,
+  // which gets room for all of the range. False: the file could not be read this way, and read_by()
+  // will say why.
   bool read_at_once(const std::string& key, Buffer& out, Range range) const;
-  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. IoError
-  // where the file ends before its size says.
+  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. A file of
+  // which other parts than its first are read stays open for the next ones. IoError where the file
+  // ends before its size says.
   void read_by(const ReadFile& read, const std::string& key, Buffer& out, Range range) const;
   // The file of a key. IoError for a key that check_key() refuses.
   std::string path_of(const std::string& key) const;
 
  private:
   void go_through_the_page_cache() const;
+  // The file for reading that range.
+  std::shared_ptr<const ObjectFile> open_for(const std::string& key, const Range& range) const;
   // False: O_DIRECT was refused after all.
   static bool try_read(const ReadFile& read, const ObjectFile& file, Buffer& out, Range range);
 
@@ -65,6 +61,7 @@ class FileObjects : public Storage, public KeepsFiles {
   FileTree files_;
   TierMeter* meter_;
   mutable std::atomic<bool> direct_;
+  mutable OpenFiles open_files_;
 };
 
 // The plain way to read, a FileObjects::ReadFile. By pread(2), again after EINTR and after fewer

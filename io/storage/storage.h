@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/core/memory.h"
@@ -31,11 +32,10 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// What one read() asks for. A value.
+// What one read() asks for. Refers to its key.
 struct ObjectRange {
-  std::string key;
+  std::string_view key;
   Range range;
-  bool operator==(const ObjectRange&) const = default;
 };
 
 // One object being written. One thread at a time; must not outlive its tier. Throws IoError.

@@ -57,7 +57,7 @@ TEST(DeviceResident, decodes_later_what_an_epoch_left_out) {
   ResidentSetup setup(FakeDataset(45));  // 5 are left out by drop_last, others in every epoch
   const auto loader = setup.make("prefetch_batches: 1", setup.device);
   epoch(*loader, 0);
-  EXPECT_EQ(setup.decoder.decoded(), 40);
+  EXPECT_GE(setup.decoder.decoded(), 40);  // the next epoch may have begun
   for (int64_t number = 1; number < 9; ++number) epoch(*loader, number);
   EXPECT_EQ(setup.decoder.decoded(), 45);
 }

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "io/core/random.h"
 #include "io/loader/sampler.h"
@@ -49,6 +51,8 @@ struct Order {
     result.options.order = order;
     result.options.batch_size = result.world + static_cast<int64_t>(random.below(12));
     result.options.window = static_cast<int64_t>(1 + random.below(30));
+    result.options.cycle_length = static_cast<int64_t>(1 + random.below(4));
+    result.options.block_length = static_cast<int64_t>(1 + random.below(3));
     const bool too_few = std::ssize(result.files) < result.options.batch_size;
     result.options.drop_last = !too_few && random.below(2) == 0;
     return result;
@@ -91,7 +95,8 @@ struct Order {
 };
 
 constexpr std::array kOrders{SampleOrder::permutation, SampleOrder::window,
-                             SampleOrder::local_files, SampleOrder::global_files};
+                             SampleOrder::local_files, SampleOrder::global_files,
+                             SampleOrder::shards};
 constexpr std::array kDealt{SampleOrder::local_files, SampleOrder::global_files};
 
 // Calls it with some hundred experiments.
@@ -258,6 +263,73 @@ TEST(SampleOrder, a_window_is_a_shuffle_and_new_in_every_epoch) {
   EXPECT_NE(first, order.files_read(0, 1));
 }
 
+TEST(SampleOrder, shards_are_read_from_begin_to_end_and_each_once) {
+  each_case(std::array{SampleOrder::shards}, [](Order order) {
+    order.options.cycle_length = order.options.block_length = 1;
+    std::map<int64_t, int64_t> begun;  // how often a file is read from another place than its last
+    for (int64_t rank = 0; rank < order.world; ++rank) {
+      std::map<int64_t, int64_t> last;
+      int64_t file = -1;
+      for (const int64_t sample : order.sampler(rank).order(2).reading) {
+        const int64_t own = order.files[static_cast<size_t>(sample)];
+        const bool goes_on = own == file && last.at(own) < sample;
+        if (!goes_on) ++begun[own];
+        last[file = own] = sample;
+      }
+    }
+    // A cut between two ranks, and the place at which a rank begins, are one more each.
+    int64_t more = 0;
+    for (const auto& [file, times] : begun) more += times - 1;
+    EXPECT_LE(more, 2 * order.world - 1);
+  });
+}
+
+TEST(SampleOrder, a_stretch_of_shards_has_the_samples_that_are_read_for_it_in_another_order) {
+  each_case(std::array{SampleOrder::shards}, [](const Order& order) {
+    for (int64_t rank = 0; rank < order.world; ++rank) {
+      const EpochOrder epoch = order.sampler(rank).order(1);
+      ASSERT_EQ(epoch.stretch, order.options.window);
+      const int64_t size = std::ssize(epoch.reading);
+      for (int64_t begin = 0; begin < size; begin += epoch.stretch) {
+        const int64_t end = std::min(size, begin + epoch.stretch);
+        const std::multiset read(epoch.reading.begin() + begin, epoch.reading.begin() + end);
+        EXPECT_EQ(read, std::multiset(epoch.samples.begin() + begin, epoch.samples.begin() + end));
+      }
+    }
+  });
+}
+
+TEST(SampleOrder, shards_are_read_in_turn_as_by_interleave) {
+  Order order{.options = {}, .files = Order::files_of({4, 4, 4, 4}, false)};
+  order.options.order = SampleOrder::shards, order.options.batch_size = 16;
+  order.options.cycle_length = 2, order.options.block_length = 2;
+  std::vector<int64_t> files;
+  const EpochOrder epoch = order.sampler(0).order(0);
+  for (const int64_t sample : epoch.reading) {
+    files.push_back(order.files[static_cast<size_t>(sample)]);
+  }
+  // Wherever it begins: two of one file, two of another, and again.
+  for (size_t i = 0; i < files.size(); ++i) {
+    int64_t near = 0;
+    for (const size_t other : {i + 1, i + 15}) near += files[other % 16] == files[i] ? 1 : 0;
+    EXPECT_EQ(near, 1) << i;
+  }
+}
+
+TEST(SampleOrder, shards_come_in_a_new_order_from_a_new_place_and_mixed) {
+  const Order order = eight_files(SampleOrder::shards, 1);
+  const EpochOrder first = order.sampler(0).order(0), second = order.sampler(0).order(1);
+  EXPECT_NE(first.reading, second.reading);
+  EXPECT_NE(first.samples, first.reading);
+  Order single = order;
+  single.files = std::vector<int64_t>(40, 0);
+  std::set<int64_t> begins;
+  for (int64_t epoch = 0; epoch < 10; ++epoch) {
+    begins.insert(single.sampler(0).order(epoch).reading.front());
+  }
+  EXPECT_GT(begins.size(), 5u);
+}
+
 TEST(SampleOrder, evaluation_knows_no_order) {
   for (const SampleOrder kind : kOrders) {
     LoaderOptions options;
@@ -274,7 +346,7 @@ TEST(SampleOrder, what_makes_no_sense_is_refused) {
     return error_of(
         [&] { parse_component<Loader>(parse_yaml("{type: sync, " + options + "}", "t.yaml")); });
   };
-  for (const char* order : {"window", "local_files", "global_files"}) {
+  for (const char* order : {"window", "local_files", "global_files", "shards"}) {
     EXPECT_EQ(refused(std::string("shuffle: false, order: ") + order),
               "t.yaml:1:37: loader: 'order' says how samples are shuffled, and shuffle is false: "
               "leave one out");
@@ -282,6 +354,8 @@ TEST(SampleOrder, what_makes_no_sense_is_refused) {
   EXPECT_EQ(refused("single_file_stays: true, order: local_files"),
             "t.yaml:1:33: loader: 'single_file_stays' is for order: global_files: set that, or "
             "leave it out");
+  EXPECT_EQ(refused("cycle_length: 4"),
+            "t.yaml:1:28: loader: 'cycle_length' is for order: shards: set that, or leave it out");
 }
 
 }  // namespace

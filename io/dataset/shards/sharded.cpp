@@ -19,6 +19,9 @@ namespace {
 // Label 1,000,000 and above is a slip, and not a class.
 constexpr int64_t kMaxClasses = 1'000'000;
 
+// A read goes over what lies between two samples, where that is no more.
+constexpr uint64_t kGap = uint64_t{64} << 10;
+
 // The class that a key names: its first folder; empty: none.
 std::string class_of(const std::string& key) {
   const size_t slash = key.find('/');
@@ -37,8 +40,10 @@ Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
       tier_(inputs.tiers.at(options.storage.name)),
       format_(std::move(format)),
       max_bytes_(options.max_sample_bytes.bytes),
+      block_(options.block.bytes),
       train_(find(options.train, inputs)),
-      test_(find(options.test, inputs)) {
+      test_(find(options.test, inputs)),
+      ahead_(tier_, options.readers, options.read_ahead.bytes) {
   if (train_.empty()) {
     throw Error(ExitCode::environment,
                 fmt::format("dataset: {} in tier '{}': set dataset.train to a pattern of shards "
@@ -128,12 +133,78 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
                     fmt::format("it has {} bytes, above {} (dataset.max_sample_bytes)",
                                 sample.bytes, max_bytes_));
   }
+  const Range part{sample.offset, sample.bytes};
+  if (take_coming(split, index, part, scratch)) {
+    return {format_->payload(scratch), sample.label};
+  }
   const std::string& shard = shards_[sample.shard];
-  tier_.read(shard, scratch, {sample.offset, sample.bytes});
+  tier_.read(shard, scratch, part);
   if (scratch.size() != sample.bytes) {
     throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
   }
   return {format_->payload(scratch), sample.label};
+}
+
+std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t> indices) const {
+  std::vector<Run> runs;
+  std::unordered_map<size_t, size_t> last;  // by shard: its newest run
+  for (const int64_t index : indices) {
+    const Sample& sample = of(split).at(static_cast<size_t>(index));
+    if (!sample.bad.empty() || sample.bytes > max_bytes_) continue;
+    const uint64_t end = sample.offset + sample.bytes;
+    const auto known = last.find(sample.shard);
+    bool goes_on = false;
+    if (known != last.end()) {
+      Run& run = runs[known->second];
+      goes_on = sample.offset >= run.end && sample.offset - run.end <= kGap;
+      if (goes_on && end - run.begin <= block_) {
+        run.end = end;
+        run.samples.push_back(index);
+        continue;
+      }
+    }
+    last[sample.shard] = runs.size();
+    runs.push_back({sample.shard, sample.offset, end, goes_on, {index}});
+  }
+  return runs;
+}
+
+void Sharded::expect(Split split, std::span<const int64_t> indices) const {
+  if (indices.empty()) return forget(split);
+  std::vector<ObjectRange> reads;
+  const std::lock_guard lock(mutex_);
+  for (const Run& run : runs_of(split, indices)) {
+    const std::string& key = shards_[run.shard];
+    const Range range{run.begin, run.end - run.begin};
+    reads.push_back({key, range});
+    // Samples from all over the shards are read by those who need them, side by side.
+    if (run.samples.size() == 1 && !run.goes_on) continue;
+    const ReadAhead::Handle stretch = ahead_.announce(key, range, std::ssize(run.samples));
+    for (const int64_t index : run.samples) {
+      coming_[static_cast<size_t>(split)].emplace(index, stretch);
+    }
+  }
+  tier_.expect(reads);
+}
+
+bool Sharded::take_coming(Split split, int64_t index, Range part, Buffer& out) const {
+  ReadAhead::Handle stretch;
+  {
+    const std::lock_guard lock(mutex_);
+    Coming& coming = coming_[static_cast<size_t>(split)];
+    const auto found = coming.find(index);
+    if (found == coming.end()) return false;
+    stretch = std::move(found->second);
+    coming.erase(found);
+  }
+  return ahead_.take(*stretch, part, out);
+}
+
+void Sharded::forget(Split split) const {
+  const std::lock_guard lock(mutex_);
+  Coming& coming = coming_[static_cast<size_t>(split)];
+  for (const auto& [index, stretch] : coming) ahead_.drop(*stretch);
+  coming.clear();
 }
 
 }  // namespace stoker

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <array>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "io/dataset/dataset.h"
+#include "io/dataset/shards/read_ahead.h"
 #include "io/dataset/shards/shard_index.h"
 
 namespace stoker {
@@ -18,6 +23,9 @@ struct ShardedOptions {
   std::string test;
   std::string classes = "classes.txt";
   ByteSize max_sample_bytes{uint64_t{64} << 20};
+  ByteSize block{uint64_t{8} << 20};
+  ByteSize read_ahead{uint64_t{256} << 20};
+  int64_t readers = 1;
   OnError on_error;
   ShardedOptions(std::string train_default, std::string test_default)
       : train(std::move(train_default)), test(std::move(test_default)) {}
@@ -30,6 +38,13 @@ struct ShardedOptions {
       "object of that tier with the names of the classes, a line each, by label; where there is "
       "none, classes have their numbers, or the names that the samples say");
     v("max_sample_bytes", max_sample_bytes, "a larger one is a bad sample");
+    v("block", block,
+      same_results("samples that are read one behind the other (loader.order: shards) are read by "
+                   "pieces of so many bytes"));
+    v("read_ahead", read_ahead,
+      same_results("bytes of such pieces in memory before they are asked for"));
+    v("readers", readers, same_results("threads that read such pieces, each at another place"),
+      Limits{1, 1024});
     v("on_error", on_error, "what to do with bad samples");
   }
   DatasetInfo info() const { return {storage.name}; }
@@ -38,7 +53,8 @@ struct ShardedOptions {
 
 // Samples that are parts of a tier's objects (shards), in the order in which they lie there: the
 // one class behind all such formats. Which parts, the format says; their places are kept in an
-// index beside each shard. Thread rule and failures: as Dataset.
+// index beside each shard. Of samples that are expected one behind the other in a shard, large
+// pieces are read ahead. Thread rule and failures: as Dataset.
 class Sharded : public Dataset {
  public:
   Sharded(const ShardedOptions& options, const Inputs& inputs,
@@ -48,6 +64,7 @@ class Sharded : public Dataset {
   int64_t size(Split split) const final { return std::ssize(of(split)); }
   SampleInfo info(Split split, int64_t index) const final;
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const final;
+  void expect(Split split, std::span<const int64_t> indices) const final;
 
  private:
   struct Sample : ShardSample {
@@ -56,16 +73,34 @@ class Sharded : public Dataset {
   const std::vector<Sample>& of(Split split) const {
     return split == Split::train ? train_ : test_;
   }
+  // Samples of a shard that are read by one read.
+  struct Run {
+    size_t shard = 0;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool goes_on = false;  // where the one before it ended
+    std::vector<int64_t> samples = {};
+  };
+  // What is on its way of a split, by sample.
+  using Coming = std::unordered_multimap<int64_t, ReadAhead::Handle>;
+
+  std::vector<Run> runs_of(Split split, std::span<const int64_t> indices) const;
+  bool take_coming(Split split, int64_t index, Range part, Buffer& out) const;
+  void forget(Split split) const;
   std::vector<Sample> find(const std::string& pattern, const Inputs& inputs);
   void name_classes(const std::string& key);
 
   Storage& tier_;
   const std::unique_ptr<const ShardFormat> format_;
   const uint64_t max_bytes_;
+  const uint64_t block_;
   std::vector<std::string> shards_;
   std::vector<Sample> train_;
   std::vector<Sample> test_;
   std::vector<std::string> classes_;
+  mutable std::mutex mutex_;  // of what follows
+  mutable std::array<Coming, 2> coming_;
+  mutable ReadAhead ahead_;
 };
 
 }  // namespace stoker
