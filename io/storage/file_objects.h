@@ -19,9 +19,9 @@ class FileObjects : public Storage, public KeepsFiles {
  public:
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
   // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.
-  std::unique_ptr<ObjectWriter> create(const std::string& key) final;
+  std::unique_ptr<ObjectWriter> create(const std::string& key) override;
   // Takes directories that become empty with it, as they are no objects.
-  void remove(const std::string& key) final;
+  void remove(const std::string& key) override;
   // The same files, for those who need more than whole objects. Valid as long as the tier.
   const FileTree* files() const final { return &files_; }
 

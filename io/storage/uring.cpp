@@ -1,10 +1,14 @@
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "io/metrics/tier_meter.h"
+#include "io/storage/expected_reads.h"
 #include "io/storage/file_objects.h"
+#include "io/storage/uring_files.h"
 #include "io/storage/uring_queue.h"
 
 namespace stoker {
@@ -15,12 +19,18 @@ struct UringOptions {
   ByteSize block{256 << 10};
   int64_t queue_depth = 16;
   bool direct = false;
+  int64_t files_in_flight = 64;
+  ByteSize ahead{uint64_t{64} << 20};
   template <class V>
   void visit(V& v) {
     v.required("root", root, "directory that holds the objects");
     v("block", block, "bytes of one request, 4KiB to 1GiB; with direct a multiple of 4KiB");
     v("queue_depth", queue_depth, "requests in flight of one read", Limits{1, 4096});
     v("direct", direct, "reads go past the page cache");
+    v("files_in_flight", files_in_flight,
+      "reads of files that a loader is about to ask for, begun at once (not with direct); 0: none",
+      Limits{0, 4096});
+    v("ahead", ahead, "bytes of such files in memory");
   }
   void check(const Section& section) const {
     constexpr uint64_t kMin = 4096, kMax = 1 << 30;
@@ -31,7 +41,24 @@ struct UringOptions {
   }
 };
 
-// Files below a directory, each read by several requests of io_uring at once.
+// What was begun of an object counts no more once it is another one.
+class ForgettingWriter final : public ObjectWriter {
+ public:
+  ForgettingWriter(std::unique_ptr<ObjectWriter> inner, std::function<void()> forget)
+      : inner_(std::move(inner)), forget_(std::move(forget)) {}
+  void append(Bytes bytes) override { inner_->append(bytes); }
+  void commit() override {
+    inner_->commit();
+    forget_();
+  }
+
+ private:
+  const std::unique_ptr<ObjectWriter> inner_;
+  const std::function<void()> forget_;
+};
+
+// Files below a directory, each read by several requests of io_uring at once; files that are
+// expected are read side by side before anybody asks for them.
 class UringStorage final : public FileObjects {
  public:
   using Options = UringOptions;
@@ -39,7 +66,11 @@ class UringStorage final : public FileObjects {
       : FileObjects(std::move(options.root.value),
                     options.direct ? FileAccess::direct : FileAccess::buffered, inputs),
         meter_(inputs.meter),
-        shape_{static_cast<unsigned>(options.queue_depth), options.block.bytes} {
+        shape_{static_cast<unsigned>(options.queue_depth), options.block.bytes},
+        files_in_flight_(options.direct ? 0 : static_cast<unsigned>(options.files_in_flight)),
+        expected_(options.ahead.bytes, [this](const Expected::What& what) {
+          return files_->begin(path_of(what.key), what.range);
+        }) {
     std::string why;
     refused_ = !Uring::open(why);
     if (refused_) inputs.remark(why + ": reads are by pread");
@@ -47,6 +78,9 @@ class UringStorage final : public FileObjects {
 
   void read(const std::string& key, Buffer& out, Range range) const override {
     if (refused_) return read_by(pread_file, key, out, range);
+    if (const auto coming = expected_.take(key, range)) {
+      if (files_->take(**coming, out)) return;
+    }
     const auto read = [this](const ObjectFile& file, uint8_t* data, uint64_t bytes,
                              uint64_t offset) {
       std::unique_ptr<Uring> queue = take_queue();
@@ -67,7 +101,29 @@ class UringStorage final : public FileObjects {
     read_by(read, key, out, range);
   }
 
+  void expect(std::span<const ObjectRange> reads) const override {
+    if (refused_ || files_in_flight_ == 0) return;
+    std::call_once(begun_, [this] { files_ = UringFiles::open(files_in_flight_); });
+    if (!files_) return;
+    for (const ObjectRange& read : reads) {
+      // A longer one would not be one request.
+      if (read.range.length <= kMostAtOnce) expected_.add(read, read.range.length);
+    }
+  }
+
+  std::unique_ptr<ObjectWriter> create(const std::string& key) override {
+    return std::make_unique<ForgettingWriter>(FileObjects::create(key),
+                                              [this, key] { expected_.forget(key); });
+  }
+  void remove(const std::string& key) override {
+    FileObjects::remove(key);
+    expected_.forget(key);
+  }
+
  private:
+  using Expected = ExpectedReads<UringFiles::Handle>;
+  static constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
+
   // Null: the kernel gives no more of them.
   std::unique_ptr<Uring> take_queue() const {
     {
@@ -84,7 +140,11 @@ class UringStorage final : public FileObjects {
 
   TierMeter* meter_;
   const UringShape shape_;
+  const unsigned files_in_flight_;
   bool refused_ = false;
+  mutable std::once_flag begun_;
+  mutable std::unique_ptr<UringFiles> files_;  // null: none are begun
+  mutable Expected expected_;
   mutable std::mutex mutex_;
   // Threads borrow one for each read: there are as many as reads were ever under way at once.
   mutable std::vector<std::unique_ptr<Uring>> idle_;

@@ -3,15 +3,19 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/file.h"
 #include "io/metrics/tier_meter.h"
 #include "io/storage/uring_queue.h"
 #include "tests/support/errors.h"
@@ -63,6 +67,78 @@ TEST_F(UringTier, threads_read_at_once) {
       }
     });
   }
+}
+
+// Waits until somebody has closed the file after reading it; false: nobody does.
+class Closed {
+ public:
+  explicit Closed(const std::string& path) : events_(::inotify_init1(IN_CLOEXEC)) {
+    ::inotify_add_watch(events_.get(), path.c_str(), IN_CLOSE_NOWRITE);
+  }
+  bool wait() const {
+    pollfd ready{events_.get(), POLLIN, 0};
+    return ::poll(&ready, 1, 10'000) == 1;
+  }
+
+ private:
+  const FileDescriptor events_;
+};
+
+void expect_read(const Storage& tier, const std::vector<std::string>& keys, Range range) {
+  std::vector<ObjectRange> reads;
+  for (const std::string& key : keys) reads.push_back({key, range});
+  tier.expect(reads);
+}
+
+TEST_F(UringTier, what_is_expected_is_read_before_it_is_asked_for) {
+  root.write("a", "0123456789");
+  const auto storage = tier();
+  const Closed closed(root.path() + "/a");
+  expect_read(*storage, {"a"}, {0, 11});
+  ASSERT_TRUE(closed.wait());
+  std::filesystem::remove(root.path() + "/a");
+  EXPECT_EQ(get(*storage, "a", {0, 11}), "0123456789");
+  EXPECT_THROW(get(*storage, "a", {0, 11}), IoError);  // once
+}
+
+std::string outcome(const Storage& tier, const std::string& key, Range range) {
+  try {
+    return get(tier, key, range);
+  } catch (const IoError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(UringTier, expected_reads_give_what_others_do_however_many_and_whatever_they_are) {
+  std::vector<std::string> keys{"none", "folder"};
+  root.write("folder/x", "x");
+  root.write("empty", "");
+  keys.emplace_back("empty");
+  for (int i = 0; i < 300; ++i) {
+    keys.push_back("f" + std::to_string(i));
+    root.write(keys.back(), std::string(static_cast<size_t>(1 + 97 * i), 'x'));
+  }
+  const auto storage = tier(", files_in_flight: 7"), plain = posix_storage(root.path());
+  for (const Range range : {Range{0, 1 << 20}, Range{5, 100}, Range{1 << 20, 10}, Range{}}) {
+    expect_read(*storage, keys, range);
+    for (const std::string& key : keys) {
+      EXPECT_EQ(outcome(*storage, key, range), outcome(*plain, key, range)) << key;
+    }
+  }
+  expect_read(*storage, keys, {0, 1 << 20});  // and ends with reads in flight
+}
+
+TEST_F(UringTier, an_expected_object_that_is_replaced_or_removed_is_the_new_one) {
+  const auto storage = tier();
+  put(*storage, "a", "old");
+  const Closed closed(root.path() + "/a");
+  expect_read(*storage, {"a"}, {0, 10});
+  ASSERT_TRUE(closed.wait());
+  put(*storage, "a", "new");
+  EXPECT_EQ(get(*storage, "a", {0, 10}), "new");
+  expect_read(*storage, {"a"}, {0, 10});
+  storage->remove("a");
+  EXPECT_THROW(get(*storage, "a", {0, 10}), IoError);
 }
 
 TEST_F(UringTier, options_are_checked) {

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "io/core/error.h"
 #include "io/storage/cached/cache_index.h"
@@ -42,6 +44,14 @@ class CachedStorage final : public Storage {
     return inner_->list(prefix);
   }
   void read(const std::string& key, Buffer& out, Range range) const override;
+  void expect(std::span<const ObjectRange> reads) const override {
+    std::vector<ObjectRange> copies, originals;
+    for (const ObjectRange& read : reads) {
+      (index_.find(std::string(read.key)) ? copies : originals).push_back(read);
+    }
+    in_->expect(copies);
+    inner_->expect(originals);
+  }
   std::unique_ptr<ObjectWriter> create(const std::string& key) override;
   void remove(const std::string& key) override {
     change(key, [&] { inner_->remove(key); });
