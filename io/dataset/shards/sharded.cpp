@@ -74,8 +74,11 @@ void Sharded::name_classes(const std::string& key) {
   int64_t highest = -1;
   for (const auto* const samples : {&train_, &test_}) {
     for (const Sample& sample : *samples) {
-      highest = std::max(highest, sample.label);
-      if (sample.label < 0) said.insert(class_of(sample.key));
+      if (sample.label < 0) {
+        said.insert(class_of(sample.key));
+      } else if (sample.bad.empty()) {
+        highest = std::max(highest, sample.label);
+      }
     }
   }
   if (!named && highest < 0) classes_.assign(said.begin(), said.end());

@@ -23,8 +23,8 @@ Bytes bytes_of(const std::string& text) {
 
 class TFRecordFile final : public ShardWriter {
  public:
-  TFRecordFile(const std::vector<std::string>& classes, std::unique_ptr<ObjectWriter> object)
-      : classes_(classes), object_(std::move(object)) {}
+  TFRecordFile(std::vector<std::string> classes, std::unique_ptr<ObjectWriter> object)
+      : classes_(std::move(classes)), object_(std::move(object)) {}
 
   void add(const SampleToWrite& sample) override {
     if (sample.bytes.size() > kMostImageBytes || sample.key.size() > kMostKeyBytes) {
@@ -51,7 +51,7 @@ class TFRecordFile final : public ShardWriter {
  private:
   static constexpr size_t kMostKeyBytes = size_t{64} << 10;
 
-  const std::vector<std::string>& classes_;
+  const std::vector<std::string> classes_;
   const std::unique_ptr<ObjectWriter> object_;
 };
 

@@ -67,7 +67,7 @@ TEST(TFRecord, image_net_as_tensorflow_packs_it_is_reached_by_a_pattern) {
   };
   Records records({{"train-00000-of-00128", one(2, "goldfish", "n01443537_7.JPEG")},
                    {"train-00001-of-00128", one(1, "tench", "n01440764_9.JPEG")}});
-  const Dataset& data = records.build(", train: 'train-?????-of-00128', label_offset: 1");
+  const Dataset& data = records.build(", train: 'train-000*-of-00128', label_offset: 1");
   EXPECT_EQ(data.classes(), (Strings{"0", "1"}));
   EXPECT_EQ(data.info(Split::train, 0).label, 1);
   EXPECT_EQ(keys(data, Split::train),
@@ -114,7 +114,7 @@ TEST(TFRecord, features_have_the_names_that_options_say) {
   EXPECT_EQ(read_sample(data, Split::train, 0), "one");
   EXPECT_EQ(data.info(Split::train, 0).label, 1);
   EXPECT_EQ(records.refused(", image: ''"),
-            "test.yaml:1:42: dataset: 'image' must be the name of a feature");
+            "test.yaml:1:40: dataset: 'image' must be the name of a feature");
 }
 
 TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
@@ -124,10 +124,10 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
   const std::string shard =
       labels(bytes_list({"1"})) + labels(int64_list({1, 2})) + labels(int64_list({-1})) +
       record(example(feature("image/encoded", int64_list({1})))) +
-      record(example(feature("image/encoded", bytes_list({"1", "2"})))) + record("xx") +
+      record(example(feature("image/encoded", bytes_list({"1", "2"})))) + record("\x0a\x09x") +
       record("") + labels(int64_list({0})) + labels(int64_list({9}));
   Records records({{"train.tfrecord", shard}, {"classes.txt", "owl\n"}});
-  const Dataset& data = records.build(", max_sample_bytes: 65");
+  const Dataset& data = records.build(", max_sample_bytes: 61");
   const std::string one_number = "unsupported: its feature 'image/class/label' is not one number";
   EXPECT_EQ(records.bad(0), one_number);
   EXPECT_EQ(records.bad(1), one_number);
@@ -138,8 +138,8 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
   EXPECT_EQ(records.bad(5), "unsupported: it is no protocol buffer: it ends too early");
   EXPECT_EQ(records.bad(6), "unsupported: it has no feature 'image/encoded'");
   EXPECT_EQ(records.bad(8), "unsupported: its label is 9, and there are 1 classes");
-  EXPECT_EQ(data.info(Split::train, 7).bytes, 66u);
-  EXPECT_EQ(records.bad(7), "too_large: it has 66 bytes, above 65 (dataset.max_sample_bytes)");
+  EXPECT_EQ(data.info(Split::train, 7).bytes, 62u);
+  EXPECT_EQ(records.bad(7), "too_large: it has 62 bytes, above 61 (dataset.max_sample_bytes)");
 }
 
 TEST(TFRecord, a_wrong_checksum_of_data_is_a_bad_sample_at_the_scan_and_at_each_reading) {
@@ -206,7 +206,7 @@ TEST(TFRecord, what_is_no_such_file_is_refused) {
 }
 
 TEST(TFRecord, what_was_written_is_read_again) {
-  Records records({{"classes.txt", "cat\nowl\n"}});
+  Records records(ArchiveFiles{{"classes.txt", "cat\nowl\n"}});
   const Strings classes{"cat", "owl"};
   const auto format = parse_component<ShardFormatWriter>(parse_yaml("{type: tfrecord}", "t.yaml"));
   const std::string key = "train-0" + format.info().extension;
