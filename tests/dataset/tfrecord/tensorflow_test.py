@@ -117,8 +117,7 @@ class TensorFlowTest(StokerTest):
             {"data": posix(self.dir)}, dataset=flow(type="tfrecord", storage="data"), training="{epochs: 1}",
             evaluation="{enabled: false}"))
         summary, _ = self.train()
-        self.assertEqual(summary["samples"], len(files) // 16 * 16)
-        self.assertEqual(summary["skipped"], 0)
+        self.assertEqual(summary["images"], len(files) // 16 * 16)
 
 
 if __name__ == "__main__":
