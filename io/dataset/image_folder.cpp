@@ -9,6 +9,7 @@
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/fetch.h"
+#include "io/dataset/sample_files.h"
 #include "io/dataset/split.h"
 
 namespace stoker {
@@ -96,7 +97,7 @@ class ImageFolder final : public Dataset {
   ImageFolder(const Options& options, const Inputs& inputs)
       : Dataset(options.on_error),
         tier_(inputs.tiers.at(options.storage.name)),
-        max_bytes_(std::min(options.max_file_bytes.bytes, UINT64_MAX - 1)) {
+        files_(tier_, options.max_file_bytes.bytes) {
     std::string prefix = options.folder;
     if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
     if (!options.fetch.empty()) obtain(options.fetch, prefix, inputs);
@@ -115,14 +116,15 @@ class ImageFolder final : public Dataset {
   }
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
     const SampleInfo& sample = of(split).at(static_cast<size_t>(index));
-    // With a length the tier need not ask for one; a byte more tells a file that grew since.
-    tier_.read(sample.key, scratch, {0, std::min(sample.bytes, max_bytes_) + 1});
-    const bool changed = scratch.size() != sample.bytes && scratch.size() <= max_bytes_;
-    if (changed) tier_.read(sample.key, scratch, {0, max_bytes_ + 1});
-    if (scratch.size() <= max_bytes_) return {scratch.bytes(), sample.label};
-    throw BadSample(BadReason::too_large, fmt::format("the file has more than {} bytes "
-                                                      "(dataset.max_file_bytes)",
-                                                      max_bytes_));
+    return {files_.read(sample.key, sample.bytes, scratch), sample.label};
+  }
+  void expect(Split split, std::span<const int64_t> indices) const override {
+    std::vector<ObjectRange> reads;
+    for (const int64_t index : indices) {
+      const SampleInfo& sample = of(split).at(static_cast<size_t>(index));
+      reads.push_back(files_.request(sample.key, sample.bytes));
+    }
+    tier_.expect(reads);
   }
 
  private:
@@ -196,7 +198,7 @@ class ImageFolder final : public Dataset {
   }
 
   Storage& tier_;
-  uint64_t max_bytes_;
+  const SampleFiles files_;
   std::vector<std::string> classes_;
   std::vector<SampleInfo> train_;
   std::vector<SampleInfo> test_;

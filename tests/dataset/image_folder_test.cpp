@@ -3,6 +3,7 @@
 #include "io/core/error.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
+#include "tests/support/expecting_storage.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -190,6 +191,23 @@ TEST(ImageFolder, a_file_that_is_not_as_long_as_it_was_is_read_as_a_whole) {
   EXPECT_EQ(read_sample(data, Split::train, 1), "x");
   EXPECT_EQ(error_of([&] { read_sample(data, Split::train, 2); }),
             "the file has more than 1024 bytes (dataset.max_file_bytes)");
+}
+
+TEST(ImageFolder, tells_its_tier_what_it_will_read) {
+  TestDataset folder(std::make_unique<ExpectingStorage>(make_storage("{type: memory}")));
+  for (const std::string key : {"a/1.jpg", "a/22.jpg", "b/3.jpg"}) put(folder.tier(), key, key);
+  const Dataset& data =
+      folder.build("{type: image_folder, storage: data, max_file_bytes: 7, split: {}}");
+  const auto& tier = dynamic_cast<const ExpectingStorage&>(folder.tier());
+  const std::vector<int64_t> order{2, 0, 1};
+  data.expect(Split::train, order);
+  read_sample(data, Split::train, 2);
+  read_sample(data, Split::train, 0);
+  EXPECT_THROW(read_sample(data, Split::train, 1), BadSample);
+  const std::vector<ObjectRange> expected = tier.expected();
+  EXPECT_EQ(expected, (std::vector<ObjectRange>{
+                          {"b/3.jpg", {0, 8}}, {"a/1.jpg", {0, 8}}, {"a/22.jpg", {0, 8}}}));
+  EXPECT_EQ(tier.reads(), expected);
 }
 
 TEST(ImageFolder, a_file_that_vanished_is_an_io_error) {

@@ -136,6 +136,7 @@ TEST(TarShards, a_shard_that_is_cut_in_a_header_has_a_bad_sample_there) {
   Shards shards({{"train.tar", whole.substr(0, 1300)}});
   EXPECT_EQ(keys(shards.build(), Split::train), (Strings{"a/1", "train.tar"}));
   EXPECT_EQ(shards.bad(1), "unsupported: its shard ends here, too early");
+  EXPECT_EQ(shards.dataset->classes(), Strings{"a"});  // it is of none
 }
 
 TEST(TarShards, what_is_no_tar_is_refused) {

@@ -190,11 +190,12 @@ def needed(*programs, package):
     return found or sys.exit(f"FAILED: {programs[0]} is not here: install Debian's package {package}")
 
 
-def with_packages(*names):
+def with_packages(*names, **modules):
     """To be called before importing these packages of PyPI: where they are missing, the test begins anew in an
-    environment that has them, which is made once in the build folder."""
-    if all(map(importlib.util.find_spec, names)):
+    environment that has them, which is made once in the build folder. modules: module="package" where the names differ."""
+    if all(map(importlib.util.find_spec, (*names, *modules))):
         return
+    names += tuple(modules.values())
     directory = BUILD / "tests" / "-".join(("python", *names))
     python, whole = directory / "bin/python", directory / "whole"
     if not whole.exists():

@@ -4,20 +4,16 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/usable_cores.h"
+#include "io/dataset/class_names.h"
 
 namespace stoker {
 namespace {
-
-// Label 1,000,000 and above is a slip, and not a class.
-constexpr int64_t kMaxClasses = 1'000'000;
 
 // A read goes over what lies between two samples, where that is no more.
 constexpr uint64_t kGap = uint64_t{64} << 10;
@@ -77,24 +73,17 @@ std::vector<Sharded::Sample> Sharded::find(const std::string& pattern, const Inp
 }
 
 void Sharded::name_classes(const std::string& key) {
-  Buffer names;
-  try {
-    tier_.read(key, names);
-    std::istringstream lines(std::string(names.bytes().begin(), names.bytes().end()));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.ends_with('\r')) line.pop_back();
-      classes_.push_back(line);
-    }
-  } catch (const IoError& error) {
-    if (error.errno_value() != ENOENT) throw;
-  }
+  classes_ = read_class_names(tier_, key);
   const bool named = !classes_.empty();
   std::set<std::string> said;
   int64_t highest = -1;
   for (const auto* const samples : {&train_, &test_}) {
     for (const Sample& sample : *samples) {
-      highest = std::max(highest, sample.label);
-      if (sample.label < 0) said.insert(class_of(sample.key));
+      if (sample.label < 0) {
+        said.insert(class_of(sample.key));
+      } else if (sample.bad.empty()) {
+        highest = std::max(highest, sample.label);
+      }
     }
   }
   if (!named && highest < 0) classes_.assign(said.begin(), said.end());

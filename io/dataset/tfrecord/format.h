@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/dataset/shards/shard_index.h"
+
+namespace stoker {
+
+// Which features of an Example say what. A value.
+struct TFRecordFeatures {
+  std::string image;
+  // Empty, or absent in an Example: it does not say so.
+  std::string label;
+  std::string text;
+  std::string filename;
+  // The label of the first class.
+  int64_t first_label = 0;
+};
+
+// TFRecord files of tf.train.Examples. Both checksums of a record are checked by scan(), that of
+// its data whenever it is read again, too. Thread rule and failures: as ShardFormat.
+class TFRecordFormat final : public ShardFormat {
+ public:
+  explicit TFRecordFormat(TFRecordFeatures features);
+  std::string name() const override;
+  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override;
+  Bytes payload(Buffer& stored) const override;
+
+ private:
+  void look(Bytes record, ShardSample& sample) const;
+
+  const TFRecordFeatures features_;
+  const std::vector<std::string> names_;
+};
+
+}  // namespace stoker
