@@ -32,11 +32,12 @@ void ShardedOptions::check(const Section& section) const {
 }
 
 Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
-                 std::unique_ptr<const ShardFormat> format)
+                 std::unique_ptr<const ShardFormat> format, size_t keep_whole)
     : Dataset(options.on_error),
       tier_(inputs.tiers.at(options.storage.name)),
       format_(std::move(format)),
       max_bytes_(options.max_sample_bytes.bytes),
+      whole_(keep_whole == 0 ? nullptr : std::make_unique<WholeFiles>(tier_, keep_whole)),
       train_(find(options.train, inputs)),
       test_(find(options.test, inputs)) {
   if (train_.empty()) {
@@ -129,11 +130,26 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
                                 sample.bytes, max_bytes_));
   }
   const std::string& shard = shards_[sample.shard];
-  tier_.read(shard, scratch, {sample.offset, sample.bytes});
-  if (scratch.size() != sample.bytes) {
+  if (!sample.parts.empty()) {
+    const auto read = [&](Range range, Buffer& out) { read_range(shard, range, out); };
+    return {format_->assemble(sample, read, scratch), sample.label};
+  }
+  read_range(shard, {sample.offset, sample.bytes}, scratch);
+  return {format_->payload(scratch), sample.label};
+}
+
+void Sharded::read_range(const std::string& shard, Range range, Buffer& out) const {
+  if (whole_) {
+    const std::shared_ptr<const Buffer> all = whole_->get(shard);
+    const Bytes rest = all->bytes().subspan(std::min<uint64_t>(range.offset, all->size()));
+    const Bytes part = rest.first(std::min<uint64_t>(range.length, rest.size()));
+    std::ranges::copy(part, out.resize(part.size()));
+  } else {
+    tier_.read(shard, out, range);
+  }
+  if (out.size() != range.length) {
     throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
   }
-  return {format_->payload(scratch), sample.label};
 }
 
 }  // namespace stoker
