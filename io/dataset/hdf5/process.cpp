@@ -129,9 +129,9 @@ class Hdf5Process {
       if (ready > 0) return;
       if (ready < 0 && errno == EINTR) continue;
       fail(
-          fmt::format("is damaged: libhdf5 comes to no end with it (stopped after {} s without "
-                      "progress)",
-                      kPatienceMs / 1000));
+          fmt::format("is damaged: libhdf5 comes to no end with it (stopped after {} ms "
+                      "without progress)",
+                      patience_ms_));
     }
   }
 
@@ -158,6 +158,7 @@ class Hdf5Process {
 
   const std::string subject_;
   const std::string program_;
+  const int patience_ms_;
   FileDescriptor socket_;
   pid_t pid_ = -1;
 };

@@ -32,7 +32,7 @@ void confine() {
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, 3);
   limit(RLIMIT_CPU, 300);
-#ifndef __SANITIZE_ADDRESS__  // which takes its address space first
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these take it all first
   limit(RLIMIT_AS, rlim_t{4} << 30);
 #endif
 }

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "io/dataset/hdf5/program/data_set.h"
-#include "io/dataset/hdf5/program/parent_file.h"
 
 namespace stoker {
 namespace {
@@ -137,7 +136,7 @@ std::optional<Hdf5DataSet> find(hid_t file, const std::string& path) {
 }  // namespace
 
 std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
-  const Hdf5Handle access = parent_access(parent);
+  const Hdf5Handle access = access_to(parent);
   const Hdf5Handle file(H5Fopen("shard", H5F_ACC_RDONLY, access.get()), H5Fclose,
                         "is no HDF5 file, or a damaged one");
   const Hdf5Handle creation(H5Fget_create_plist(file.get()), H5Pclose, "is damaged");

@@ -1,6 +1,9 @@
 #include "io/dataset/hdf5/program/write.h"
 
-#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "io/dataset/hdf5/program/handle.h"
@@ -11,6 +14,28 @@ namespace {
 constexpr const char* kFailure = "can't be written";
 
 void check(bool worked) { check_hdf5(worked, kFailure); }
+
+// The file that the parent gave, as sparse as it is written.
+class GivenFile final : public Hdf5Medium {
+ public:
+  uint64_t bytes() const override {
+    struct stat status {};
+    return ::fstat(kHdf5FileDescriptor, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+  }
+  bool read(uint64_t offset, size_t bytes, void* out) override {
+    auto* const to = static_cast<uint8_t*>(out);
+    const ssize_t count = ::pread(kHdf5FileDescriptor, to, bytes, static_cast<off_t>(offset));
+    if (count >= 0) std::fill(to + count, to + bytes, uint8_t{0});
+    return count >= 0;
+  }
+  bool write(uint64_t offset, size_t bytes, const void* from) override {
+    return ::pwrite(kHdf5FileDescriptor, from, bytes, static_cast<off_t>(offset)) ==
+           static_cast<ssize_t>(bytes);
+  }
+  bool resize(uint64_t bytes) override {
+    return ::ftruncate(kHdf5FileDescriptor, static_cast<off_t>(bytes)) == 0;
+  }
+};
 
 // A new data set of one dimension, whose place in the file is given at once.
 Hdf5Handle make(hid_t file, const char* name, hid_t type, hsize_t elements) {
@@ -43,12 +68,12 @@ uint64_t frame_bytes(const Hdf5Frame& frame) {
 uint64_t write_hdf5(Hdf5Parent& parent, const Hdf5Frame& frame) {
   const Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, kFailure);
   check(H5Pset_obj_track_times(creation.get(), false) >= 0);
-  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, kFailure);
+  GivenFile medium;
+  const Hdf5Handle access = access_to(medium);
   // The first form with checksums of its headers.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) >= 0);
-  const std::string path = "/proc/self/fd/" + std::to_string(kHdf5FileDescriptor);
-  const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
-                        H5Fclose, kFailure);
+  const Hdf5Handle file(H5Fcreate("shard", H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose,
+                        kFailure);
   const Hdf5Handle key(H5Tcopy(H5T_C_S1), H5Tclose, kFailure);
   check(H5Tset_size(key.get(), frame.key_bytes) >= 0);
   check(H5Tset_strpad(key.get(), H5T_STR_NULLPAD) >= 0);
