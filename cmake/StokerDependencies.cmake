@@ -48,6 +48,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(LibArchive REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # Libraries whose Debian packages bring no CMake files (OpenCV's only with the full development set).
 function(stoker_find_library name header library)
@@ -67,13 +68,25 @@ stoker_find_library(opencv_core opencv2/core.hpp opencv_core)
 stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc)
 stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs)  # the plug-in only
 
+# For stoker_hdf5 alone, without which the data set `hdf5` does not work.
+find_path(STOKER_HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
+find_library(STOKER_HDF5_LIBRARY NAMES hdf5_serial hdf5)
+mark_as_advanced(STOKER_HDF5_INCLUDE_DIR STOKER_HDF5_LIBRARY)
+if(STOKER_HDF5_INCLUDE_DIR AND STOKER_HDF5_LIBRARY)
+  add_library(stoker_libhdf5 UNKNOWN IMPORTED)
+  set_target_properties(stoker_libhdf5 PROPERTIES IMPORTED_LOCATION ${STOKER_HDF5_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${STOKER_HDF5_INCLUDE_DIR})
+else()
+  message(STATUS "No libhdf5: stoker_hdf5 is not built, and the data set hdf5 says so (Debian's libhdf5-dev)")
+endif()
+
 add_library(stoker_dependencies INTERFACE)
 target_link_libraries(stoker_dependencies INTERFACE
   stoker_opencv_imgproc stoker_opencv_core stoker_turbojpeg stoker_xxhash stoker_isal stoker_uring
   stoker_prometheus
   $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>
   spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11
-  CURL::libcurl OpenSSL::Crypto LibArchive::LibArchive Threads::Threads ${CMAKE_DL_LIBS})
+  CURL::libcurl OpenSSL::Crypto LibArchive::LibArchive ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
 
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)

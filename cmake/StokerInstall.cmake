@@ -19,6 +19,9 @@ foreach(plugin stoker_cuda stoker_nccl)
     install(TARGETS ${plugin} DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
   endif()
 endforeach()
+if(TARGET stoker_hdf5)
+  install(TARGETS stoker_hdf5 DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
+endif()
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
   FILES_MATCHING PATTERN "*.h")
 # The interface of optimizers and schedules.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the runtime images need of a build. Every library lies in exactly one of the two trees.
 # collect.sh cpu INSTALL LIBTORCH OUT
-#   OUT/packages   the Debian packages of the shared libraries that the program is linked to;
+#   OUT/packages   the Debian packages of the shared libraries that the program and stoker_hdf5 are linked to;
 #                  OUT/opencv-packages: those of its plug-in stoker_opencv
 #   OUT/libraries  the paths of those of LibTorch's libraries that it is linked to
 #   OUT/libtorch   these, and the licences
@@ -57,7 +57,8 @@ rm -rf "$out"
 mkdir -p "$out"
 case $kind in
   cpu)
-    linked=$(libraries "$from/usr/local/bin/stoker" "$from/usr/local/lib/libstoker.so")
+    linked=$(libraries "$from/usr/local/bin/stoker" "$from/usr/local/lib/libstoker.so" \
+      "$from/usr/local/lib/stoker/stoker_hdf5")
     debian() { grep -v -e "^$torch/" -e "^$from/" | packages; }
     debian <<<"$linked" >"$out/packages"
     libraries "$from/usr/local/lib/stoker/stoker_opencv.so" | debian >"$out/opencv-packages"

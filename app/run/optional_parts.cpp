@@ -7,6 +7,7 @@
 #include "app/experiment/precision.h"
 #include "io/core/error.h"
 #include "io/core/plugin.h"
+#include "io/dataset/hdf5/process.h"
 #include "io/device/cuda_library.h"
 #include "io/device/frame_decoder.h"
 #include "io/storage/uring_queue.h"
@@ -56,6 +57,8 @@ std::string nvjpeg() {
   return "decoder.on_device: decode";
 }
 
+std::string hdf5() { return hdf5_program() + ", libhdf5 " + hdf5_version(); }
+
 std::string uring() {
   std::string why;
   if (Uring::open(why) == nullptr) fail(why);
@@ -76,6 +79,7 @@ std::vector<OptionalPart> optional_parts() {
           part("stoker_nccl", [] { return cuda_plugin("stoker_nccl"); }),
           part("nvjpeg", nvjpeg),
           part("stoker_opencv", opencv_plugin),
+          part("stoker_hdf5", hdf5),
           part("io_uring", uring),
           part("cpu_bf16", cpu_bf16)};
 }

@@ -14,8 +14,9 @@ struct OptionalPart {
 };
 
 // Tries each of them: the GPU's driver, LibTorch's CUDA half, the plug-ins of this project with
-// what they load, io_uring, bf16 on the CPU. Loads them for the rest of the process: to be called
-// before anything is built. One thread. Never throws for one that does not work.
+// what they load, the program for HDF5, io_uring, bf16 on the CPU. Loads them for the rest of the
+// process: to be called before anything is built. One thread. Never throws for one that does not
+// work.
 std::vector<OptionalPart> optional_parts();
 
 }  // namespace stoker

@@ -59,10 +59,14 @@ std::string stamp_of(const std::string& bytes, const std::string& path) {
 std::string plugin_stamp() { return STOKER_PLUGIN_STAMP; }
 
 std::string plugin_beside_library(const std::string& name) {
+  return program_beside_library(name + ".so");
+}
+
+std::string program_beside_library(const std::string& name) {
   Dl_info library{};
   dladdr(&kMark, &library);  // any address of the library will do
   const auto folder = std::filesystem::absolute(library.dli_fname).lexically_normal().parent_path();
-  return (folder / "stoker" / (name + ".so")).string();
+  return (folder / "stoker" / name).string();
 }
 
 void load_plugin(const std::string& path) {

@@ -18,6 +18,8 @@ void load_plugin(const std::string& path);
 // The path where a plug-in of this project lies: the folder `stoker` beside libstoker.so. It need
 // not exist.
 std::string plugin_beside_library(const std::string& name);
+// The same for a program that the library starts.
+std::string program_beside_library(const std::string& name);
 
 // What a plug-in must agree with: "abi=1;gxx=12.2.0;torch=2.11.0;cxx11abi=1;" of this program.
 std::string plugin_stamp();

@@ -54,8 +54,8 @@ TEST(OnError, names_the_policies) {
 
 TEST(Dataset, the_registered_formats_are_known) {
   EXPECT_EQ(Registry<Dataset>::global().names(),
-            (std::vector<std::string>{"decoded", "file_list", "image_folder", "packed", "synthetic",
-                                      "tar_shards", "tfrecord"}));
+            (std::vector<std::string>{"decoded", "file_list", "hdf5", "image_folder", "lmdb",
+                                      "packed", "synthetic", "tar_shards", "tfrecord"}));
 }
 
 }  // namespace

@@ -34,6 +34,38 @@ std::optional<std::vector<ShardSample>> kept_index(const Storage& tier, const st
   return std::nullopt;
 }
 
+Json parts_json(const std::vector<ShardPart>& parts) {
+  Json rows = Json::array();
+  for (const ShardPart& part : parts) {
+    rows.push_back({part.offset, part.bytes, part.unpacked, part.packing, part.begin, part.taken});
+  }
+  return rows;
+}
+
+uint64_t size_at(const Json& row, size_t place) {
+  return static_cast<uint64_t>(whole_number(row.at(place)));
+}
+
+bool lies_in(uint64_t offset, uint64_t bytes, uint64_t all) {
+  return offset <= all && bytes <= all - offset;
+}
+
+// Adds the parts of a row to its sample.
+void add_parts(const Json& rows, uint64_t shard_bytes, ShardSample& sample) {
+  uint64_t sum = 0;
+  for (const Json& row : rows) {
+    const ShardPart part{size_at(row, 0), size_at(row, 1), size_at(row, 2),
+                         size_at(row, 3), size_at(row, 4), size_at(row, 5)};
+    const bool fits = lies_in(part.offset, part.bytes, shard_bytes) &&
+                      lies_in(part.begin, part.taken, part.unpacked) &&
+                      part.taken <= sample.bytes - sum;
+    if (!fits) throw Error(ExitCode::data, "contradicts itself");
+    sum += part.taken;
+    sample.parts.push_back(part);
+  }
+  if (sum != sample.bytes) throw Error(ExitCode::data, "contradicts itself");
+}
+
 }  // namespace
 
 std::string shard_index_json(const std::vector<ShardSample>& samples, uint64_t shard_bytes,
@@ -41,7 +73,8 @@ std::string shard_index_json(const std::vector<ShardSample>& samples, uint64_t s
   Json rows = Json::array();
   for (const ShardSample& sample : samples) {
     Json row{sample.key, sample.label, sample.offset, sample.bytes};
-    if (!sample.bad.empty()) row.push_back(sample.bad);
+    if (!sample.bad.empty() || !sample.parts.empty()) row.push_back(sample.bad);
+    if (!sample.parts.empty()) row.push_back(parts_json(sample.parts));
     rows.push_back(std::move(row));
   }
   return signed_json({{"of", format}, {"shard_bytes", shard_bytes}, {"samples", std::move(rows)}},
@@ -63,14 +96,20 @@ std::vector<ShardSample> parse_shard_index(Bytes text, uint64_t shard_bytes,
       sample.offset = static_cast<uint64_t>(whole_number(row.at(2)));
       sample.bytes = static_cast<uint64_t>(whole_number(row.at(3)));
       if (row.size() > 4) sample.bad = row.at(4);
+      if (row.size() > 5) add_parts(row.at(5), shard_bytes, sample);
       const bool inside =
-          sample.offset <= shard_bytes && sample.bytes <= shard_bytes - sample.offset;
+          !sample.parts.empty() || lies_in(sample.offset, sample.bytes, shard_bytes);
       if (!inside && sample.bad.empty()) throw Error(ExitCode::data, "contradicts itself");
     }
     return samples;
   } catch (const Json::exception& error) {
     throw Error(ExitCode::data, std::string("is damaged: ") + error.what());
   }
+}
+
+Bytes ShardFormat::assemble(const ShardSample& /*sample*/, const ShardRead& /*read*/,
+                            Buffer& /*out*/) const {
+  throw BadSample(BadReason::corrupt, "its index has parts, and its format none");
 }
 
 std::vector<ShardSample> shard_samples(Storage& tier, const ObjectInfo& shard,

@@ -31,12 +31,13 @@ void ShardedOptions::check(const Section& section) const {
 }
 
 Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
-                 std::unique_ptr<const ShardFormat> format)
+                 std::unique_ptr<const ShardFormat> format, size_t keep_whole)
     : Dataset(options.on_error),
       tier_(inputs.tiers.at(options.storage.name)),
       format_(std::move(format)),
       max_bytes_(options.max_sample_bytes.bytes),
       block_(options.block.bytes),
+      whole_(keep_whole == 0 ? nullptr : std::make_unique<WholeFiles>(tier_, keep_whole)),
       train_(find(options.train, inputs)),
       test_(find(options.test, inputs)),
       ahead_(tier_, options.readers, options.read_ahead.bytes) {
@@ -122,15 +123,13 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
                     fmt::format("it has {} bytes, above {} (dataset.max_sample_bytes)",
                                 sample.bytes, max_bytes_));
   }
-  const Range part{sample.offset, sample.bytes};
-  if (take_coming(split, index, part, scratch)) {
-    return {format_->payload(scratch), sample.label};
-  }
   const std::string& shard = shards_[sample.shard];
-  tier_.read(shard, scratch, part);
-  if (scratch.size() != sample.bytes) {
-    throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
+  if (!sample.parts.empty()) {
+    const auto read = [&](Range range, Buffer& out) { read_range(shard, range, out); };
+    return {format_->assemble(sample, read, scratch), sample.label};
   }
+  const Range range{sample.offset, sample.bytes};
+  if (!take_coming(split, index, range, scratch)) read_range(shard, range, scratch);
   return {format_->payload(scratch), sample.label};
 }
 
@@ -139,7 +138,7 @@ std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t>
   std::unordered_map<size_t, size_t> last;  // by shard: its newest run
   for (const int64_t index : indices) {
     const Sample& sample = of(split).at(static_cast<size_t>(index));
-    if (!sample.bad.empty() || sample.bytes > max_bytes_) continue;
+    if (!sample.bad.empty() || !sample.parts.empty() || sample.bytes > max_bytes_) continue;
     const uint64_t end = sample.offset + sample.bytes;
     const auto known = last.find(sample.shard);
     bool goes_on = false;
@@ -160,6 +159,7 @@ std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t>
 
 void Sharded::expect(Split split, std::span<const int64_t> indices) const {
   if (indices.empty()) return forget(split);
+  if (whole_) return;
   std::vector<ObjectRange> reads;
   const std::lock_guard lock(mutex_);
   for (const Run& run : runs_of(split, indices)) {
@@ -194,6 +194,20 @@ void Sharded::forget(Split split) const {
   Coming& coming = coming_[static_cast<size_t>(split)];
   for (const auto& [index, stretch] : coming) ahead_.drop(*stretch);
   coming.clear();
+}
+
+void Sharded::read_range(const std::string& shard, Range range, Buffer& out) const {
+  if (whole_) {
+    const std::shared_ptr<const Buffer> all = whole_->get(shard);
+    const Bytes rest = all->bytes().subspan(std::min<uint64_t>(range.offset, all->size()));
+    const Bytes part = rest.first(std::min<uint64_t>(range.length, rest.size()));
+    std::ranges::copy(part, out.resize(part.size()));
+  } else {
+    tier_.read(shard, out, range);
+  }
+  if (out.size() != range.length) {
+    throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
+  }
 }
 
 }  // namespace stoker

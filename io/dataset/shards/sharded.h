@@ -12,6 +12,7 @@
 #include "io/dataset/dataset.h"
 #include "io/dataset/shards/read_ahead.h"
 #include "io/dataset/shards/shard_index.h"
+#include "io/dataset/whole_files.h"
 
 namespace stoker {
 
@@ -57,8 +58,9 @@ struct ShardedOptions {
 // pieces are read ahead. Thread rule and failures: as Dataset.
 class Sharded : public Dataset {
  public:
+  // keep_whole: 0, or shards are read as a whole, and so many kept in memory.
   Sharded(const ShardedOptions& options, const Inputs& inputs,
-          std::unique_ptr<const ShardFormat> format);
+          std::unique_ptr<const ShardFormat> format, size_t keep_whole = 0);
 
   const std::vector<std::string>& classes() const final { return classes_; }
   int64_t size(Split split) const final { return std::ssize(of(split)); }
@@ -89,11 +91,13 @@ class Sharded : public Dataset {
   void forget(Split split) const;
   std::vector<Sample> find(const std::string& pattern, const Inputs& inputs);
   void name_classes(const std::string& key);
+  void read_range(const std::string& shard, Range range, Buffer& out) const;
 
   Storage& tier_;
   const std::unique_ptr<const ShardFormat> format_;
   const uint64_t max_bytes_;
   const uint64_t block_;
+  const std::unique_ptr<WholeFiles> whole_;  // null: they are not read so
   std::vector<std::string> shards_;
   std::vector<Sample> train_;
   std::vector<Sample> test_;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace stoker {
+
+// Why the file is not read, for whoever trains on it. A value.
+class Hdf5Refusal final : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Owns an object of libhdf5. One thread, as all of this program.
+class Hdf5Handle {
+ public:
+  // `failure`: what can't be done where libhdf5 gave no object; its own reason is added.
+  Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& failure);
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Hdf5Handle& operator=(Hdf5Handle&&) = delete;
+  ~Hdf5Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  hid_t get() const { return id_; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+// Hdf5Refusal with libhdf5's own reason where `result` is one of its failures.
+void check_hdf5(bool worked, const std::string& failure);
+
+}  // namespace stoker

@@ -1,0 +1,32 @@
+#include "io/dataset/hdf5/chunk.h"
+#include "io/dataset/hdf5/layout.h"
+#include "tests/fuzz/target.h"
+
+// What stoker_hdf5 says of a shard of 1 MB.
+STOKER_FUZZ_TARGET(hdf5_answer) {
+  using namespace stoker;
+  constexpr uint64_t kShard = 1'000'000;
+  const Hdf5Layout layout = parse_hdf5_layout(input, kShard);
+  const std::vector<ShardSample> samples = hdf5_samples(layout, kShard, "train-0");
+  for (const ShardSample& sample : samples) {
+    if (!sample.bad.empty()) continue;
+    uint64_t sum = 0;
+    for (const ShardPart& part : sample.parts) {
+      fuzz::require(part.offset <= kShard && part.bytes <= kShard - part.offset,
+                    "a part lies outside of its shard");
+      fuzz::require(part.begin <= part.unpacked && part.taken <= part.unpacked - part.begin,
+                    "a sample lies outside of its chunk");
+      fuzz::require(part.packing == 0 || hdf5_chunk_fits(part.bytes, part.unpacked),
+                    "a chunk is larger than it can be");
+      sum += part.taken;
+    }
+    const bool inside = sample.offset <= kShard && sample.bytes <= kShard - sample.offset;
+    fuzz::require(sample.parts.empty() ? inside : sum == sample.bytes,
+                  "a sample lies outside of its shard");
+  }
+  const std::string index = shard_index_json(samples, kShard, "hdf5");
+  const auto again = parse_shard_index(
+      {reinterpret_cast<const uint8_t*>(index.data()), index.size()}, kShard, "hdf5");
+  fuzz::require(shard_index_json(again, kShard, "hdf5") == index,
+                "an index changes when it is read again");
+}
