@@ -55,7 +55,7 @@ TEST(OnError, names_the_policies) {
 TEST(Dataset, the_registered_formats_are_known) {
   EXPECT_EQ(
       Registry<Dataset>::global().names(),
-      (std::vector<std::string>{"decoded", "image_folder", "packed", "synthetic", "tar_shards"}));
+      (std::vector<std::string>{"decoded", "image_folder", "lmdb", "packed", "synthetic", "tar_shards"}));
 }
 
 }  // namespace
