@@ -164,7 +164,7 @@ TEST(Lmdb, no_damage_is_more_than_an_error_or_a_bad_sample) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 500);
+  EXPECT_GT(refused, 300);
   EXPECT_GT(good, 10'000);
   EXPECT_GT(bad, 10);
 }
