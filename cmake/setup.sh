@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libarchive-dev libxxhash-dev libturbojpeg0-dev libopencv-core-dev libopencv-imgproc-dev
+  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libopencv-core-dev libopencv-imgproc-dev
   libopencv-imgcodecs-dev libisal-dev liburing-dev libssl-dev
   zlib1g-dev libhdf5-dev prometheus-cpp-dev libjs-dygraphs)
 test_packages=(

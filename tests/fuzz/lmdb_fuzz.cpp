@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/dataset/lmdb/lmdb_tree.h"
+#include "tests/fuzz/target.h"
+
+namespace stoker {
+namespace {
+
+// A database of few bytes: of each page of 4096, the first and the last ones, between which are
+// zeros. An input is pages: u8 how many bytes at its begin, u8 at its end, these bytes.
+std::string unfolded(Bytes input) {
+  constexpr size_t kPage = 4096;
+  std::string file;
+  while (input.size() >= 2 && file.size() < 64 * kPage) {
+    const size_t head = input[0], tail = input[1];
+    input = input.subspan(2);
+    std::string page(kPage, '\0');
+    const Bytes first = input.first(std::min(head, input.size()));
+    input = input.subspan(first.size());
+    const Bytes last = input.first(std::min(tail, input.size()));
+    input = input.subspan(last.size());
+    std::ranges::copy(first, page.begin());
+    std::ranges::copy(last, page.end() - static_cast<std::ptrdiff_t>(last.size()));
+    file += page;
+  }
+  file.append(input.begin(), input.end());
+  return file;
+}
+
+// A tier with one object.
+class OneFile final : public Storage {
+ public:
+  explicit OneFile(std::string file) : file_(std::move(file)) {}
+  std::vector<ObjectInfo> list(const std::string& /*prefix*/) const override {
+    return {{"db", file_.size()}};
+  }
+  void read(const std::string& /*key*/, Buffer& out, Range range) const override {
+    fuzz::require(range.offset <= file_.size() && range.length <= file_.size() - range.offset,
+                  "a request behind the end");
+    std::copy_n(file_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.length,
+                out.resize(range.length));
+    requests += 1;
+  }
+  std::unique_ptr<ObjectWriter> create(const std::string& /*key*/) override { return nullptr; }
+  void remove(const std::string& /*key*/) override {}
+  mutable std::atomic<size_t> requests{0};
+
+ private:
+  const std::string file_;
+};
+
+}  // namespace
+}  // namespace stoker
+
+// Every value lies in the file, in no other's place, and the way there is not long.
+STOKER_FUZZ_TARGET(lmdb) {
+  using namespace stoker;
+  const OneFile tier(unfolded(input));
+  const ObjectInfo object = tier.list("").front();
+  std::set<uint64_t> begins;
+  LmdbTree tree(tier, object);
+  tree.walk([&](std::span<const LmdbEntry> entries) {
+    for (const LmdbEntry& entry : entries) {
+      fuzz::require(entry.offset <= object.bytes && entry.bytes <= object.bytes - entry.offset,
+                    "a value that lies outside");
+      fuzz::require(!entry.here || entry.value.size() == entry.bytes, "a value of another size");
+      if (!entry.here) fuzz::require(begins.insert(entry.offset).second, "a place used twice");
+    }
+  });
+  fuzz::require(tier.requests < 200, "too many requests");
+}
