@@ -190,11 +190,8 @@ def needed(*programs, package):
     return found or sys.exit(f"FAILED: {programs[0]} is not here: install Debian's package {package}")
 
 
-def with_packages(*names):
-    """To be called before importing these packages of PyPI: where they are missing, the test begins anew in an
-    environment that has them, which is made once in the build folder."""
-    if all(map(importlib.util.find_spec, names)):
-        return
+def environment(*names):
+    """The Python of an environment that has these packages of PyPI, which is made once in the build folder."""
     directory = BUILD / "tests" / "-".join(("python", *names))
     python, whole = directory / "bin/python", directory / "whole"
     if not whole.exists():
@@ -207,4 +204,12 @@ def with_packages(*names):
         if done.returncode != 0:
             sys.exit(f"FAILED: pip cannot install {' '.join(names)}: {done.stderr}")
         whole.touch()
-    os.execv(python, [python, "-B", *sys.argv])
+    return python
+
+
+def with_packages(*names):
+    """To be called before importing these packages of PyPI: where they are missing, the test begins anew in an
+    environment that has them."""
+    if not all(map(importlib.util.find_spec, names)):
+        python = environment(*names)
+        os.execv(python, [python, "-B", *sys.argv])

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/file.h"
 #include "io/storage/object/http_listing.h"
 #include "io/storage/object/object_reads.h"
 #include "io/storage/object/transfer_options.h"
@@ -47,7 +48,7 @@ struct HttpOptions {
   }
 };
 
-constexpr size_t kDeepest = 64;
+constexpr size_t kDeepestTree = 64;
 constexpr size_t kHeadsUnderWay = 1024;
 
 std::string with_slash(std::string url) {
@@ -106,7 +107,7 @@ class HttpStorage final : public Storage {
   }
 
   std::vector<ObjectInfo> list_index(const std::string& prefix) const {
-    reads_.changed(*index_);  // another listing may be of another index
+    { const ObjectReads::Change another(reads_, *index_); }  // than the last listing was of
     Buffer text;
     reads_.read(*index_, text, {});
     const std::string_view view(reinterpret_cast<const char*>(text.data()), text.size());
@@ -156,7 +157,7 @@ class HttpStorage final : public Storage {
     const std::string top = prefix.substr(0, prefix.rfind('/') + 1);
     level.push_back(ask(top));
     for (size_t depth = 0; !level.empty(); ++depth) {
-      if (depth > kDeepest) {
+      if (depth > kDeepestTree) {
         throw IoError(place_.shown("list", level.front().key) +
                           ": more than 64 directories deep; does a link lead to its own parent?",
                       ELOOP);
@@ -180,6 +181,7 @@ class HttpStorage final : public Storage {
       objects.push_back({directory.key, 0});
     }
     for (const DirectoryEntry& entry : entries) {
+      if (is_temporary(entry.name)) continue;  // being written, as a posix tier has it
       std::string key = directory.key + entry.name;
       if (entry.directory) {
         key += '/';

@@ -74,10 +74,23 @@ void KnownObjects::add(uint64_t changes, const std::string& key, const ObjectVer
   if (known.etag.empty()) known = version;
 }
 
-void KnownObjects::forget(const std::string& key) {
+void KnownObjects::begin_change(const std::string& key) {
   const std::lock_guard lock(mutex_);
   ++changes_;
   versions_.erase(key);
+  changing_.insert(key);
+}
+
+void KnownObjects::end_change(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  ++changes_;
+  versions_.erase(key);
+  changing_.erase(changing_.find(key));
+}
+
+bool KnownObjects::changing(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  return changing_.contains(key);
 }
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,13 +48,17 @@ class KnownObjects {
   // for it may be of before. A listing replaces what was known, an answer does not.
   void add_listed(uint64_t changes, const std::vector<Seen>& seen);
   void add(uint64_t changes, const std::string& key, const ObjectVersion& version);
-  // We have replaced or removed it.
-  void forget(const std::string& key);
+  // We begin, and have ended, to replace or remove it: nothing is known of it then.
+  void begin_change(const std::string& key);
+  void end_change(const std::string& key);
+  // Whether one of ours is under way.
+  bool changing(const std::string& key) const;
 
  private:
   mutable std::mutex mutex_;
   uint64_t changes_ = 0;
   std::unordered_map<std::string, ObjectVersion> versions_;
+  std::multiset<std::string> changing_;
 };
 
 }  // namespace stoker

@@ -109,8 +109,8 @@ void ObjectReads::read(const std::string& key, Buffer& out, Range range) {
     try {
       return read_once(key, out, range);
     } catch (const IoError& error) {
-      const bool by_us = error.errno_value() == ESTALE && known_.changes() != changes;
-      if (!by_us) throw;
+      const bool by_us = known_.changing(key) || known_.changes() != changes;
+      if (error.errno_value() != ESTALE || !by_us) throw;
     }
   }
 }
@@ -243,9 +243,14 @@ ObjectVersion ObjectReads::version(const std::string& key) {
   return version;
 }
 
-void ObjectReads::changed(const std::string& key) {
-  known_.forget(key);
-  expected_.forget(key);
+ObjectReads::Change::Change(ObjectReads& reads, const std::string& key) : reads_(reads), key_(key) {
+  reads_.known_.begin_change(key_);
+  reads_.expected_.forget(key_);
+}
+
+ObjectReads::Change::~Change() {
+  reads_.known_.end_change(key_);
+  reads_.expected_.forget(key_);
 }
 
 }  // namespace stoker

@@ -35,8 +35,19 @@ class ObjectReads {
   // The same in two steps, so that many can be under way.
   std::future<HttpAnswer> ask_version(const std::string& key);
   ObjectVersion version_of(const std::string& key, const HttpAnswer& answer) const;
-  // We are about to replace or remove it, or have done so.
-  void changed(const std::string& key);
+  // Lives while we replace or remove an object: what was known of it, or read ahead, counts no
+  // more.
+  class Change {
+   public:
+    Change(ObjectReads& reads, const std::string& key);
+    ~Change();
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    ObjectReads& reads_;
+    const std::string key_;
+  };
   KnownObjects& known() { return known_; }
 
  private:

@@ -126,9 +126,8 @@ void S3Bucket::remove(const std::string& key) {
   check_key(key);
   HttpRequest request = this->request("DELETE", "remove", key);
   const std::string shown = request.shown;
-  reads_.changed(key);
+  const ObjectReads::Change change(reads_, key);
   const HttpAnswer answer = transfers_.perform(std::move(request));
-  reads_.changed(key);
   const long status = answer.head.status;
   if (status == 404 && parse_s3_error(answer.text).code != "NoSuchBucket") return;
   if (status != 200 && status != 202 && status != 204) throw_answer(shown, answer);

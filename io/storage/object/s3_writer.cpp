@@ -56,7 +56,7 @@ class S3Writer final : public ObjectWriter {
   }
 
   void commit() override {
-    bucket_.reads().changed(key_);
+    const ObjectReads::Change change(bucket_.reads(), key_);
     if (upload_.empty()) {
       HttpRequest request = bucket_.request("PUT", "write", key_);
       S3Bucket::set_body(request, std::move(buffer_));
@@ -67,7 +67,6 @@ class S3Writer final : public ObjectWriter {
       complete();
     }
     committed_ = true;
-    bucket_.reads().changed(key_);
   }
 
  private:

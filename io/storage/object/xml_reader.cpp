@@ -8,7 +8,7 @@
 namespace stoker {
 namespace {
 
-constexpr size_t kDeepest = 32;
+constexpr size_t kDeepestXml = 32;
 constexpr size_t kLongestName = 256;
 
 [[noreturn]] void bad_xml(const char* what) {
@@ -119,7 +119,7 @@ XmlReader::Event XmlReader::open(std::string_view tag) {
     bad_xml("an element without a proper name");
   }
   if (lengths_.empty() && seen_root_) bad_xml("a second document");
-  if (lengths_.size() >= kDeepest) bad_xml("nested too deep");
+  if (lengths_.size() >= kDeepestXml) bad_xml("nested too deep");
   seen_root_ = true;
   lengths_.push_back(path_.size());
   if (!path_.empty()) path_ += '/';
