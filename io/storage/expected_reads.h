@@ -13,6 +13,13 @@
 
 namespace stoker {
 
+// What is read, with a key of its own. A value.
+struct ExpectedRead {
+  std::string key;
+  Range range;
+  bool operator==(const ExpectedRead&) const = default;
+};
+
 // The bookkeeping behind Storage::expect(): reads that are begun before anybody asks for them. Read
 // is what the tier makes of one: movable, and it gives up what it holds when it is destroyed.
 //
@@ -25,13 +32,7 @@ namespace stoker {
 template <class Read>
 class ExpectedReads {
  public:
-  // What is read, with a key of its own.
-  struct What {
-    std::string key;
-    Range range;
-    bool operator==(const What&) const = default;
-  };
-  using Begin = std::function<Read(const What& what)>;
+  using Begin = std::function<Read(const ExpectedRead& what)>;
 
   ExpectedReads(uint64_t limit, Begin begin) : limit_(limit), begin_(std::move(begin)) {}
 
@@ -77,14 +78,14 @@ class ExpectedReads {
   static constexpr size_t kMostWaiting = 1 << 18;
 
   struct Entry {
-    What what;
+    ExpectedRead what;
     uint64_t bytes;
     uint64_t begun_at;  // asked_ of that time
     std::optional<Read> read;
   };
   using Place = typename std::list<Entry>::iterator;
   struct Hash {
-    size_t operator()(const What& what) const {
+    size_t operator()(const ExpectedRead& what) const {
       return std::hash<std::string>()(what.key) ^ (what.range.offset * 0x9e3779b97f4a7c15u) ^
              what.range.length;
     }
@@ -130,7 +131,7 @@ class ExpectedReads {
   uint64_t asked_ = 0;
   std::list<Entry> begun_;  // the oldest first
   std::list<Entry> waiting_;
-  std::unordered_map<What, Place, Hash> places_;
+  std::unordered_map<ExpectedRead, Place, Hash> places_;
 };
 
 }  // namespace stoker

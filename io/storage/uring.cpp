@@ -68,7 +68,7 @@ class UringStorage final : public FileObjects {
         meter_(inputs.meter),
         shape_{static_cast<unsigned>(options.queue_depth), options.block.bytes},
         files_in_flight_(options.direct ? 0 : static_cast<unsigned>(options.files_in_flight)),
-        expected_(options.ahead.bytes, [this](const Expected::What& what) {
+        expected_(options.ahead.bytes, [this](const ExpectedRead& what) {
           return files_->begin(path_of(what.key), what.range);
         }) {
     std::string why;

@@ -190,12 +190,8 @@ def needed(*programs, package):
     return found or sys.exit(f"FAILED: {programs[0]} is not here: install Debian's package {package}")
 
 
-def with_packages(*names, **modules):
-    """To be called before importing these packages of PyPI: where they are missing, the test begins anew in an
-    environment that has them, which is made once in the build folder. modules: module="package" where the names differ."""
-    if all(map(importlib.util.find_spec, (*names, *modules))):
-        return
-    names += tuple(modules.values())
+def environment(*names):
+    """The Python of an environment that has these packages of PyPI, which is made once in the build folder."""
     directory = BUILD / "tests" / "-".join(("python", *names))
     python, whole = directory / "bin/python", directory / "whole"
     if not whole.exists():
@@ -208,4 +204,12 @@ def with_packages(*names, **modules):
         if done.returncode != 0:
             sys.exit(f"FAILED: pip cannot install {' '.join(names)}: {done.stderr}")
         whole.touch()
-    os.execv(python, [python, "-B", *sys.argv])
+    return python
+
+
+def with_packages(*names, **modules):
+    """To be called before importing these packages of PyPI: where they are missing, the test begins anew in an
+    environment that has them. modules: module="package" where the names differ."""
+    if not all(map(importlib.util.find_spec, (*names, *modules))):
+        python = environment(*names, *modules.values())
+        os.execv(python, [python, "-B", *sys.argv])

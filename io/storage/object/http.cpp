@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cerrno>
+#include <future>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+#include "io/storage/object/http_listing.h"
+#include "io/storage/object/object_reads.h"
+#include "io/storage/object/transfer_options.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+namespace {
+
+enum class HttpLists { none, json };
+EnumNames<HttpLists> enum_names(HttpLists) {
+  return {{"none", HttpLists::none}, {"json", HttpLists::json}};
+}
+
+struct HttpOptions {
+  std::string url;
+  std::optional<std::string> index;
+  HttpLists listing = HttpLists::none;
+  TransferOptions transfers;
+  template <class V>
+  void visit(V& v) {
+    v.required("url", url, "where the objects are; keys are added behind it");
+    v("index", index,
+      "key of an object that lists all: lines of bytes, a tab and a key; or keys alone, whose "
+      "sizes "
+      "are then asked for one by one");
+    v("listing", listing,
+      "json: the server lists directories as nginx does by `autoindex on; autoindex_format json`");
+    transfers.visit(v);
+  }
+  void check(const Section& section) const {
+    check_url(section, "url", url);
+    if (index && listing != HttpLists::none) {
+      section.fail("index", "excludes `listing`: leave one of the two out");
+    }
+    transfers.check(section);
+  }
+};
+
+constexpr size_t kDeepestTree = 64;
+constexpr size_t kHeadsUnderWay = 1024;
+
+std::string with_slash(std::string url) {
+  if (!url.ends_with('/')) url += '/';
+  return url;
+}
+
+Transfers::Settings following(Transfers::Settings settings) {
+  settings.limits.redirects = true;
+  return settings;
+}
+
+// Objects of a web server. Read-only.
+class HttpStorage final : public Storage {
+ public:
+  using Options = HttpOptions;
+  HttpStorage(const Options& options, const Inputs& inputs)
+      : place_{with_slash(options.url)},
+        index_(options.index),
+        lists_(options.listing),
+        transfers_(following(options.transfers.transfers(inputs))),
+        reads_(transfers_, place_, options.transfers.reads()) {}
+
+  std::vector<ObjectInfo> list(const std::string& prefix) const override {
+    std::vector<ObjectInfo> objects = index_ ? list_index(prefix) : list_directories(prefix);
+    std::ranges::sort(objects, {}, &ObjectInfo::key);
+    std::vector<KnownObjects::Seen> seen;
+    for (const ObjectInfo& object : objects) seen.push_back({object.key, {object.bytes, ""}});
+    reads_.known().add_listed(reads_.known().changes(), seen);
+    return objects;
+  }
+  void read(const std::string& key, Buffer& out, Range range) const override {
+    reads_.read(key, out, range);
+  }
+  std::unique_ptr<ObjectWriter> create(const std::string& key) override { refuse("write", key); }
+  void remove(const std::string& key) override { refuse("remove", key); }
+  void expect(std::span<const ObjectRange> reads) const override { reads_.expect(reads); }
+
+ private:
+  [[noreturn]] void refuse(const std::string& operation, const std::string& key) const {
+    check_key(key);
+    throw IoError(place_.shown(operation, key) +
+                      ": a tier of type http is read-only; write to a tier of type s3 or posix",
+                  EROFS);
+  }
+
+  template <class F>
+  static auto parsed(const std::string& shown, const F& parse) {
+    try {
+      return parse();
+    } catch (const IoError&) {
+      throw;
+    } catch (const Error& error) {
+      throw IoError(shown + ": " + error.what(), EIO);
+    }
+  }
+
+  std::vector<ObjectInfo> list_index(const std::string& prefix) const {
+    { const ObjectReads::Change another(reads_, *index_); }  // than the last listing was of
+    Buffer text;
+    reads_.read(*index_, text, {});
+    const std::string_view view(reinterpret_cast<const char*>(text.data()), text.size());
+    std::vector<IndexLine> lines =
+        parsed(place_.shown("list", *index_), [&] { return parse_index(view); });
+    std::erase_if(lines, [&](const IndexLine& line) { return !line.key.starts_with(prefix); });
+    std::vector<ObjectInfo> objects;
+    for (size_t begin = 0; begin < lines.size(); begin += kHeadsUnderWay) {
+      add_sizes(std::span(lines).subspan(begin, std::min(kHeadsUnderWay, lines.size() - begin)),
+                objects);
+    }
+    return objects;
+  }
+
+  void add_sizes(std::span<const IndexLine> lines, std::vector<ObjectInfo>& objects) const {
+    std::vector<std::future<HttpAnswer>> heads(lines.size());
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (!lines[i].bytes) heads[i] = reads_.ask_version(lines[i].key);
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const std::string& key = lines[i].key;
+      const uint64_t bytes =
+          lines[i].bytes ? *lines[i].bytes : reads_.version_of(key, heads[i].get()).bytes;
+      objects.push_back({key, bytes});
+    }
+  }
+
+  struct Directory {
+    std::string key;  // with a "/" at its end; empty: the top
+    std::future<HttpAnswer> answer;
+  };
+
+  Directory ask(const std::string& key) const {
+    return {key, transfers_.start({.url = place_.url_of(key), .shown = place_.shown("list", key)})};
+  }
+
+  // Level by level, each level's directories side by side.
+  std::vector<ObjectInfo> list_directories(const std::string& prefix) const {
+    if (lists_ == HttpLists::none) {
+      throw IoError(place_.shown("list", prefix) +
+                        ": HTTP has no listing: give `index`, or `listing: json` where the server "
+                        "is set up for it",
+                    ENOTSUP);
+    }
+    std::vector<ObjectInfo> objects;
+    std::vector<Directory> level;
+    const std::string top = prefix.substr(0, prefix.rfind('/') + 1);
+    level.push_back(ask(top));
+    for (size_t depth = 0; !level.empty(); ++depth) {
+      if (depth > kDeepestTree) {
+        throw IoError(place_.shown("list", level.front().key) +
+                          ": more than 64 directories deep; does a link lead to its own parent?",
+                      ELOOP);
+      }
+      std::vector<Directory> next;
+      for (Directory& directory : level) add_entries(directory, prefix, objects, next);
+      level = std::move(next);
+    }
+    return objects;
+  }
+
+  void add_entries(Directory& directory, const std::string& prefix,
+                   std::vector<ObjectInfo>& objects, std::vector<Directory>& next) const {
+    const std::string shown = place_.shown("list", directory.key);
+    const HttpAnswer answer = directory.answer.get();
+    if (answer.head.status == 404 && !directory.key.empty()) return;
+    if (answer.head.status != 200) throw_answer(shown, answer);
+    const std::vector<DirectoryEntry> entries =
+        parsed(shown, [&] { return parse_directory(answer.text); });
+    if (entries.empty() && !directory.key.empty() && directory.key.starts_with(prefix)) {
+      objects.push_back({directory.key, 0});
+    }
+    for (const DirectoryEntry& entry : entries) {
+      if (is_temporary(entry.name)) continue;  // being written, as a posix tier has it
+      std::string key = directory.key + entry.name;
+      if (entry.directory) {
+        key += '/';
+        if (key.starts_with(prefix) || prefix.starts_with(key)) next.push_back(ask(key));
+      } else if (key.starts_with(prefix)) {
+        objects.push_back({std::move(key), entry.bytes});
+      }
+    }
+  }
+
+  const ObjectPlace place_;
+  const std::optional<std::string> index_;
+  const HttpLists lists_;
+  mutable Transfers transfers_;
+  mutable ObjectReads reads_;
+};
+
+STOKER_REGISTER(Storage, "http", HttpStorage);
+
+}  // namespace
+}  // namespace stoker

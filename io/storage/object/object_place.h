@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "io/storage/object/http_message.h"
+
+namespace stoker {
+
+// Where the objects of a tier are: key to URL. A value; any thread.
+struct ObjectPlace {
+  std::string url;  // percent-encoded, with a "/" at its end
+  // The URL of a key, which is as to_text() makes it.
+  std::string url_of(const std::string& key) const;
+  // "read http://host/bucket/a b.jpg".
+  std::string shown(const std::string& operation, const std::string& key) const;
+};
+
+// An answer that is none of the expected ones, as an IoError: what was asked for, the status, the
+// server's own reason where it is an error of S3, and what to do. Any thread.
+[[noreturn]] void throw_answer(const std::string& shown, const HttpAnswer& answer);
+// The object is another one than before (errno_value ESTALE).
+[[noreturn]] void throw_changed(const std::string& shown);
+
+// Which version of an object is meant. A value.
+struct ObjectVersion {
+  uint64_t bytes = 0;
+  std::string etag = {};  // empty: not known
+};
+
+// The versions of a tier's objects, as listings and answers said them first: later reads must get
+// the same. Any thread.
+class KnownObjects {
+ public:
+  struct Seen {
+    std::string key;
+    ObjectVersion version;
+  };
+  std::optional<ObjectVersion> find(const std::string& key) const;
+  // How many objects we ourselves have replaced or removed.
+  uint64_t changes() const;
+  // What was seen since there were so many changes of ours; nothing where there were more since,
+  // for it may be of before. A listing replaces what was known, an answer does not.
+  void add_listed(uint64_t changes, const std::vector<Seen>& seen);
+  void add(uint64_t changes, const std::string& key, const ObjectVersion& version);
+  // We begin, and have ended, to replace or remove it: nothing is known of it then.
+  void begin_change(const std::string& key);
+  void end_change(const std::string& key);
+  // Whether one of ours is under way.
+  bool changing(const std::string& key) const;
+
+ private:
+  mutable std::mutex mutex_;
+  uint64_t changes_ = 0;
+  std::unordered_map<std::string, ObjectVersion> versions_;
+  std::multiset<std::string> changing_;
+};
+
+}  // namespace stoker

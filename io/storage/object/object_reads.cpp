@@ -1,0 +1,256 @@
+#include "io/storage/object/object_reads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+// Beyond it servers disagree on what a range is.
+constexpr uint64_t kLargest = INT64_MAX / 2;
+
+uint64_t cut(const Range& range, uint64_t bytes) {
+  return range.offset >= bytes ? 0 : std::min(range.length, bytes - range.offset);
+}
+
+uint8_t* room_for(Buffer& out, uint64_t bytes, const std::string& shown) {
+  try {
+    if (bytes <= kLargest) return out.resize(bytes);
+  } catch (const std::bad_alloc&) {
+  }
+  throw IoError(fmt::format("{}: there is no memory for {} bytes; read it in ranges", shown, bytes),
+                ENOMEM);
+}
+
+std::string range_header(uint64_t offset, uint64_t length) {
+  return fmt::format("Range: bytes={}-{}", offset, offset + length - 1);
+}
+
+// A weak one promises equal meaning, not equal bytes, and matches nothing.
+bool is_strong(const std::string& etag) { return etag.starts_with('"'); }
+
+[[noreturn]] void throw_wrong_range(const std::string& shown) {
+  throw IoError(shown +
+                    ": the server answered another range than was asked for; it must know "
+                    "range requests",
+                EIO);
+}
+
+// Is the beginning of this answer that of these bytes of this version?
+void check_part(const std::string& shown, const HttpHead& head, const ObjectVersion& version,
+                uint64_t offset, uint64_t length) {
+  const bool other = !version.etag.empty() && !head.etag.empty() && version.etag != head.etag;
+  if (other) throw_changed(shown);
+  if (head.status == 206) {
+    if (!head.range) throw_wrong_range(shown);
+    if (head.range->total != version.bytes) throw_changed(shown);
+    if (head.range->offset != offset || head.range->length != length) throw_wrong_range(shown);
+  } else {  // all of it
+    if (head.length && *head.length != version.bytes) throw_changed(shown);
+    if (offset != 0 || length != version.bytes) throw_wrong_range(shown);
+  }
+}
+
+// Of a request for a part.
+void check_answer(const std::string& shown, const HttpAnswer& answer) {
+  const long status = answer.head.status;
+  if (status == 412 || status == 416) throw_changed(shown);
+  if (status != 200 && status != 206) throw_answer(shown, answer);
+}
+
+// Waits for all of them, for they write into the reader's memory; then throws the first error.
+void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& answers) {
+  std::exception_ptr error;
+  for (std::future<HttpAnswer>& answer : answers) {
+    try {
+      check_answer(shown, answer.get());
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  answers.clear();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+// What is read before anybody asks for it.
+struct ObjectReads::Ahead {
+  Buffer buffer;
+  Answers answers;
+};
+
+ObjectReads::ObjectReads(Transfers& transfers, ObjectPlace place, Settings settings)
+    : transfers_(transfers),
+      place_(std::move(place)),
+      settings_(settings),
+      expected_(settings.ahead, [this](const ExpectedRead& what) { return begin_ahead(what); }) {}
+
+void ObjectReads::read(const std::string& key, Buffer& out, Range range) {
+  check_key(key);
+  if (const auto ahead = expected_.take(key, range)) {
+    try {
+      wait_for(place_.shown("read", key), (*ahead)->answers);
+      std::swap(out, (*ahead)->buffer);
+      return;
+    } catch (const IoError&) {
+      // Asked for once more: what is wrong is said then.
+    }
+  }
+  for (;;) {
+    const uint64_t changes = known_.changes();
+    try {
+      return read_once(key, out, range);
+    } catch (const IoError& error) {
+      const bool by_us = known_.changing(key) || known_.changes() != changes;
+      if (error.errno_value() != ESTALE || !by_us) throw;
+    }
+  }
+}
+
+void ObjectReads::read_once(const std::string& key, Buffer& out, Range range) {
+  std::optional<ObjectVersion> version = known_.find(key);
+  if (!version && (range.length == 0 || range.offset > kLargest)) version = this->version(key);
+  if (version) {
+    const uint64_t want = cut(range, version->bytes);
+    uint8_t* const data = room_for(out, want, place_.shown("read", key));
+    return read_parts(key, *version, range.offset, {data, want});
+  }
+  const uint64_t changes = known_.changes();
+  uint64_t done = 0;
+  const ObjectVersion first = read_first(key, out, range, done);
+  known_.add(changes, key, first);
+  read_parts(key, first, range.offset + done, {out.data() + done, out.size() - done});
+}
+
+// Of an object of which nothing is known: the first part, whose answer says the rest. Makes room
+// for all parts; `done` is what it read.
+ObjectVersion ObjectReads::read_first(const std::string& key, Buffer& out, Range range,
+                                      uint64_t& done) {
+  const std::string shown = place_.shown("read", key);
+  const uint64_t most = std::min({settings_.part, range.length, kLargest});
+  ObjectVersion version;
+  HttpRequest request{
+      .url = place_.url_of(key), .shown = shown, .headers = {range_header(range.offset, most)}};
+  request.place = [&](const HttpHead& head) -> std::span<uint8_t> {
+    const uint64_t total = head.status == 200 && head.length ? *head.length
+                           : head.range                      ? head.range->total
+                                                             : UINT64_MAX;
+    if (total == UINT64_MAX) throw_wrong_range(shown);
+    version = {total, head.etag};
+    const uint64_t want = cut(range, total);
+    const uint64_t here = head.status == 200 ? want : std::min(want, most);
+    check_part(shown, head, version, range.offset, here);
+    done = here;
+    return {room_for(out, want, shown), here};
+  };
+  const HttpAnswer answer = transfers_.perform(std::move(request));
+  if (answer.head.status != 416) {
+    check_answer(shown, answer);
+    return version;
+  }
+  out.resize(0);
+  if (answer.head.range) version.bytes = answer.head.range->total;
+  if (answer.head.range && version.bytes > range.offset) throw_wrong_range(shown);
+  return answer.head.range ? version : this->version(key);
+}
+
+HttpRequest ObjectReads::part_request(const std::string& key, const ObjectVersion& version,
+                                      uint64_t offset, std::span<uint8_t> out) const {
+  const std::string shown = place_.shown("read", key);
+  HttpRequest request{.url = place_.url_of(key), .shown = shown};
+  if (out.size() < version.bytes) request.headers.push_back(range_header(offset, out.size()));
+  if (is_strong(version.etag)) request.headers.push_back("If-Match: " + version.etag);
+  request.place = [shown, version, offset, out](const HttpHead& head) {
+    check_part(shown, head, version, offset, out.size());
+    return out;
+  };
+  return request;
+}
+
+void ObjectReads::start_parts(const std::string& key, const ObjectVersion& version, uint64_t begin,
+                              std::span<uint8_t> out, Answers& answers) const {
+  answers.reserve(out.size() / settings_.part + 1);
+  for (uint64_t done = 0; done < out.size(); done += settings_.part) {
+    const uint64_t length = std::min<uint64_t>(settings_.part, out.size() - done);
+    answers.push_back(
+        transfers_.start(part_request(key, version, begin + done, out.subspan(done, length))));
+  }
+}
+
+void ObjectReads::read_parts(const std::string& key, const ObjectVersion& version, uint64_t begin,
+                             std::span<uint8_t> out) {
+  const std::string shown = place_.shown("read", key);
+  Answers answers;
+  try {
+    start_parts(key, version, begin, out, answers);
+  } catch (...) {
+    for (const auto& answer : answers) answer.wait();
+    throw;
+  }
+  wait_for(shown, answers);
+}
+
+void ObjectReads::expect(std::span<const ObjectRange> reads) {
+  for (const ObjectRange& what : reads) {
+    const std::optional<ObjectVersion> version = known_.find(std::string(what.key));
+    const uint64_t bytes = version ? cut(what.range, version->bytes) : 0;
+    if (bytes > 0) expected_.add(what, bytes);
+  }
+}
+
+std::shared_ptr<ObjectReads::Ahead> ObjectReads::begin_ahead(const ExpectedRead& what) const {
+  const std::optional<ObjectVersion> version = known_.find(what.key);
+  if (!version) throw IoError("read " + what.key + ": it has changed", ESTALE);
+  auto ahead = std::make_shared<Ahead>();
+  const uint64_t want = cut(what.range, version->bytes);
+  const std::span<uint8_t> out{ahead->buffer.resize(want), want};
+  for (uint64_t done = 0; done < want; done += settings_.part) {
+    const uint64_t length = std::min<uint64_t>(settings_.part, want - done);
+    HttpRequest request =
+        part_request(what.key, *version, what.range.offset + done, out.subspan(done, length));
+    request.keep = ahead;
+    ahead->answers.push_back(transfers_.start(std::move(request), Transfers::Urgency::ahead));
+  }
+  return ahead;
+}
+
+std::future<HttpAnswer> ObjectReads::ask_version(const std::string& key) {
+  return transfers_.start(
+      {.method = "HEAD", .url = place_.url_of(key), .shown = place_.shown("read", key)});
+}
+
+ObjectVersion ObjectReads::version_of(const std::string& key, const HttpAnswer& answer) const {
+  const std::string shown = place_.shown("read", key);
+  if (answer.head.status != 200) throw_answer(shown, answer);
+  if (!answer.head.length) {
+    throw IoError(shown + ": the server does not say how long it is (Content-Length)", EIO);
+  }
+  return {*answer.head.length, answer.head.etag};
+}
+
+ObjectVersion ObjectReads::version(const std::string& key) {
+  const uint64_t changes = known_.changes();
+  const ObjectVersion version = version_of(key, ask_version(key).get());
+  known_.add(changes, key, version);
+  return version;
+}
+
+ObjectReads::Change::Change(ObjectReads& reads, const std::string& key) : reads_(reads), key_(key) {
+  reads_.known_.begin_change(key_);
+  reads_.expected_.forget(key_);
+}
+
+ObjectReads::Change::~Change() {
+  reads_.known_.end_change(key_);
+  reads_.expected_.forget(key_);
+}
+
+}  // namespace stoker

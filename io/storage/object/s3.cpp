@@ -1,0 +1,101 @@
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/core/text.h"
+#include "io/storage/object/aws_credentials.h"
+#include "io/storage/object/s3_bucket.h"
+#include "io/storage/object/transfer_options.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+namespace {
+
+struct S3Options {
+  std::string endpoint;
+  std::string bucket;
+  std::string prefix;
+  std::string region = "us-east-1";
+  std::optional<Path> credentials;
+  std::string profile = "default";
+  bool anonymous = false;
+  TransferOptions transfers;
+  template <class V>
+  void visit(V& v) {
+    v.required("endpoint", endpoint,
+               "URL of the service, such as https://s3.eu-west-1.amazonaws.com");
+    v.required("bucket", bucket, "the bucket; it has to be there");
+    v("prefix", prefix, "the tier's objects are those whose keys begin with this and a '/'");
+    v("region", region, "the service's region, which is part of the signature");
+    v("credentials", credentials,
+      same_results("a file of AWS's format with the credentials; without it they are "
+                   "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN"));
+    v("profile", profile, same_results("which part of that file"));
+    v("anonymous", anonymous, same_results("requests are not signed: for public buckets"));
+    transfers.visit(v);
+  }
+  void check(const Section& section) const {
+    constexpr const char* kLegal =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    check_url(section, "endpoint", endpoint);
+    if (bucket.empty() || bucket.find_first_not_of(kLegal) != bucket.npos) {
+      section.fail("bucket", "must be the name of a bucket: letters, digits, '.', '-' and '_'");
+    }
+    if (anonymous && credentials) {
+      section.fail("anonymous", "excludes `credentials`: leave one of the two out");
+    }
+    transfers.check(section);
+  }
+};
+
+std::string without_slash(std::string text) {
+  while (text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+std::string folder(std::string prefix) {
+  prefix = without_slash(from_text(prefix));
+  return prefix.empty() ? "" : prefix + "/";
+}
+
+std::optional<AwsCredentials> credentials_of(const S3Options& options) {
+  if (options.anonymous) return std::nullopt;
+  if (!options.credentials) return aws_credentials_from_environment();
+  return aws_credentials_from_file(options.credentials->value, options.profile);
+}
+
+// Objects of a bucket of S3, or of a service that speaks as it does.
+class S3Storage final : public Storage {
+ public:
+  using Options = S3Options;
+  S3Storage(const Options& options, const Inputs& inputs)
+      : part_(options.transfers.part.bytes),
+        bucket_(without_slash(options.endpoint) + "/" + options.bucket, folder(options.prefix),
+                options.transfers.transfers(inputs), options.transfers.reads(),
+                credentials_of(options), options.region) {}
+
+  std::vector<ObjectInfo> list(const std::string& prefix) const override {
+    return bucket_.list(prefix);
+  }
+  void read(const std::string& key, Buffer& out, Range range) const override {
+    bucket_.reads().read(key, out, range);
+  }
+  std::unique_ptr<ObjectWriter> create(const std::string& key) override {
+    check_key(key);
+    return make_s3_writer(bucket_, key, part_);
+  }
+  void remove(const std::string& key) override { bucket_.remove(key); }
+  void expect(std::span<const ObjectRange> reads) const override { bucket_.reads().expect(reads); }
+
+ private:
+  const uint64_t part_;
+  mutable S3Bucket bucket_;
+};
+
+STOKER_REGISTER(Storage, "s3", S3Storage);
+
+}  // namespace
+}  // namespace stoker
