@@ -190,8 +190,7 @@ class SetReader {
       // Some of its files may be elsewhere.
       if (bytes[i] < manifest_.layout.tensors[i].bytes) continue;
       if (sums[i] == manifest_.tensor_sums[i]) continue;
-      throw DamagedSet(from_.full(directory_) + ": tensor " +
-                       manifest_.layout.tensors[i].name +
+      throw DamagedSet(from_.full(directory_) + ": tensor " + manifest_.layout.tensors[i].name +
                        " changed in memory before it was written" +
                        sums_text(sums[i], manifest_.tensor_sums[i]));
     }
@@ -276,9 +275,9 @@ void read_set(const SetFiles& from, const std::string& directory, const Manifest
               int64_t threads, const ChunkSink& sink) {
   const std::vector<size_t> here = files_here(from, directory, manifest);
   if (here.size() < manifest.files.size()) {
-    throw DamagedSet(fmt::format(
-        "{}: holds {} of the set's {} files; {} ranks wrote it, each to its own tier",
-        from.full(directory), here.size(), manifest.files.size(), manifest.parts));
+    throw DamagedSet(
+        fmt::format("{}: holds {} of the set's {} files; {} ranks wrote it, each to its own tier",
+                    from.full(directory), here.size(), manifest.files.size(), manifest.parts));
   }
   read_files(from, directory, manifest, here, threads, sink);
 }

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "io/checkpoint/engine.h"
-#include "io/checkpoint/file_sets.h"
+#include "io/checkpoint/sets/file_sets.h"
 
 // How an Engine finds the state to begin with.
 //
@@ -93,11 +93,12 @@ std::set<int64_t> Engine::steps_of_all(const std::string& what, const std::set<i
 
 void Engine::refuse_to_begin_on(const std::set<int64_t>& steps) {
   if (steps.empty()) return;
-  throw Error(ExitCode::config,
-              fmt::format("{} holds checkpoints up to step {}, and checkpoint.resume is none: go on "
-                          "with checkpoint.resume=latest, or give this run another "
-                          "checkpoint.directory (or run.name)",
-                          first().full_directory(), *steps.rbegin()));
+  throw Error(
+      ExitCode::config,
+      fmt::format("{} holds checkpoints up to step {}, and checkpoint.resume is none: go on "
+                  "with checkpoint.resume=latest, or give this run another "
+                  "checkpoint.directory (or run.name)",
+                  first().full_directory(), *steps.rbegin()));
 }
 
 std::optional<LoadedState> Engine::load() {

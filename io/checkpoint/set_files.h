@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/set_names.h"
+#include "io/checkpoint/sets/set_names.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "io/checkpoint/file_sets.h"
-#include "io/checkpoint/object_sets.h"
+#include "io/checkpoint/sets/file_sets.h"
+#include "io/checkpoint/sets/object_sets.h"
 #include "io/core/error.h"
 
 namespace stoker {

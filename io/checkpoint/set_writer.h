@@ -5,7 +5,7 @@
 #include <string>
 
 #include "io/checkpoint/manifest.h"
-#include "io/checkpoint/set_names.h"
+#include "io/checkpoint/sets/set_names.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "io/checkpoint/set_writer.h"
-#include "io/core/file.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

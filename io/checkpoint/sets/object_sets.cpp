@@ -1,4 +1,4 @@
-#include "io/checkpoint/object_sets.h"
+#include "io/checkpoint/sets/object_sets.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/checkpoint/object_set_writer.h"
 #include "io/checkpoint/set_files.h"
 #include "io/checkpoint/set_group.h"
+#include "io/checkpoint/sets/object_set_writer.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/json.h"
@@ -160,9 +160,9 @@ void ObjectSets::remove_unfinished() {
 
 std::unique_ptr<SetWriter> ObjectSets::begin(int64_t step, const std::string& place) {
   const bool joins = !place.empty();
-  return std::make_unique<ObjectSetWriter>(
-      objects_, joins ? place : directory_ + "/" + object_set_name(step), joins,
-      [this] { check_owner(); });
+  return std::make_unique<ObjectSetWriter>(objects_,
+                                           joins ? place : directory_ + "/" + object_set_name(step),
+                                           joins, [this] { check_owner(); });
 }
 
 void ObjectSets::remove(int64_t step) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "io/checkpoint/set_writer.h"
-#include "io/core/file.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "io/checkpoint/object_set_writer.h"
+#include "io/checkpoint/sets/object_set_writer.h"
 
 #include <fmt/format.h>
 

@@ -21,8 +21,7 @@ class ObjectSetWriter final : public SetWriter {
  public:
   // `set` is the prefix of its keys, which nobody else has. may_commit throws where this process
   // does not own the directory any more; it and `objects` must outlive the writer.
-  ObjectSetWriter(Storage& objects, std::string set, bool joined,
-                  std::function<void()> may_commit);
+  ObjectSetWriter(Storage& objects, std::string set, bool joined, std::function<void()> may_commit);
   ~ObjectSetWriter() override;
 
   size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;

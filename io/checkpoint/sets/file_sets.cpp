@@ -1,4 +1,4 @@
-#include "io/checkpoint/file_sets.h"
+#include "io/checkpoint/sets/file_sets.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint/file_set_writer.h"
 #include "io/checkpoint/read_set.h"
+#include "io/checkpoint/sets/file_set_writer.h"
 #include "io/core/error.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "io/checkpoint/set_names.h"
+#include "io/checkpoint/sets/set_names.h"
 
 #include <fmt/format.h>
 

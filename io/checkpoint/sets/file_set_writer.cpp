@@ -1,4 +1,4 @@
-#include "io/checkpoint/file_set_writer.h"
+#include "io/checkpoint/sets/file_set_writer.h"
 
 #include <array>
 #include <cstring>
@@ -13,7 +13,7 @@ EnumNames<Durability> enum_names(Durability) {
 }
 
 FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
-                     Durability durability)
+                             Durability durability)
     : SetWriter(false),
       tree_(tree),
       directory_(std::move(directory)),
@@ -30,7 +30,7 @@ FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_
 }
 
 FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
-                     Durability durability, std::string temporary)
+                             Durability durability, std::string temporary)
     : SetWriter(false),
       tree_(tree),
       directory_(std::move(directory)),
