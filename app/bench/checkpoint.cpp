@@ -91,6 +91,25 @@ class MemcpyBaseline {
   int64_t threads_;
 };
 
+// The same of a tier without files: one object.
+void probe(Storage& objects, const std::string& directory, Bytes bytes, TierCost& cost) {
+  const std::string key = directory + "/probe";
+  cost.write_s.push_back(timed([&] {
+    const std::unique_ptr<ObjectWriter> writer = objects.create(key);
+    for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+      writer->append(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at)));
+    }
+    writer->commit();
+  }));
+  Buffer buffer;
+  cost.read_s.push_back(timed([&] {
+    for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+      objects.read(key, buffer, {at, kChunkBytes});
+    }
+  }));
+  objects.remove(key);
+}
+
 // Writes and reads a file of `bytes` as a set is written and read, and removes it.
 void probe(const FileTree& tree, const std::string& directory, Bytes bytes, int64_t threads,
            TierCost& cost) {
@@ -144,8 +163,12 @@ class SavedModel {
     checkpointer_.reset();
     std::error_code ignored;
     for (const auto& [name, component] : experiment_.options().storage) {
-      const FileTree* files = files_of(experiment_.tiers().at(name));
-      if (files != nullptr) std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
+      Storage& tier = experiment_.tiers().at(name);
+      if (const FileTree* files = files_of(tier)) {
+        std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
+      } else {
+        remove_objects(tier);
+      }
     }
   }
   SavedModel(const SavedModel&) = delete;
@@ -174,15 +197,27 @@ class SavedModel {
     return cost;
   }
   double load(const std::string& tier, int64_t round, int64_t threads) const {
-    return timed([&] { LoadedState(tree(tier), directory_ + "/" + set_name(round), threads); });
+    return timed([&] {
+      const auto sets = sets_on(tier, experiment_.tiers().at(tier), directory_);
+      LoadedState(sets->files(), sets->path(round), threads);
+    });
   }
   void probe_tier(TierCost& cost, Bytes bytes, int64_t threads) const {
-    probe(tree(cost.tier), directory_, bytes, threads, cost);
+    Storage& tier = experiment_.tiers().at(cost.tier);
+    if (const FileTree* files = files_of(tier)) {
+      probe(*files, directory_, bytes, threads, cost);
+    } else {
+      probe(tier, directory_, bytes, cost);
+    }
   }
 
  private:
-  const FileTree& tree(const std::string& tier) const {
-    return *files_of(experiment_.tiers().at(tier));
+  void remove_objects(Storage& tier) const {
+    try {
+      for (const ObjectInfo& object : tier.list(directory_ + "/")) tier.remove(object.key);
+    } catch (const Error&) {
+      // The tier fails, and has said so before; or it is no tier of checkpoints.
+    }
   }
 
   const std::string directory_;

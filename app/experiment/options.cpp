@@ -32,6 +32,25 @@ void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
   }
 }
 
+// Checkpoints outlive the process, or they are of no use.
+void check_checkpoint_tiers(const ExperimentOptions& options, const Section& root) {
+  const CheckpointerInfo checkpoint = options.checkpoint.info();
+  if (!checkpoint.saves) return;
+  for (const std::string& tier : checkpoint.tiers) {
+    const StorageInfo info = options.storage.at(tier).info();
+    if (info.in_memory) {
+      root.fail("checkpoint", "must not name tier '" + tier +
+                                  "': it keeps its objects in memory, where checkpoints end with "
+                                  "the process; name a tier of files (posix) or a bucket");
+    }
+    if (info.read_only) {
+      root.fail("checkpoint", "must not name tier '" + tier +
+                                  "': it can only be read, so it can hold no checkpoints; name a "
+                                  "tier of files (posix) or a bucket");
+    }
+  }
+}
+
 // What one section says of another.
 void check_together(const ExperimentOptions& options, const Section& root) {
   const LoaderInfo loader = options.loader.info();
@@ -54,6 +73,7 @@ void check_together(const ExperimentOptions& options, const Section& root) {
               "local_files or global_files, or leave access out");
   }
   if (options.training.cuda_graph) check_cuda_graph(options, root);
+  check_checkpoint_tiers(options, root);
 }
 
 }  // namespace

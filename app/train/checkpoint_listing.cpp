@@ -17,8 +17,9 @@ namespace stoker {
 namespace {
 
 // One entry of a checkpoint directory. A value.
-struct SetEntry {
+struct SetRow {
   std::string tier;
+  std::string name;  // from the tier's root
   std::string path;
   std::optional<int64_t> step;  // absent: not a set under its name
   // "committed", "on this tier only" (not drained), "damaged" and "superseded" (set aside by a
@@ -37,10 +38,10 @@ class CheckpointSets {
   // ExitCode::environment where `where` is neither.
   CheckpointSets(const std::string& where, const std::vector<std::string>& overrides);
 
-  std::vector<SetEntry> list() const;
+  std::vector<SetRow> list() const;
   // Reads every byte of a committed set. Empty: it is intact; else file, tensor and offset of the
   // damage.
-  std::string verify(const SetEntry& entry) const;
+  std::string verify(const SetRow& entry) const;
 
  private:
   struct Place {
@@ -50,10 +51,10 @@ class CheckpointSets {
   };
   void add_config(const std::string& file, const std::vector<std::string>& overrides);
   // A directory of sets, and those in it where each of many ranks keeps its part of them.
-  void add_places(const std::string& tier, const FileTree& files, const std::string& directory);
+  void add_places(const std::string& tier, const FileTree& tree, const std::string& directory);
   void add_directory(const std::string& directory);
   bool elsewhere(const Place& place, int64_t step) const;
-  SetEntry describe(const Place& place, const std::string& name) const;
+  SetRow describe(const Place& place, const SetEntry& set) const;
 
   Tiers tiers_;
   std::vector<std::unique_ptr<FileTree>> trees_;
@@ -106,9 +107,12 @@ void CheckpointSets::add_config(const std::string& file,
       checkpoint.directory.empty() ? options.run.name : checkpoint.directory;
   for (const std::string& tier : checkpoint.tiers) {
     tiers_.add(tier, options.storage.at(tier).create({tier, {}}));
-    const FileTree* files = files_of(tiers_.at(tier));
-    if (files == nullptr) continue;
-    add_places(tier, *files, directory);
+    Storage& storage = tiers_.at(tier);
+    if (const FileTree* tree = files_of(storage)) {
+      add_places(tier, *tree, directory);
+    } else {
+      places_.push_back({sets_on(tier, storage, directory)});
+    }
   }
   if (places_.empty()) {
     throw Error(ExitCode::config, file + ": checkpoint names no tier (fast, slow)");
@@ -116,12 +120,12 @@ void CheckpointSets::add_config(const std::string& file,
   drains_ = checkpoint.tiers.size() > 1;
 }
 
-void CheckpointSets::add_places(const std::string& tier, const FileTree& files,
+void CheckpointSets::add_places(const std::string& tier, const FileTree& tree,
                                 const std::string& directory) {
-  places_.push_back({std::make_unique<SetStore>(tier, files, directory)});
-  for (const std::string& name : files.list(directory)) {
+  places_.push_back({std::make_unique<SetStore>(tier, tree, directory)});
+  for (const std::string& name : tree.list(directory)) {
     if (rank_of(name) < 0) continue;
-    places_.push_back({std::make_unique<SetStore>(tier, files, directory + "/" + name), {}, true});
+    places_.push_back({std::make_unique<SetStore>(tier, tree, directory + "/" + name), {}, true});
   }
 }
 
@@ -148,59 +152,49 @@ bool CheckpointSets::elsewhere(const Place& place, int64_t step) const {
   });
 }
 
-SetEntry CheckpointSets::describe(const Place& place, const std::string& name) const {
+SetRow CheckpointSets::describe(const Place& place, const SetEntry& set) const {
   const SetStore& store = *place.store;
-  SetEntry entry;
-  entry.tier = store.tier();
-  entry.path = store.tree().root() + "/" + store.directory() + "/" + name;
-  entry.bytes = bytes_below(entry.path);
-  const int64_t step = step_of(name);
-  if (is_garbage(name)) {
-    entry.state = "unfinished";
-    return entry;
-  }
-  if (step < 0) {
-    entry.state = name.substr(0, name.find('-'));
-    return entry;
-  }
-  entry.step = step;
+  SetRow row;
+  row.tier = store.tier();
+  row.name = store.directory() + "/" + set.name;
+  row.path = store.files().full(row.name);
+  row.bytes = store.files().tree() != nullptr ? bytes_below(row.path) : set.bytes;
+  row.state = set.state;
+  if (set.step < 0) return row;
+  row.step = set.step;
   try {
-    entry.created = store.manifest(step).created;
-    entry.age_s = age_of(entry.created);
-    entry.state = drains_ && !elsewhere(place, step) ? "on this tier only" : "committed";
+    row.created = read_manifest(store.files(), row.name).created;
+    row.age_s = age_of(row.created);
+    if (drains_ && !elsewhere(place, set.step)) row.state = "on this tier only";
   } catch (const Error&) {
-    entry.state = "unreadable";
+    row.state = "unreadable";
   }
-  return entry;
+  return row;
 }
 
-std::vector<SetEntry> CheckpointSets::list() const {
-  std::vector<SetEntry> entries;
+std::vector<SetRow> CheckpointSets::list() const {
+  std::vector<SetRow> rows;
   for (const Place& place : places_) {
-    for (const std::string& name : place.store->tree().list(place.store->directory())) {
-      const bool set = name.find("step-") != std::string::npos;
-      if (set && (!place.only || step_of(name) == *place.only)) {
-        entries.push_back(describe(place, name));
-      }
+    for (const SetEntry& set : place.store->files().entries(place.store->directory())) {
+      if (!place.only || set.step == *place.only) rows.push_back(describe(place, set));
     }
   }
-  return entries;
+  return rows;
 }
 
-std::string CheckpointSets::verify(const SetEntry& entry) const {
+std::string CheckpointSets::verify(const SetRow& row) const {
   for (const Place& place : places_) {
-    if (place.store->full_path(*entry.step) != entry.path) continue;
+    const SetFiles& files = place.store->files();
+    if (files.full(row.name) != row.path) continue;
     try {
-      const Manifest manifest = place.store->manifest(*entry.step);
-      const FileTree& tree = place.store->tree();
-      const std::string set = place.store->path(*entry.step);
+      const Manifest manifest = read_manifest(files, row.name);
       if (place.part) {
-        read_files(tree, set, manifest, files_here(tree, set, manifest), kThreads, {});
+        read_files(files, row.name, manifest, files_here(files, row.name, manifest), kThreads, {});
       } else {
-        read_set(tree, set, manifest, kThreads, {});
+        read_set(files, row.name, manifest, kThreads, {});
       }
-      if (manifest.step == *entry.step) return "";
-      return fmt::format("{}: its manifest is that of step {}", entry.path, manifest.step);
+      if (manifest.step == *row.step) return "";
+      return fmt::format("{}: its manifest is that of step {}", row.path, manifest.step);
     } catch (const Error& error) {
       return error.what();
     }
@@ -208,7 +202,7 @@ std::string CheckpointSets::verify(const SetEntry& entry) const {
   return "";
 }
 
-std::string age_text(const SetEntry& entry) {
+std::string age_text(const SetRow& entry) {
   if (!entry.age_s) return "-";
   const auto s = static_cast<int64_t>(*entry.age_s);
   if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
@@ -232,7 +226,7 @@ ResultTable new_table() {
 }
 
 // damage: of a verified set; empty: it is intact.
-std::vector<ResultTable::Cell> row(const SetEntry& entry,
+std::vector<ResultTable::Cell> row(const SetRow& entry,
                                    const std::optional<std::string>& damage = {}) {
   using Cell = ResultTable::Cell;
   const std::string verified = damage && damage->empty() ? "intact" : "DAMAGED";
@@ -254,7 +248,7 @@ std::vector<ResultTable::Cell> row(const SetEntry& entry,
 
 ExitCode list_checkpoints(const CheckpointArguments& arguments) {
   ResultTable table = new_table();
-  for (const SetEntry& entry : CheckpointSets(arguments.config, arguments.overrides).list()) {
+  for (const SetRow& entry : CheckpointSets(arguments.config, arguments.overrides).list()) {
     table.add(row(entry));
   }
   return print_result(arguments.json, table.json(), table.text(), 2);
@@ -262,17 +256,17 @@ ExitCode list_checkpoints(const CheckpointArguments& arguments) {
 
 ExitCode verify_checkpoints(const CheckpointArguments& arguments) {
   const CheckpointSets sets(arguments.config, arguments.overrides);
-  std::vector<SetEntry> chosen = sets.list();
-  std::erase_if(chosen, [](const SetEntry& entry) { return !entry.step; });
+  std::vector<SetRow> chosen = sets.list();
+  std::erase_if(chosen, [](const SetRow& entry) { return !entry.step; });
   int64_t newest = -1;
-  for (const SetEntry& entry : chosen) newest = std::max(newest, *entry.step);
+  for (const SetRow& entry : chosen) newest = std::max(newest, *entry.step);
   if (!arguments.all) {
-    std::erase_if(chosen, [&](const SetEntry& entry) { return *entry.step != newest; });
+    std::erase_if(chosen, [&](const SetRow& entry) { return *entry.step != newest; });
   }
   if (chosen.empty()) throw Error(ExitCode::environment, "no checkpoint in " + arguments.config);
   ExitCode result = ExitCode::ok;
   ResultTable table = new_table();
-  for (const SetEntry& entry : chosen) {
+  for (const SetRow& entry : chosen) {
     const std::string damage = sets.verify(entry);
     table.add(row(entry, damage));
     if (damage.empty()) continue;

@@ -10,16 +10,18 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "io/core/error.h"
+#include "io/core/parallel.h"
 
 namespace stoker {
 namespace {
 
 constexpr int kAttemptsWhileFlushing = 3;
 constexpr int kDoublings = 6;
-constexpr int64_t kThreads = 2;  // one reads while the other writes
+constexpr int64_t kThreads = 2;  // one reads while the other writes; or each a file of its own
 
 // Threads that this one starts inherit both.
 void yield_to_all_others() {
@@ -187,15 +189,13 @@ void Drain::verify(const LocatedSet& set) {
 void Drain::copy_files(const LocatedSet& set) {
   const Manifest& manifest = set.manifest;
   const std::string what = fmt::format("drain of step {}: ", manifest.step);
-  std::optional<SetWriter> writer;
-  const std::string temporary = together_.first_only(what + "begun", [&] {
-    writer.emplace(to_.tree(), to_.directory(), manifest.step, options_.durability);
-    return writer->temporary();
+  std::unique_ptr<SetWriter> writer;
+  const std::string place = together_.first_only(what + "begun", [&] {
+    writer = to_.begin(manifest.step);
+    return writer->place();
   });
   together_.all(what + "copied", [&] {
-    if (!writer) {
-      writer.emplace(to_.tree(), to_.directory(), manifest.step, options_.durability, temporary);
-    }
+    if (!writer) writer = to_.begin(manifest.step, place);
     copy_own(manifest, set.files_of(together_.group().rank()), *writer);
     return "";
   });
@@ -214,18 +214,26 @@ void Drain::copy_own(const Manifest& manifest, const std::vector<size_t>& files,
   }
   const TimePoint begin = Clock::now();
   std::atomic<uint64_t> copied{0};
-  read_files(from_.tree(), from_.path(manifest.step), manifest, files, kThreads,
-             [&](size_t file, uint64_t offset, Bytes bytes) {
-               if (stop_) throw Error(ExitCode::sigterm, "the process ended");
-               writer.write(numbers.at(file), offset, bytes);
-               copied += bytes.size();
-               watch_.step();
-               const double due = static_cast<double>(copied) / bytes_per_s_;
-               while (!stop_ && seconds(Clock::now() - begin) < due) {
-                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
-                 watch_.step();
-               }
-             });
+  const ChunkSink sink = [&](size_t file, uint64_t offset, Bytes bytes) {
+    if (stop_) throw Error(ExitCode::sigterm, "the process ended");
+    writer.write(numbers.at(file), offset, bytes, nullptr);
+    copied += bytes.size();
+    watch_.step();
+    const double due = static_cast<double>(copied) / bytes_per_s_;
+    while (!stop_ && seconds(Clock::now() - begin) < due) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      watch_.step();
+    }
+  };
+  const auto read = [&](const std::vector<size_t>& some, int64_t threads) {
+    read_files(from_.files(), from_.path(manifest.step), manifest, some, threads, sink);
+  };
+  if (writer.in_order()) {
+    parallel_for(kThreads, static_cast<int64_t>(files.size()),
+                 [&](int64_t i) { read({files[static_cast<size_t>(i)]}, 1); });
+  } else {
+    read(files, kThreads);
+  }
   writer.finish();
 }
 

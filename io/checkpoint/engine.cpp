@@ -62,20 +62,20 @@ Engine::~Engine() = default;
 // On the last tier all ranks write into one set; on the fast one, which each may have for itself,
 // into a set of their own.
 void Engine::add_store(const std::string& tier, const Inputs& inputs, bool shared) {
-  const FileTree* files = files_of(inputs.tiers.at(tier));
-  if (files == nullptr) {
-    throw Error(ExitCode::config,
-                "tier '" + tier +
-                    "' keeps no files, so it can hold no checkpoints; name one of "
-                    "type posix, or around one");
-  }
+  Storage& storage = inputs.tiers.at(tier);
   const bool many = group_.size() > 1;
+  if (many && !shared && files_of(storage) == nullptr) {
+    throw Error(ExitCode::config,
+                "checkpoint.fast: tier '" + tier +
+                    "' keeps no files, so many ranks cannot save there, each its own part of a "
+                    "set: name a tier of type posix, or use checkpoint.type=direct");
+  }
   const StoreUse use = !many || !shared    ? StoreUse::own
                        : together_.first() ? StoreUse::first
                                            : StoreUse::guest;
-  stores_.push_back(std::make_unique<SetStore>(
-      tier, *files, many && !shared ? rank_directory(directory_, group_.rank()) : directory_,
-      options_.durability, use));
+  stores_.push_back(sets_on(
+      tier, storage, many && !shared ? rank_directory(directory_, group_.rank()) : directory_,
+      inputs.directory, options_.durability, use));
 }
 
 bool Engine::due(const CheckpointOffer& offer) {
@@ -212,7 +212,9 @@ void Engine::saved(const SaveResult& result) {
   news(false,
        fmt::format("checkpoint of step {}: {:.1f} MB on tier '{}' after {:.3f} s{}", result.step,
                    1e-6 * static_cast<double>(status_.set_bytes), first().tier(), result.seconds,
-                   options_.durability == Durability::fsync ? "" : " (not synced)"));
+                   options_.durability == Durability::fsync || first().files().tree() == nullptr
+                       ? ""
+                       : " (not synced)"));
   try {
     apply_retention(first());
     first().point_latest();

@@ -29,8 +29,8 @@ class Engine : public Checkpointer {
   // every tier that is named, so that a run may go on with the other checkpointer.
   enum class WriteTo { fast, slow };
   // Allocates and faults in the snapshot buffers, and starts the threads. Touches no tier before
-  // load(). What `inputs` refers to must outlive it. Error(ExitCode::config) where a tier keeps no
-  // files; std::bad_alloc where the buffers do not fit.
+  // load(). What `inputs` refers to must outlive it. Error(ExitCode::config) where the fast tier of
+  // many ranks keeps no files; std::bad_alloc where the buffers do not fit.
   Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo write_to);
   // Gives up what is not committed or drained yet; call flush() before. Blocks while a thread is in
   // a system call of a tier.
@@ -49,6 +49,7 @@ class Engine : public Checkpointer {
   void add_store(const std::string& tier, const Inputs& inputs, bool shared);
   // Restoring (restore.cpp): the trainer's thread, but for last_appeared().
   void open();
+  void refuse_to_begin_on(const std::set<int64_t>& steps);
   void adopt(SetStore& store);
   std::vector<int64_t> steps_of(const SetStore& store);
   std::set<int64_t> all_steps();

@@ -7,12 +7,12 @@
 
 namespace stoker {
 
-LoadedState::LoadedState(const FileTree& tree, const std::string& directory, int64_t threads)
-    : manifest_(read_manifest(tree, directory)), path_(tree.root() + "/" + directory) {
+LoadedState::LoadedState(const SetFiles& from, const std::string& directory, int64_t threads)
+    : manifest_(read_manifest(from, directory)), path_(from.full(directory)) {
   // Before memory is allocated by their sizes.
-  files_here(tree, directory, manifest_);
+  files_here(from, directory, manifest_);
   allocate();
-  read_set(tree, directory, manifest_, threads, keep());
+  read_set(from, directory, manifest_, threads, keep());
 }
 
 LoadedState::LoadedState(Manifest manifest, std::string path)
@@ -33,9 +33,9 @@ ChunkSink LoadedState::keep() {
   };
 }
 
-void LoadedState::read(const FileTree& tree, const std::string& directory,
+void LoadedState::read(const SetFiles& from, const std::string& directory,
                        const std::vector<size_t>& files, int64_t threads) {
-  read_files(tree, directory, manifest_, files, threads, keep());
+  read_files(from, directory, manifest_, files, threads, keep());
 }
 
 std::span<uint8_t> LoadedState::file(size_t index) {

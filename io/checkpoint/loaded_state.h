@@ -8,8 +8,8 @@
 
 #include "io/checkpoint/manifest.h"
 #include "io/checkpoint/read_set.h"
+#include "io/checkpoint/set_files.h"
 #include "io/core/memory.h"
-#include "io/storage/file_tree.h"
 
 namespace stoker {
 
@@ -18,13 +18,13 @@ namespace stoker {
 // until the last copy goes: so drop it once the tensors have been copied out.
 class LoadedState {
  public:
-  // Reads the set in `directory` of a tree with `threads` threads. DamagedSet where a byte is not
+  // Reads the set in `directory` with `threads` threads. DamagedSet where a byte is not
   // what was written; IoError where it cannot be read.
-  LoadedState(const FileTree& tree, const std::string& directory, int64_t threads);
+  LoadedState(const SetFiles& from, const std::string& directory, int64_t threads);
   // A set of which the files are yet to be read, or written into file(): `path` is for messages.
   LoadedState(Manifest manifest, std::string path);
-  // Reads these files of it, which are in `directory` of a tree. Errors as above.
-  void read(const FileTree& tree, const std::string& directory, const std::vector<size_t>& files,
+  // Reads these files of it, which are in `directory`. Errors as above.
+  void read(const SetFiles& from, const std::string& directory, const std::vector<size_t>& files,
             int64_t threads);
   // The memory of a file of the manifest.
   std::span<uint8_t> file(size_t index);

@@ -90,7 +90,7 @@ std::optional<LocatedSet> locate(
                                        manifest.step));
         }
         Holding holding{0, i, xxh3_128(manifest_text(manifest)), {}, {}};
-        holding.here = files_here(store.tree(), store.path(step), manifest);
+        holding.here = files_here(store.files(), store.path(step), manifest);
         for (const FileSums& file : manifest.files) holding.names.push_back(file.name);
         seen.push_back(to_json(holding));
         own.emplace(holding.manifest, std::move(manifest));

@@ -43,13 +43,13 @@ HostMemory chunk_buffer() { return allocate_huge(kChunkBytes, false); }
 
 class SetReader {
  public:
-  SetReader(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+  SetReader(const SetFiles& from, const std::string& directory, const Manifest& manifest,
             const std::vector<size_t>& files, const ChunkSink& sink)
-      : tree_(tree), directory_(directory), manifest_(manifest), sink_(sink) {
+      : from_(from), directory_(directory), manifest_(manifest), sink_(sink) {
     files_.resize(manifest.files.size());
     for (const size_t i : files) {
       const FileSums& file = manifest.files[i];
-      files_[i] = tree.open(directory + "/" + file.name, FileAccess::direct);
+      files_[i] = from.open(directory + "/" + file.name, FileAccess::direct);
       for (size_t k = 0; k < file.chunks.size(); ++k) {
         const uint64_t begin = k * kChunkBytes;
         chunks_.push_back({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
@@ -75,7 +75,7 @@ class SetReader {
       while ((taken = next_++) < chunks_.size()) {
         const Chunk& chunk = chunks_[taken];
         const std::span bytes(buffer.data.get(), chunk.end - chunk.begin);
-        read(chunk, bytes);
+        files_[chunk.file]->read_at(chunk.begin, bytes);
         verify(chunk, bytes, parts);
         if (sink_) sink_(chunk.file, chunk.begin, bytes);
       }
@@ -87,20 +87,6 @@ class SetReader {
       if (!failure_ || taken < failed_) failure_ = std::current_exception();
       failed_ = std::min(failed_, taken);
     }
-  }
-
-  // O_DIRECT reads whole blocks, so that the end of the file, which is none, comes through the page
-  // cache.
-  void read(const Chunk& chunk, std::span<uint8_t> out) const {
-    const TreeFile& file = *files_[chunk.file];
-    const FileSums& sums = manifest_.files[chunk.file];
-    const bool cut = file.direct() && chunk.end == sums.bytes;
-    const size_t tail = cut ? out.size() % kDirectAlignment : 0;
-    const size_t whole = out.size() - tail;
-    if (whole > 0) file.read_at(chunk.begin, out.first(whole));
-    if (tail == 0) return;
-    tree_.open(directory_ + "/" + sums.name, FileAccess::buffered)
-        .read_at(chunk.begin + whole, out.subspan(whole));
   }
 
   // Adds what the chunk holds of tensors to `parts`.
@@ -179,7 +165,7 @@ class SetReader {
     for (const DataFile& file : manifest_.layout.files) {
       for (const TensorPiece& piece : file.pieces) {
         if (piece.tensor != tensor) continue;
-        const TreeFile source = tree_.open(directory_ + "/" + file.name, FileAccess::buffered);
+        const SetFile source = from_.open(directory_ + "/" + file.name, FileAccess::buffered);
         for (uint64_t done = 0; done < piece.bytes;) {
           const std::span out(buffer.data.get(), std::min(kChunkBytes, piece.bytes - done));
           source.read_at(piece.offset + done, out);
@@ -204,22 +190,21 @@ class SetReader {
       // Some of its files may be elsewhere.
       if (bytes[i] < manifest_.layout.tensors[i].bytes) continue;
       if (sums[i] == manifest_.tensor_sums[i]) continue;
-      throw DamagedSet(tree_.root() + "/" + directory_ + ": tensor " +
-                       manifest_.layout.tensors[i].name +
+      throw DamagedSet(from_.full(directory_) + ": tensor " + manifest_.layout.tensors[i].name +
                        " changed in memory before it was written" +
                        sums_text(sums[i], manifest_.tensor_sums[i]));
     }
   }
 
   std::string path(size_t file) const {
-    return tree_.root() + "/" + directory_ + "/" + manifest_.files[file].name;
+    return from_.full(directory_ + "/" + manifest_.files[file].name);
   }
 
-  const FileTree& tree_;
+  const SetFiles& from_;
   const std::string& directory_;
   const Manifest& manifest_;
   const ChunkSink& sink_;
-  std::vector<std::optional<TreeFile>> files_;  // of the manifest; those that are read
+  std::vector<std::optional<SetFile>> files_;  // of the manifest; those that are read
   std::vector<Chunk> chunks_;
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
@@ -230,13 +215,13 @@ class SetReader {
 
 }  // namespace
 
-Manifest read_manifest(const FileTree& tree, const std::string& directory) {
+Manifest read_manifest(const SetFiles& from, const std::string& directory) {
   const std::string path = directory + "/" + kManifestName;
-  const std::string full = tree.root() + "/" + path;
-  if (!tree.exists(path) && tree.exists(directory)) throw DamagedSet(full + ": missing");
+  const std::string full = from.full(path);
+  if (!from.exists(path) && from.exists(directory)) throw DamagedSet(full + ": missing");
   std::string text;
   try {
-    text = tree.read_text(path, kMaxManifestBytes);
+    text = from.read_text(path, kMaxManifestBytes);
   } catch (const IoError& error) {
     // No call failed: it is too long, or was cut while it was read.
     if (error.errno_value() == 0) throw DamagedSet(error.what());
@@ -249,25 +234,29 @@ Manifest read_manifest(const FileTree& tree, const std::string& directory) {
   }
 }
 
-std::vector<size_t> files_here(const FileTree& tree, const std::string& directory,
+std::vector<size_t> files_here(const SetFiles& from, const std::string& directory,
                                const Manifest& manifest) {
-  const std::string place = tree.root() + "/" + directory + "/";
+  const std::string place = from.full(directory) + "/";
   std::vector<std::string> known = {kManifestName};
-  const std::vector<std::string> found = tree.list(directory);
+  const std::vector<std::string> found = from.list(directory);
   std::vector<size_t> here;
+  std::vector<std::string> names;
   for (size_t i = 0; i < manifest.files.size(); ++i) {
-    const FileSums& file = manifest.files[i];
-    known.push_back(file.name);
-    if (!std::binary_search(found.begin(), found.end(), file.name)) {
+    const std::string& name = manifest.files[i].name;
+    known.push_back(name);
+    if (!std::binary_search(found.begin(), found.end(), name)) {
       if (manifest.parts > 1) continue;
-      throw DamagedSet(place + file.name + ": missing");
+      throw DamagedSet(place + name + ": missing");
     }
     here.push_back(i);
-    const uint64_t bytes = tree.open(directory + "/" + file.name, FileAccess::buffered).size();
-    if (bytes != file.bytes) {
-      throw DamagedSet(
-          fmt::format("{}{}: {} bytes, expected {}", place, file.name, bytes, file.bytes));
-    }
+    names.push_back(name);
+  }
+  const std::vector<uint64_t> sizes = from.sizes(directory, names);
+  for (size_t i = 0; i < here.size(); ++i) {
+    const uint64_t expected = manifest.files[here[i]].bytes;
+    if (sizes[i] == expected) continue;
+    throw DamagedSet(
+        fmt::format("{}{}: {} bytes, expected {}", place, names[i], sizes[i], expected));
   }
   std::sort(known.begin(), known.end());
   for (const std::string& name : found) {
@@ -277,20 +266,20 @@ std::vector<size_t> files_here(const FileTree& tree, const std::string& director
   return here;
 }
 
-void read_files(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+void read_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
                 const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink) {
-  SetReader(tree, directory, manifest, files, sink).run(threads);
+  SetReader(from, directory, manifest, files, sink).run(threads);
 }
 
-void read_set(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,
               int64_t threads, const ChunkSink& sink) {
-  const std::vector<size_t> here = files_here(tree, directory, manifest);
+  const std::vector<size_t> here = files_here(from, directory, manifest);
   if (here.size() < manifest.files.size()) {
-    throw DamagedSet(fmt::format(
-        "{}/{}: holds {} of the set's {} files; {} ranks wrote it, each to its own tier",
-        tree.root(), directory, here.size(), manifest.files.size(), manifest.parts));
+    throw DamagedSet(
+        fmt::format("{}: holds {} of the set's {} files; {} ranks wrote it, each to its own tier",
+                    from.full(directory), here.size(), manifest.files.size(), manifest.parts));
   }
-  read_files(tree, directory, manifest, here, threads, sink);
+  read_files(from, directory, manifest, here, threads, sink);
 }
 
 }  // namespace stoker

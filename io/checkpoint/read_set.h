@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "io/checkpoint/manifest.h"
+#include "io/checkpoint/set_files.h"
 #include "io/checkpoint/set_group.h"
 #include "io/core/error.h"
-#include "io/storage/file_tree.h"
 
 namespace stoker {
 
@@ -23,26 +23,26 @@ class DamagedSet final : public NoRetry {
 // kDirectAlignment, valid during the call). Called by several threads at once.
 using ChunkSink = std::function<void(size_t file, uint64_t offset, Bytes bytes)>;
 
-// The manifest of the set in `directory`, which is a path below the tree's root. DamagedSet, or
+// The manifest of the set in `directory`. DamagedSet, or
 // IoError where it cannot be read: then nothing is known of the set. Any thread; so are the
 // functions below.
-Manifest read_manifest(const FileTree& tree, const std::string& directory);
+Manifest read_manifest(const SetFiles& from, const std::string& directory);
 
 // Which of a manifest's files are in the directory, as indices. DamagedSet where one has another
 // size, others lie beside them, or one is missing from a set that was written in one part. Reads
 // none of them, so it can come before memory is allocated by their sizes.
-std::vector<size_t> files_here(const FileTree& tree, const std::string& directory,
+std::vector<size_t> files_here(const SetFiles& from, const std::string& directory,
                                const Manifest& manifest);
 
 // Reads these files of a set with `threads` threads, past the page cache where possible, checks
 // every chunk and hands it to `sink` (which may be empty); then the checksums of the tensors that
 // are in them as a whole. DamagedSet; IoError; what `sink` throws; of several failures the first by
 // place in the set.
-void read_files(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+void read_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
                 const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink);
 
 // The same for the whole set, all of which has to be there.
-void read_set(const FileTree& tree, const std::string& directory, const Manifest& manifest,
+void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,
               int64_t threads, const ChunkSink& sink);
 
 }  // namespace stoker

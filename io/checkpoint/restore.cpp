@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "io/checkpoint/engine.h"
+#include "io/checkpoint/sets/file_sets.h"
 
 // How an Engine finds the state to begin with.
 //
@@ -28,6 +29,11 @@ namespace fs = std::filesystem;
 void Engine::open() {
   for (const auto& store : stores_) {
     try {
+      // Opening them would take them from a process on another machine.
+      if (store->files().tree() == nullptr && options_.resume == "none") {
+        const std::vector<int64_t> steps = store->steps();
+        refuse_to_begin_on({steps.begin(), steps.end()});
+      }
       store->open_for_writing();
       if (!store->shared()) adopt(*store);
     } catch (const IoError& error) {
@@ -44,13 +50,16 @@ void Engine::open() {
 // Takes over what the ranks of an earlier process left on the same tier: those that are no more, or
 // the one process by itself that is now many.
 void Engine::adopt(SetStore& store) {
+  const FileTree* const tree = store.files().tree();
+  if (tree == nullptr) return;
   const auto present = [&](const std::string& name) {
     return group_.size() > 1 && rank_of(name) < group_.size();
   };
-  for (const std::string& name : store.tree().list(directory_)) {
-    if (rank_of(name) >= 0 && !present(name)) store.adopt(directory_ + "/" + name);
+  FileSets to(store.tier(), *tree, store.directory(), options_.durability, false);
+  for (const std::string& name : tree->list(directory_)) {
+    if (rank_of(name) >= 0 && !present(name)) to.adopt(directory_ + "/" + name);
   }
-  if (group_.size() > 1) store.adopt(directory_);
+  if (group_.size() > 1) to.adopt(directory_);
 }
 
 // Of a tier that is absent: none.
@@ -82,6 +91,16 @@ std::set<int64_t> Engine::steps_of_all(const std::string& what, const std::set<i
   return steps;
 }
 
+void Engine::refuse_to_begin_on(const std::set<int64_t>& steps) {
+  if (steps.empty()) return;
+  throw Error(
+      ExitCode::config,
+      fmt::format("{} holds checkpoints up to step {}, and checkpoint.resume is none: go on "
+                  "with checkpoint.resume=latest, or give this run another "
+                  "checkpoint.directory (or run.name)",
+                  first().full_directory(), *steps.rbegin()));
+}
+
 std::optional<LoadedState> Engine::load() {
   together_.all("opened", [this] {
     open();
@@ -95,13 +114,7 @@ std::optional<LoadedState> Engine::load() {
   } else if (options_.resume != "none") {
     loaded = load_path(options_.resume);
   }
-  if (!there.empty() && options_.resume == "none") {
-    throw Error(ExitCode::config,
-                fmt::format("{}/{} holds checkpoints up to step {}, and checkpoint.resume is none: "
-                            "go on with checkpoint.resume=latest, or give this run another "
-                            "checkpoint.directory (or run.name)",
-                            first().tree().root(), first().directory(), *there.rbegin()));
-  }
+  if (options_.resume == "none") refuse_to_begin_on(there);
   if (loaded) continue_from(loaded->step());
   report_news();
   return loaded;
@@ -146,7 +159,7 @@ std::optional<LoadedState> Engine::read(const LocatedSet& set) {
       if (files.empty()) continue;
       try {
         const SetStore& store = *stores_[i];
-        loaded.read(store.tree(), store.path(step), files, options_.resolve_threads());
+        loaded.read(store.files(), store.path(step), files, options_.resolve_threads());
       } catch (const Error& error) {
         refuse(i, step, error);
         bad += fmt::format("{} ", i);
@@ -189,9 +202,9 @@ std::optional<LoadedState> Engine::newest_intact() {
     return std::nullopt;
   }
   throw Error(ExitCode::storage,
-              fmt::format("none of the {} checkpoints in {}/{} is intact (see above); to start "
+              fmt::format("none of the {} checkpoints in {} is intact (see above); to start "
                           "afresh, give this run another checkpoint.directory",
-                          steps.size(), first().tree().root(), first().directory()));
+                          steps.size(), first().full_directory()));
 }
 
 // Which the first process reads for all.
@@ -220,14 +233,14 @@ LoadedState Engine::read_path(const std::string& path, bool others) {
                     path, kManifestName));
   }
   const bool ours = std::ranges::any_of(stores_, [&](const auto& store) {
-    const fs::path own(store->tree().root() + "/" + store->directory());
-    return fs::weakly_canonical(own) == set.parent_path();
+    if (store->files().tree() == nullptr) return false;
+    return fs::weakly_canonical(fs::path(store->full_directory())) == set.parent_path();
   });
   if (!ours && others) {
     throw Error(ExitCode::config,
-                fmt::format("checkpoint.resume: {} is another run's, and {}/{} has checkpoints of "
+                fmt::format("checkpoint.resume: {} is another run's, and {} has checkpoints of "
                             "its own; give this run another checkpoint.directory",
-                            path, first().tree().root(), first().directory()));
+                            path, first().full_directory()));
   }
   return LoadedState(tree, set.filename().string(), options_.resolve_threads());
 }

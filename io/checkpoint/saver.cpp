@@ -238,7 +238,7 @@ std::string Saver::or_make_room(const std::function<std::string()>& work) const 
 
 void Saver::write_once(const Job& job, int attempt) {
   const std::string set = fmt::format("checkpoint of step {}, attempt {}", job.state.step, attempt);
-  std::optional<SetWriter> writer;
+  std::unique_ptr<SetWriter> writer;
   const Manifest manifest = write_part(job, set, writer);
   bool there = false;  // under its name
   const auto commit = [&] {
@@ -276,19 +276,19 @@ void Saver::write_once(const Job& job, int attempt) {
 
 // What all have written, as one set.
 Manifest Saver::write_part(const Job& job, const std::string& set,
-                           std::optional<SetWriter>& writer) {
+                           std::unique_ptr<SetWriter>& writer) {
   const int64_t step = job.state.step;
-  const auto begin = [&](auto... temporary) {
-    writer.emplace(store_.tree(), store_.directory(), step, options_.durability, temporary...);
-    return writer->temporary();
+  const auto begin = [&](const std::string& place) {
+    writer = store_.begin(step, place);
+    return writer->place();
   };
   // All that differs from rank to rank in what they know of it: the first one's counts.
   nlohmann::json first = {{"created", utc_now()},
                           {"writer", writer_id_},
                           {"training", job.state.training},
-                          {"temporary", ""}};
+                          {"place", ""}};
   const std::string begun = together_.first_only(set + ": begun", [&] {
-    if (job.slot && job.error.empty()) first["temporary"] = or_make_room(begin);
+    if (job.slot && job.error.empty()) first["place"] = or_make_room([&] { return begin(""); });
     return together_.group().size() == 1 ? "" : json_text(first);
   });
   if (!begun.empty()) first = parse_json(begun);
@@ -298,11 +298,11 @@ Manifest Saver::write_part(const Job& job, const std::string& set,
     if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
     return or_make_room([&] {
       if (!writer && store_.shared()) {
-        if (first["temporary"] == "")
+        if (first["place"] == "")
           return to_text(PartSums{});  // the first has failed, or left it out
-        begin(first["temporary"].get<std::string>());
+        begin(first["place"].get<std::string>());
       } else if (!writer) {
-        begin();
+        begin("");
       }
       return to_text(write_own(job, *writer));
     });
@@ -346,21 +346,30 @@ PartSums Saver::write_own(const Job& job, SetWriter& writer) {
 }
 
 void Saver::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
-  std::vector<std::pair<size_t, uint64_t>> pieces;  // file and offset
+  struct Stretch {
+    size_t file;
+    uint64_t begin, end;
+  };
+  std::vector<Stretch> stretches;
   for (size_t i = 0; i < files.size(); ++i) {
-    for (uint64_t at = 0; at < files[i].size(); at += kChunkBytes) pieces.emplace_back(i, at);
+    const uint64_t all = files[i].size(), most = writer.in_order() ? all : kChunkBytes;
+    for (uint64_t at = 0; at < all; at += most) {
+      stretches.push_back({i, at, at + std::min(most, all - at)});
+    }
   }
   std::atomic<size_t> next{0};
   parallel_for(threads_, threads_, [&](int64_t) {
     std::string why;
     const std::unique_ptr<Uring> queue =
         options_.write == WriteMode::uring ? Uring::open(why) : nullptr;
-    for (size_t i = next++; i < pieces.size(); i = next++) {
-      if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
-      const auto [file, offset] = pieces[i];
-      const uint64_t size = std::min(kChunkBytes, files[file].size() - offset);
-      writer.write(file, offset, files[file].subspan(offset, size), queue.get());
-      watch_.step();
+    for (size_t i = next++; i < stretches.size(); i = next++) {
+      const auto [file, begin, end] = stretches[i];
+      for (uint64_t at = begin; at < end; at += kChunkBytes) {
+        if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
+        const uint64_t size = std::min(kChunkBytes, end - at);
+        writer.write(file, at, files[file].subspan(at, size), queue.get());
+        watch_.step();
+      }
     }
   });
 }

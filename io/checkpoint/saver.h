@@ -92,11 +92,12 @@ class Saver {
   SaveResult write(const Job& job);
   void measured(CheckpointPart part, TimePoint begin, const Job& job) const;
   void write_once(const Job& job, int attempt);
-  Manifest write_part(const Job& job, const std::string& set, std::optional<SetWriter>& writer);
+  Manifest write_part(const Job& job, const std::string& set, std::unique_ptr<SetWriter>& writer);
   PartSums write_own(const Job& job, SetWriter& writer);
   // Does it; where the tier is full and no room can be made, there is no use in trying again.
   std::string or_make_room(const std::function<std::string()>& work) const;
-  // As the files of `writer`, by their numbers: pieces of kChunkBytes, by all threads.
+  // As the files of `writer`, by their numbers: in pieces of kChunkBytes, by all threads; where it
+  // takes them in order only, each file by one.
   void write_files(const std::vector<Bytes>& files, SetWriter& writer);
   std::unique_ptr<Job> take(Queue& queue);
 

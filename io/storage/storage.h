@@ -58,6 +58,7 @@ struct StorageInfo {
   bool emulated = false;      // some of its figures are calculated
   bool keeps_copies = false;  // of another tier's objects
   bool in_memory = false;     // its objects end with the process
+  bool read_only = false;     // create() and remove() always fail
   // What an emulated one was told to be, in 10^6 bytes/s.
   std::optional<double> read_mb_per_s = {};
   std::optional<double> write_mb_per_s = {};
@@ -113,7 +114,7 @@ class KeepsFiles {
   // Valid as long as the tier. Null: what it is made of has none.
   virtual const FileTree* files() const = 0;
 };
-// The files of a tier; null: it has none (memory), and can hold no checkpoints. Any thread.
+// The files of a tier; null: it has none (memory), and holds checkpoints as objects. Any thread.
 const FileTree* files_of(const Storage& tier);
 
 // IoError unless `key` is a relative path that stays inside its tier: no "..", ".", empty or

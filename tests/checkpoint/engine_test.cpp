@@ -8,7 +8,6 @@
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/errors.h"
 #include "tests/support/file_layers.h"
-#include "tests/support/storages.h"
 
 namespace stoker {
 namespace {
@@ -298,18 +297,6 @@ TEST(Engine, a_full_tier_without_anything_drained_fails_the_save_only) {
   EXPECT_NE(run.warnings().find("No space left on device"), std::string::npos);
   gate->open();
   EXPECT_TRUE(run->flush());
-}
-
-TEST(Engine, a_tier_without_files_is_refused) {
-  CheckpointRun run;
-  Checkpoints setup(run.path(""));
-  setup.tiers.add("memory", make_storage("{type: memory}"));
-  CheckpointOptions options;
-  options.slow = TierName{"memory"};
-  const Checkpointer::Inputs inputs{setup.tiers, "run", small_tensors(), {}, {}, {}, {}};
-  EXPECT_EQ(error_of([&] { Engine(options, inputs, Engine::WriteTo::slow); }),
-            "tier 'memory' keeps no files, so it can hold no checkpoints; name one of type posix, "
-            "or around one");
 }
 
 }  // namespace

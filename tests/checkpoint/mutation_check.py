@@ -26,48 +26,56 @@ CORE = "config crc32c digest error file memory node registry".split()
 # The quick ones first; soak_test would only say the same later.
 TESTS = ("retention_test manifest_test layout_test read_set_test verify_test lock_test restore_test engine_test "
          "tf_saver_test snapshot_test backlog_test absent_tier_test full_disk_test faults_test "
-         "crash_states_test").split()
+         "crash_states_test object_sets_test object_damage_test object_crash_states_test").split()
 
 # Name, file of io/checkpoint, then text and its replacement, once or more.
 MUTANTS = [
     # A set on its way to a tier.
-    ("no sync of data files", "set_writer", "    if (sync_) file.file.sync();\n", ""),
-    ("data file synced again after a failure", "set_writer", "    if (sync_) file.file.sync();\n",
+    ("no sync of data files", "sets/file_set_writer", "    if (sync_) file.file.sync();\n", ""),
+    ("data file synced again after a failure", "sets/file_set_writer", "    if (sync_) file.file.sync();\n",
      "    try {\n      if (sync_) file.file.sync();\n    } catch (const IoError&) {\n      file.file.sync();\n    }\n"),
-    ("no truncation to size", "set_writer", "    if (file.file.size() != file.bytes) file.file.truncate(file.bytes);\n",
+    ("no truncation to size", "sets/file_set_writer", "    if (file.file.size() != file.bytes) file.file.truncate(file.bytes);\n",
      ""),
-    ("no sync of the manifest", "set_writer", "manifest_text(manifest), sync_);", "manifest_text(manifest), false);"),
-    ("no sync of the set's directory", "set_writer", "  if (sync_) tree_.sync_directory(temporary_);\n", ""),
-    ("no sync of the parent", "set_writer", "    if (sync_) tree_.sync_directory(directory_);\n", ""),
-    ("no rename as commit", "set_writer",
-     "temporary_ = unique_name(directory_ + \"/\" + kTemporaryPrefix + set_name(step) + \"-\");", "temporary_ = directory_ + \"/\" + set_name(step);",
+    ("no sync of the manifest", "sets/file_set_writer", "manifest_text(manifest), sync_);", "manifest_text(manifest), false);"),
+    ("no sync of the set's directory", "sets/file_set_writer", "  if (sync_) tree_.sync_directory(temporary_);\n", ""),
+    ("no sync of the parent", "sets/file_set_writer", "    if (sync_) tree_.sync_directory(directory_);\n", ""),
+    ("no rename as commit", "sets/file_set_writer",
+     "temporary_ = garbage_name(directory_, set_name(step));", "temporary_ = directory_ + \"/\" + set_name(step);",
      "  tree_.rename(temporary_, final_name);\n", ""),
-    ("an unsynced commit stays visible", "set_writer", "      tree_.rename(final_name, temporary_);\n", ""),
-    ("no clearing up after a failure", "set_writer", "    tree_.remove_directory(temporary_);\n", ""),
+    ("an unsynced commit stays visible", "sets/file_set_writer", "      tree_.rename(final_name, temporary_);\n", ""),
+    ("no clearing up after a failure", "sets/file_set_writer", "    tree_.remove_directory(temporary_);\n", ""),
     # A directory of sets.
-    ("no lock", "set_store", "  if (!lock) {\n", "  if (false) {\n"),
-    ("half open counts as open", "set_store",
+    ("no lock", "sets/file_sets", "  if (!lock) {\n", "  if (false) {\n"),
+    ("half open counts as open", "sets/file_sets",
      "  FileDescriptor lock = tree_.lock(directory_ + \"/\" + kLock);\n  if (!lock) {",
      "  lock_ = tree_.lock(directory_ + \"/\" + kLock);\n  if (!lock_) {", "  lock_ = std::move(lock);\n", ""),
-    ("no sync of what a killed process renamed", "set_store",
+    ("no sync of what a killed process renamed", "sets/file_sets",
      "  if (sync_) tree_.sync_directory(directory_);\n  for (", "  for ("),
-    ("no collection of garbage", "set_store", "    if (!is_garbage(name)) continue;\n", "    if (true) continue;\n"),
-    ("removal without a rename", "set_store", "  tree_.rename(path(step), garbage);\n",
+    ("no collection of garbage", "sets/file_sets", "    if (!is_garbage(name)) continue;\n", "    if (true) continue;\n"),
+    ("removal without a rename", "sets/file_sets", "  tree_.rename(path(step), garbage);\n",
      "  tree_.remove_directory(path(step));\n"),
-    ("no sync between rename and removal", "set_store",
+    ("no sync between rename and removal", "sets/file_sets",
      "  if (sync_) tree_.sync_directory(directory_);\n  tree_.remove_directory(garbage);\n",
      "  tree_.remove_directory(garbage);\n"),
-    ("no sync of what is set aside", "set_store", "  tree_.sync_directory(directory_);\n  return tree_.root()",
+    ("no sync of what is set aside", "sets/file_sets", "  tree_.sync_directory(directory_);\n  return tree_.root()",
      "  return tree_.root()"),
     ("a set of the same name counts as the same", "set_store",
-     "if (manifest_text(read_manifest(tree_, set)) != manifest_text(manifest)) {", "if (false) {"),
-    ("no sync of latest", "set_store", "  tree_.write_text(fresh, text, sync_);\n",
+     "if (manifest_text(read_manifest(files_, set)) != manifest_text(manifest)) {", "if (false) {"),
+    ("no sync of latest", "sets/file_sets", "  tree_.write_text(fresh, text, sync_);\n",
      "  tree_.write_text(fresh, text, false);\n"),
+    # The same as objects.
+    ("the manifest is not the last object", "sets/object_set_writer", "  if (target.written < target.bytes) return;\n", "  return;\n"),
+    ("no look at who owns the directory before a commit", "sets/object_sets", "      [this] { check_owner(); });", "      [] {});"),
+    ("another run's sets are taken", "sets/object_sets", "if (!run.empty() && run != run_) {", "if (false) {"),
+    ("a living writer is not seen", "sets/object_sets", "  if (!taken) return;\n", "  return;\n"),
+    ("no collection of unfinished objects", "sets/object_sets", "    if (set.state != \"unfinished\") continue;\n", "    continue;\n"),
+    ("data are removed before the manifest", "sets/object_set_writer", "  objects.remove(set + \"/\" + kManifestName);\n", ""),
+    ("what is set aside is still a set", "sets/set_names", "  if (name.starts_with(kAsidePrefix)) {", "  if (false) {"),
     # Reading.
     ("no checksums of chunks", "read_set", "    if (sum == chunk.sum) return;\n", "    return;\n"),
     ("no checksums of tensors", "read_set", "      if (sums[i] == manifest_.tensor_sums[i]) continue;\n",
      "      continue;\n"),
-    ("no sizes of files", "read_set", "    if (bytes != file.bytes) {\n", "    if (false) {\n"),
+    ("no sizes of files", "read_set", "    if (sizes[i] == expected) continue;\n", "    continue;\n"),
     ("no checksum of the manifest", "manifest", "  if (all.substr(body.size()) != tail_for(body)) {\n",
      "  if (false) {\n"),
     # Saving and draining.
@@ -104,7 +112,7 @@ class Build:
         self.jobs = jobs
         for folder in ("io", "tests"):
             shutil.copytree(ROOT / folder, directory / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        self.sources = [*(directory / "io/checkpoint").glob("*.cpp"), *(directory / "io/storage").glob("*.cpp"),
+        self.sources = [*(directory / "io/checkpoint").rglob("*.cpp"), *(directory / "io/storage").glob("*.cpp"),
                         *(directory / "io/core" / (name + ".cpp") for name in CORE)]
         self.flags = ["-std=c++20", "-O1", "-fPIC", "-I%s" % directory, "-DSTOKER_SOURCE_DIR=\"%s\"" % ROOT]
 

@@ -9,6 +9,7 @@
 #include "io/checkpoint/set_store.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/gates.h"
+#include "tests/support/object_tier.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
@@ -35,11 +36,15 @@ class CheckpointRun {
   }
 
   Layers fast, slow;  // for the next make()
+  // Where it is there, the slow tier is one without files, over these objects; with these hooks.
+  std::shared_ptr<Storage> bucket;
+  ObjectTier::Hook seen, done;
 
   // A new process, as far as the files know. `options`: "type: direct, slow: slow".
   Checkpointer& make(const std::string& options) {
     stop();
     checkpoints_ = std::make_unique<Checkpoints>(root_, fast, slow);
+    if (bucket) checkpoints_->tiers.add("slow", std::make_unique<ObjectTier>(bucket, seen, done));
     checkpointer_ = checkpoints_->make("{" + options + "}");
     return *checkpointer_;
   }

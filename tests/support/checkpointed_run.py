@@ -9,17 +9,18 @@ import tempfile
 import time
 import unittest
 
-from stoker import MINI, Process, configuration, emulated, posix, read_summary, stoker
+from stoker import MINI, OBJECTS_ONLY, Process, configuration, emulated, objects_only, posix, read_summary, stoker
 
 STEPS = 36  # two epochs
 PER_EPOCH = 18
 TIERS = ("fast", "slow")
 
 
-def on_two_tiers(data=MINI):
+def on_two_tiers(data=MINI, slow=posix):
     """The configuration."""
+    plugins = {"plugins": f"[{OBJECTS_ONLY}]"} if slow is objects_only else {}
     return configuration(
-        tiers={"data": posix(data), "fast": posix("fast"), "slow": posix("slow")},
+        tiers={"data": posix(data), "fast": posix("fast"), "slow": slow("slow")}, **plugins,
         decoder="{type: jpeg, size: 64, augment: {random_resized_crop: {}, flip: true}}",
         loader="{type: prefetched, batch_size: 16, workers: 2, digest: true}", optimizer="{type: adam, lr: 0.001}",
         training="{epochs: 2, deterministic: true, threads: 1}", evaluation="{every_epochs: 1}",
@@ -33,10 +34,10 @@ SAVED = re.compile(r"checkpoint of step (\d+): [\d.]+ MB on tier")
 RESUMED = re.compile(r"resumed from \S+ \(step (\d+)")
 
 
-def slowed(tier, write_mb_per_s, metadata_latency_ms=0, read_mb_per_s=2000):
-    """The override that makes a tier a slower device over the same files."""
+def slowed(tier, write_mb_per_s, metadata_latency_ms=0, read_mb_per_s=2000, over=posix):
+    """The override that makes a tier a slower device over the same files (or objects)."""
     figures = {"read_mb_per_s": read_mb_per_s, "write_mb_per_s": write_mb_per_s, "metadata_latency_ms": metadata_latency_ms}
-    return f"storage.{tier}={emulated(tier, **figures)}"
+    return f"storage.{tier}={emulated(tier, over, **figures)}"
 
 
 def timed(experiment, *overrides):
@@ -179,6 +180,39 @@ class Experiment:
     def forget(self):
         for tier in (*TIERS, "runs"):
             shutil.rmtree(self.dir / tier, ignore_errors=True)
+
+
+class BucketExperiment(Experiment):
+    """The slow tier has no files; its objects lie below the same directory."""
+
+    def __init__(self, directory):
+        super().__init__(directory, on_two_tiers(slow=objects_only))
+        self.make_bucket()
+
+    def make_bucket(self):
+        (self.dir / "slow").mkdir(exist_ok=True)
+
+    def forget(self):
+        super().forget()
+        self.make_bucket()
+
+    def committed(self):
+        """The directories of the sets in the bucket, by step."""
+        return {int(path.name[5:15]): path for path in self.sets("slow").glob("step-*")
+                if (path / "MANIFEST.json").exists() and not [*path.glob("aside.*")]}
+
+    def steps(self, tier):
+        return sorted(self.committed()) if tier == "slow" else super().steps(tier)
+
+    def set_path(self, tier, step):
+        return self.committed().get(step, self.dir / "none") if tier == "slow" else super().set_path(tier, step)
+
+    def garbage(self):
+        """An object that was not committed is none: what the files below leave of it does not count."""
+        whole = self.committed().values()
+        unfinished = {("slow", path.name) for path in self.sets("slow").glob("step-*")
+                      if path not in whole and [*path.glob("[!.]*")] and not [*path.glob("aside.*")]}
+        return unfinished | {(tier, name) for tier, name in super().garbage() if tier == "fast"}
 
 
 class CheckpointTest(unittest.TestCase):

@@ -22,6 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MINI = SOURCE / "datasets" / "caltech101-mini"
 STOKER = os.path.abspath(os.environ.get("STOKER") or SOURCE / "build/bin/stoker")
 BUILD = pathlib.Path(STOKER).parents[1]
+OBJECTS_ONLY = BUILD / "lib/stoker/objects_only.so"  # tests/plugins/objects_only.cpp
 SLOW_DECODER = BUILD / "lib/stoker/slow_decoder.so"  # tests/plugins/slow_decoder.cpp
 LOADERS = ("sync", "threaded", "prefetched", "device_prefetched")
 LONG = bool(os.environ.get("STOKER_LONG"))  # the long version of the tests that have one
@@ -37,10 +38,15 @@ def posix(root):
     return flow(type="posix", root=root)
 
 
-def emulated(root=MINI, **figures):
+def objects_only(root):
+    """A tier without files, such as a bucket, whose objects lie below root; needs plugins=[OBJECTS_ONLY]."""
+    return flow(type="objects_only", inner=posix(root))
+
+
+def emulated(root=MINI, tier=posix, **figures):
     """A tier over the files of root with these figures; what they do not limit is fast."""
     fast = {} if "profile" in figures else {"read_mb_per_s": 1e6, "write_mb_per_s": 1e6}
-    return flow(type="emulated", **fast | figures, inner=posix(root))
+    return flow(type="emulated", **fast | figures, inner=tier(root))
 
 
 def slow_decoder(delay_ms, size):

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -48,6 +49,23 @@ TEST(Configs, every_file_is_valid_and_reads_back_from_its_resolved_form) {
     EXPECT_EQ(resolved_yaml(again), resolved_yaml(options)) << file;
     EXPECT_EQ(config_hash(again), config_hash(options)) << file;
   }
+}
+
+TEST(Configs, checkpoints_are_not_kept_in_memory) {
+  const std::string begin =
+      "storage: {m: {type: memory}, p: {type: posix, root: /tmp/x}, s: {type: emulated, profile: "
+      "ssd, "
+      "inner: {type: memory}}}\ndataset: {type: synthetic}\n";
+  const std::string why =
+      "it keeps its objects in memory, where checkpoints end with the process; name a tier of "
+      "files "
+      "(posix) or a bucket";
+  EXPECT_THAT(error(begin + "checkpoint: {type: direct, slow: m}\n"),
+              testing::HasSubstr("must not name tier 'm': " + why));
+  EXPECT_THAT(error(begin + "checkpoint: {type: burst_buffer, fast: s, slow: p}\n"),
+              testing::HasSubstr("must not name tier 's': " + why));
+  const std::string none = write("none.yaml", begin + "checkpoint: {type: none, slow: m}\n");
+  EXPECT_EQ(code_of([&] { read_experiment(none, {}); }), ExitCode::ok);
 }
 
 TEST(Configs, every_cell_of_every_sweep_is_valid) {

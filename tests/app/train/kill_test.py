@@ -3,6 +3,7 @@
 tests/run app/train/kill_test                        15 kills, 50 with STOKER_LONG=1 (ctest)
 tests/run app/train/kill_test --kills N [--jobs J]   N kills, J processes at a time, and where they hit;
                               [--seed S] [--size P]  size 208: 16 MB a set
+                              [--bucket]  the slow tier has objects and no files
 """
 import argparse
 import collections
@@ -14,22 +15,23 @@ import sys
 import tempfile
 import unittest
 
-from checkpointed_run import Experiment, reached, slowed, timed
-from stoker import LOADERS, LONG
+from checkpointed_run import BucketExperiment, Experiment, reached, slowed, timed
+from stoker import LOADERS, LONG, objects_only, posix
 
 STEPS = 72
 BURST = "checkpoint.type=burst_buffer"
 FIXED = ["training.epochs=4", "checkpoint.every_steps=3"]
-# Latencies widen the gaps between the operations of a commit, so that kills hit all of them.
-SLOWED = [slowed("fast", 100, 1), slowed("slow", 40, 2)]
 
 
 class Campaign:
     """Chains of killed processes, each to its completion. Collects violations instead of stopping."""
 
-    def __init__(self, directory, seed, size):
+    def __init__(self, directory, seed, size, bucket=False):
         self.random = random.Random(seed)
-        self.experiment = Experiment(directory)
+        self.experiment = (BucketExperiment if bucket else Experiment)(directory)
+        # Latencies widen the gaps between the operations of a commit, so that kills hit all of them.
+        self.slowed = [slowed("fast", 100, 1), slowed("slow", 40, 2, over=objects_only if bucket else posix)]
+        self.types = [BURST] if bucket else [BURST, "checkpoint.type=direct"]
         self.fixed = [*FIXED, f"decoder.size={size}"]
         self.kills = self.completed = 0
         self.violations = []
@@ -47,7 +49,7 @@ class Campaign:
         self.times = {}
         for slow in (False, True):
             self.begin_chain()
-            process, *self.times[slow] = timed(self.experiment, *self.fixed, *(SLOWED if slow else []))
+            process, *self.times[slow] = timed(self.experiment, *self.fixed, *(self.slowed if slow else []))
         self.reference = self.result(process)
         self.begin_chain()
 
@@ -56,7 +58,7 @@ class Campaign:
 
     def choice(self):
         pick = self.random.choice
-        return [pick([BURST, "checkpoint.type=direct"]),
+        return [pick(self.types),
                 f"checkpoint.snapshot={pick(['sync', 'async'])}",
                 f"loader.type={pick(LOADERS)}", f"loader.workers={pick([1, 2])}",
                 "checkpoint.resume=latest"]
@@ -64,7 +66,7 @@ class Campaign:
     def run_one(self):
         """A process that is killed somewhere in the time it needs, or gets to its end."""
         slow = self.random.random() < 0.6
-        process = self.experiment.start(*self.fixed, *(SLOWED if slow else []), *self.choice())
+        process = self.experiment.start(*self.fixed, *(self.slowed if slow else []), *self.choice())
         if reached(process, self.random, *self.times[slow], self.newest, STEPS):
             process.send(signal.SIGKILL)
         code = process.wait()
@@ -123,7 +125,7 @@ class Campaign:
             return "removing an old set"
         if any(name.startswith(".tmp-latest") for _, name in left):
             return "pointing latest"
-        unfinished = {tier for tier, name in left if name.startswith(".tmp-step")}
+        unfinished = {tier for tier, name in left if name.startswith((".tmp-step", "step-"))}
         if unfinished:
             draining = burst and "slow" in unfinished
             saving = ("fast" if burst else "slow") in unfinished
@@ -144,14 +146,21 @@ class Campaign:
 
 class Kill(unittest.TestCase):
     def test_no_kill_loses_anything(self):
-        kills = 50 if LONG else 15
+        self.survives(50 if LONG else 15)
+
+    def test_no_kill_loses_anything_where_sets_drain_to_objects(self):
+        self.survives(50 if LONG else 5, bucket=True)
+
+    def survives(self, kills, bucket=False):
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-            campaign = Campaign(directory, seed=1, size=64)
+            campaign = Campaign(directory, seed=1, size=64, bucket=bucket)
             campaign.measure()
             campaign.run(kills)
         self.assertEqual(campaign.violations, [])
         self.assertEqual(campaign.kills, kills)
-        self.assertGreater(campaign.completed, 0)
+        while not campaign.completed and not campaign.violations:
+            campaign.run_one()
+        self.assertEqual(campaign.violations, [])
 
 
 def main():
@@ -160,10 +169,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--bucket", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
         def campaign(job):
-            one = Campaign(pathlib.Path(directory) / str(job), arguments.seed + job, arguments.size)
+            one = Campaign(pathlib.Path(directory) / str(job), arguments.seed + job, arguments.size, arguments.bucket)
             one.measure()
             return one.run(arguments.kills // arguments.jobs + (job < arguments.kills % arguments.jobs))
 

@@ -1,60 +1,26 @@
-#include "io/checkpoint/set_writer.h"
-
-#include <fmt/format.h>
+#include "io/checkpoint/sets/file_set_writer.h"
 
 #include <array>
-#include <charconv>
 #include <cstring>
+#include <utility>
 
-#include "io/core/digest.h"
 #include "io/core/error.h"
 
 namespace stoker {
-namespace {
-
-constexpr const char* kSetPrefix = "step-";
-constexpr const char* kTemporaryPrefix = ".tmp-";
-constexpr const char* kRankPrefix = "rank-";
-constexpr size_t kDigits = 10;
-
-// -1: something else stands there.
-int64_t number_after(std::string_view prefix, std::string_view name) {
-  if (!name.starts_with(prefix)) return -1;
-  int64_t number = -1;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
-  return error == std::errc() && stop == end ? number : -1;
-}
-
-}  // namespace
 
 EnumNames<Durability> enum_names(Durability) {
   return {{"fsync", Durability::fsync}, {"none", Durability::none}};
 }
 
-std::string set_name(int64_t step) { return fmt::format("{}{:0{}}", kSetPrefix, step, kDigits); }
-
-int64_t step_of(const std::string& name) {
-  const int64_t step = number_after(kSetPrefix, name);
-  return step >= 0 && set_name(step) == name ? step : -1;
-}
-
-std::string rank_directory(const std::string& directory, int64_t rank) {
-  return fmt::format("{}/{}{}", directory, kRankPrefix, rank);
-}
-
-int64_t rank_of(const std::string& name) { return number_after(kRankPrefix, name); }
-
-bool is_garbage(const std::string& name) { return name.starts_with(kTemporaryPrefix); }
-
-SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
-                     Durability durability)
-    : tree_(tree),
+FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
+                             Durability durability)
+    : SetWriter(false),
+      tree_(tree),
       directory_(std::move(directory)),
       step_(step),
       sync_(durability == Durability::fsync),
       joined_(false) {
-  temporary_ = unique_name(directory_ + "/" + kTemporaryPrefix + set_name(step) + "-");
+  temporary_ = garbage_name(directory_, set_name(step));
   try {
     tree_.make_directories(temporary_, sync_);
   } catch (const Error&) {
@@ -63,21 +29,22 @@ SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
   }
 }
 
-SetWriter::SetWriter(const FileTree& tree, std::string directory, int64_t step,
-                     Durability durability, std::string temporary)
-    : tree_(tree),
+FileSetWriter::FileSetWriter(const FileTree& tree, std::string directory, int64_t step,
+                             Durability durability, std::string temporary)
+    : SetWriter(false),
+      tree_(tree),
       directory_(std::move(directory)),
       step_(step),
       sync_(durability == Durability::fsync),
       joined_(true),
       temporary_(std::move(temporary)) {}
 
-SetWriter::~SetWriter() {
+FileSetWriter::~FileSetWriter() {
   files_.clear();
   if (!temporary_.empty() && !joined_) remove_temporary();
 }
 
-void SetWriter::remove_temporary() {
+void FileSetWriter::remove_temporary() {
   try {
     tree_.remove_directory(temporary_);
   } catch (const Error&) {
@@ -85,13 +52,13 @@ void SetWriter::remove_temporary() {
   }
 }
 
-size_t SetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess access) {
+size_t FileSetWriter::add_file(const std::string& name, uint64_t bytes, FileAccess access) {
   files_.push_back({tree_.create(temporary_ + "/" + name, access), bytes});
   files_.back().file.reserve(bytes);
   return files_.size() - 1;
 }
 
-void SetWriter::write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) {
+void FileSetWriter::write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) {
   const TreeFile& target = files_[file].file;
   const size_t tail = target.direct() ? bytes.size() % kDirectAlignment : 0;
   target.write_at(offset, bytes.first(bytes.size() - tail), queue);
@@ -102,7 +69,7 @@ void SetWriter::write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) {
   target.write_at(offset + bytes.size() - tail, block);
 }
 
-void SetWriter::finish() {
+void FileSetWriter::finish() {
   for (const File& file : files_) {
     if (file.file.size() != file.bytes) file.file.truncate(file.bytes);
     if (sync_) file.file.sync();
@@ -111,13 +78,13 @@ void SetWriter::finish() {
   if (joined_ && sync_) tree_.sync_directory(temporary_);
 }
 
-void SetWriter::commit(const Manifest& manifest) {
+void FileSetWriter::commit(const Manifest& manifest) {
   tree_.write_text(temporary_ + "/" + kManifestName, manifest_text(manifest), sync_);
   if (sync_) tree_.sync_directory(temporary_);
   publish();
 }
 
-void SetWriter::publish() {
+void FileSetWriter::publish() {
   const std::string final_name = directory_ + "/" + set_name(step_);
   tree_.rename(temporary_, final_name);
   try {

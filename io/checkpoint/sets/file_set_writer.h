@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/checkpoint/set_writer.h"
+#include "io/storage/file_tree.h"
+
+namespace stoker {
+
+// The SetWriter of FileSets, which says how it goes about it. Any order within a file.
+class FileSetWriter final : public SetWriter {
+ public:
+  // `tree` must outlive it. `directory` is one below its root and need not exist.
+  FileSetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability);
+  // Joins the set of another process's writer, which is in `temporary`.
+  FileSetWriter(const FileTree& tree, std::string directory, int64_t step, Durability durability,
+                std::string temporary);
+  ~FileSetWriter() override;
+
+  size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;
+  void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) override;
+  void finish() override;
+  void commit(const Manifest& manifest) override;
+  const std::string& place() const override { return temporary_; }
+
+ private:
+  struct File {
+    TreeFile file;
+    uint64_t bytes;
+  };
+  void publish();
+  void remove_temporary();
+
+  const FileTree& tree_;
+  const std::string directory_;
+  const int64_t step_;
+  const bool sync_;
+  const bool joined_;
+  std::string temporary_;
+  std::vector<File> files_;
+};
+
+}  // namespace stoker

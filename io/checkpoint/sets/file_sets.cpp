@@ -1,0 +1,129 @@
+#include "io/checkpoint/sets/file_sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "io/checkpoint/read_set.h"
+#include "io/checkpoint/sets/file_set_writer.h"
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kLock = "LOCK";
+
+}  // namespace
+
+FileSets::FileSets(std::string tier, const FileTree& tree, std::string directory,
+                   Durability durability, bool guest)
+    : tier_(std::move(tier)),
+      tree_(tree),
+      directory_(std::move(directory)),
+      durability_(durability),
+      sync_(durability == Durability::fsync),
+      guest_(guest) {}
+
+void FileSets::claim() {
+  tree_.make_directories(directory_);
+  if (guest_ || lock()) return;
+  throw Error(ExitCode::environment,
+              fmt::format("checkpoint directory {}/{} (tier {}) is in use by another process; wait "
+                          "for its end, or give this run another checkpoint.directory",
+                          tree_.root(), directory_, tier_));
+}
+
+std::unique_ptr<SetWriter> FileSets::begin(int64_t step, const std::string& place) {
+  if (place.empty()) {
+    return std::make_unique<FileSetWriter>(tree_, directory_, step, durability_);
+  }
+  return std::make_unique<FileSetWriter>(tree_, directory_, step, durability_, place);
+}
+
+bool FileSets::lock() {
+  FileDescriptor lock = tree_.lock(directory_ + "/" + kLock);
+  if (!lock) return false;
+  // A killed process may have renamed sets and not synced their names. Else a power loss could take
+  // one that we go on from, or bring a name back of which we are about to remove the files.
+  if (sync_) tree_.sync_directory(directory_);
+  for (const std::string& name : tree_.list(directory_)) {
+    if (!is_garbage(name)) continue;
+    // A set, or a small file on its way to its name.
+    try {
+      tree_.remove_directory(directory_ + "/" + name);
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOTDIR) throw;
+      tree_.remove(directory_ + "/" + name);
+    }
+  }
+  lock_ = std::move(lock);
+  return true;
+}
+
+void FileSets::adopt(const std::string& directory) {
+  const std::vector<std::string> names = tree_.list(directory);
+  const auto left_behind = [](const std::string& name) {
+    return step_of(name) >= 0 || is_garbage(name);
+  };
+  if (std::ranges::none_of(names, left_behind)) return;
+  FileSets other(tier_, tree_, directory, Durability::fsync, false);
+  if (!other.lock()) return;
+  for (const std::string& name : tree_.list(directory)) {
+    if (const int64_t step = step_of(name); step >= 0) adopt_set(directory, step);
+  }
+}
+
+void FileSets::adopt_set(const std::string& from, int64_t step) {
+  const std::string source = from + "/" + set_name(step), target = path(step);
+  if (!tree_.exists(target)) {
+    tree_.rename(source, target);
+  } else {
+    const Manifest manifest = read_manifest(tree_, source);
+    if (manifest_text(manifest) != manifest_text(read_manifest(tree_, target))) {
+      FileSets(tier_, tree_, from, Durability::fsync, false).set_aside(step, "superseded");
+      return;
+    }
+    for (const size_t i : files_here(tree_, source, manifest)) {
+      const std::string name = "/" + manifest.files[i].name;
+      tree_.replace(source + name, target + name);
+    }
+    tree_.sync_directory(target);
+    tree_.remove_directory(source);
+  }
+  tree_.sync_directory(directory_);
+  tree_.sync_directory(from);
+}
+
+void FileSets::remove(int64_t step) {
+  const std::string garbage = garbage_name(directory_, "old");
+  {
+    const std::lock_guard lock(removal_);
+    if (!tree_.exists(path(step))) return;
+    tree_.rename(path(step), garbage);
+  }
+  // Else a power loss could bring the name back without some of the files.
+  if (sync_) tree_.sync_directory(directory_);
+  tree_.remove_directory(garbage);
+}
+
+std::string FileSets::set_aside(int64_t step, const std::string& why) {
+  std::string name = fmt::format("{}/{}-{}", directory_, why, set_name(step));
+  for (int number = 2; tree_.exists(name); ++number) {
+    name = fmt::format("{}/{}-{}.{}", directory_, why, set_name(step), number);
+  }
+  tree_.rename(path(step), name);
+  tree_.sync_directory(directory_);
+  return tree_.root() + "/" + name;
+}
+
+void FileSets::replace_text(const std::string& name, const std::string& text) {
+  const std::string fresh = garbage_name(directory_, name);
+  tree_.write_text(fresh, text, sync_);
+  tree_.replace(fresh, directory_ + "/" + name);
+  if (sync_) tree_.sync_directory(directory_);
+}
+
+}  // namespace stoker

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/checkpoint/set_writer.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// Removes a set of objects: its manifest first, for without it the rest is no set; then what lies
+// under its name. Any thread. IoError; what is left then the next claim removes.
+void remove_set(Storage& objects, const std::string& set);
+
+// The SetWriter of ObjectSets, which says how it goes about it. A data object is committed with its
+// last byte, so that those that are done do not wait for the others; the manifest is the last.
+class ObjectSetWriter final : public SetWriter {
+ public:
+  // `set` is the prefix of its keys, which nobody else has. may_commit throws where this process
+  // does not own the directory any more; it and `objects` must outlive the writer.
+  ObjectSetWriter(Storage& objects, std::string set, bool joined, std::function<void()> may_commit);
+  ~ObjectSetWriter() override;
+
+  size_t add_file(const std::string& name, uint64_t bytes, FileAccess access) override;
+  void write(size_t file, uint64_t offset, Bytes bytes, Uring* queue) override;
+  void finish() override;
+  void commit(const Manifest& manifest) override;
+  const std::string& place() const override { return set_; }
+
+ private:
+  struct File {
+    std::unique_ptr<ObjectWriter> writer;  // null: committed
+    std::string name;
+    uint64_t bytes = 0;
+    uint64_t written = 0;
+  };
+
+  Storage& objects_;
+  const std::string set_;
+  const bool joined_;
+  const std::function<void()> may_commit_;
+  bool committed_ = false;
+  std::vector<File> files_;
+};
+
+}  // namespace stoker
