@@ -139,6 +139,11 @@ ExitCode mount_tier(const MountArguments& arguments) {
   if (arguments.read_ahead) set_read_ahead(directory, arguments.read_ahead->bytes, notify);
   const OwnCost cost = measure_own_cost(server);
   server.set_cost(cost);
+  if (!server.prompt()) {
+    log.info(
+        "its threads have no real-time priority (CAP_SYS_NICE): on a busy machine answers come "
+        "late");
+  }
   log.info(fmt::format("mounted tier {} on {}: {} files, {:.1f} MB, mode {}; {}", arguments.tier,
                        readable(directory), tree.files(), 1e-6 * static_cast<double>(tree.bytes()),
                        arguments.mode, cost_text(cost)));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,10 +58,10 @@ bool unmount_dead(const std::string& directory) {
          WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Nobody serves it any more.
+// Nobody serves it any more. Its attributes the kernel may still know.
 bool is_dead(const std::string& directory) {
-  struct stat status {};
-  return ::stat(directory.c_str(), &status) != 0 && errno == ENOTCONN;
+  struct statvfs status {};
+  return ::statvfs(directory.c_str(), &status) != 0 && errno == ENOTCONN;
 }
 
 std::string absolute_path(const std::string& directory) {

@@ -46,7 +46,8 @@ struct MountRequest {
   Buffer data;            // of a read
   int error = 0;
   TimePoint received;
-  TimePoint ready;                       // when the data were there
+  TimePoint ready;                       // when the data were there; of an open: from the beginning
+  Clock::duration overrun{};             // by how much the data are slower than the model
   ReplySchedule::Due due;                // model null: as soon as they are
   std::atomic<int> parts{0};             // that are missing before it can be answered
   std::list<MountRequest>::iterator at;  // in the server's list
@@ -79,6 +80,9 @@ class MountServer {
   void end();
   // Whether somebody else has unmounted it. Any thread.
   bool ended() const { return ended_; }
+  // Whether its threads go before others that want a processor: they may not everywhere. Once a
+  // request was answered; any thread.
+  bool prompt() const { return prompt_; }
   // Drops the pages of all files that were opened since the last time, also mapped ones, and tells
   // those who asked for it. One thread, none of the server's.
   void drop();
@@ -117,7 +121,7 @@ class MountServer {
   void fetch(MountRequest& request);
   void part_done(MountRequest& request);
   void answer(MountRequest& request);
-  void count(const MountRequest& request);
+  void count(MountRequest& request);
   bool send(MountRequest& request);
   void forget(MountRequest& request);
 
@@ -129,6 +133,7 @@ class MountServer {
   MountStatistics statistics_;
   const std::unique_ptr<Probe> probe_;
   std::atomic<bool> ended_{false};
+  std::atomic<bool> prompt_{false};
 
   std::mutex files_mutex_;
   std::unordered_map<uint64_t, OpenFile> open_files_;

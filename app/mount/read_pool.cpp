@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "app/mount/prompt_thread.h"
+
 namespace stoker {
 
 ReadPool::ReadPool(int64_t threads, std::function<void(MountRequest&)> fetch)
@@ -26,6 +28,7 @@ void ReadPool::push(MountRequest& request) {
 }
 
 void ReadPool::work() {
+  go_first();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "app/mount/prompt_thread.h"
+
 namespace stoker {
 
 ReplyTimer::ReplyTimer(std::function<void(const ReplySchedule::Due&)> due)
@@ -43,6 +45,7 @@ void ReplyTimer::answered(const ReplySchedule::Due& due, TimePoint sent) {
 void ReplyTimer::serve() {
   // The kernel may else wake us up 50 us late, to do several things at once.
   ::prctl(PR_SET_TIMERSLACK, 1);
+  go_first();
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (const auto due = schedule_.pop(Clock::now())) {
