@@ -64,6 +64,7 @@ stoker_find_library(xxhash xxhash.h xxhash)
 stoker_find_library(isal isa-l.h isal)
 stoker_find_library(lmdb lmdb.h lmdb)
 stoker_find_library(uring liburing.h uring)
+stoker_find_library(fuse3 fuse3/fuse_lowlevel.h fuse3)
 stoker_find_library(prometheus prometheus/text_serializer.h prometheus-cpp-core)
 stoker_find_library(opencv_core opencv2/core.hpp opencv_core)
 stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc)
@@ -84,7 +85,7 @@ endif()
 add_library(stoker_dependencies INTERFACE)
 target_link_libraries(stoker_dependencies INTERFACE
   stoker_opencv_imgproc stoker_opencv_core stoker_turbojpeg stoker_xxhash stoker_isal stoker_uring stoker_lmdb
-  stoker_prometheus
+  stoker_fuse3 stoker_prometheus
   $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>
   spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11
   CURL::libcurl OpenSSL::Crypto LibArchive::LibArchive ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})

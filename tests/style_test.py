@@ -21,7 +21,7 @@ MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 # Each folder includes itself and what stands before it.
 LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
           "io/device", "io/loader", "io/distributed", "models", "app/base", "app/optimizer", "app/experiment", "app/run", "app/train",
-          "app/bench", "app/data", "app/analysis", "app/sweep", "app/commands", "app"]
+          "app/bench", "app/mount", "app/data", "app/analysis", "app/sweep", "app/commands", "app"]
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
 # tests/ has the folders of the sources, and these.
 OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}

@@ -20,6 +20,7 @@ void add_bench(const Command& program);
 // Part of add_bench().
 void add_bench_storage(const Command& bench);
 void add_checkpoint(const Command& program);
+void add_mount(const Command& program);
 void add_sweep(const Command& program);
 void add_headspace(const Command& program);
 void add_report(const Command& program);

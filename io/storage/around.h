@@ -65,6 +65,9 @@ class AroundStorage : public Storage, public KeepsFiles {
   void expect(std::span<const ObjectRange> reads) const final { inner_->expect(reads); }
   const FileTree* files() const final { return files_ ? &*files_ : nullptr; }
 
+ protected:
+  const Storage& inner() const { return *inner_; }
+
  private:
   // As any writer: one thread at a time, and not beyond its tier.
   class Writer final : public ObjectWriter {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/storage/around.h"
+#include "io/storage/emulated/emulates.h"
 #include "io/storage/emulated/tier_figures.h"
 #include "io/storage/emulated/tier_model.h"
 
@@ -81,11 +82,13 @@ struct Wait {
 };
 
 // Another tier, slowed down to a device that is not at hand.
-class EmulatedStorage final : public AroundStorage<Wait> {
+class EmulatedStorage final : public AroundStorage<Wait>, public Emulates {
  public:
   using Options = EmulatedOptions;
   EmulatedStorage(const Options& options, const Inputs& inputs)
       : EmulatedStorage(options, inputs, options.inner.create(inputs)) {}
+  TierModel& model() const override { return *model_; }
+  const Storage& data() const override { return inner(); }
 
  private:
   EmulatedStorage(const Options& options, const Inputs& inputs, std::unique_ptr<Storage>&& inner)
@@ -94,7 +97,10 @@ class EmulatedStorage final : public AroundStorage<Wait> {
   EmulatedStorage(const std::shared_ptr<TierModel>& model, uint64_t read_piece,
                   std::unique_ptr<Storage>&& inner)
       : AroundStorage(std::move(inner), Wait{model, read_piece},
-                      std::make_shared<TierLayer>(model)) {}
+                      std::make_shared<TierLayer>(model)),
+        model_(model) {}
+
+  const std::shared_ptr<TierModel> model_;
 };
 
 STOKER_REGISTER(Storage, "emulated", EmulatedStorage);

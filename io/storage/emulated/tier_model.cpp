@@ -35,34 +35,42 @@ constexpr const char* kCondition =
 TierModel::TierModel(TierDevice device, TierMeter* meter, TierClock clock)
     : device_(std::move(device)), meter_(meter), clock_(std::move(clock)) {}
 
-TimePoint TierModel::wait_for_device(TimePoint arrival, const TierOperation& operation) {
-  const auto sleep = [&](TimePoint time) {
-    if (time > clock_.now()) clock_.sleep_until(time);
-  };
-  const auto late = [&](TimePoint time) {
-    return std::max(clock_.now() - time, Clock::duration{});
-  };
-  auto [end, arm] = device_.admit(arrival, operation, late(arrival));
-  for (uint64_t left = operation.bytes; left > 0;) {
-    sleep(end);
-    const TierDevice::Piece piece = device_.transfer({end, operation.kind, left, arm, late(end)});
-    left -= piece.bytes;
-    end = piece.end;
-    arm = {};
-  }
-  return end;
+// How long ago; 0: it has yet to come.
+Clock::duration TierModel::since(TimePoint time) const {
+  return std::max(clock_.now() - time, Clock::duration{});
+}
+
+TierPassage TierModel::enter(TimePoint arrival, const TierOperation& operation) {
+  const auto [ready, arm] = device_.admit(arrival, operation, since(arrival));
+  return {operation.kind, operation.bytes, ready, arm};
+}
+
+void TierModel::go_on(TierPassage& passage) {
+  const TierDevice::Piece piece =
+      device_.transfer({passage.at, passage.kind, passage.left, passage.arm, since(passage.at)});
+  passage.left -= piece.bytes;
+  passage.at = piece.end;
+  passage.arm = {};
+}
+
+void TierModel::passed(TimePoint arrival, TimePoint modelled, TimePoint done) {
+  modelled_.fetch_add((modelled - arrival).count(), std::memory_order_relaxed);
+  if (modelled < done) overran(done - modelled);
 }
 
 void TierModel::finish(TimePoint begun, const TierOperation& operation) {
   const TimePoint done = clock_.now();
   std::atomic<Clock::rep>& own = late_.here();
   const Clock::duration late(own.load(std::memory_order_relaxed));
-  const TimePoint modelled = wait_for_device(begun - late, operation);
-  modelled_.fetch_add((modelled - (begun - late)).count(), std::memory_order_relaxed);
-  if (modelled < done - late) overran(done - late - modelled);
-  const TimePoint end = std::max(modelled, done - late);
+  TierPassage passage = enter(begun - late, operation);
+  while (passage.left > 0) {
+    if (passage.at > clock_.now()) clock_.sleep_until(passage.at);
+    go_on(passage);
+  }
+  passed(begun - late, passage.at, done - late);
+  const TimePoint end = std::max(passage.at, done - late);
   if (end > clock_.now()) clock_.sleep_until(end);
-  const Clock::duration now_late = std::max(clock_.now() - end, Clock::duration{});
+  const Clock::duration now_late = since(end);
   if (now_late > kMaxLate) overran(now_late - kMaxLate);
   own.store(std::min(now_late, kMaxLate).count(), std::memory_order_relaxed);
 }

@@ -23,6 +23,14 @@ struct TierClock {
   };
 };
 
+// An operation on its way through a device. A value, of its TierModel's.
+struct TierPassage {
+  TierOperation::Kind kind;
+  uint64_t left;        // bytes that have yet to pass
+  TimePoint at;         // when it gets as far as this; with no bytes left: when it is through
+  Clock::duration arm;  // of the first piece of its transfer
+};
+
 // Lets the callers of real operations wait until a TierDevice would have done them. Any thread.
 //
 // It only adds time: an operation takes as long as the device says, or as long as it really took
@@ -40,8 +48,22 @@ class TierModel {
   TimePoint begin() const { return clock_.now(); }
   void finish(TimePoint begun, const TierOperation& operation);
 
+  // What finish() is made of, for those who let many operations wait without a thread for each:
+  //
+  //   TierPassage passage = model.enter(arrival, operation);
+  //   while (passage.left > 0) { (until passage.at) model.go_on(passage); }
+  //   (until passage.at, or until the operation itself is done)
+  //   model.passed(arrival, passage.at, done);
+  //
+  // The parts are to be asked for in the order of their times, all operations together. arrival:
+  // when the device got it, which may be past, but not before what was asked for until then.
+  // passed() counts what the operation took longer than its model. IoError as finish().
+  TierPassage enter(TimePoint arrival, const TierOperation& operation);
+  void go_on(TierPassage& passage);
+  void passed(TimePoint arrival, TimePoint modelled, TimePoint done);
+
  private:
-  TimePoint wait_for_device(TimePoint arrival, const TierOperation& operation);
+  Clock::duration since(TimePoint time) const;
   void overran(Clock::duration by);
 
   TierDevice device_;

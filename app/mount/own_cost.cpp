@@ -1,0 +1,65 @@
+#include "app/mount/own_cost.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/core/file.h"
+#include "io/core/memory.h"
+
+namespace stoker {
+namespace {
+
+constexpr uint64_t kSmallBytes = 4096;
+constexpr uint64_t kLargeBytes = 1 << 20;
+
+// A tenth are quicker: not the median, which on a busy machine is that of its other work.
+Clock::duration low(std::vector<Clock::duration> values) {
+  const auto tenth = values.begin() + std::ssize(values) / 10;
+  std::ranges::nth_element(values, tenth);
+  return *tenth;
+}
+
+// Of so many reads; `after` without what set_cost() takes off.
+OwnCost measure(MountServer& server, const FileDescriptor& file, const std::string& path,
+                uint64_t bytes, int reads) {
+  std::vector<Clock::duration> before, after, tail;
+  // At the begin of a page: else the last page of 1 MiB is a request of its own.
+  const HostMemory data = allocate_huge(bytes, true);
+  for (int i = 0; i < reads; ++i) {
+    const TimePoint begin = Clock::now();
+    const ssize_t got =
+        uninterrupted([&] { return ::pread(file.get(), data.data.get(), bytes, 0); });
+    const TimePoint end = Clock::now();
+    if (got != static_cast<ssize_t>(bytes)) throw_errno("read", path, got < 0 ? errno : EIO);
+    const MountServer::ProbeTimes times = server.probe_times();
+    before.push_back(times.received - begin);
+    after.push_back(end - times.modelled);
+    tail.push_back(end - times.sent);
+  }
+  return {low(before), low(after), 0, low(tail)};
+}
+
+}  // namespace
+
+OwnCost measure_own_cost(MountServer& server) {
+  const std::string path = server.begin_probe();
+  OwnCost cost;
+  {
+    const FileDescriptor file = open_file("read", path, O_RDONLY);
+    measure(server, file, path, kLargeBytes, 5);  // memory is touched for the first time
+    cost = measure(server, file, path, kSmallBytes, 60);
+    const OwnCost large = measure(server, file, path, kLargeBytes, 30);
+    cost.after_per_byte_s = std::max(
+        0.0, seconds(large.after - cost.after) / static_cast<double>(kLargeBytes - kSmallBytes));
+  }
+  server.end_probe();
+  return cost;
+}
+
+}  // namespace stoker
