@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kFormat = "stoker conversion receipt";
-constexpr int kVersion = 1;
+constexpr const char* kReceipt = "stoker conversion receipt";
+constexpr int kReceiptVersion = 1;
 
 }  // namespace
 
@@ -30,11 +30,11 @@ std::string receipt_json(const ShardReceipt& receipt) {
                       {"samples", std::move(samples)},
                       {"left_out", std::move(left_out)},
                       {"tolerated", std::move(tolerated)}},
-                     kFormat, kVersion);
+                     kReceipt, kReceiptVersion);
 }
 
 ShardReceipt parse_receipt(Bytes text) {
-  const Json json = parse_signed_json(text, kFormat, kVersion);
+  const Json json = parse_signed_json(text, kReceipt, kReceiptVersion);
   try {
     ShardReceipt receipt;
     receipt.written.split = json.at("test").get<bool>() ? Split::test : Split::train;
