@@ -3,7 +3,7 @@
 _stoker_commands() {
   case "$*" in
     "") echo "train launch check list describe dataset bench checkpoint sweep headspace report compare environment healthcheck doctor timelogger trace" ;;
-    "dataset") echo "fetch inspect synth pack stage" ;;
+    "dataset") echo "fetch inspect synth convert stage" ;;
     "bench") echo "read loader decode checkpoint storage train" ;;
     "checkpoint") echo "list verify" ;;
   esac
@@ -20,7 +20,7 @@ _stoker_options() {
     "dataset fetch") echo "--help --to --archive --url --json" ;;
     "dataset inspect") echo "--help --json" ;;
     "dataset synth") echo "--help --samples --classes --median-bytes --sigma --seed --json" ;;
-    "dataset pack") echo "--help --json --to --tier --shard-size --shuffle" ;;
+    "dataset convert") echo "--help --format --tier --shard-size --shuffle --no-verify --json" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
     "bench") echo "--help" ;;
     "bench read") echo "--help --json --stages --threads --pipeline --batch --batches --repetitions --page-cache" ;;

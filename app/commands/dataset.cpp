@@ -1,10 +1,11 @@
 #include "app/commands/commands.h"
+#include "app/data/convert/command.h"
 #include "app/data/fetch.h"
 #include "app/data/inspect.h"
-#include "app/data/pack.h"
 #include "app/data/stage.h"
 #include "app/data/synth.h"
 #include "io/dataset/fetch.h"
+#include "io/dataset/shards/shard_writer.h"
 
 namespace stoker {
 namespace {
@@ -41,17 +42,29 @@ void add_synth(const Command& dataset) {
   command.flag("--json", options.json, "print one line of JSON");
 }
 
-void add_pack(const Command& dataset) {
-  const Command command =
-      dataset.add("pack", "Decode a data set once, and write its pixels into a few large files");
-  PackArguments& arguments = command.run(pack_experiment);
-  command.config(arguments);
-  command.argument("--to", arguments.to, "directory; with --tier, a folder of that tier");
+void add_convert(const Command& dataset) {
+  const Command command = dataset.add(
+      "convert", "Write a data set in another format; the same command goes on after a failure");
+  ConvertArguments& arguments = command.run(convert_experiment);
+  std::string formats;
+  for (const std::string& name : Registry<ShardFormatWriter>::global().names())
+    formats += (formats.empty() ? "" : ", ") + name;
+  command
+      .argument("SRC", arguments.config,
+                "experiment, a YAML file; or a directory with a folder "
+                "of images for each class")
+      .required();
+  command.argument("DST", arguments.to, "a new directory; with --tier, a folder of that tier")
+      .required();
+  command.overrides(arguments.overrides, "experiment");
+  command.argument("--format", arguments.format, "format to write: " + formats).required();
   command.argument("--tier", arguments.tier, "a tier of the experiment to write to");
-  command.argument("--shard-size", arguments.shard_size, "bytes of one file, at most");
+  command.argument("--shard-size", arguments.shard_size, "bytes of one shard, at most");
   command.flag(
       "--shuffle", arguments.shuffle,
-      "training samples in an order drawn by run.seed: each file has samples of all classes");
+      "training samples in an order drawn by run.seed: each shard has samples of all classes");
+  command.flag("--no-verify", arguments.no_verify, "do not read again what was written");
+  command.flag("--json", arguments.json, "print one line of JSON");
 }
 
 void add_stage(const Command& dataset) {
@@ -66,7 +79,7 @@ void add_stage(const Command& dataset) {
 
 void add_dataset(const Command& program) {
   const Command dataset = program.add_group("dataset", "Obtain, inspect and make data sets");
-  for (const auto add : {add_fetch, add_inspect, add_synth, add_pack, add_stage}) add(dataset);
+  for (const auto add : {add_fetch, add_inspect, add_synth, add_convert, add_stage}) add(dataset);
 }
 
 }  // namespace stoker

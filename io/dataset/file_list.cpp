@@ -12,7 +12,7 @@
 #include "io/dataset/class_names.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/listed_files.h"
-#include "io/dataset/sample_files.h"
+#include "io/dataset/whole_objects.h"
 
 namespace stoker {
 namespace {
@@ -178,7 +178,7 @@ class FileList final : public Dataset {
 
   Storage& tier_;
   const std::string tier_name_;
-  const SampleFiles files_;
+  const WholeObjects files_;
   List train_;
   List test_;
   std::vector<std::string> classes_;

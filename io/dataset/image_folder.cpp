@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/fetch.h"
-#include "io/dataset/sample_files.h"
+#include "io/dataset/whole_objects.h"
 #include "io/dataset/split.h"
 
 namespace stoker {
@@ -70,6 +71,7 @@ class ImageFolder final : public Dataset {
   struct Options {
     TierName storage;
     std::string folder;
+    std::string test_folder;
     std::vector<std::string> exclude;
     SplitOptions split;
     std::string fetch;
@@ -79,6 +81,9 @@ class ImageFolder final : public Dataset {
     void visit(V& v) {
       v.required("storage", storage, same_results("tier that holds the class folders"));
       v("folder", folder, "folder of that tier which holds them; empty: its root");
+      v("test_folder", test_folder,
+        "another folder of that tier, with the class folders of the test images, in the place of "
+        "split (ImageNet's val)");
       v("exclude", exclude, "classes to leave out");
       v("split", split, "which images train and which test");
       v("fetch", fetch, "data set to obtain where it is absent (caltech101)");
@@ -87,6 +92,9 @@ class ImageFolder final : public Dataset {
     }
     DatasetInfo info() const { return {storage.name}; }
     void check(const Section& section) const {
+      if (!test_folder.empty() && (split.train_per_class || split.test_fraction)) {
+        section.fail("split", "must not be there beside test_folder, which says what tests");
+      }
       const std::vector<std::string> known = recipe_names();
       if (fetch.empty() || std::count(known.begin(), known.end(), fetch) > 0) return;
       section.fail("fetch",
@@ -98,13 +106,13 @@ class ImageFolder final : public Dataset {
       : Dataset(options.on_error),
         tier_(inputs.tiers.at(options.storage.name)),
         files_(tier_, options.max_file_bytes.bytes) {
-    std::string prefix = options.folder;
-    if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+    const std::string prefix = as_prefix(options.folder);
     if (!options.fetch.empty()) obtain(options.fetch, prefix, inputs);
     Folders folders = list(prefix, options.storage.name);
     for (const std::string& name : options.exclude) folders.exclude(name, prefix);
     if (folders.classes.empty()) fail_empty(prefix, options.storage.name);
     for (auto& [name, samples] : folders.classes) add_class(name, samples, options, inputs.seed);
+    if (!options.test_folder.empty()) add_tests(as_prefix(options.test_folder), options, folders);
     leave_out(std::move(folders.ignored));
     report_ignored(inputs.notify);
   }
@@ -130,6 +138,10 @@ class ImageFolder final : public Dataset {
  private:
   const std::vector<SampleInfo>& of(Split split) const {
     return split == Split::train ? train_ : test_;
+  }
+
+  static std::string as_prefix(const std::string& folder) {
+    return folder.empty() || folder.ends_with('/') ? folder : folder + '/';
   }
 
   void obtain(const std::string& name, const std::string& prefix, const Inputs& inputs) {
@@ -183,6 +195,27 @@ class ImageFolder final : public Dataset {
     for (const size_t i : split.test) test_.push_back(samples[i]);
   }
 
+  // Of classes that train, too.
+  void add_tests(const std::string& prefix, const Options& options, Folders& all) {
+    Folders folders = list(prefix, options.storage.name);
+    for (const std::string& name : options.exclude) folders.classes.erase(name);
+    for (auto& [name, samples] : folders.classes) {
+      const auto at = std::ranges::lower_bound(classes_, name);
+      if (at == classes_.end() || *at != name) {
+        throw Error(ExitCode::environment,
+                    "dataset: test_folder has a class '" + name +
+                        "' of which there are no training images" + suggestion(name, classes_) +
+                        ": leave it out with dataset.exclude=[" + name + "], or remove its folder");
+      }
+      for (SampleInfo& sample : samples) {
+        sample.label = at - classes_.begin();
+        test_.push_back(std::move(sample));
+      }
+    }
+    if (test_.empty()) fail_empty(prefix, options.storage.name);
+    std::ranges::move(folders.ignored, std::back_inserter(all.ignored));
+  }
+
   void report_ignored(const Notify& notify) const {
     const std::vector<std::string>& left_out = ignored();
     if (left_out.empty() || !notify) return;
@@ -198,7 +231,7 @@ class ImageFolder final : public Dataset {
   }
 
   Storage& tier_;
-  const SampleFiles files_;
+  const WholeObjects files_;
   std::vector<std::string> classes_;
   std::vector<SampleInfo> train_;
   std::vector<SampleInfo> test_;

@@ -25,7 +25,7 @@ EnumNames<PackedAccess> enum_names(PackedAccess) {
 
 namespace {
 
-// Pixels that `stoker dataset pack` wrote, for the decoder `raw`.
+// Pixels that `stoker dataset convert` wrote, for the decoder `raw`.
 class Packed final : public Dataset {
  public:
   struct Options {
@@ -57,6 +57,7 @@ class Packed final : public Dataset {
         prefix_(options.folder.empty() || options.folder.ends_with('/') ? options.folder
                                                                         : options.folder + "/"),
         index_(read_index(options.storage.name)),
+        starts_(starts_of(index_)),
         sample_bytes_(index_.sample_bytes()),
         pixels_(index_.samples(), sample_bytes_, &tier_,
                 options.access == PackedAccess::automatic) {
@@ -71,7 +72,7 @@ class Packed final : public Dataset {
   SampleInfo info(Split split, int64_t index) const override {
     const auto i = static_cast<size_t>(index);
     return {of(split).keys.at(i), of(split).labels.at(i), sample_bytes_,
-            static_cast<int64_t>(number(split, index) / index_.samples_per_shard)};
+            static_cast<int64_t>(shard_of(number(split, index)))};
   }
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
@@ -80,8 +81,9 @@ class Packed final : public Dataset {
     const int64_t label = samples.labels.at(i);
     const uint64_t number = this->number(split, index);
     if (const Bytes kept = pixels_.find(number); !kept.empty()) return {kept, label};
-    const std::string shard = prefix_ + index_.shards[number / index_.samples_per_shard];
-    const uint64_t offset = number % index_.samples_per_shard * sample_bytes_;
+    const size_t at = shard_of(number);
+    const std::string shard = prefix_ + index_.shards[at];
+    const uint64_t offset = (number - starts_[at]) * sample_bytes_;
     const Bytes pixels = whole_ ? copy_of(*whole_->get(shard), offset, scratch)
                                 : pixels_.read(shard, offset, scratch);
     check(pixels, samples.xxh3[i], shard);
@@ -97,6 +99,21 @@ class Packed final : public Dataset {
   // Of a sample among all of both splits, as they lie in the shards.
   uint64_t number(Split split, int64_t index) const {
     return static_cast<uint64_t>(index) + (split == Split::train ? 0 : index_.train.keys.size());
+  }
+
+  size_t shard_of(uint64_t number) const {
+    // The last one that begins there or before, for a shard may have no samples.
+    return static_cast<size_t>(std::ranges::upper_bound(starts_, number) - starts_.begin()) - 1;
+  }
+
+  static std::vector<uint64_t> starts_of(const PackedIndex& index) {
+    std::vector<uint64_t> starts;
+    uint64_t next = 0;
+    for (const uint64_t samples : index.shard_samples) {
+      starts.push_back(next);
+      next += samples;
+    }
+    return starts;
   }
 
   // A sample's bytes from `offset` of a shard; fewer where it ends.
@@ -116,7 +133,7 @@ class Packed final : public Dataset {
       if (error.errno_value() != ENOENT) throw;
       throw Error(ExitCode::environment,
                   fmt::format("dataset: there is no {} in tier '{}': write it with `stoker dataset "
-                              "pack`, which makes it last",
+                              "convert`, which makes it last",
                               key, tier));
     }
     return parse_packed(text.bytes(), key);
@@ -133,8 +150,8 @@ class Packed final : public Dataset {
       const std::string is =
           at == found.end() ? "is missing" : fmt::format("has {} bytes", at->second);
       throw Error(ExitCode::data,
-                  fmt::format("dataset: shard {} {}, where {} bytes are expected: pack the data "
-                              "set anew with `stoker dataset pack`",
+                  fmt::format("dataset: shard {} {}, where {} bytes are expected: write the data "
+                              "set anew with `stoker dataset convert`",
                               key, is, index_.shard_bytes(i)));
     }
   }
@@ -145,7 +162,7 @@ class Packed final : public Dataset {
     }
     if (packed_checksum(pixels) != checksum) {
       throw BadSample(BadReason::corrupt,
-                      fmt::format("its pixels in shard {} are not those that were packed "
+                      fmt::format("its pixels in shard {} are not those that were written "
                                   "(checksum)",
                                   shard));
     }
@@ -154,6 +171,7 @@ class Packed final : public Dataset {
   Storage& tier_;
   const std::string prefix_;
   const PackedIndex index_;
+  const std::vector<uint64_t> starts_;  // of the shards, in samples
   const size_t sample_bytes_;
   mutable KeptPixels pixels_;          // parts of the shards
   std::unique_ptr<WholeFiles> whole_;  // null: they are not read so

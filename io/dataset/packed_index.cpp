@@ -13,15 +13,15 @@ namespace stoker {
 
 // packed.json's keys are the fields' names.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackedSamples, keys, labels, xxh3)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackedIndex, height, width, channels, source, classes,
-                                   samples_per_shard, shards, train, test)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackedIndex, height, width, channels, source, classes, shards,
+                                   shard_samples, train, test)
 
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker packed pixels";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 bool consistent(const PackedSamples& samples, size_t classes) {
   return samples.labels.size() == samples.keys.size() &&
@@ -35,19 +35,17 @@ bool consistent(const PackedIndex& index) {
   constexpr int64_t kMaxSide = 65535;
   const auto side = [](int64_t pixels) { return pixels > 0 && pixels <= kMaxSide; };
   if (!side(index.height) || !side(index.width) || index.channels != 3) return false;
-  if (index.samples_per_shard == 0 || index.train.keys.empty()) return false;
-  const uint64_t samples = index.samples(), each = index.samples_per_shard;
-  return index.shards.size() == samples / each + (samples % each != 0 ? 1 : 0) &&
-         consistent(index.train, index.classes.size()) &&
+  if (index.train.keys.empty() || index.shard_samples.size() != index.shards.size()) return false;
+  uint64_t left = index.samples();
+  for (const uint64_t samples : index.shard_samples) {
+    if (samples > left) return false;
+    left -= samples;
+  }
+  return left == 0 && consistent(index.train, index.classes.size()) &&
          consistent(index.test, index.classes.size());
 }
 
 }  // namespace
-
-uint64_t PackedIndex::shard_bytes(size_t shard) const {
-  const uint64_t first = shard * samples_per_shard;
-  return std::min(samples_per_shard, samples() - first) * sample_bytes();
-}
 
 uint64_t packed_checksum(Bytes pixels) { return XXH3_64bits(pixels.data(), pixels.size()); }
 
@@ -55,8 +53,8 @@ std::string packed_json(const PackedIndex& index) { return signed_json(index, kF
 
 PackedIndex parse_packed(Bytes text, const std::string& name) {
   const auto refuse = [&](const std::string& why) {
-    return Error(ExitCode::data, fmt::format("dataset: {} {}: pack the data set anew with `stoker "
-                                             "dataset pack`",
+    return Error(ExitCode::data, fmt::format("dataset: {} {}: write the data set anew with `stoker "
+                                             "dataset convert`",
                                              name, why));
   };
   try {

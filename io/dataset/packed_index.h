@@ -8,11 +8,11 @@
 #include "io/core/memory.h"
 #include "io/dataset/dataset.h"
 
-// The format of packed pixels, as `stoker dataset pack` writes it and the data set `packed` reads
-// it: objects of a tier below one folder.
+// The format of packed pixels, as `stoker dataset convert` writes it and the data set `packed`
+// reads it: objects of a tier below one folder.
 //
-//   shard-00000.pixels ...  the pixels of samples_per_shard samples one after another, without
-//                           gaps: training samples first, then test samples
+//   train-00000.pixels ...  the pixels of some training samples one after another, without gaps
+//   test-00000.pixels ...   the same of test samples
 //   packed.json             written last: {"checksum": XXH3-128 of index.dump(), "index": {...}}
 
 namespace stoker {
@@ -38,18 +38,18 @@ struct PackedIndex {
   std::string source;
   // By label.
   std::vector<std::string> classes;
-  // All shards have so many but the last one, which may have fewer.
-  uint64_t samples_per_shard = 0;
-  // Names in the folder.
+  // Names in the folder, in the order of the samples: training samples first.
   std::vector<std::string> shards;
+  // How many are in each.
+  std::vector<uint64_t> shard_samples;
   PackedSamples train;
   PackedSamples test;
 
   // Of each sample's pixels.
   size_t sample_bytes() const { return static_cast<size_t>(height * width * channels); }
   uint64_t samples() const { return train.keys.size() + test.keys.size(); }
-  // Bytes of shard `shard` in [0, shards.size()); the last one may be shorter.
-  uint64_t shard_bytes(size_t shard) const;
+  // Of shard `shard` in [0, shards.size()).
+  uint64_t shard_bytes(size_t shard) const { return shard_samples[shard] * sample_bytes(); }
 };
 
 // XXH3-64 of a sample's pixels: guards against damage, not against malice. Any thread.

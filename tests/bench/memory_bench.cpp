@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/data/pack.h"
+#include "app/data/convert/convert.h"
 #include "io/core/memory.h"
 #include "io/core/random.h"
 #include "io/core/stream_copy.h"
@@ -96,7 +96,7 @@ void add(const std::string& name, int rounds, const std::function<void(benchmark
       ->ComputeStatistics("min", extreme);
 }
 
-// As `decoded` keeps them and as `dataset pack` writes them.
+// As `decoded` keeps them and as `dataset convert` writes them.
 struct Kept {
   explicit Kept(int64_t samples) {
     const std::string source =
@@ -107,7 +107,10 @@ struct Kept {
                  .create({none, 1, {}});
     tiers.add("data", parse<Storage>("{type: posix, root: " + directory.path() + "}").create({}));
     const auto decoder = parse<Decoder>("{type: turbojpeg}").create({});
-    pack_dataset(*parse<Dataset>(source).create({none, 1, {}}), *decoder, tiers.at("data"), {}, {});
+    ConvertOptions options;
+    options.format = default_component<ShardFormatWriter>("packed");
+    convert_dataset(*parse<Dataset>(source).create({none, 1, {}}), *decoder, {tiers, "data"},
+                    options);
     packed = parse<Dataset>("{type: packed, storage: data}").create({tiers, 1, {}});
     copied = parse<Dataset>("{type: packed, storage: data, access: copy}").create({tiers, 1, {}});
     for (const Dataset* dataset : {memory.get(), packed.get()}) read_all(*dataset);

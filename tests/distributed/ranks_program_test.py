@@ -108,8 +108,8 @@ class RanksTest(StokerTest):
         """Overrides: 160 training samples in four files of 40, read as a whole and kept, so that each that a rank
         ever needs is read once."""
         whole = ["dataset.split.train_per_class=16", "dataset.split.test_per_class=4"]
-        self.stoker("dataset", "pack", self.config, "--to", "packed", "--shard-size", 40 * 64 * 64 * 3, *whole,
-                    "decoder={type: jpeg, size: 64}")
+        self.stoker("dataset", "convert", self.config, "packed", *whole, "decoder={type: jpeg, size: 64}",
+                    "--format", "packed", "--shard-size", 40 * 64 * 64 * 3)
         return [f"storage.data={posix(self.dir / 'packed')}", "model={type: linear}", "evaluation.enabled=false",
                 "dataset={type: packed, storage: data, access: whole, keep_shards: 4}",
                 "decoder={type: raw, height: 64, width: 64, size: 64}", "loader.batch_size=16"]

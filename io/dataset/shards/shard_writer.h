@@ -4,10 +4,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/core/memory.h"
 #include "io/core/registry.h"
+#include "io/core/sample_spec.h"
 #include "io/dataset/dataset.h"
 #include "io/storage/storage.h"
 
@@ -36,10 +38,44 @@ class ShardWriter {
 struct WritableInfo {
   // Of its objects: "train-00003" + extension.
   std::string extension;
+  // Its samples are pixels, as the experiment's decoder makes them, and not what the source holds.
+  bool pixels = false;
+  // Its reader gives the samples in the order in which they were written.
+  bool ordered = true;
+  // Two samples of a split whose name_of() is the same can't both be written.
+  bool unique_names = false;
+};
+
+// A sample that was written. A value.
+struct WrittenSample {
+  // As its source calls it.
+  std::string key;
+  int64_t label = 0;
+  uint64_t bytes = 0;
+  // XXH3-64 of the bytes.
+  uint64_t xxh3 = 0;
+};
+
+// A shard that is durable. A value.
+struct WrittenShard {
+  Split split = Split::train;
+  // What it consists of, in the order of the commits: one object, or, of formats that keep samples
+  // apart, one for each sample.
+  std::vector<ObjectInfo> objects;
+  // In the order in which they were added.
+  std::vector<WrittenSample> samples;
+};
+
+// A whole data set that was written. A value.
+struct WrittenSet {
+  // Names by label.
+  std::vector<std::string> classes;
+  // In the order of the samples, those of Split::train first.
+  std::vector<WrittenShard> shards;
 };
 
 // A format as `stoker dataset convert` writes it; registered under the name of the data set that
-// reads it again. Immutable; any thread.
+// reads it again. Immutable; any thread. create() is all that a format in shards needs.
 class ShardFormatWriter {
  public:
   static constexpr const char* kKind = "writable format";
@@ -47,10 +83,26 @@ class ShardFormatWriter {
   struct Inputs {
     // Names by label.
     const std::vector<std::string>& classes;
+    // Of each sample, where they are pixels.
+    SampleSpec pixels = {};
+    // What is written, for people.
+    std::string source = {};
   };
+  // Options of the data set that reads it, beside `type` and `storage`: name and value.
+  using Reading = std::vector<std::pair<std::string, std::string>>;
   virtual ~ShardFormatWriter() = default;
+
   // Begins an object of that key. IoError.
   virtual std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const = 0;
+  // What its reader will call this sample, but for an image's extension, and perhaps behind a
+  // folder; empty: a name of its own, which says nothing of the source.
+  virtual std::string name_of(std::string_view key, int64_t label) const;
+  // Once, when all shards are durable: what remains to be written below `prefix`, which is empty or
+  // ends with '/'. Here: classes.txt.
+  virtual void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const;
+  // How its reader finds what lies below `prefix`; tests: whether there are test samples. Here:
+  // train, test and classes of ShardedOptions, whose defaults fit where there is no prefix.
+  virtual Reading reading(const std::string& prefix, bool tests) const;
 };
 
 template <>

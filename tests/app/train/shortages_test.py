@@ -104,12 +104,12 @@ class FullDiskTest(ShortageTest):
         self.assertEqual(summary["steps"], 6)
         self.assertIn("no more copies are made", process.log)
 
-    def test_under_what_is_staged_and_packed(self):
+    def test_under_what_is_staged_and_converted(self):
         small_disk(self, self.dir / "copies", "64k")
         data = "dataset={type: image_folder, storage: data, split: {train_per_class: 5}}"
         cached = flow(type="cached", inner=posix(MINI), **{"in": posix("copies")})
-        for command in (("stage", f"storage.data={cached}"), ("pack", "--to", "copies/packed")):
-            done = self.stoker("dataset", *command[:1], self.config, *command[1:], data, code=3)
+        for command in (("stage", f"storage.data={cached}", data), ("convert", "copies/packed", data, "--format", "packed")):
+            done = self.stoker("dataset", *command[:1], self.config, *command[1:], code=3)
             self.assertIn("No space left on device", done.stderr)
 
     def test_under_shared_memory(self):

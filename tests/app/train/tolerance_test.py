@@ -106,7 +106,7 @@ class ToleranceTest(StokerTest):
         self.assertIn("decoder.tolerance: as_libjpeg -> strict", text)
 
     def packed(self, to, *overrides):
-        done = self.json("dataset", "pack", self.config, "--to", to, *overrides)
+        done = self.json("dataset", "convert", self.config, to, "--format", "packed", *overrides)
         return done, ["storage.packed=" + posix(to), "dataset={type: packed, storage: packed}",
                       "decoder={type: raw, height: 32, width: 32, size: 32}"]
 

@@ -1,0 +1,66 @@
+#include <string>
+#include <vector>
+
+#include "io/dataset/writers/image_files.h"
+
+namespace stoker {
+namespace {
+
+// A field of a CSV file (RFC 4180).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+// Files, and lists of them in their order: "path,label", the path from the list's own folder.
+class FileListWriter final : public ShardFormatWriter {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+    WritableInfo info() const { return {.extension = "", .unique_names = true}; }
+  };
+  FileListWriter(const Options&, const Inputs& inputs) : classes_(inputs.classes) {}
+
+  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override {
+    return write_image_files(to, key, classes_);
+  }
+  std::string name_of(std::string_view key, int64_t label) const override {
+    return image_file_name(key, classes_.at(static_cast<size_t>(label)));
+  }
+  void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const override {
+    ShardFormatWriter::finish(to, prefix, written);
+    list(to, prefix, "train.csv", written, Split::train);
+    list(to, prefix, "test.csv", written, Split::test);
+  }
+  Reading reading(const std::string& prefix, bool tests) const override {
+    Reading options{{"train", prefix + "train.csv"}};
+    if (tests) options.emplace_back("test", prefix + "test.csv");
+    if (!prefix.empty()) options.emplace_back("classes", prefix + "classes.txt");
+    return options;
+  }
+
+ private:
+  static void list(Storage& to, const std::string& prefix, const std::string& name,
+                   const WrittenSet& written, Split split) {
+    std::string lines;
+    for (const WrittenShard& shard : written.shards) {
+      if (shard.split != split) continue;
+      for (size_t i = 0; i < shard.samples.size(); ++i) {
+        lines += csv_field(shard.objects.at(i).key.substr(prefix.size())) + "," +
+                 std::to_string(shard.samples[i].label) + "\n";
+      }
+    }
+    if (lines.empty()) return;
+    write_object(to, prefix + name, {reinterpret_cast<const uint8_t*>(lines.data()), lines.size()});
+  }
+
+  const std::vector<std::string> classes_;
+};
+
+STOKER_REGISTER(ShardFormatWriter, "file_list", FileListWriter);
+
+}  // namespace
+}  // namespace stoker
