@@ -11,8 +11,8 @@
 #include "io/core/error.h"
 #include "io/dataset/class_names.h"
 #include "io/dataset/dataset.h"
+#include "io/dataset/file_per_sample.h"
 #include "io/dataset/listed_files.h"
-#include "io/dataset/whole_objects.h"
 
 namespace stoker {
 namespace {
@@ -178,7 +178,7 @@ class FileList final : public Dataset {
 
   Storage& tier_;
   const std::string tier_name_;
-  const WholeObjects files_;
+  const FilePerSample files_;
   List train_;
   List test_;
   std::vector<std::string> classes_;

@@ -10,7 +10,7 @@
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/fetch.h"
-#include "io/dataset/whole_objects.h"
+#include "io/dataset/file_per_sample.h"
 #include "io/dataset/split.h"
 
 namespace stoker {
@@ -231,7 +231,7 @@ class ImageFolder final : public Dataset {
   }
 
   Storage& tier_;
-  const WholeObjects files_;
+  const FilePerSample files_;
   std::vector<std::string> classes_;
   std::vector<SampleInfo> train_;
   std::vector<SampleInfo> test_;

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "io/core/crc32c.h"
-#include "io/core/protobuf.h"
-#include "io/core/tfrecord.h"
+#include "io/core/wire/protobuf.h"
+#include "io/core/wire/tfrecord.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/output_file.h"
@@ -29,7 +29,7 @@ std::string event_at_now() {
 // A TensorBoard event file in the run directory, events.out.tfevents.<time>.<host>.<pid>.0: records
 // that each hold one protocol buffer of type Event.
 //
-//   record = as io/core/tfrecord.h says
+//   record = as io/core/wire/tfrecord.h says
 //   event  = 1: seconds (double), 2: step, 3: version (first record only), 5: summary
 //   summary = value*,  value = 1: tag, 2: number (float)
 //

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "io/core/protobuf.h"
+#include "io/core/wire/protobuf.h"
 
 namespace stoker {
 namespace {

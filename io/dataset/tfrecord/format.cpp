@@ -8,7 +8,7 @@
 
 #include "io/core/error.h"
 #include "io/core/text.h"
-#include "io/core/tfrecord.h"
+#include "io/core/wire/tfrecord.h"
 #include "io/dataset/shards/object_stream.h"
 #include "io/dataset/tfrecord/example.h"
 

@@ -8,7 +8,7 @@
 
 #include "io/core/crc32c.h"
 #include "io/core/error.h"
-#include "io/core/tfrecord.h"
+#include "io/core/wire/tfrecord.h"
 #include "io/dataset/tfrecord/example.h"
 
 namespace stoker {

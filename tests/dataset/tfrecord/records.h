@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "io/core/crc32c.h"
-#include "io/core/protobuf.h"
-#include "io/core/tfrecord.h"
+#include "io/core/wire/protobuf.h"
+#include "io/core/wire/tfrecord.h"
 
 namespace stoker {
 

@@ -155,6 +155,18 @@ TEST(TFRecord, a_wrong_checksum_of_data_is_a_bad_sample_at_the_scan_and_at_each_
   EXPECT_EQ(records.bad(0), "corrupt: its checksum is wrong");
 }
 
+TEST(TFRecord, every_damaged_byte_is_noticed) {
+  const std::string one = labelled("one", 0), two = labelled("two", 1);
+  for (size_t at = 0; at < two.size(); ++at) {
+    std::string damaged = two;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    Records records({{"train.tfrecord", one + damaged}});
+    EXPECT_EQ(records.build().size(Split::train), 2) << at;
+    EXPECT_EQ(read_sample(*records.dataset, Split::train, 0), "one");
+    EXPECT_NE(records.bad(1), "") << at;
+  }
+}
+
 TEST(TFRecord, what_is_behind_a_wrong_checksum_of_a_length_is_one_bad_sample) {
   std::string damaged = labelled("two", 0);
   damaged[0] ^= 1;

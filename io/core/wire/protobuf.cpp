@@ -1,4 +1,4 @@
-#include "io/core/protobuf.h"
+#include "io/core/wire/protobuf.h"
 
 #include <cstddef>
 

@@ -11,10 +11,10 @@ namespace stoker {
 
 // Objects of a tier that are one sample each, and how they are read: each by one request, for which
 // its size must be known. Immutable; any thread; the tier must outlive it.
-class WholeObjects {
+class FilePerSample {
  public:
   // A file of more than max_bytes is a bad sample (dataset.max_file_bytes).
-  WholeObjects(const Storage& tier, uint64_t max_bytes);
+  FilePerSample(const Storage& tier, uint64_t max_bytes);
 
   // All of an object that had so many bytes. With a length the tier need not ask for one; a byte
   // more tells a file that grew since, which then is read again, as a whole. Fails as

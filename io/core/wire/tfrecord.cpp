@@ -1,4 +1,4 @@
-#include "io/core/tfrecord.h"
+#include "io/core/wire/tfrecord.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "io/dataset/whole_objects.h"
+#include "io/dataset/file_per_sample.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 
 namespace stoker {
 
-WholeObjects::WholeObjects(const Storage& tier, uint64_t max_bytes)
+FilePerSample::FilePerSample(const Storage& tier, uint64_t max_bytes)
     : tier_(tier), max_bytes_(std::min(max_bytes, UINT64_MAX - 1)) {}
 
-Bytes WholeObjects::read(const std::string& key, uint64_t bytes, Buffer& scratch) const {
+Bytes FilePerSample::read(const std::string& key, uint64_t bytes, Buffer& scratch) const {
   tier_.read(key, scratch, request(key, bytes).range);
   const bool changed = scratch.size() != bytes && scratch.size() <= max_bytes_;
   if (changed) tier_.read(key, scratch, {0, max_bytes_ + 1});
@@ -21,7 +21,7 @@ Bytes WholeObjects::read(const std::string& key, uint64_t bytes, Buffer& scratch
                                                     max_bytes_));
 }
 
-ObjectRange WholeObjects::request(const std::string& key, uint64_t bytes) const {
+ObjectRange FilePerSample::request(const std::string& key, uint64_t bytes) const {
   return {key, {0, std::min(bytes, max_bytes_) + 1}};
 }
 
