@@ -84,6 +84,7 @@ class Hdf5Process {
     std::vector<std::string> words = call.arguments;
     words.insert(words.begin(), program_);
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     // Nothing of libhdf5's own settings; the way to its libraries alone.
