@@ -138,6 +138,7 @@ class Hdf5Process {
 
   // Its end of the socket is closed before it has answered.
   [[noreturn]] void fail_ended() {
+    ::kill(pid_, SIGKILL);  // one that ends keeps its status; one that only closed it would stay
     const int status = wait();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
       throw Error(ExitCode::environment,
