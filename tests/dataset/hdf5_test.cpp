@@ -276,6 +276,8 @@ std::string answer_of_shell(const std::string& script, int patience_ms = 60'000)
 TEST(Hdf5, a_child_that_crashes_hangs_or_talks_nonsense_is_an_error_that_names_the_shard) {
   EXPECT_EQ(answer_of_shell("kill -SEGV $$"),
             "dataset: shard a.h5 is damaged: libhdf5 crashed on it (signal 11)" + kEnd);
+  EXPECT_EQ(answer_of_shell("exec sleep 1000 <&-"),
+            "dataset: shard a.h5 is damaged: libhdf5 crashed on it (signal 9)" + kEnd);
   EXPECT_EQ(
       answer_of_shell("exit 1"),
       "dataset: shard a.h5 can't be read: stoker_hdf5 ended with status 1 and no answer" + kEnd);

@@ -84,6 +84,7 @@ class Hdf5Process {
     std::vector<std::string> words = call.arguments;
     words.insert(words.begin(), program_);
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     // Nothing of libhdf5's own settings; the way to its libraries alone.
@@ -137,6 +138,7 @@ class Hdf5Process {
 
   // Its end of the socket is closed before it has answered.
   [[noreturn]] void fail_ended() {
+    ::kill(pid_, SIGKILL);  // one that ends keeps its status; one that only closed it would stay
     const int status = wait();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
       throw Error(ExitCode::environment,
