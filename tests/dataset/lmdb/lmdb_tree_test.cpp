@@ -1,6 +1,5 @@
 #include "io/dataset/lmdb/lmdb_tree.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,9 +16,9 @@
 // liblmdb makes databases whose pages are as large as the machine's, so the machine says another
 // size to it.
 static long machine_page_bytes = 0;
+extern "C" long __sysconf(int name) noexcept;  // glibc's own
 extern "C" long sysconf(int name) noexcept {
-  static auto* const real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
-  return name == _SC_PAGESIZE && machine_page_bytes != 0 ? machine_page_bytes : real(name);
+  return name == _SC_PAGESIZE && machine_page_bytes != 0 ? machine_page_bytes : __sysconf(name);
 }
 
 namespace stoker {
@@ -239,6 +238,22 @@ TEST(LmdbTree, a_page_in_a_cycle_is_damage) {
   EXPECT_EQ(refusal_of(file), "dataset: shard db is no LMDB database, or a damaged one (page " +
                                   std::to_string(meta.root) +
                                   " is used twice): make it anew, or take it out of the pattern");
+}
+
+TEST(LmdbTree, entries_that_overlap_are_damage) {
+  LmdbEntries entries;
+  for (int i = 0; i < 10; ++i) entries.emplace_back(std::to_string(i), std::string(300, 'x'));
+  LmdbDatabase database;
+  database.put(entries);
+  std::string file = database.bytes();
+  const size_t root = meta_of(file).root * 4096;
+  for (size_t slot = 1; slot < 10; ++slot)
+    file.replace(root + 16 + 2 * slot, 2, file, root + 16, 2);
+  EXPECT_EQ(walk_by_us(file).size(), 10u);  // there is room for as many
+  const size_t node = root + static_cast<uint8_t>(file[root + 16]) +
+                      256 * static_cast<size_t>(static_cast<uint8_t>(file[root + 17]));
+  file[node + 6] = 100;  // a longer key
+  EXPECT_NE(refusal_of(file).find("has entries that overlap"), std::string::npos);
 }
 
 // Counts what is read.
