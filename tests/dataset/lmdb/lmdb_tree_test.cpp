@@ -247,12 +247,12 @@ TEST(LmdbTree, entries_that_overlap_are_damage) {
   database.put(entries);
   std::string file = database.bytes();
   const size_t root = meta_of(file).root * 4096;
-  for (size_t slot = 1; slot < 10; ++slot)
-    file.replace(root + 16 + 2 * slot, 2, file, root + 16, 2);
+  const size_t last = root + 16 + 2 * 9;
+  for (size_t slot = 0; slot < 9; ++slot) file.replace(root + 16 + 2 * slot, 2, file, last, 2);
   EXPECT_EQ(walk_by_us(file).size(), 10u);  // there is room for as many
-  const size_t node = root + static_cast<uint8_t>(file[root + 16]) +
-                      256 * static_cast<size_t>(static_cast<uint8_t>(file[root + 17]));
-  file[node + 6] = 100;  // a longer key
+  uint16_t node = 0;
+  std::memcpy(&node, &file[last], sizeof node);
+  file[root + node + 6] = 100;  // a longer key
   EXPECT_NE(refusal_of(file).find("has entries that overlap"), std::string::npos);
 }
 
