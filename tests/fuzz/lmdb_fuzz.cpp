@@ -59,20 +59,24 @@ class OneFile final : public Storage {
 }  // namespace
 }  // namespace stoker
 
-// Every value lies in the file, in no other's place, and the way there is not long.
+// Every value lies in the file, in no other's place; the entries are no more than the file, and the
+// way to them is not long.
 STOKER_FUZZ_TARGET(lmdb) {
   using namespace stoker;
   const OneFile tier(unfolded(input));
   const ObjectInfo object = tier.list("").front();
   std::set<uint64_t> begins;
+  uint64_t bytes = 0;
   LmdbTree tree(tier, object);
   tree.walk([&](std::span<const LmdbEntry> entries) {
     for (const LmdbEntry& entry : entries) {
       fuzz::require(entry.offset <= object.bytes && entry.bytes <= object.bytes - entry.offset,
                     "a value that lies outside");
       fuzz::require(!entry.here || entry.value.size() == entry.bytes, "a value of another size");
+      bytes += entry.key.size() + entry.value.size();
       if (!entry.here) fuzz::require(begins.insert(entry.offset).second, "a place used twice");
     }
   });
+  fuzz::require(bytes <= object.bytes, "more than the file");
   fuzz::require(tier.requests < 200, "too many requests");
 }

@@ -85,6 +85,14 @@ LmdbPage::LmdbPage(Bytes page, uint64_t number) : page_(page), number_(number) {
   }
   size_ = (lower - kLmdbHeader) / 2;
   if (size_ == 0) damaged("is empty");
+  // Or a small page would be many large entries.
+  uint64_t used = 0;
+  for (size_t i = 0; i < size_; ++i) {
+    const LmdbNode each = node(i);
+    const uint64_t value = each.overflow == 0 ? each.bytes : sizeof each.overflow;
+    used += kNodeHeader + each.key.size() + value;
+  }
+  if (used > page.size() - lower) damaged("has entries that overlap");
 }
 
 LmdbNode LmdbPage::node(size_t index) const {

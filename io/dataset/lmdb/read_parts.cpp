@@ -15,9 +15,10 @@ namespace {
 // of a hard disk, 0.6 ms of 100 MB/s.
 constexpr uint64_t kGap = uint64_t{64} << 10;
 constexpr uint64_t kMostBytes = uint64_t{1} << 20;
-constexpr size_t kRound =
-    64;  // requests whose bytes are there at once, kInFlight of them under way
-constexpr int64_t kInFlight = 8;
+// Of those that are made together, and whose bytes are there at once.
+constexpr size_t kRoundRequests = 128;
+constexpr uint64_t kRoundBytes = uint64_t{16} << 20;
+constexpr int64_t kInFlight = 16;
 
 // One request, and the parts (places in their order) that come by it.
 struct Request {
@@ -46,6 +47,16 @@ std::vector<Request> requests_for(std::span<const Range> parts, std::span<const 
   return requests;
 }
 
+size_t round_of(std::span<const Request> requests) {
+  size_t count = 0;
+  uint64_t bytes = 0;
+  do {
+    bytes += requests[count].range.length;
+    ++count;
+  } while (count < std::min(requests.size(), kRoundRequests) && bytes < kRoundBytes);
+  return count;
+}
+
 }  // namespace
 
 void read_parts(const Storage& tier, const ObjectInfo& object, std::span<const Range> parts,
@@ -54,10 +65,10 @@ void read_parts(const Storage& tier, const ObjectInfo& object, std::span<const R
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, {}, [&](size_t part) { return parts[part].offset; });
   const std::vector<Request> requests = requests_for(parts, order);
-  std::array<Buffer, kRound> buffers;
-  for (size_t begin = 0; begin < requests.size(); begin += kRound) {
-    const auto round =
-        std::span(requests).subspan(begin, std::min(kRound, requests.size() - begin));
+  std::array<Buffer, kRoundRequests> buffers;
+  for (auto rest = std::span(requests); !rest.empty();) {
+    const auto round = rest.first(round_of(rest));
+    rest = rest.subspan(round.size());
     std::vector<ObjectRange> hint;
     for (const Request& request : round) hint.push_back({object.key, request.range});
     tier.expect(hint);
@@ -71,8 +82,8 @@ void read_parts(const Storage& tier, const ObjectInfo& object, std::span<const R
     for (size_t r = 0; r < round.size(); ++r) {
       for (size_t i = round[r].first; i < round[r].last; ++i) {
         const Range& part = parts[order[i]];
-        take(order[i],
-             buffers[r].bytes().subspan(part.offset - round[r].range.offset, part.length));
+        const uint64_t begin = part.offset - round[r].range.offset;
+        take(order[i], buffers[r].bytes().subspan(begin, part.length));
       }
     }
   }

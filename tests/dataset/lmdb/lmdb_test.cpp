@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -138,7 +139,7 @@ TEST(Lmdb, no_damage_is_more_than_an_error_or_a_bad_sample) {
   const std::string whole = LmdbShard::made(entries);
   int refused = 0;
   int64_t good = 0, bad = 0;
-  for (int mutation = 0; mutation < 3000; ++mutation) {
+  for (int mutation = 0; mutation < 2000; ++mutation) {
     std::string file = whole;
     const size_t changes = 1 + below(4);
     for (size_t change = 0; change < changes; ++change) {
@@ -164,7 +165,7 @@ TEST(Lmdb, no_damage_is_more_than_an_error_or_a_bad_sample) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 300);
+  EXPECT_GT(refused, 150);
   EXPECT_GT(good, 10'000);
   EXPECT_GT(bad, 10);
 }
@@ -188,9 +189,7 @@ TEST(LmdbWriter, what_is_written_is_read_by_liblmdb_and_by_us) {
     const std::string key = "c/" + std::to_string(i * 7919 % 2500);
     const std::string bytes(i % 100 == 0 ? 400'000 : 3000 + static_cast<size_t>(i), 'x');
     writing.add(key, i % 3, bytes);
-    std::string number = std::to_string(i);
-    expected.emplace_back(std::string(8 - number.size(), '0') + number + "_" + key,
-                          datum_of(bytes, i % 3));
+    expected.emplace_back(fmt::format("{:08}_{}", i, key), datum_of(bytes, i % 3));
   }
   EXPECT_EQ(listing(*writing.tier), "");
   writing.writer->commit();

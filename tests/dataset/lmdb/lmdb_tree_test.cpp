@@ -1,6 +1,5 @@
 #include "io/dataset/lmdb/lmdb_tree.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,9 +16,9 @@
 // liblmdb makes databases whose pages are as large as the machine's, so the machine says another
 // size to it.
 static long machine_page_bytes = 0;
+extern "C" long __sysconf(int name) noexcept;  // glibc's own
 extern "C" long sysconf(int name) noexcept {
-  static auto* const real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
-  return name == _SC_PAGESIZE && machine_page_bytes != 0 ? machine_page_bytes : real(name);
+  return name == _SC_PAGESIZE && machine_page_bytes != 0 ? machine_page_bytes : __sysconf(name);
 }
 
 namespace stoker {
@@ -83,7 +82,7 @@ std::string much_used_database(unsigned seed, size_t longest_key = 511) {
   std::mt19937 random(seed);
   LmdbDatabase database;
   std::map<std::string, bool> keys;
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 6; ++round) {
     LmdbEntries entries;
     for (int i = 0; i < 250; ++i) {
       const std::string key = text_of(random, 1 + random() % longest_key);
@@ -108,7 +107,7 @@ TEST(LmdbTree, finds_what_liblmdb_finds_in_much_used_databases) {
   for (const unsigned seed : {1u, 2u}) {
     const std::string file = much_used_database(seed);
     const LmdbEntries expected = walk_by_liblmdb(file);
-    EXPECT_GT(expected.size(), 700u);
+    EXPECT_GT(expected.size(), 500u);
     EXPECT_GE(meta_of(file).depth, 4u);
     EXPECT_EQ(meta_of(file).entries, expected.size());
     EXPECT_TRUE(walk_by_us(file) == expected);
@@ -239,6 +238,22 @@ TEST(LmdbTree, a_page_in_a_cycle_is_damage) {
   EXPECT_EQ(refusal_of(file), "dataset: shard db is no LMDB database, or a damaged one (page " +
                                   std::to_string(meta.root) +
                                   " is used twice): make it anew, or take it out of the pattern");
+}
+
+TEST(LmdbTree, entries_that_overlap_are_damage) {
+  LmdbEntries entries;
+  for (int i = 0; i < 10; ++i) entries.emplace_back(std::to_string(i), std::string(300, 'x'));
+  LmdbDatabase database;
+  database.put(entries);
+  std::string file = database.bytes();
+  const size_t root = meta_of(file).root * 4096;
+  const size_t last = root + 16 + 2 * 9;
+  for (size_t slot = 0; slot < 9; ++slot) file.replace(root + 16 + 2 * slot, 2, file, last, 2);
+  EXPECT_EQ(walk_by_us(file).size(), 10u);  // there is room for as many
+  uint16_t node = 0;
+  std::memcpy(&node, &file[last], sizeof node);
+  file[root + node + 6] = 100;  // a longer key
+  EXPECT_NE(refusal_of(file).find("has entries that overlap"), std::string::npos);
 }
 
 // Counts what is read.
