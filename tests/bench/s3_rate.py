@@ -73,7 +73,8 @@ class Server:
     def rclone(self):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as target:
             return seconds(needed("rclone", package="rclone"), "copy", self.remote, target, "--transfers", self.connections,
-                           "--no-check-dest", "--config", "/dev/null", "--quiet", env={**os.environ, **self.environment})
+                           "--no-check-dest", "--config", "/dev/null", "--quiet", env={name: value for name, value in os.environ.items() if name != "AWS_CA_BUNDLE"} |
+                           self.environment)
 
 
 def seconds(*words, **options):
