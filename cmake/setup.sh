@@ -76,9 +76,24 @@ unpack_prometheus() {
   )
 }
 
+# nginx for the tests of the tier http, likewise: its package would start a server.
+unpack_nginx() {
+  local folder=$root/build/_deps/nginx
+  export PATH=$PATH:$folder:/usr/sbin
+  if command -v nginx >/dev/null; then return; fi
+  say "unpacking Debian's nginx into $folder"
+  mkdir -p "$folder"
+  (
+    cd "$folder" || exit
+    apt download nginx
+    dpkg-deb --fsys-tarfile nginx_*.deb | tar -x --strip-components=3 ./usr/sbin/nginx
+  )
+}
+
 install_for_tests() {
   install_packages "${packages[@]}" "${test_packages[@]}"
   unpack_prometheus
+  unpack_nginx
 }
 
 # build FOLDER TARGET [CMAKE OPTION...]: LibTorch is found or fetched by CMake.

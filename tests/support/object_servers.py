@@ -274,7 +274,7 @@ def make_bucket(bucket):
 
 
 class Faults:
-    """Which requests go wrong, and how: a share of them, by a seeded generator."""
+    """Which requests go wrong: a share of them, by a seeded generator; and how: the kinds in turn."""
 
     def __init__(self, share, kinds, seed=1):
         self.share, self.kinds, self.random = share, kinds, random.Random(seed)
@@ -285,7 +285,7 @@ class Faults:
             self.requests += 1
             if self.random.random() >= self.share:
                 return None
-            kind = self.random.choice(self.kinds)
+            kind = self.kinds[sum(self.made.values()) % len(self.kinds)]
             if kind == "damage" and method != "PUT":
                 return None
             self.made[kind] = self.made.get(kind, 0) + 1

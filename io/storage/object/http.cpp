@@ -130,7 +130,8 @@ class HttpStorage final : public Storage {
     for (size_t i = 0; i < lines.size(); ++i) {
       const std::string& key = lines[i].key;
       const uint64_t bytes =
-          lines[i].bytes ? *lines[i].bytes : reads_.version_of(key, heads[i].get()).bytes;
+          lines[i].bytes ? *lines[i].bytes
+                         : reads_.version_of(key, Transfers::get(std::move(heads[i]))).bytes;
       objects.push_back({key, bytes});
     }
   }
@@ -172,7 +173,7 @@ class HttpStorage final : public Storage {
   void add_entries(Directory& directory, const std::string& prefix,
                    std::vector<ObjectInfo>& objects, std::vector<Directory>& next) const {
     const std::string shown = place_.shown("list", directory.key);
-    const HttpAnswer answer = directory.answer.get();
+    const HttpAnswer answer = Transfers::get(std::move(directory.answer));
     if (answer.head.status == 404 && !directory.key.empty()) return;
     if (answer.head.status != 200) throw_answer(shown, answer);
     const std::vector<DirectoryEntry> entries =

@@ -45,8 +45,11 @@ struct HttpHead {
   std::optional<ContentRange> range;
 };
 
-// An answer that is complete. A value.
+// An answer that is complete, or why there is none: as data, for whoever throws an exception has to
+// be the thread that it is for. A value.
 struct HttpAnswer {
+  std::string failure;  // for IoError; empty: it is an answer
+  int errno_value = 0;
   HttpHead head;
   // The body, unless it went to HttpRequest::place.
   std::string text;
@@ -67,8 +70,10 @@ struct HttpRequest {
   std::shared_ptr<const std::string> body = {};
   std::string body_sha256 = {};  // where it is needed: in hex
   // Where the body of a 200 or 206 goes, once its head is here; it must have just that size. By the
-  // transfers' thread, for each attempt anew. What it throws ends the request.
+  // transfers' thread, for each attempt anew. An IoError of it ends the request.
   std::function<std::span<uint8_t>(const HttpHead&)> place = {};
+  // Of an answer that may take long: how many times the tier's time limit.
+  int64_t patience = 1;
   // Kept until the answer is there: what `place` writes to.
   std::shared_ptr<void> keep = {};
 };

@@ -70,7 +70,7 @@ void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& an
   std::exception_ptr error;
   for (std::future<HttpAnswer>& answer : answers) {
     try {
-      check_answer(shown, answer.get());
+      check_answer(shown, Transfers::get(std::move(answer)));
     } catch (...) {
       if (!error) error = std::current_exception();
     }
@@ -238,7 +238,7 @@ ObjectVersion ObjectReads::version_of(const std::string& key, const HttpAnswer& 
 
 ObjectVersion ObjectReads::version(const std::string& key) {
   const uint64_t changes = known_.changes();
-  const ObjectVersion version = version_of(key, ask_version(key).get());
+  const ObjectVersion version = version_of(key, Transfers::get(ask_version(key)));
   known_.add(changes, key, version);
   return version;
 }

@@ -48,7 +48,10 @@ class S3Writer final : public ObjectWriter {
 
   void append(Bytes bytes) override {
     while (!bytes.empty()) {
-      if (buffer_.size() == part_) send_part();
+      if (buffer_.size() == part_) {
+        send_part();
+        buffer_.reserve(part_);
+      }
       const size_t count = std::min<size_t>(bytes.size(), part_ - buffer_.size());
       buffer_.append(reinterpret_cast<const char*>(bytes.data()), count);
       bytes = bytes.subspan(count);
@@ -110,7 +113,7 @@ class S3Writer final : public ObjectWriter {
   void finish_part() {
     auto [number, future] = std::move(under_way_.front());
     under_way_.pop_front();
-    const HttpAnswer answer = future.get();
+    const HttpAnswer answer = Transfers::get(std::move(future));
     const std::string shown = bucket_.request("PUT", "write", key_).shown;
     if (answer.head.status != 200) throw_answer(shown, answer);
     if (answer.head.etag.empty()) throw IoError(shown + ": a part was answered without ETag", EIO);
@@ -122,6 +125,7 @@ class S3Writer final : public ObjectWriter {
     HttpRequest request =
         bucket_.request("POST", "write", key_, "uploadId=" + percent_encoded(upload_));
     S3Bucket::set_body(request, "<CompleteMultipartUpload>" + list_ + "</CompleteMultipartUpload>");
+    request.patience = 10;  // S3 says minutes, of a large one
     const std::string shown = request.shown;
     const HttpAnswer answer = perform(std::move(request));
     // It may answer 200 before it knows.

@@ -8,8 +8,9 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
-#include "io/core/config.h"
+#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -104,7 +105,7 @@ void Transfer::begin(const HttpRequest& request, const std::vector<std::string>&
   received_ = sent_ = 0;
   text_.clear();
   refused_.clear();
-  thrown_ = nullptr;
+  thrown_.clear();
   set_request(more_headers);
 
   set(handle_, CURLOPT_PRIVATE, this);
@@ -118,7 +119,7 @@ void Transfer::begin(const HttpRequest& request, const std::vector<std::string>&
   set(handle_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   set(handle_, CURLOPT_BUFFERSIZE, 256L << 10);
   set(handle_, CURLOPT_ERRORBUFFER, error_);
-  const long timeout = static_cast<long>(limits_.timeout_ms);
+  const long timeout = static_cast<long>(limits_.timeout_ms * request.patience);
   set(handle_, CURLOPT_TIMEOUT_MS, timeout);
   set(handle_, CURLOPT_CONNECTTIMEOUT_MS, std::min(timeout, kConnectMs));
   set(handle_, CURLOPT_LOW_SPEED_LIMIT, kSlow);
@@ -151,8 +152,8 @@ size_t Transfer::on_body(char* data, size_t, size_t size, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   try {
     return transfer.take(data, size) ? size : 0;
-  } catch (...) {  // libcurl is C
-    transfer.thrown_ = std::current_exception();
+  } catch (const std::exception&) {  // libcurl is C
+    transfer.refused_ = "there is no memory for the answer";
     return 0;
   }
 }
@@ -187,17 +188,24 @@ HttpHead Transfer::head() const {
 }
 
 // Once for each attempt, when the head is complete.
-void Transfer::begin_body() {
+bool Transfer::begin_body() {
   begun_ = true;
-  if (!request_->place) return;
+  if (!request_->place) return true;
   const HttpHead now = head();
-  if (now.status != 200 && now.status != 206) return;
-  room_ = request_->place(now);
+  if (now.status != 200 && now.status != 206) return true;
+  try {
+    room_ = request_->place(now);
+  } catch (const IoError& error) {
+    thrown_ = error.what();
+    thrown_errno_ = error.errno_value();
+    return false;
+  }
   to_room_ = true;
+  return true;
 }
 
 bool Transfer::take(const char* data, size_t size) {
-  if (!begun_) begin_body();
+  if (!begun_ && !begin_body()) return false;
   if (to_room_) {
     if (size > room_.size() - received_) {
       refused_ = "the server sent more bytes than were asked for";
@@ -218,7 +226,11 @@ bool Transfer::take(const char* data, size_t size) {
 TransferOutcome Transfer::failed(int curl_code) const {
   const auto code = static_cast<CURLcode>(curl_code);
   TransferOutcome outcome;
-  outcome.thrown = thrown_;
+  outcome.refused = thrown_;
+  if (!thrown_.empty()) {
+    outcome.errno_value = thrown_errno_;
+    return outcome;
+  }
   outcome.failure = !refused_.empty()   ? refused_
                     : error_[0] != '\0' ? error_
                                         : curl_easy_strerror(code);
@@ -230,12 +242,7 @@ TransferOutcome Transfer::failed(int curl_code) const {
 TransferOutcome Transfer::end(int curl_code) {
   if (curl_code != CURLE_OK) return failed(curl_code);
   TransferOutcome outcome;
-  try {
-    if (!begun_) begin_body();  // an empty body
-  } catch (...) {
-    outcome.thrown = std::current_exception();
-    return outcome;
-  }
+  if (!begun_ && !begin_body()) return failed(CURLE_WRITE_ERROR);  // an empty body
   outcome.answer.head = head();
   outcome.answer.text = std::move(text_);
   const long status = outcome.answer.head.status;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ struct TransferOutcome {
   int errno_value = 0;
   bool again = false;          // it may help to try again
   int64_t retry_after_ms = 0;  // the server's wish
-  std::exception_ptr thrown = {};
+  std::string refused = {};    // by HttpRequest::place: its message
   HttpAnswer answer = {};
 };
 
@@ -52,7 +51,7 @@ class Transfer {
   HttpHead head() const;
   std::string header(const char* name) const;
   bool take(const char* data, size_t size);
-  void begin_body();
+  bool begin_body();
   TransferOutcome failed(int curl_code) const;
 
   const TransferLimits& limits_;
@@ -67,7 +66,8 @@ class Transfer {
   size_t sent_ = 0;
   std::string text_;
   std::string refused_;
-  std::exception_ptr thrown_;
+  std::string thrown_;  // by place
+  int thrown_errno_ = 0;
 };
 
 }  // namespace stoker

@@ -63,7 +63,8 @@ std::future<HttpAnswer> Transfers::start(HttpRequest request, Urgency urgency) {
   std::future<HttpAnswer> future = job->answer.get_future();
   {
     const std::lock_guard lock(mutex_);
-    if (stopped_) throw IoError(job->request.shown + ": the tier's transfers have ended", EIO);
+    if (stopped_)
+      throw IoError(job->request.shown + ": the tier's transfers have ended", ECANCELED);
     (urgency == Urgency::asked ? asked_ : ahead_).push_back(std::move(job));
   }
   curl_multi_wakeup(multi_.get());
@@ -124,9 +125,9 @@ void Transfers::begin(JobPtr job) {
     if (curl_multi_add_handle(multi_.get(), job->transfer->handle()) != CURLM_OK) {
       throw std::bad_alloc();
     }
-  } catch (...) {
-    job->answer.set_exception(std::current_exception());
-    return;
+  } catch (const std::exception& error) {
+    HttpAnswer none{.failure = job->request.shown + ": " + error.what(), .errno_value = EIO};
+    return answer(std::move(job), std::move(none));
   }
   void* const handle = job->transfer->handle();
   under_way_.emplace(handle, std::move(job));
@@ -146,29 +147,41 @@ void Transfers::finish_done() {
   }
 }
 
+void Transfers::answer(JobPtr job, HttpAnswer answer) {
+  job->request = {};  // what it kept may be destroyed by whoever gets the answer
+  job->answer.set_value(std::move(answer));
+}
+
+HttpAnswer Transfers::get(std::future<HttpAnswer> answer) {
+  HttpAnswer got = answer.get();
+  if (!got.failure.empty()) throw IoError(got.failure, got.errno_value);
+  return got;
+}
+
 void Transfers::finish(JobPtr job, TransferOutcome outcome) {
   const std::string& shown = job->request.shown;
-  if (outcome.thrown) {
-    job->answer.set_exception(outcome.thrown);
-  } else if (outcome.failure.empty()) {
-    outcome.answer.attempt = job->attempts;
-    job->request = {};  // what it kept may be destroyed by whoever gets the answer
-    job->answer.set_value(std::move(outcome.answer));
-  } else if (outcome.again && job->attempts <= settings_.retry.retries) {
+  HttpAnswer& result = outcome.answer;
+  result.attempt = job->attempts;
+  if (outcome.again && job->attempts <= settings_.retry.retries) {
     if (!std::exchange(told_, true) && settings_.retried) {
       settings_.retried(shown + ": " + outcome.failure);
     }
     const int64_t wait = settings_.retry.wait_ms(job->attempts, random_, outcome.retry_after_ms);
     later_.emplace(std::chrono::steady_clock::now() + std::chrono::milliseconds(wait),
                    std::move(job));
-  } else {
-    const std::string attempts =
-        job->attempts > 1
-            ? fmt::format(" (after {} attempts; more by the tier's `retries`)", job->attempts)
-            : "";
-    job->answer.set_exception(std::make_exception_ptr(
-        IoError(shown + ": " + outcome.failure + attempts, outcome.errno_value)));
+    return;
   }
+  if (!outcome.refused.empty()) {
+    result.failure = outcome.refused;
+  } else if (!outcome.failure.empty()) {
+    result.failure = shown + ": " + outcome.failure;
+    if (job->attempts > 1) {
+      result.failure +=
+          fmt::format(" (after {} attempts; more by the tier's `retries`)", job->attempts);
+    }
+  }
+  result.errno_value = outcome.errno_value;
+  answer(std::move(job), std::move(result));
 }
 
 int Transfers::wait_ms() const {
@@ -194,9 +207,10 @@ void Transfers::abandon() {
   for (auto& [due, job] : later_) jobs.push_back(std::move(job));
   later_.clear();
   for (JobPtr& job : take(SIZE_MAX)) jobs.push_back(std::move(job));
-  for (const JobPtr& job : jobs) {
-    job->answer.set_exception(std::make_exception_ptr(
-        IoError(job->request.shown + ": given up, for the tier's transfers end", ECANCELED)));
+  for (JobPtr& job : jobs) {
+    HttpAnswer none{.failure = job->request.shown + ": given up, for the tier's transfers end",
+                    .errno_value = ECANCELED};
+    answer(std::move(job), std::move(none));
   }
 }
 

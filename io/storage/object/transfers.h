@@ -35,8 +35,8 @@ struct RetryPolicy {
 // Any thread.
 //
 // A request that fails in a way that may pass (429, 500, 502, 503, 504, 408, a connection that is
-// cut or refused, the time limit) is made again, by the policy. When none is left, its future has
-// an IoError that names the request, the cause and what can be done. Any other answer of a server,
+// cut or refused, the time limit) is made again, by the policy. When none is left, its future has a
+// failure that names the request, the cause and what can be done. Any other answer of a server,
 // also 404, is an answer.
 class Transfers {
  public:
@@ -54,15 +54,17 @@ class Transfers {
   enum class Urgency { asked, ahead };
 
   explicit Transfers(Settings settings);
-  // What is not answered yet gets an IoError. Waits for no server.
+  // What is not answered yet fails. Waits for no server.
   ~Transfers();
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
   // Never blocks.
   std::future<HttpAnswer> start(HttpRequest request, Urgency urgency = Urgency::asked);
-  // start() and the answer.
-  HttpAnswer perform(HttpRequest request) { return start(std::move(request)).get(); }
+  // Waits for it. IoError where it failed.
+  static HttpAnswer get(std::future<HttpAnswer> answer);
+  // start() and get().
+  HttpAnswer perform(HttpRequest request) { return get(start(std::move(request))); }
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -76,6 +78,7 @@ class Transfers {
   void begin(JobPtr job);
   void finish_done();
   void finish(JobPtr job, TransferOutcome outcome);
+  static void answer(JobPtr job, HttpAnswer answer);
   int wait_ms() const;
   void abandon();
 

@@ -104,7 +104,8 @@ TEST(TransfersOf, what_is_under_way_ends_with_them) {
     }
   }
   for (std::future<HttpAnswer>& answer : answers) {
-    EXPECT_EQ(error_of([&] { answer.get(); }), "read a: given up, for the tier's transfers end");
+    EXPECT_EQ(error_of([&] { Transfers::get(std::move(answer)); }),
+              "read a: given up, for the tier's transfers end");
   }
   go_on = true;
   go_on.notify_all();
