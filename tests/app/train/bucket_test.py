@@ -1,10 +1,11 @@
 """Checkpoints on a tier without files, such as a bucket, as a user meets them."""
 import json
 import shutil
+import signal
 import tempfile
 import unittest
 
-from checkpointed_run import SLOW_DATA, BucketExperiment, CheckpointTest, step_line
+from checkpointed_run import BucketExperiment, CheckpointTest, step_line
 
 CONFIG, ENVIRONMENT, DAMAGED = 2, 3, 5
 TO_BUCKET = "checkpoint={type: direct, slow: slow, every_steps: 5}"
@@ -36,8 +37,7 @@ class Bucket(CheckpointTest):
     def test_the_record_of_a_run_says_what_is_durable(self):
         checkpoints = self.summary["checkpoints"]
         self.assertEqual([checkpoints[name] for name in ("saved", "drained", "failed", "durable_step")], [3, 3, 0, 12])
-        operations = self.summary["tiers"]["slow"]["operations"]
-        self.assertGreaterEqual(operations["sync"]["count"], 6)
+        self.assertGreaterEqual(self.summary["tiers"]["slow"]["sync"]["duration_s"]["count"], 6)
 
     def test_sets_are_listed(self):
         rows = self.rows("list", self.trial.config)
@@ -80,16 +80,25 @@ class Bucket(CheckpointTest):
         self.assertIn("holds checkpoints of run 'trial', and this is 'mine'", process.log)
 
     def test_a_second_process_is_refused(self):
-        first = self.started(self.trial, TO_BUCKET, "checkpoint.resume=latest", SLOW_DATA)
+        first = self.started(self.trial, TO_BUCKET, "checkpoint.resume=latest", "training.epochs=1000")
         first.wait_for(step_line(13))
         second = self.trial.train(TO_BUCKET, "checkpoint.resume=latest", code=ENVIRONMENT)
         self.assertIn(f"in use by another process (process {first.child.pid} on ", second.log)
-        self.assertEqual(first.wait(), 0)
-        self.assertEqual(self.trial.steps("slow")[-1], 36)
+        first.send(signal.SIGTERM)
+        self.assertEqual(first.wait(), 75)
+        self.assertNotIn("taken over", first.log)
+        self.assertGreater(self.trial.steps("slow")[-1], 12)
+
+    def test_the_benchmark_measures_it_and_leaves_nothing(self):
+        done = self.trial.stoker("bench", "checkpoint", self.trial.config, "--rounds", 2, "--json")
+        result = json.loads(done.stdout)
+        for figure in ("read_s", "write_s"):
+            self.assertGreater(result["tiers"]["slow"][figure]["min"], 0)
+        self.assertEqual([path.name for path in (self.trial.dir / "slow").iterdir()], ["trial"])
 
     def test_memory_is_no_place_for_checkpoints(self):
         done = self.trial.stoker("check", self.trial.config, "storage.slow={type: memory}", code=CONFIG)
-        self.assertIn("checkpoint must not name tier 'slow': it keeps its objects in memory", done.stderr)
+        self.assertIn("'checkpoint' must not name tier 'slow': it keeps its objects in memory", done.stderr)
 
 
 if __name__ == "__main__":
