@@ -22,10 +22,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kToBucket = kDirect + ", threads: 2, shards: 3";
-const std::string kDrained = kBurst + ", threads: 2, shards: 3";
+const std::string kIntoBucket = kBurst + ", threads: 2, shards: 3";
 
 TEST(ObjectSets, a_set_comes_back_as_it_was_saved) {
-  for (const std::string& options : {kToBucket, kDrained, kDirect + ", layout: tf_saver"}) {
+  for (const std::string& options : {kToBucket, kIntoBucket, kDirect + ", layout: tf_saver"}) {
     BucketRun run;
     run.start(options);
     run.save(1), run.save(2);
@@ -38,18 +38,43 @@ TEST(ObjectSets, a_set_comes_back_as_it_was_saved) {
   }
 }
 
+TEST(ObjectSets, only_what_has_the_name_of_a_set_is_one) {
+  const std::string set = "run/step-0000000001-0123456789abcdef";
+  const std::vector<ObjectInfo> objects = {
+      {"run/step-", 1},
+      {"run/step-0000000001-0123456789ABCDEF/MANIFEST.json", 1},
+      {set, 1},
+      {set + "/", 0},
+      {set + "/MANIFEST.json", 20},
+      {set + "/state.safetensors", 300},
+      {"run/step-0000000001-0123456789abcdef0/MANIFEST.json", 1},
+      {"run/step-0000000001/MANIFEST.json", 1},
+      {"run/step-0000000002-0123456789abcdef/deep/MANIFEST.json", 7},
+      {"run/step-0000000003-0123456789abcdef/MANIFEST.json", 1},
+      {"run/step-0000000003-0123456789abcdef/aside.damaged", 1},
+      {"run/step-1-0123456789abcdef/MANIFEST.json", 1},
+      {"run/step-99999999999999999999-0123456789abcdef/MANIFEST.json", 1}};
+  const std::vector<SetEntry> sets = sets_among(objects, "run");
+  std::vector<std::string> states;
+  for (const SetEntry& each : sets) states.push_back(each.state);
+  EXPECT_THAT(states, ElementsAre("committed", "unfinished", "damaged"));
+  EXPECT_EQ(sets[0].step, 1);
+  EXPECT_EQ(sets[0].bytes, 320u);
+  EXPECT_EQ(sets[2].step, -1);
+}
+
 TEST(ObjectSets, what_one_checkpointer_wrote_the_other_goes_on_from) {
   BucketRun run;
-  run.start(kDrained);
+  run.start(kIntoBucket);
   run.save(1);
   EXPECT_TRUE(run->flush());
   EXPECT_EQ(run.resume(kToBucket + ", fast: fast" + kLatest), 1);
   run.save(2);
-  EXPECT_EQ(run.resume(kDrained + kLatest), 2);
+  EXPECT_EQ(run.resume(kIntoBucket + kLatest), 2);
 }
 
 TEST(ObjectSets, data_come_first_and_the_manifest_last) {
-  for (const std::string& options : {kToBucket, kDrained}) {
+  for (const std::string& options : {kToBucket, kIntoBucket}) {
     BucketRun run;
     run.start(options);
     run.save(1);
@@ -66,7 +91,7 @@ TEST(ObjectSets, data_come_first_and_the_manifest_last) {
 
 TEST(ObjectSets, no_other_operations_are_needed_than_every_tier_has) {
   BucketRun run;
-  run.start(kDrained);
+  run.start(kIntoBucket);
   run.save(1);
   EXPECT_TRUE(run->flush());
   EXPECT_EQ(files_of(ObjectTier(run.bucket)), nullptr);
@@ -231,12 +256,12 @@ TEST(ObjectSets, a_new_run_on_old_sets_is_refused_before_it_takes_them) {
 
 TEST(ObjectSets, sets_of_a_history_that_was_given_up_are_set_aside_and_kept) {
   BucketRun run;
-  run.start(kDrained);
+  run.start(kIntoBucket);
   run.save(1), run.save(2);
   EXPECT_TRUE(run->flush());
   run.stop();
   const std::string old = run.store().path(2);
-  EXPECT_EQ(run.resume(kDrained + ", resume: " + run.set("fast", 1)), 1);
+  EXPECT_EQ(run.resume(kIntoBucket + ", resume: " + run.set("fast", 1)), 1);
   EXPECT_EQ(run.bucket_steps(), Steps{1});
   EXPECT_THAT(keys_of(*run.bucket, old), testing::Contains(old + "/aside.superseded"));
   EXPECT_EQ(keys_of(*run.bucket, old).size(), 5u) << "nothing of it is lost";
