@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/mount/prompt_thread.h"
 #include "io/core/error.h"
 #include "io/core/file.h"
 #include "io/core/memory.h"
@@ -18,14 +19,13 @@ namespace {
 constexpr uint64_t kSmallBytes = 4096;
 constexpr uint64_t kLargeBytes = 1 << 20;
 
-// A tenth are quicker: not the median, which on a busy machine is that of its other work.
-Clock::duration low(std::vector<Clock::duration> values) {
-  const auto tenth = values.begin() + std::ssize(values) / 10;
-  std::ranges::nth_element(values, tenth);
-  return *tenth;
+Clock::duration median(std::vector<Clock::duration> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
 }
 
-// Of so many reads; `after` without what set_cost() takes off.
+// Medians of so many reads; `after` without what set_cost() takes off.
 OwnCost measure(MountServer& server, const FileDescriptor& file, const std::string& path,
                 uint64_t bytes, int reads) {
   std::vector<Clock::duration> before, after, tail;
@@ -42,12 +42,13 @@ OwnCost measure(MountServer& server, const FileDescriptor& file, const std::stri
     after.push_back(end - times.modelled);
     tail.push_back(end - times.sent);
   }
-  return {low(before), low(after), 0, low(tail)};
+  return {median(before), median(after), 0, median(tail)};
 }
 
 }  // namespace
 
 OwnCost measure_own_cost(MountServer& server) {
+  const FirstScope first;  // the other work of a busy machine is no cost of ours
   const std::string path = server.begin_probe();
   OwnCost cost;
   {

@@ -4,7 +4,7 @@
 
 namespace stoker {
 
-// What a read through this mount takes beside its device: of some reads of its own, some
+// What a read through this mount takes beside its device: medians of some reads of its own, some
 // 50 ms. IoError where they fail. One thread, none of the server's.
 OwnCost measure_own_cost(MountServer& server);
 
