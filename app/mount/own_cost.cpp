@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "app/mount/prompt_thread.h"
@@ -22,9 +20,6 @@ namespace {
 
 constexpr uint64_t kSmallBytes = 4096;
 constexpr uint64_t kLargeBytes = 1 << 20;
-
-// Where our threads wait for processors like all others, most times are those of other work.
-double quantile_of(const MountServer& server) { return server.prompt() ? 0.5 : 0.1; }
 
 Clock::duration quantile(std::vector<Clock::duration> values, double share) {
   const auto at =
@@ -43,10 +38,22 @@ OwnCost plausible(const OwnCost& cost) {
           std::clamp<Clock::duration>(cost.tail, microseconds(-50), microseconds(50))};
 }
 
-// Of so many reads; `after` without what set_cost() takes off.
-OwnCost measure(MountServer& server, const FileDescriptor& file, const std::string& path,
-                uint64_t bytes, int reads) {
+// Of some reads, without what set_cost() takes off.
+struct Samples {
   std::vector<Clock::duration> before, after, tail;
+
+  // `before` and `tail` are low quantiles: what they have too much would make the device quicker
+  // than its model, and nothing would show it. An error in `after` is seen with each answer, and
+  // made good with the next. Where our threads wait for processors like all others (not prompt),
+  // most of its times are those of other work.
+  OwnCost cost(bool prompt) const {
+    constexpr double kLow = 0.1;
+    return {quantile(before, kLow), quantile(after, prompt ? 0.5 : kLow), 0, quantile(tail, kLow)};
+  }
+};
+
+void measure(MountServer& server, const FileDescriptor& file, const std::string& path,
+             uint64_t bytes, int reads, Samples& to) {
   // At the begin of a page: else the last page of 1 MiB is a request of its own.
   const HostMemory data = allocate_huge(bytes, true);
   for (int i = 0; i < reads; ++i) {
@@ -56,21 +63,10 @@ OwnCost measure(MountServer& server, const FileDescriptor& file, const std::stri
     const TimePoint end = Clock::now();
     if (got != static_cast<ssize_t>(bytes)) throw_errno("read", path, got < 0 ? errno : EIO);
     const MountServer::ProbeTimes times = server.probe_times();
-    before.push_back(times.received - begin);
-    after.push_back(end - times.modelled);
-    tail.push_back(end - times.sent);
+    to.before.push_back(times.received - begin);
+    to.after.push_back(end - times.modelled);
+    to.tail.push_back(end - times.sent);
   }
-  const double share = quantile_of(server);
-  return {quantile(before, share), quantile(after, share), 0, quantile(tail, share)};
-}
-
-// The middle one of three blocks in each figure: something else may have disturbed a whole one.
-OwnCost middle(const std::array<OwnCost, 3>& blocks) {
-  const auto of = [&](Clock::duration OwnCost::*figure) {
-    const auto [a, b, c] = std::tuple(blocks[0].*figure, blocks[1].*figure, blocks[2].*figure);
-    return std::max(std::min(a, b), std::min(std::max(a, b), c));
-  };
-  return {of(&OwnCost::before), of(&OwnCost::after), 0, of(&OwnCost::tail)};
 }
 
 }  // namespace
@@ -78,20 +74,21 @@ OwnCost middle(const std::array<OwnCost, 3>& blocks) {
 OwnCost measure_own_cost(MountServer& server) {
   const FirstScope first;  // the other work of a busy machine is no cost of ours
   const std::string path = server.begin_probe();
-  OwnCost cost;
+  Samples small, large;
   {
     const FileDescriptor file = open_file("read", path, O_RDONLY);
-    measure(server, file, path, kLargeBytes, 5);  // memory is touched for the first time
-    std::array<OwnCost, 3> small, large;
-    for (size_t block = 0; block < small.size(); ++block) {
-      small[block] = measure(server, file, path, kSmallBytes, 25);
-      large[block] = measure(server, file, path, kLargeBytes, 11);
+    Samples none;
+    measure(server, file, path, kLargeBytes, 5, none);  // memory is touched for the first time
+    // In turn: something else may disturb some of them.
+    for (int i = 0; i < 3; ++i) {
+      measure(server, file, path, kSmallBytes, 25, small);
+      measure(server, file, path, kLargeBytes, 11, large);
     }
-    cost = middle(small);
-    cost.after_per_byte_s =
-        seconds(middle(large).after - cost.after) / static_cast<double>(kLargeBytes - kSmallBytes);
   }
   server.end_probe();
+  OwnCost cost = small.cost(server.prompt());
+  cost.after_per_byte_s = seconds(large.cost(server.prompt()).after - cost.after) /
+                          static_cast<double>(kLargeBytes - kSmallBytes);
   return plausible(cost);
 }
 
