@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -64,6 +65,7 @@ FuseSession::FuseSession(const std::string& directory, const FuseOptions& option
   fuse_set_log_func(take_log);
   const Listening listening(said);
   std::string source = "fsname=" + options.source;
+  std::ranges::replace(source, ',', '_');  // would begin another option
   std::string how = "ro,subtype=stoker,default_permissions,nosuid,nodev";
   if (options.allow_other) how += ",allow_other";
   char program[] = "stoker", o[] = "-o";

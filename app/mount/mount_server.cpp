@@ -73,9 +73,9 @@ MountServer::MountServer(const Storage& tier, const MountTree& tree, TierMeter& 
         due.request->due = due;
         part_done(*due.request);
       }),
-      pool_(options_.threads, [this](MountRequest& request) { fetch(request); }),
+      pool_(options_.threads, model_ != nullptr, [this](MountRequest& request) { fetch(request); }),
       receiver_([this] {
-        prompt_ = go_first();
+        prompt_ = model_ == nullptr || go_first();
         session_.serve();
         ended_ = true;
         options_.wake();

@@ -80,8 +80,8 @@ class MountServer {
   void end();
   // Whether somebody else has unmounted it. Any thread.
   bool ended() const { return ended_; }
-  // Whether its threads go before others that want a processor: they may not everywhere. Once a
-  // request was answered; any thread.
+  // Whether its threads go before others that want a processor, so that an emulated device is on
+  // time: they may not everywhere. Once a request was answered; any thread.
   bool prompt() const { return prompt_; }
   // Drops the pages of all files that were opened since the last time, also mapped ones, and tells
   // those who asked for it. One thread, none of the server's.

@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-ReadPool::ReadPool(int64_t threads, std::function<void(MountRequest&)> fetch)
-    : fetch_(std::move(fetch)) {
+ReadPool::ReadPool(int64_t threads, bool first, std::function<void(MountRequest&)> fetch)
+    : first_(first), fetch_(std::move(fetch)) {
   for (int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -28,7 +28,7 @@ void ReadPool::push(MountRequest& request) {
 }
 
 void ReadPool::work() {
-  go_first();
+  if (first_) go_first();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });

@@ -15,8 +15,9 @@ struct MountRequest;
 // Threads that fetch what requests ask for, in the order in which they came. Any thread.
 class ReadPool {
  public:
-  // `fetch` is called on several threads at once; what it throws ends the process.
-  ReadPool(int64_t threads, std::function<void(MountRequest&)> fetch);
+  // `fetch` is called on several threads at once; what it throws ends the process. first: they go
+  // before other threads of the machine, where they may (go_first()).
+  ReadPool(int64_t threads, bool first, std::function<void(MountRequest&)> fetch);
   // What has not begun never will.
   ~ReadPool();
   ReadPool(const ReadPool&) = delete;
@@ -27,6 +28,7 @@ class ReadPool {
  private:
   void work();
 
+  const bool first_;
   const std::function<void(MountRequest&)> fetch_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,5 +1,10 @@
 #include "app/run/optional_parts.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -65,6 +70,12 @@ std::string uring() {
   return "storage `uring`, checkpoint.write: uring";
 }
 
+std::string fuse() {
+  if (::access("/dev/fuse", R_OK | W_OK) != 0)
+    fail(fmt::format("/dev/fuse: {}", std::strerror(errno)));
+  return "stoker mount";
+}
+
 std::string cpu_bf16() {
   if (!cpu_has_bf16_kernels()) fail(kNoBf16Kernels);
   return "training.precision: bf16 on the CPU";
@@ -81,6 +92,7 @@ std::vector<OptionalPart> optional_parts() {
           part("stoker_opencv", opencv_plugin),
           part("stoker_hdf5", hdf5),
           part("io_uring", uring),
+          part("fuse", fuse),
           part("cpu_bf16", cpu_bf16)};
 }
 

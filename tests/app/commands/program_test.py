@@ -221,7 +221,7 @@ class Commands(Program):
         self.assertIn(said["cpu"]["cores"], range(1, len(os.sched_getaffinity(0)) + 1))
         parts = {part["name"]: part for part in said["parts"]}
         self.assertEqual(list(parts), ["driver", "libtorch_cuda", "stoker_cuda", "stoker_nccl",
-                                       "nvjpeg", "stoker_opencv", "stoker_hdf5", "io_uring", "cpu_bf16"])
+                                       "nvjpeg", "stoker_opencv", "stoker_hdf5", "io_uring", "fuse", "cpu_bf16"])
         self.assertTrue(parts["stoker_opencv"]["works"])
         text = self.stoker("environment").stdout
         for part in said["parts"]:
