@@ -42,6 +42,8 @@ struct WritableInfo {
   bool pixels = false;
   // Its reader gives the samples in the order in which they were written.
   bool ordered = true;
+  // Each sample is an object of its own.
+  bool apart = false;
   // Two samples of a split whose name_of() is the same can't both be written.
   bool unique_names = false;
 };

@@ -20,7 +20,7 @@ class FileListWriter final : public ShardFormatWriter {
   struct Options {
     template <class V>
     void visit(V&) {}
-    WritableInfo info() const { return {.extension = "", .unique_names = true}; }
+    WritableInfo info() const { return {.extension = "", .apart = true, .unique_names = true}; }
   };
   FileListWriter(const Options&, const Inputs& inputs) : classes_(inputs.classes) {}
 

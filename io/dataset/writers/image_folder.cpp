@@ -16,7 +16,9 @@ class ImageFolderWriter final : public ShardFormatWriter {
   struct Options {
     template <class V>
     void visit(V&) {}
-    WritableInfo info() const { return {.extension = "", .ordered = false, .unique_names = true}; }
+    WritableInfo info() const {
+      return {.extension = "", .ordered = false, .apart = true, .unique_names = true};
+    }
   };
   ImageFolderWriter(const Options&, const Inputs& inputs) : classes_(inputs.classes) {
     for (size_t i = 0; i < classes_.size(); ++i) {
