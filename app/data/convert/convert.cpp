@@ -149,7 +149,8 @@ class Conversion {
     Node node = Node::map();
     node.entries.push_back({"type", {}, Node::text(options_.format.type())});
     node.entries.push_back({"storage", {}, Node::text(target_.tier)});
-    for (const auto& [name, value] : writer_->reading(target_.prefix(), tests))
+    for (const auto& [name, value] :
+         writer_->reading(target_.prefix(), options_.format.info().extension, tests))
       node.entries.push_back({name, {}, Node::text(value)});
     return node;
   }
@@ -164,7 +165,7 @@ class Conversion {
                               "shard that is named, and run the same command again",
                               error.what()));
     }
-    const Comparison comparison = compare_written(
+    const WrittenComparison comparison = compare_written(
         *dataset, written, *writer_, options_.format.info(), options_.threads, [&](int64_t done) {
           check_stop();
           if (hooks_.progress) hooks_.progress("verified", done, done_);

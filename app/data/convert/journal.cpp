@@ -35,10 +35,12 @@ ConvertJournal::ConvertJournal(Storage& to, std::string prefix, Work work, size_
       work_(std::move(work)),
       classes_(classes),
       apart_(apart) {
+  check_work(list_if_there(to_, prefix_));
+  lock();
+  // Again, for now nobody else changes it.
   const std::vector<ObjectInfo> objects = list_if_there(to_, prefix_);
   check_work(objects);
   for (const ObjectInfo& object : objects) found_[object.key] = object.bytes;
-  lock();
   if (found_.contains(prefix_ + kPlan)) remove_temporaries();
   write_object(to_, prefix_ + kPlan, bytes_of(signed_json({{"work", work_}}, kFormat, kVersion)));
 }

@@ -54,7 +54,7 @@ class ImageFolderWriter final : public ShardFormatWriter {
                                     "' has no training samples, and a folder without files is no "
                                     "class: file_list and tar_shards hold such classes");
   }
-  Reading reading(const std::string& prefix, bool tests) const override {
+  Reading reading(const std::string& prefix, const std::string&, bool tests) const override {
     Reading options{{"folder", prefix + "train"}};
     if (tests) options.emplace_back("test_folder", prefix + "test");
     return options;
