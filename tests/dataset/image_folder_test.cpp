@@ -55,9 +55,10 @@ TEST(ImageFolder, test_images_may_have_a_folder_of_their_own) {
   EXPECT_EQ(read_sample(data, Split::test, 1), "val/c/4.jpg");
   EXPECT_EQ(data.ignored(), Strings{"val/b/6.txt"});
   EXPECT_EQ(keys(folder.build(options + ", exclude: [c]}"), Split::test), Strings{"val/b/x/5.jpg"});
-  EXPECT_EQ(folder.refused(options + ", split: {test_fraction: 0.5}}"),
-            "test.yaml:1:82: 'dataset.split' must not be there beside test_folder, which says what "
-            "tests");
+  EXPECT_EQ(
+      folder.refused(options + ", split: {test_fraction: 0.5}}"),
+      "test.yaml:1:77: dataset: 'split' must not be there beside test_folder, which says what "
+      "tests");
   put(folder.tier(), "val/bb/7.jpg", "7");
   EXPECT_EQ(folder.refused(options + "}"),
             "dataset: test_folder has a class 'bb' of which there are no training images (did you "
