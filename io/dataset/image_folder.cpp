@@ -202,10 +202,10 @@ class ImageFolder final : public Dataset {
     for (auto& [name, samples] : folders.classes) {
       const auto at = std::ranges::lower_bound(classes_, name);
       if (at == classes_.end() || *at != name) {
-        throw Error(ExitCode::environment,
-                    "dataset: test_folder has a class '" + name +
-                        "' of which there are no training images" + suggestion(name, classes_) +
-                        ": leave it out with dataset.exclude=[" + name + "], or remove its folder");
+        throw Error(ExitCode::environment, "dataset: test_folder has a class '" + name +
+                                               "' of which there are no training images" +
+                                               suggestion(name, classes_) +
+                                               ": remove its folder, or add some");
       }
       for (SampleInfo& sample : samples) {
         sample.label = at - classes_.begin();

@@ -45,6 +45,27 @@ TEST(ImageFolder, classes_are_the_sorted_folder_names) {
   EXPECT_TRUE(folder.remarks.empty());
 }
 
+TEST(ImageFolder, test_images_may_have_a_folder_of_their_own) {
+  Folder folder({"train/a/1.jpg", "train/b/2.jpg", "train/c/3.jpg", "val/c/4.jpg", "val/b/x/5.jpg",
+                 "val/b/6.txt"});
+  const std::string options = "{type: image_folder, storage: data, folder: train, test_folder: val";
+  const Dataset& data = folder.build(options + "}");
+  EXPECT_EQ(keys(data, Split::train), (Strings{"train/a/1.jpg", "train/b/2.jpg", "train/c/3.jpg"}));
+  EXPECT_EQ(keys(data, Split::test), (Strings{"val/b/x/5.jpg", "val/c/4.jpg"}));
+  EXPECT_EQ(data.info(Split::test, 1).label, 2);
+  EXPECT_EQ(read_sample(data, Split::test, 1), "val/c/4.jpg");
+  EXPECT_EQ(data.ignored(), Strings{"val/b/6.txt"});
+  EXPECT_EQ(keys(folder.build(options + ", exclude: [c]}"), Split::test), Strings{"val/b/x/5.jpg"});
+  EXPECT_EQ(
+      folder.refused(options + ", split: {test_fraction: 0.5}}"),
+      "test.yaml:1:77: dataset: 'split' must not be there beside test_folder, which says what "
+      "tests");
+  put(folder.tier(), "val/bb/7.jpg", "7");
+  EXPECT_EQ(folder.refused(options + "}"),
+            "dataset: test_folder has a class 'bb' of which there are no training images (did you "
+            "mean 'b'?): remove its folder, or add some");
+}
+
 TEST(ImageFolder, other_files_are_ignored_and_named) {
   Folder folder({"a/1.jpg", "a/tmp", "a/.hidden.jpg", "a/._1.jpg", "README.md", ".git/x.jpg",
                  "stray.jpg", "a/2.jpg.txt", "b/1.jpg", "b/jpg"});

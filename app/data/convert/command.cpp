@@ -82,8 +82,8 @@ ConvertOptions convert_options(const ConvertArguments& arguments,
   options.format = default_component<ShardFormatWriter>(arguments.format);
   options.plan.shard_bytes = arguments.shard_size.bytes;
   if (arguments.shuffle) options.plan.shuffle = experiment.run.seed;
-  // Waiting for reads and for fsync is what takes the time where nothing is decoded.
-  options.threads = std::max<int64_t>(4, Workers{}.resolve());
+  // Waiting for reads, and for an fsync of each object, takes the time where nothing is decoded.
+  options.threads = std::max<int64_t>(options.format.info().apart ? 16 : 4, Workers{}.resolve());
   const std::string decoder = to_yaml(experiment.decoder.dump());
   options.source = fmt::format("dataset: {}\ndecoder: {}\nseed: {}\n{}",
                                without_on_error(experiment.dataset.dump()), decoder,

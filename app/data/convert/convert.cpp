@@ -30,7 +30,8 @@ class Conversion {
         writer_(options.format.create({dataset.classes(), decoder.spec(), options.source})),
         plan_(dataset, *writer_, options.format.info(), options.plan,
               decoder_ ? std::optional<uint64_t>(decoder.spec().bytes()) : std::nullopt),
-        journal_(to_, target.prefix(), work()) {}
+        journal_(to_, target.prefix(), work(), dataset.classes().size(),
+                 options.format.info().apart) {}
 
   ConvertResult run() {
     const std::vector<PlannedShard>& shards = plan_.shards();
@@ -148,7 +149,8 @@ class Conversion {
     Node node = Node::map();
     node.entries.push_back({"type", {}, Node::text(options_.format.type())});
     node.entries.push_back({"storage", {}, Node::text(target_.tier)});
-    for (const auto& [name, value] : writer_->reading(target_.prefix(), tests))
+    for (const auto& [name, value] :
+         writer_->reading(target_.prefix(), options_.format.info().extension, tests))
       node.entries.push_back({name, {}, Node::text(value)});
     return node;
   }
@@ -163,7 +165,7 @@ class Conversion {
                               "shard that is named, and run the same command again",
                               error.what()));
     }
-    const Comparison comparison = compare_written(
+    const WrittenComparison comparison = compare_written(
         *dataset, written, *writer_, options_.format.info(), options_.threads, [&](int64_t done) {
           check_stop();
           if (hooks_.progress) hooks_.progress("verified", done, done_);
@@ -225,6 +227,10 @@ ConvertResult convert_dataset(const Dataset& dataset, const Decoder& decoder,
                               const ConvertTarget& target, const ConvertOptions& options,
                               const ConvertHooks& hooks) {
   const SampleSpec spec = decoder.spec();
+  if (options.verify && Registry<Dataset>::global().find(options.format.type()) == nullptr) {
+    throw Error(ExitCode::config, "dataset convert: no data set reads '" + options.format.type() +
+                                      "', so it can't be verified: --no-verify writes it");
+  }
   if (options.format.info().pixels && (spec.frame != 0 || spec.type != PixelType::uint8)) {
     throw Error(ExitCode::config,
                 "dataset convert: the decoder must give pixels as uint8 here: set "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -27,12 +28,19 @@ Bytes bytes_of(const std::string& text) {
 
 }  // namespace
 
-ConvertJournal::ConvertJournal(Storage& to, std::string prefix, Work work)
-    : to_(to), prefix_(std::move(prefix)), work_(std::move(work)) {
+ConvertJournal::ConvertJournal(Storage& to, std::string prefix, Work work, size_t classes,
+                               bool apart)
+    : to_(to),
+      prefix_(std::move(prefix)),
+      work_(std::move(work)),
+      classes_(classes),
+      apart_(apart) {
+  check_work(list_if_there(to_, prefix_));
+  lock();
+  // Again, for now nobody else changes it.
   const std::vector<ObjectInfo> objects = list_if_there(to_, prefix_);
   check_work(objects);
   for (const ObjectInfo& object : objects) found_[object.key] = object.bytes;
-  lock();
   if (found_.contains(prefix_ + kPlan)) remove_temporaries();
   write_object(to_, prefix_ + kPlan, bytes_of(signed_json({{"work", work_}}, kFormat, kVersion)));
 }
@@ -123,16 +131,29 @@ std::optional<ShardReceipt> ConvertJournal::find(const PlannedShard& shard) cons
   try {
     to_.read(receipt_key(shard), text);
     ShardReceipt receipt = parse_receipt(text.bytes());
-    for (const ObjectInfo& object : receipt.written.objects) {
-      const auto at = found_.find(object.key);
-      if (at == found_.end() || at->second != object.bytes) return std::nullopt;
-    }
-    return receipt;
+    return fits(receipt, shard) ? std::optional(std::move(receipt)) : std::nullopt;
   } catch (const IoError&) {
     throw;
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+// It is of this shard, and what it says is there.
+bool ConvertJournal::fits(const ShardReceipt& receipt, const PlannedShard& shard) const {
+  const WrittenShard& written = receipt.written;
+  const size_t samples = written.samples.size();
+  return written.split == shard.split &&
+         std::cmp_equal(samples + receipt.left_out.size(), shard.count) &&
+         (apart_ ? written.objects.size() == samples : !written.objects.empty()) &&
+         std::ranges::all_of(written.samples,
+                             [&](const WrittenSample& sample) {
+                               return sample.label >= 0 && std::cmp_less(sample.label, classes_);
+                             }) &&
+         std::ranges::all_of(written.objects, [&](const ObjectInfo& object) {
+           const auto at = found_.find(object.key);
+           return at != found_.end() && at->second == object.bytes;
+         });
 }
 
 void ConvertJournal::keep(const PlannedShard& shard, const ShardReceipt& receipt) {

@@ -45,7 +45,8 @@ class ConvertJournal {
   // Begins, or goes on where there is a convert.json of the same work. Error(ExitCode::environment)
   // where there is one of other work, or anything else, or another process is at it. prefix: empty,
   // or ends with '/'.
-  ConvertJournal(Storage& to, std::string prefix, Work work);
+  // classes: how many there are. apart: each sample has an object of its own.
+  ConvertJournal(Storage& to, std::string prefix, Work work, size_t classes, bool apart);
   ~ConvertJournal();
   ConvertJournal(const ConvertJournal&) = delete;
   ConvertJournal& operator=(const ConvertJournal&) = delete;
@@ -60,12 +61,15 @@ class ConvertJournal {
  private:
   std::string receipt_key(const PlannedShard& shard) const;
   void check_work(const std::vector<ObjectInfo>& objects) const;
+  bool fits(const ShardReceipt& receipt, const PlannedShard& shard) const;
   void lock();
   void remove_temporaries() const;
 
   Storage& to_;
   const std::string prefix_;
   const Work work_;
+  const size_t classes_;
+  const bool apart_;
   std::map<std::string, uint64_t> found_;  // sizes of what was there at the begin
   FileDescriptor lock_;
 };

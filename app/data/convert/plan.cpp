@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::array kSplits{Split::train, Split::test};
 
+// Samples that are objects of their own and share a receipt. Each waits for its fsync, so several
+// threads must have some even of a small data set.
+constexpr int64_t kApart = 64;
+
 uint64_t hash_of(const std::string& text, uint64_t before) {
   return XXH3_64bits_withSeed(text.data(), text.size(), before);
 }
@@ -77,7 +81,7 @@ ConvertPlan::ConvertPlan(const Dataset& dataset, const ShardFormatWriter& writer
   }
   for (const Split split : kSplits) {
     if (info.unique_names) check_names(dataset, split, writer);
-    divide(dataset, split, options.shard_bytes, bytes);
+    divide(dataset, split, options.shard_bytes, info.apart ? kApart : INT64_MAX, bytes);
     samples_ += dataset.size(split);
   }
   hash_ = hash_samples(dataset, shuffled_);
@@ -94,13 +98,13 @@ std::vector<int64_t> ConvertPlan::samples(const PlannedShard& shard) const {
 }
 
 void ConvertPlan::divide(const Dataset& dataset, Split split, uint64_t shard_bytes,
-                         std::optional<uint64_t> bytes) {
+                         int64_t shard_samples, std::optional<uint64_t> bytes) {
   const auto begin = shards_.size();
   uint64_t left = 0;
   for (int64_t i = 0; i < dataset.size(split); ++i) {
     const uint64_t size = bytes ? *bytes : dataset.info(split, at(split, i)).bytes;
     const bool first = shards_.size() == begin;
-    if (first || size > left) {
+    if (first || size > left || shards_.back().count == shard_samples) {
       shards_.push_back({{}, split, i, 0});
       left = shard_bytes;
     }

@@ -47,7 +47,7 @@ class ConvertPlan {
   const std::string& hash() const { return hash_; }
 
  private:
-  void divide(const Dataset& dataset, Split split, uint64_t shard_bytes,
+  void divide(const Dataset& dataset, Split split, uint64_t shard_bytes, int64_t shard_samples,
               std::optional<uint64_t> bytes);
   int64_t at(Split split, int64_t place) const;
 

@@ -120,11 +120,11 @@ class SplitComparison {
 
 }  // namespace
 
-Comparison compare_written(const Dataset& dataset, const WrittenSet& written,
-                           const ShardFormatWriter& writer, const WritableInfo& info,
-                           int64_t threads, const std::function<void(int64_t)>& progress) {
+WrittenComparison compare_written(const Dataset& dataset, const WrittenSet& written,
+                                  const ShardFormatWriter& writer, const WritableInfo& info,
+                                  int64_t threads, const std::function<void(int64_t)>& progress) {
   constexpr int64_t kBlock = 64;
-  Comparison result;
+  WrittenComparison result;
   int64_t done = 0;
   for (const Split split : {Split::train, Split::test}) {
     const SplitComparison comparison(dataset, split, written, writer, info);

@@ -20,7 +20,7 @@ struct UnlikeSample {
 };
 
 // What comparing found. A value.
-struct Comparison {
+struct WrittenComparison {
   // The first one in the order of the samples; absent: all are as they were written.
   std::optional<UnlikeSample> unlike;
   // The data set has the samples in the order in which they were written.
@@ -36,8 +36,8 @@ struct Comparison {
 //   - its bytes are the same, by number and XXH3-64.
 // Reads every sample, by so many threads. progress: of samples; called by one thread at a time, and
 // may throw to stop. Error, IoError and BadSample of reading a sample make it an unlike one.
-Comparison compare_written(const Dataset& dataset, const WrittenSet& written,
-                           const ShardFormatWriter& writer, const WritableInfo& info,
-                           int64_t threads, const std::function<void(int64_t)>& progress);
+WrittenComparison compare_written(const Dataset& dataset, const WrittenSet& written,
+                                  const ShardFormatWriter& writer, const WritableInfo& info,
+                                  int64_t threads, const std::function<void(int64_t)>& progress);
 
 }  // namespace stoker

@@ -34,10 +34,11 @@ void ShardFormatWriter::finish(Storage& to, const std::string& prefix,
 }
 
 ShardFormatWriter::Reading ShardFormatWriter::reading(const std::string& prefix,
+                                                      const std::string& extension,
                                                       bool /*tests*/) const {
   if (prefix.empty()) return {};
-  return {{"train", literally(prefix) + "train-*"},
-          {"test", literally(prefix) + "test-*"},
+  return {{"train", literally(prefix) + "train-*" + extension},
+          {"test", literally(prefix) + "test-*" + extension},
           {"classes", prefix + "classes.txt"}};
 }
 

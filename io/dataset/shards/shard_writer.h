@@ -42,6 +42,8 @@ struct WritableInfo {
   bool pixels = false;
   // Its reader gives the samples in the order in which they were written.
   bool ordered = true;
+  // Each sample is an object of its own.
+  bool apart = false;
   // Two samples of a split whose name_of() is the same can't both be written.
   bool unique_names = false;
 };
@@ -100,9 +102,11 @@ class ShardFormatWriter {
   // Once, when all shards are durable: what remains to be written below `prefix`, which is empty or
   // ends with '/'. Here: classes.txt.
   virtual void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const;
-  // How its reader finds what lies below `prefix`; tests: whether there are test samples. Here:
-  // train, test and classes of ShardedOptions, whose defaults fit where there is no prefix.
-  virtual Reading reading(const std::string& prefix, bool tests) const;
+  // How its reader finds what lies below `prefix`; extension: as WritableInfo says; tests: whether
+  // there are test samples. Here: train, test and classes of ShardedOptions, whose defaults fit
+  // where there is no prefix.
+  virtual Reading reading(const std::string& prefix, const std::string& extension,
+                          bool tests) const;
 };
 
 template <>

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "io/core/text.h"
 #include "io/dataset/writers/image_files.h"
 
 namespace stoker {
@@ -20,7 +22,7 @@ class FileListWriter final : public ShardFormatWriter {
   struct Options {
     template <class V>
     void visit(V&) {}
-    WritableInfo info() const { return {.extension = "", .unique_names = true}; }
+    WritableInfo info() const { return {.extension = "", .apart = true, .unique_names = true}; }
   };
   FileListWriter(const Options&, const Inputs& inputs) : classes_(inputs.classes) {}
 
@@ -35,22 +37,33 @@ class FileListWriter final : public ShardFormatWriter {
     list(to, prefix, "train.csv", written, Split::train);
     list(to, prefix, "test.csv", written, Split::test);
   }
-  Reading reading(const std::string& prefix, bool tests) const override {
+  Reading reading(const std::string& prefix, const std::string&, bool tests) const override {
     Reading options{{"train", prefix + "train.csv"}};
     if (tests) options.emplace_back("test", prefix + "test.csv");
-    if (!prefix.empty()) options.emplace_back("classes", prefix + "classes.txt");
+    if (!prefix.empty()) {
+      options.emplace_back("folder", prefix.substr(0, prefix.size() - 1));
+      options.emplace_back("classes", prefix + "classes.txt");
+    }
     return options;
   }
 
  private:
-  static void list(Storage& to, const std::string& prefix, const std::string& name,
-                   const WrittenSet& written, Split split) {
+  // The number, unless it is the name of another class.
+  std::string label_of(int64_t label) const {
+    std::string number = std::to_string(label);
+    const auto named = std::ranges::find(classes_, number);
+    const bool other = named != classes_.end() && named - classes_.begin() != label;
+    return other ? csv_field(classes_[static_cast<size_t>(label)]) : number;
+  }
+
+  void list(Storage& to, const std::string& prefix, const std::string& name,
+            const WrittenSet& written, Split split) const {
     std::string lines;
     for (const WrittenShard& shard : written.shards) {
       if (shard.split != split) continue;
       for (size_t i = 0; i < shard.samples.size(); ++i) {
-        lines += csv_field(shard.objects.at(i).key.substr(prefix.size())) + "," +
-                 std::to_string(shard.samples[i].label) + "\n";
+        lines += csv_field(from_text(shard.objects.at(i).key.substr(prefix.size()))) + "," +
+                 label_of(shard.samples[i].label) + "\n";
       }
     }
     if (lines.empty()) return;

@@ -16,7 +16,9 @@ class ImageFolderWriter final : public ShardFormatWriter {
   struct Options {
     template <class V>
     void visit(V&) {}
-    WritableInfo info() const { return {.extension = "", .ordered = false, .unique_names = true}; }
+    WritableInfo info() const {
+      return {.extension = "", .ordered = false, .apart = true, .unique_names = true};
+    }
   };
   ImageFolderWriter(const Options&, const Inputs& inputs) : classes_(inputs.classes) {
     for (size_t i = 0; i < classes_.size(); ++i) {
@@ -52,7 +54,7 @@ class ImageFolderWriter final : public ShardFormatWriter {
                                     "' has no training samples, and a folder without files is no "
                                     "class: file_list and tar_shards hold such classes");
   }
-  Reading reading(const std::string& prefix, bool tests) const override {
+  Reading reading(const std::string& prefix, const std::string&, bool tests) const override {
     Reading options{{"folder", prefix + "train"}};
     if (tests) options.emplace_back("test_folder", prefix + "test");
     return options;

@@ -64,7 +64,7 @@ class PackedWriter final : public ShardFormatWriter {
     write_object(to, prefix + kPackedIndex,
                  {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   }
-  Reading reading(const std::string& prefix, bool) const override {
+  Reading reading(const std::string& prefix, const std::string&, bool) const override {
     if (prefix.empty()) return {};
     return {{"folder", prefix.substr(0, prefix.size() - 1)}};
   }

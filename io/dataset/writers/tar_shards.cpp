@@ -67,11 +67,7 @@ class TarWriter final : public ShardWriter {
     ::archive_entry_set_perm(entry.get(), 0644);
     ::archive_entry_set_mtime(entry.get(), 0, 0);
     ::archive_entry_set_size(entry.get(), static_cast<la_int64_t>(contents.size()));
-    if (is_text(name)) {
-      ::archive_entry_set_pathname_utf8(entry.get(), name.c_str());
-    } else {
-      ::archive_entry_set_pathname(entry.get(), name.c_str());
-    }
+    ::archive_entry_set_pathname(entry.get(), name.c_str());
     check(::archive_write_header(archive_.get(), entry.get()), sample.key);
     const la_ssize_t written =
         ::archive_write_data(archive_.get(), contents.data(), contents.size());
@@ -88,7 +84,7 @@ class TarWriter final : public ShardWriter {
       return -1;
     }
   }
-  // A warning is that of a name which is no UTF-8; it is written as it is.
+  // A warning is that of a name which is not ASCII; its bytes are written as they are.
   void check(int result, std::string_view key = "") const {
     if (error_) std::rethrow_exception(error_);
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;

@@ -141,7 +141,7 @@ TEST_F(Convert, after_any_end_the_same_call_goes_on_and_the_result_is_the_same_t
                 "ended here");
       EXPECT_TRUE(contents(resumed.data.tier()).contains("convert.json"));
       const ConvertResult& result = resumed.write(original, format);
-      EXPECT_EQ(result.found > 0, samples > 20) << format << " " << samples;
+      EXPECT_TRUE(samples < 80 || result.found > 0) << format;
       EXPECT_LT(result.found, result.shards);
       EXPECT_EQ(contents(resumed.data.tier()), expected) << format << " " << samples;
       for (const auto& entry : fs::recursive_directory_iterator(directory.path()))
