@@ -194,7 +194,9 @@ class Decoded final : public Dataset {
     std::string key;
     if (in_ != nullptr) {
       const SampleInfo info = inner_->info(split, index);
-      key = prefix_ + xxh3_128(fmt::format("{}\n{}", info.key, info.bytes));
+      // Other shards may have samples of the same name and size.
+      const std::string file = info.file < 0 ? "" : fmt::format("\n{}", info.file);
+      key = prefix_ + xxh3_128(fmt::format("{}\n{}{}", info.key, info.bytes, file));
       sample.bytes = from_tier(number, key, scratch);
       if (!sample.bytes.empty()) return;
     }
