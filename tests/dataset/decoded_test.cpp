@@ -9,6 +9,7 @@
 #include "io/core/error.h"
 #include "io/loader/loader.h"
 #include "io/metrics/loader_meter.h"
+#include "tests/support/archives.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
 #include "tests/support/fakes.h"
@@ -99,6 +100,21 @@ TEST_F(Decoded, gives_the_same_batches_by_every_loader_and_limit) {
   const std::string on_files = "in: {type: posix, root: " + directory.path() + "}";
   EXPECT_EQ(digests(setup.build(decoded(on_files)), raw, "prefetched"), expected);
   EXPECT_EQ(digests(setup.build(decoded(on_files)), raw, "sync"), expected);  // as the next process
+}
+
+TEST_F(Decoded, samples_of_one_name_and_size_in_two_shards_are_two) {
+  TestDataset shards(make_storage("{type: memory}"));
+  for (const std::string shard : {"a", "b"}) {
+    const ArchiveFiles files{{"cls/1.jpg", std::string(12, shard[0])}};
+    put(shards.tier(), "train-" + shard + ".tar",
+        make_archive(files, ARCHIVE_FORMAT_TAR_USTAR, false));
+  }
+  const Dataset& dataset = shards.build(
+      "{type: decoded, inner: {type: tar_shards, storage: data}, decoder: {type: raw, height: 2, "
+      "width: 2, size: 2}, in: {type: posix, root: " +
+      directory.path() + "}}");
+  EXPECT_EQ(read_sample(dataset, Split::train, 0), std::string(12, 'a'));
+  EXPECT_EQ(read_sample(dataset, Split::train, 1), std::string(12, 'b'));
 }
 
 TEST_F(Decoded, reads_no_file_twice) {
