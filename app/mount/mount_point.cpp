@@ -94,7 +94,7 @@ std::optional<std::string> mounted_on(const std::string& directory, const std::s
 }
 
 std::string prepare_mount_point(const std::string& directory, const Notify& notify) {
-  const std::string path = absolute_path(directory);
+  std::string path = absolute_path(directory);
   for (auto type = mounted_on(path, mountinfo()); type; type = mounted_on(path, mountinfo())) {
     if (*type != kOurs) {
       refuse(path, fmt::format("a file system of type {} is mounted there; name another directory",
