@@ -48,11 +48,11 @@ struct HttpHead {
 // An answer that is complete, or why there is none: as data, for whoever throws an exception has to
 // be the thread that it is for. A value.
 struct HttpAnswer {
-  std::string failure;  // for IoError; empty: it is an answer
+  std::string failure = {};  // for IoError; empty: it is an answer
   int errno_value = 0;
-  HttpHead head;
+  HttpHead head = {};
   // The body, unless it went to HttpRequest::place.
-  std::string text;
+  std::string text = {};
   int attempt = 1;
 };
 
