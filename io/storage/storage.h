@@ -36,6 +36,7 @@ struct Range {
 struct ObjectRange {
   std::string_view key;
   Range range;
+  bool operator==(const ObjectRange&) const = default;
 };
 
 // One object being written. One thread at a time; must not outlive its tier. Throws IoError.
