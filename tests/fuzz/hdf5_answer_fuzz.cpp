@@ -8,7 +8,9 @@ STOKER_FUZZ_TARGET(hdf5_answer) {
   constexpr uint64_t kShard = 1'000'000;
   const Hdf5Layout layout = parse_hdf5_layout(input, kShard);
   const std::vector<ShardSample> samples = hdf5_samples(layout, kShard, "train-0");
+  size_t parts = 0;
   for (const ShardSample& sample : samples) {
+    parts += sample.parts.size();
     if (!sample.bad.empty()) continue;
     uint64_t sum = 0;
     for (const ShardPart& part : sample.parts) {
@@ -24,6 +26,7 @@ STOKER_FUZZ_TARGET(hdf5_answer) {
     fuzz::require(sample.parts.empty() ? inside : sum == sample.bytes,
                   "a sample lies outside of its shard");
   }
+  fuzz::require(parts <= samples.size() + layout.chunks.size(), "samples overlap");
   const std::string index = shard_index_json(samples, kShard, "hdf5");
   const auto again = parse_shard_index(
       {reinterpret_cast<const uint8_t*>(index.data()), index.size()}, kShard, "hdf5");

@@ -16,6 +16,8 @@ namespace {
 // More elements than that are a slip: positions of a sample's bytes stay far from 2^64.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 56;
 
+constexpr const char* kNoPlace = "its offsets are none of its data set";
+
 [[noreturn]] void refuse(const std::string& why) { throw Error(ExitCode::data, why); }
 
 // Empty: above kMaxBytes.
@@ -123,6 +125,8 @@ bool lies_in(const Hdf5Chunk& chunk, uint64_t shard_bytes) {
 }
 
 void check_chunks(const Hdf5Layout& layout, const Extent& extent, uint64_t shard_bytes) {
+  // Rows that were never written take no place in the file, but memory here.
+  if (extent.samples > shard_bytes) refuse("it has more samples than bytes");
   for (const Hdf5Chunk& chunk : layout.chunks) {
     if (!lies_in(chunk, shard_bytes)) refuse("a part of it lies behind the end of the file");
   }
@@ -174,7 +178,7 @@ std::string add_parts(ShardSample& sample, const Hdf5Layout& layout, const Exten
 void place(ShardSample& sample, const Hdf5Layout& layout, const Extent& extent, uint64_t begin,
            uint64_t end) {
   if (begin > end || end > extent.total) {
-    sample.bad = "its offsets are none of its data set";
+    sample.bad = kNoPlace;
     return;
   }
   sample.bytes = end - begin;
@@ -209,6 +213,7 @@ std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_b
                                       const std::string& stem) {
   const Extent extent = extent_of(layout);
   std::vector<ShardSample> samples(extent.samples);
+  uint64_t reached = 0;
   for (uint64_t i = 0; i < extent.samples; ++i) {
     ShardSample& sample = samples[i];
     const std::string key(layout.keys, layout.key_width * i, layout.key_width);
@@ -217,7 +222,13 @@ std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_b
     if (!layout.labels.empty()) sample.label = layout.labels[i];
     switch (layout.form) {
       case Hdf5Form::encoded:
-        place(sample, layout, extent, layout.offsets[i], layout.offsets[i + 1]);
+        // None overlaps another: so there are no more parts than samples and chunks.
+        if (layout.offsets[i] < reached) {
+          sample.bad = kNoPlace;
+        } else {
+          place(sample, layout, extent, layout.offsets[i], layout.offsets[i + 1]);
+        }
+        reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));
         break;
       case Hdf5Form::rows:
         place(sample, layout, extent, i * extent.row, (i + 1) * extent.row);
