@@ -96,8 +96,8 @@ std::vector<std::string> AwsSigner::sign(Request request, std::time_t now) const
 
   std::string lines, names;
   for (const auto& [name, value] : request.headers) {
-    lines += name + ":" + value + "\n";
-    names += (names.empty() ? "" : ";") + name;
+    lines.append(name).append(":").append(value).append("\n");
+    names.append(names.empty() ? "" : ";").append(name);
   }
   const std::string canonical = request.method + "\n" + request.path + "\n" +
                                 sorted_query(request.query) + "\n" + lines + "\n" + names + "\n" +

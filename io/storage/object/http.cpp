@@ -76,6 +76,7 @@ class HttpStorage final : public Storage {
     std::vector<ObjectInfo> objects = index_ ? list_index(prefix) : list_directories(prefix);
     std::ranges::sort(objects, {}, &ObjectInfo::key);
     std::vector<KnownObjects::Seen> seen;
+    seen.reserve(objects.size());
     for (const ObjectInfo& object : objects) seen.push_back({object.key, {object.bytes, ""}});
     reads_.known().add_listed(reads_.known().changes(), seen);
     return objects;

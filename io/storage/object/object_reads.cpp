@@ -238,7 +238,7 @@ ObjectVersion ObjectReads::version_of(const std::string& key, const HttpAnswer& 
 
 ObjectVersion ObjectReads::version(const std::string& key) {
   const uint64_t changes = known_.changes();
-  const ObjectVersion version = version_of(key, Transfers::get(ask_version(key)));
+  ObjectVersion version = version_of(key, Transfers::get(ask_version(key)));
   known_.add(changes, key, version);
   return version;
 }
