@@ -86,18 +86,19 @@ std::vector<std::string> SetFiles::list(const std::string& set) const {
 
 std::vector<uint64_t> SetFiles::sizes(const std::string& set,
                                       const std::vector<std::string>& names) const {
+  const std::string below = set + "/";
   std::vector<uint64_t> sizes;
   if (tree_ != nullptr) {
     for (const std::string& name : names) {
-      sizes.push_back(tree_->open(set + "/" + name, FileAccess::buffered).size());
+      sizes.push_back(tree_->open(below + name, FileAccess::buffered).size());
     }
     return sizes;
   }
   std::map<std::string, uint64_t> found;
-  for (const ObjectInfo& object : objects_->list(set + "/")) found[object.key] = object.bytes;
+  for (const ObjectInfo& object : objects_->list(below)) found[object.key] = object.bytes;
   for (const std::string& name : names) {
-    const auto object = found.find(set + "/" + name);
-    if (object == found.end()) throw_errno("list", full(set + "/" + name), ENOENT);
+    const auto object = found.find(below + name);
+    if (object == found.end()) throw_errno("list", full(below + name), ENOENT);
     sizes.push_back(object->second);
   }
   return sizes;
