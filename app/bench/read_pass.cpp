@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "io/core/error.h"
 #include "io/core/parallel.h"
@@ -97,6 +98,54 @@ class SampleReader {
   Buffer pixels_;
 };
 
+ReadPass by_loader(const Dataset& dataset, const ExperimentOptions& experiment,
+                   const Component<Loader>& component, ReadStages stages, int64_t batch,
+                   bool anew) {
+  if (stages == ReadStages::decode) {
+    throw Error(ExitCode::config,
+                "--pipeline, --loader: a loader resizes what it decodes: use --stages read or "
+                "resize");
+  }
+  // What a loader needs beside the data set, and the loaders by their threads, with the memory that
+  // a first pass has touched.
+  struct Parts {
+    std::unique_ptr<Decoder> decoder;
+    std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
+    Hub hub;
+    std::map<int64_t, std::unique_ptr<Loader>> loaders;
+  };
+  const auto parts = std::make_shared<Parts>();
+  const char* on_device = stages == ReadStages::read ? "decode" : "nothing";
+  parts->decoder = changed(experiment.decoder, {fmt::format("on_device={}", on_device)}).create({});
+  const auto loader_of = [=, &dataset, seed = experiment.run.seed](int64_t threads) -> Loader& {
+    std::unique_ptr<Loader>& loader = parts->loaders[threads];
+    if (!loader) {
+      loader = changed(component, {fmt::format("batch_size={}", batch),
+                                   fmt::format("workers={}", threads), "drop_last=false"})
+                   .create({dataset, *parts->decoder, *parts->device, Split::train, seed,
+                            [](const std::string&) {}, parts->hub.train_loader()});
+    }
+    return *loader;
+  };
+  return [=](int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
+    if (anew) parts->loaders.clear();
+    Loader& loader = loader_of(threads);
+    ReadRepetition total;
+    const TimePoint begin = Clock::now();
+    loader.start(epoch, 0);
+    while (total.images < std::ssize(samples)) {
+      const std::optional<Batch> next = loader.next();
+      if (!next) break;
+      total.images += next->size;
+      total.bad += std::ssize(next->skipped);
+      total.bytes += next->cost.bytes_read;
+    }
+    total.seconds = seconds(Clock::now() - begin);
+    if (anew) parts->loaders.clear();
+    return total;
+  };
+}
+
 }  // namespace
 
 EnumNames<ReadStages> enum_names(ReadStages) {
@@ -134,46 +183,32 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch) {
-  if (stages == ReadStages::decode) {
-    throw Error(ExitCode::config,
-                "--pipeline: a loader resizes what it decodes: use --stages read or resize");
-  }
-  // What a loader needs beside the data set, and the loaders by their threads, with the memory that
-  // a first pass has touched.
-  struct Parts {
-    std::unique_ptr<Decoder> decoder;
-    std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
-    Hub hub;
-    std::map<int64_t, std::unique_ptr<Loader>> loaders;
-  };
-  const auto parts = std::make_shared<Parts>();
-  const char* on_device = stages == ReadStages::read ? "decode" : "nothing";
-  parts->decoder = changed(experiment.decoder, {fmt::format("on_device={}", on_device)}).create({});
-  const auto loader_of = [=, &dataset, seed = experiment.run.seed](int64_t threads) -> Loader& {
-    std::unique_ptr<Loader>& loader = parts->loaders[threads];
-    if (!loader) {
-      loader = changed(default_component<Loader>("threaded"),
-                       {fmt::format("batch_size={}", batch), fmt::format("workers={}", threads),
-                        "drop_last=false"})
-                   .create({dataset, *parts->decoder, *parts->device, Split::train, seed,
-                            [](const std::string&) {}, parts->hub.train_loader()});
+  return by_loader(dataset, experiment, default_component<Loader>("threaded"), stages, batch,
+                   false);
+}
+
+ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                      ReadStages stages, int64_t batch, bool anew) {
+  return by_loader(dataset, experiment, experiment.loader, stages, batch, anew);
+}
+
+ReadPass counted(ReadPass pass, const Hub& hub, const std::string& tier) {
+  const auto asked = [&hub, tier] {
+    ReadRepetition::Asked asked;
+    for (const TierMeter::State& part : hub.tiers()) {
+      if (part.name != tier) continue;
+      for (const auto& op : part.ops) asked.requests += op.count;
+      asked.bytes = part.ops[static_cast<size_t>(TierOp::read)].bytes;
     }
-    return *loader;
+    return asked;
   };
-  return [=](int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
-    Loader& loader = loader_of(threads);
-    ReadRepetition total;
-    const TimePoint begin = Clock::now();
-    loader.start(epoch, 0);
-    while (total.images < std::ssize(samples)) {
-      const std::optional<Batch> next = loader.next();
-      if (!next) break;
-      total.images += next->size;
-      total.bad += std::ssize(next->skipped);
-      total.bytes += next->cost.bytes_read;
-    }
-    total.seconds = seconds(Clock::now() - begin);
-    return total;
+  return [pass = std::move(pass), asked](int64_t threads, int64_t epoch,
+                                         const std::vector<int64_t>& samples) {
+    const ReadRepetition::Asked before = asked();
+    ReadRepetition measured = pass(threads, epoch, samples);
+    const ReadRepetition::Asked after = asked();
+    measured.asked = {after.requests - before.requests, after.bytes - before.bytes};
+    return measured;
   };
 }
 

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/experiment/options.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "io/metrics/hub.h"
 
 namespace stoker {
 
@@ -26,6 +28,12 @@ struct ReadRepetition {
   int64_t images = 0;  // without bad samples
   uint64_t bytes = 0;  // of those, encoded
   int64_t bad = 0;
+  // What it asked of the tier: operations of all kinds, and bytes that were read. Absent: no tier.
+  struct Asked {
+    int64_t requests = 0;
+    uint64_t bytes = 0;
+  };
+  std::optional<Asked> asked;
   // Share of the files that was in the page cache before; absent: nobody knows.
   std::optional<double> resident;
   // It should have been cold and was not, or nobody knows: its time is no measurement.
@@ -51,5 +59,16 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 // samples are replaced and count both as bad and, by their replacements, as images.
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch);
+
+// The experiment's own loader with so many workers and batches of `batch`: in its order, and with
+// what it reads ahead, which goes over the end of a pass into the next one as over that of an
+// epoch. anew: a new loader for each pass, so that nothing of it is read before it begins. Else as
+// pipeline_reads.
+ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                      ReadStages stages, int64_t batch, bool anew);
+
+// The same, and what it asked of `tier` meanwhile, which no one else may use. The hub must outlive
+// it.
+ReadPass counted(ReadPass pass, const Hub& hub, const std::string& tier);
 
 }  // namespace stoker

@@ -70,8 +70,9 @@ class Packed final : public Dataset {
   int64_t size(Split split) const override { return std::ssize(of(split).keys); }
   SampleInfo info(Split split, int64_t index) const override {
     const auto i = static_cast<size_t>(index);
+    const uint64_t shard = number(split, index) / index_.samples_per_shard;
     return {of(split).keys.at(i), of(split).labels.at(i), sample_bytes_,
-            static_cast<int64_t>(number(split, index) / index_.samples_per_shard)};
+            static_cast<int64_t>(shard), prefix_ + index_.shards[shard]};
   }
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {
