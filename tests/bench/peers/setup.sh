@@ -1,7 +1,8 @@
 #!/bin/bash
-# setup.sh FOLDER [cv2|dali|tf|grain|torch|shards|spdl|ffcv|data|make-shards|large ...]: makes what arena.yaml needs below FOLDER (about 15 GB), all of
-# it where nothing is named: a virtual environment per peer, the data set (from the archive that STOKER_CALTECH101 names),
-# and 128 of its files for --pixels. What is there is left alone. PYTHON: the interpreter, 3.10 to 3.12.
+# setup.sh FOLDER [cv2|dali|tf|grain|torch|shards|spdl|ffcv|data|large|make-shards ...]: makes what arena.yaml and shards.yaml need
+# below FOLDER (about 30 GB), all of it where nothing is named: a virtual environment per peer, the data set (from the archive that
+# STOKER_CALTECH101 names), 128 of its files for --pixels, larger generated files, and both in shards. What is there is left alone.
+# PYTHON: the interpreter, 3.10 to 3.12.
 set -eu
 folder=$(mkdir -p "${1:?usage: setup.sh FOLDER [peer ...]}" && cd "$1" && pwd)
 shift
@@ -76,7 +77,7 @@ make_shards() {
   done
 }
 
-# Files as of ImageNet: 500 pixels, median 112 KB. STOKER: the program.
+# As ImageNet's: 500 pixels, median 112 KB. STOKER: the program.
 large() {
   local all=$folder/data/synth-112k
   if ! wanted large || [ -d "$all" ]; then return; fi
