@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
@@ -244,13 +243,16 @@ ExitCode bench_read(ReadBenchArguments arguments) {
   const bool cold = arguments.page_cache == "cold";
   const auto pass_of = [&]() -> ReadPass {
     const int64_t batch = arguments.options.batch;
-    if (arguments.loader) return loader_reads(data.dataset(), experiment, stages, batch, cold);
-    if (arguments.pipeline) return pipeline_reads(data.dataset(), experiment, stages, batch);
-    return bare_reads(data.dataset(), data.decoder(), stages, experiment.run.seed,
-                      experiment.decoder.info().jpeg == JpegBy::libjpeg);
+    std::function<ReadRepetition::Asked()> asked;
+    if (!data.tier().empty()) asked = asked_of(data.hub(), data.tier());
+    if (arguments.loader) return loader_reads(data.dataset(), experiment, stages, batch, asked);
+    return counted(arguments.pipeline
+                       ? pipeline_reads(data.dataset(), experiment, stages, batch)
+                       : bare_reads(data.dataset(), data.decoder(), stages, experiment.run.seed,
+                                    experiment.decoder.info().jpeg == JpegBy::libjpeg),
+                   asked);
   };
-  ReadPass pass = pass_of();
-  if (!data.tier().empty()) pass = counted(std::move(pass), data.hub(), data.tier());
+  const ReadPass pass = pass_of();
   const std::vector<ReadBenchResult> results =
       bench_read(data.dataset(), pass, data.files(), cold, arguments.options, progress_of("pass"));
   print_result(arguments.json, read_json(data, arguments, results),

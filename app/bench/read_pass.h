@@ -60,15 +60,18 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch);
 
-// The experiment's own loader with so many workers and batches of `batch`: in its order, and with
-// what it reads ahead, which goes over the end of a pass into the next one as over that of an
-// epoch. anew: a new loader for each pass, so that nothing of it is read before it begins. Else as
-// pipeline_reads.
-ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
-                      ReadStages stages, int64_t batch, bool anew);
+// What `tier` was asked for so far. The hub must outlive the function.
+std::function<ReadRepetition::Asked()> asked_of(const Hub& hub, const std::string& tier);
 
-// The same, and what it asked of `tier` meanwhile, which no one else may use. The hub must outlive
-// it.
-ReadPass counted(ReadPass pass, const Hub& hub, const std::string& tier);
+// The same pass, and what was asked meanwhile. asked: as asked_of; empty: nothing is counted.
+ReadPass counted(ReadPass pass, std::function<ReadRepetition::Asked()> asked);
+
+// The experiment's own loader with so many workers and batches of `batch`, in its order and with
+// what it reads ahead: a new one for each pass, for which nothing was read before it begins. What
+// it has read of a next epoch when the last batch came counts as asked (`asked`: as for counted).
+// Else as pipeline_reads.
+ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                      ReadStages stages, int64_t batch,
+                      std::function<ReadRepetition::Asked()> asked);
 
 }  // namespace stoker

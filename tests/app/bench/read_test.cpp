@@ -176,7 +176,7 @@ TEST_F(BenchRead, a_counted_pass_says_what_it_asked_of_the_tier) {
     inner.finished(TierOp::read, Clock::now(), 500);
     return ReadRepetition{};
   };
-  const ReadRepetition measured = counted(reads, hub, "data")(1, 0, {});
+  const ReadRepetition measured = counted(reads, asked_of(hub, "data"))(1, 0, {});
   ASSERT_TRUE(measured.asked.has_value());
   EXPECT_EQ(measured.asked->requests, 2);
   EXPECT_EQ(measured.asked->bytes, 30u);
