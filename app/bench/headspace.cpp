@@ -175,12 +175,7 @@ void HeadspaceMeasurement::measure_encoded(HeadspaceLevel& level) {
 }
 
 std::vector<std::string> HeadspaceMeasurement::keys(const Experiment& experiment) const {
-  std::vector<std::string> result;
-  const Dataset& dataset = experiment.dataset();
-  for (int64_t i = 0; i < dataset.size(Split::train); ++i) {
-    result.push_back(dataset.info(Split::train, i).key);
-  }
-  return result;
+  return objects_of(experiment.dataset(), Split::train);
 }
 
 void HeadspaceMeasurement::measure_page_cache(HeadspaceLevel& level) {

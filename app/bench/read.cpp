@@ -57,10 +57,18 @@ struct ReadRates {
       }
       images_per_s.push_back(static_cast<double>(r.images) / r.seconds);
       mb_per_s.push_back(1e-6 * static_cast<double>(r.bytes) / r.seconds);
+      if (!r.asked) continue;
+      const auto images = static_cast<double>(r.images);
+      requests_per_image.push_back(static_cast<double>(r.asked->requests) / images);
+      tier_bytes_per_image.push_back(static_cast<double>(r.asked->bytes) / images);
+      tier_mb_per_s.push_back(1e-6 * static_cast<double>(r.asked->bytes) / r.seconds);
     }
   }
   std::vector<double> images_per_s;
   std::vector<double> mb_per_s;
+  std::vector<double> requests_per_image;
+  std::vector<double> tier_bytes_per_image;
+  std::vector<double> tier_mb_per_s;
   int64_t spoiled = 0;
 };
 
@@ -73,11 +81,18 @@ ResultTable::Cell ratio_to_1(const std::vector<ReadBenchResult>& results, const 
   return spread(rates.images_per_s).median / spread(base.images_per_s).median;
 }
 
+ResultTable::Cell cell_of(const std::vector<double>& values) {
+  return values.empty() ? ResultTable::Cell() : spread(values);
+}
+
 ResultTable read_table(const std::vector<ReadBenchResult>& results) {
   ResultTable table({{"threads", "threads"},
                      {"images_per_s", "images/s (min max)"},
                      {"mb_per_s", "MB/s (min max)", 2},
                      {"ratio_to_1", "ratio", 2},
+                     {"tier_mb_per_s", "tier: MB/s", 2, 1, false},
+                     {"tier_bytes_per_image", "bytes/image", 0, 1, false},
+                     {"requests_per_image", "requests/image", 4, 1, false},
                      {"images", ""},
                      {"bytes", ""},
                      {"bad_samples", ""}});
@@ -85,10 +100,10 @@ ResultTable read_table(const std::vector<ReadBenchResult>& results) {
     const ReadRates rates(result);
     const ReadRepetition& first = result.repetitions.front();
     const bool measured = !rates.images_per_s.empty();
-    using Cell = ResultTable::Cell;
-    table.add({result.threads, measured ? Cell(spread(rates.images_per_s)) : Cell(),
-               measured ? Cell(spread(rates.mb_per_s)) : Cell(), ratio_to_1(results, rates),
-               first.images, static_cast<int64_t>(first.bytes), first.bad});
+    table.add({result.threads, cell_of(rates.images_per_s), cell_of(rates.mb_per_s),
+               ratio_to_1(results, rates), cell_of(rates.tier_mb_per_s),
+               cell_of(rates.tier_bytes_per_image), cell_of(rates.requests_per_image), first.images,
+               static_cast<int64_t>(first.bytes), first.bad});
     if (!measured) {
       table.note("not measured: the page cache was not cold");
     } else if (rates.spoiled > 0) {
@@ -106,6 +121,7 @@ nlohmann::json read_json(const ExperimentData& data, const ReadBenchArguments& a
                          {"config", arguments.config},
                          {"stages", arguments.stages},
                          {"pipeline", arguments.pipeline},
+                         {"loader", arguments.loader},
                          {"page_cache", arguments.page_cache},
                          {"batch", options.batch},
                          {"batches", options.batches},
@@ -132,6 +148,7 @@ std::string what_is_done(const ReadBenchArguments& arguments) {
   const std::string what = arguments.stages == "read"     ? "reading only"
                            : arguments.stages == "decode" ? "reading and decoding at full size"
                                                           : "reading and the whole decoder";
+  if (arguments.loader) return what + ", by the configured loader, in its order";
   return what + (arguments.pipeline ? ", in order and in batches, by the loader `threaded`" : "");
 }
 
@@ -167,6 +184,9 @@ void check_possible(const ExperimentData& data, const ReadBenchArguments& argume
                 "decoder.type is " +
                     decoder.type() + ": use --stages read or resize");
   }
+  if (arguments.pipeline && arguments.loader) {
+    throw Error(ExitCode::config, "--pipeline is one loader and --loader another: leave one out");
+  }
   if (arguments.page_cache == "cold" && data.files() == nullptr) {
     throw Error(ExitCode::config,
                 "--page-cache cold: " +
@@ -187,11 +207,11 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const ReadPass& 
   int64_t done = 0;
   interleave(results, options.repetitions - 1, 1, [&](ReadBenchResult& result, int64_t round) {
     const std::vector<int64_t> samples = samples_of(dataset, options, round + 1);
-    std::vector<std::string> keys;
-    keys.reserve(samples.size());
-    for (const int64_t i : samples) keys.push_back(dataset.info(Split::train, i).key);
     std::optional<double> resident;
     if (files != nullptr) {
+      const std::vector<std::string> keys = options.own_order
+                                                ? objects_of(dataset, Split::train)
+                                                : objects_of(dataset, Split::train, samples);
       resident = (cold ? evict(*files, keys) : page_cache_residency(*files, keys)).cached_share();
     }
     ReadRepetition measured = pass(result.threads, round + 1, samples);
@@ -219,14 +239,22 @@ ExitCode bench_read(ReadBenchArguments arguments) {
   const ExperimentData data(experiment, print_remark);
   check_possible(data, arguments, stages, experiment.decoder);
   arguments.options.seed = experiment.run.seed;
-  const ReadPass pass =
-      arguments.pipeline
-          ? pipeline_reads(data.dataset(), experiment, stages, arguments.options.batch)
-          : bare_reads(data.dataset(), data.decoder(), stages, experiment.run.seed,
-                       experiment.decoder.info().jpeg == JpegBy::libjpeg);
+  arguments.options.own_order = arguments.loader;
+  const bool cold = arguments.page_cache == "cold";
+  const auto pass_of = [&]() -> ReadPass {
+    const int64_t batch = arguments.options.batch;
+    std::function<ReadRepetition::Asked()> asked;
+    if (!data.tier().empty()) asked = asked_of(data.hub(), data.tier());
+    if (arguments.loader) return loader_reads(data.dataset(), experiment, stages, batch, asked);
+    return counted(arguments.pipeline
+                       ? pipeline_reads(data.dataset(), experiment, stages, batch)
+                       : bare_reads(data.dataset(), data.decoder(), stages, experiment.run.seed,
+                                    experiment.decoder.info().jpeg == JpegBy::libjpeg),
+                   asked);
+  };
+  const ReadPass pass = pass_of();
   const std::vector<ReadBenchResult> results =
-      bench_read(data.dataset(), pass, data.files(), arguments.page_cache == "cold",
-                 arguments.options, progress_of("pass"));
+      bench_read(data.dataset(), pass, data.files(), cold, arguments.options, progress_of("pass"));
   print_result(arguments.json, read_json(data, arguments, results),
                read_text(data, arguments, results));
   const bool measured = std::ranges::any_of(

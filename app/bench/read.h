@@ -23,6 +23,8 @@ struct ReadBenchOptions {
   int64_t repetitions = 6;
   // Of the order.
   uint64_t seed = 1;
+  // The pass has an order of its own: the files of all samples are looked at.
+  bool own_order = false;
 };
 
 // All passes by one number of threads, in the order they ran. A value.
@@ -50,6 +52,7 @@ struct ReadBenchArguments : ConfigArguments {
   ReadBenchOptions options;         // seed as the experiment says
   std::string stages = "read";      // a name of ReadStages
   bool pipeline = false;            // by the loader `threaded`; else by threads that only read
+  bool loader = false;              // or by the experiment's own
   std::string page_cache = "cold";  // or "as_is"
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "io/core/error.h"
 #include "io/core/parallel.h"
@@ -97,6 +98,53 @@ class SampleReader {
   Buffer pixels_;
 };
 
+void check_stages(ReadStages stages) {
+  if (stages != ReadStages::decode) return;
+  throw Error(
+      ExitCode::config,
+      "--pipeline, --loader: a loader resizes what it decodes: use --stages read or resize");
+}
+
+// What loaders need beside the data set.
+struct LoaderParts {
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
+  Hub hub;
+};
+
+// ReadStages::read leaves the decoding to a device that nobody asks for it.
+std::shared_ptr<LoaderParts> make_parts(const ExperimentOptions& experiment, ReadStages stages) {
+  check_stages(stages);
+  const auto parts = std::make_shared<LoaderParts>();
+  const char* on_device = stages == ReadStages::read ? "decode" : "nothing";
+  parts->decoder = changed(experiment.decoder, {fmt::format("on_device={}", on_device)}).create({});
+  return parts;
+}
+
+std::unique_ptr<Loader> make_loader(const Component<Loader>& component, const Dataset& dataset,
+                                    LoaderParts& parts, uint64_t seed, int64_t batch,
+                                    int64_t threads) {
+  return changed(component, {fmt::format("batch_size={}", batch),
+                             fmt::format("workers={}", threads), "drop_last=false"})
+      .create({dataset, *parts.decoder, *parts.device, Split::train, seed,
+               [](const std::string&) {}, parts.hub.train_loader()});
+}
+
+ReadRepetition take_batches(Loader& loader, int64_t epoch, int64_t samples) {
+  ReadRepetition total;
+  const TimePoint begin = Clock::now();
+  loader.start(epoch, 0);
+  while (total.images < samples) {
+    const std::optional<Batch> next = loader.next();
+    if (!next) break;
+    total.images += next->size;
+    total.bad += std::ssize(next->skipped);
+    total.bytes += next->cost.bytes_read;
+  }
+  total.seconds = seconds(Clock::now() - begin);
+  return total;
+}
+
 }  // namespace
 
 EnumNames<ReadStages> enum_names(ReadStages) {
@@ -134,46 +182,60 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch) {
-  if (stages == ReadStages::decode) {
-    throw Error(ExitCode::config,
-                "--pipeline: a loader resizes what it decodes: use --stages read or resize");
-  }
-  // What a loader needs beside the data set, and the loaders by their threads, with the memory that
-  // a first pass has touched.
-  struct Parts {
-    std::unique_ptr<Decoder> decoder;
-    std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
-    Hub hub;
-    std::map<int64_t, std::unique_ptr<Loader>> loaders;
+  // By their threads, with the memory that a first pass has touched.
+  struct Loaders {
+    std::shared_ptr<LoaderParts> parts;
+    std::map<int64_t, std::unique_ptr<Loader>> by_threads;
   };
-  const auto parts = std::make_shared<Parts>();
-  const char* on_device = stages == ReadStages::read ? "decode" : "nothing";
-  parts->decoder = changed(experiment.decoder, {fmt::format("on_device={}", on_device)}).create({});
-  const auto loader_of = [=, &dataset, seed = experiment.run.seed](int64_t threads) -> Loader& {
-    std::unique_ptr<Loader>& loader = parts->loaders[threads];
+  const auto loaders = std::make_shared<Loaders>(Loaders{make_parts(experiment, stages), {}});
+  return [=, &dataset, seed = experiment.run.seed](int64_t threads, int64_t epoch,
+                                                   const std::vector<int64_t>& samples) {
+    std::unique_ptr<Loader>& loader = loaders->by_threads[threads];
     if (!loader) {
-      loader = changed(default_component<Loader>("threaded"),
-                       {fmt::format("batch_size={}", batch), fmt::format("workers={}", threads),
-                        "drop_last=false"})
-                   .create({dataset, *parts->decoder, *parts->device, Split::train, seed,
-                            [](const std::string&) {}, parts->hub.train_loader()});
+      loader = make_loader(default_component<Loader>("threaded"), dataset, *loaders->parts, seed,
+                           batch, threads);
     }
-    return *loader;
+    return take_batches(*loader, epoch, std::ssize(samples));
   };
-  return [=](int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
-    Loader& loader = loader_of(threads);
-    ReadRepetition total;
-    const TimePoint begin = Clock::now();
-    loader.start(epoch, 0);
-    while (total.images < std::ssize(samples)) {
-      const std::optional<Batch> next = loader.next();
-      if (!next) break;
-      total.images += next->size;
-      total.bad += std::ssize(next->skipped);
-      total.bytes += next->cost.bytes_read;
+}
+
+ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                      ReadStages stages, int64_t batch,
+                      std::function<ReadRepetition::Asked()> asked) {
+  const auto parts = make_parts(experiment, stages);
+  return [=, &dataset, seed = experiment.run.seed, component = experiment.loader](
+             int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
+    const auto loader = make_loader(component, dataset, *parts, seed, batch, threads);
+    const ReadPass pass = counted(
+        [&](int64_t, int64_t, const std::vector<int64_t>&) {
+          return take_batches(*loader, epoch, std::ssize(samples));
+        },
+        asked);
+    return pass(threads, epoch, samples);
+  };
+}
+
+std::function<ReadRepetition::Asked()> asked_of(const Hub& hub, const std::string& tier) {
+  return [&hub, tier] {
+    ReadRepetition::Asked asked;
+    for (const TierMeter::State& part : hub.tiers()) {
+      if (part.name != tier) continue;
+      for (const auto& op : part.ops) asked.requests += op.count;
+      asked.bytes = part.ops[static_cast<size_t>(TierOp::read)].bytes;
     }
-    total.seconds = seconds(Clock::now() - begin);
-    return total;
+    return asked;
+  };
+}
+
+ReadPass counted(ReadPass pass, std::function<ReadRepetition::Asked()> asked) {
+  if (!asked) return pass;
+  return [pass = std::move(pass), asked = std::move(asked)](int64_t threads, int64_t epoch,
+                                                            const std::vector<int64_t>& samples) {
+    const ReadRepetition::Asked before = asked();
+    ReadRepetition measured = pass(threads, epoch, samples);
+    const ReadRepetition::Asked after = asked();
+    measured.asked = {after.requests - before.requests, after.bytes - before.bytes};
+    return measured;
   };
 }
 

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/experiment/options.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "io/metrics/hub.h"
 
 namespace stoker {
 
@@ -26,6 +28,12 @@ struct ReadRepetition {
   int64_t images = 0;  // without bad samples
   uint64_t bytes = 0;  // of those, encoded
   int64_t bad = 0;
+  // What it asked of the tier: operations of all kinds, and bytes that were read. Absent: no tier.
+  struct Asked {
+    int64_t requests = 0;
+    uint64_t bytes = 0;
+  };
+  std::optional<Asked> asked;
   // Share of the files that was in the page cache before; absent: nobody knows.
   std::optional<double> resident;
   // It should have been cold and was not, or nobody knows: its time is no measurement.
@@ -51,5 +59,19 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 // samples are replaced and count both as bad and, by their replacements, as images.
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch);
+
+// What `tier` was asked for so far. The hub must outlive the function.
+std::function<ReadRepetition::Asked()> asked_of(const Hub& hub, const std::string& tier);
+
+// The same pass, and what was asked meanwhile. asked: as asked_of; empty: nothing is counted.
+ReadPass counted(ReadPass pass, std::function<ReadRepetition::Asked()> asked);
+
+// The experiment's own loader with so many workers and batches of `batch`, in its order and with
+// what it reads ahead: a new one for each pass, for which nothing was read before it begins. What
+// it has read of a next epoch when the last batch came counts as asked (`asked`: as for counted).
+// Else as pipeline_reads.
+ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                      ReadStages stages, int64_t batch,
+                      std::function<ReadRepetition::Asked()> asked);
 
 }  // namespace stoker

@@ -21,6 +21,9 @@ void add_read(const Command& bench) {
   command.flag("--pipeline", arguments.pipeline,
                "by the loader `threaded` with so many workers, in order and in batches; else by "
                "threads that do nothing else");
+  command.flag("--loader", arguments.loader,
+               "by the experiment's own loader with so many workers, in its order and with what it "
+               "reads ahead");
   command.argument("--batch", options.batch, "samples per batch").range(1, 1 << 20);
   command.argument("--batches", options.batches, "batches per repetition; 0: one epoch")
       .range(0, 1 << 30);

@@ -17,7 +17,8 @@ constexpr int64_t kMaxFiles = 1000;
 std::vector<std::string> all_keys(const Dataset& dataset) {
   std::vector<std::string> keys;
   for (const Split split : {Split::train, Split::test}) {
-    for (int64_t i = 0; i < dataset.size(split); ++i) keys.push_back(dataset.info(split, i).key);
+    const std::vector<std::string> more = objects_of(dataset, split);
+    keys.insert(keys.end(), more.begin(), more.end());
   }
   return keys;
 }
@@ -65,9 +66,9 @@ CacheWatch::CacheWatch(Experiment& experiment) : meter_(experiment.hub().run()) 
   const Dataset& dataset = experiment.dataset();
   const int64_t samples = dataset.size(Split::train);
   const int64_t count = std::min(samples, kMaxFiles);
-  for (int64_t i = 0; i < count; ++i) {
-    keys_.push_back(dataset.info(Split::train, i * samples / count).key);
-  }
+  std::vector<int64_t> some;
+  for (int64_t i = 0; i < count; ++i) some.push_back(i * samples / count);
+  keys_ = objects_of(dataset, Split::train, some);
   evidence_.resident_before = look();
   meter_.set_cache(evidence_);
   thread_ = std::jthread([this] { run(); });

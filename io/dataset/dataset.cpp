@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
+#include <unordered_set>
 
 namespace stoker {
 
@@ -36,6 +38,24 @@ bool Scalar<Budget>::parse(const std::string& text, Budget& out) {
 
 std::string Scalar<Budget>::format(const Budget& value) {
   return fmt::format("{}{}", value.value, value.percent ? "%" : "");
+}
+
+std::vector<std::string> objects_of(const Dataset& dataset, Split split) {
+  std::vector<int64_t> all(static_cast<size_t>(dataset.size(split)));
+  std::iota(all.begin(), all.end(), 0);
+  return objects_of(dataset, split, all);
+}
+
+std::vector<std::string> objects_of(const Dataset& dataset, Split split,
+                                    std::span<const int64_t> indices) {
+  std::vector<std::string> objects;
+  std::unordered_set<std::string> known;
+  for (const int64_t index : indices) {
+    SampleInfo info = dataset.info(split, index);
+    std::string& object = info.object.empty() ? info.key : info.object;
+    if (known.insert(object).second) objects.push_back(std::move(object));
+  }
+  return objects;
 }
 
 }  // namespace stoker

@@ -25,6 +25,8 @@ struct SampleInfo {
   uint64_t bytes = 0;
   // Number of the file that it shares with other samples, below 0: it has one of its own.
   int64_t file = -1;
+  // Key of the tier's object that it lies in; empty: its own, `key`.
+  std::string object = {};
 };
 
 // One sample as its format keeps it: the bytes for the decoder. A value that does not own them;
@@ -126,6 +128,11 @@ class Dataset {
   OnError on_error_;
   std::vector<std::string> ignored_;
 };
+
+// Keys of the tier's objects in which samples of a split lie, each once; without indices of all.
+std::vector<std::string> objects_of(const Dataset& dataset, Split split);
+std::vector<std::string> objects_of(const Dataset& dataset, Split split,
+                                    std::span<const int64_t> indices);
 
 template <>
 Registry<Dataset>& Registry<Dataset>::global();

@@ -71,8 +71,9 @@ class Packed final : public Dataset {
   int64_t size(Split split) const override { return std::ssize(of(split).keys); }
   SampleInfo info(Split split, int64_t index) const override {
     const auto i = static_cast<size_t>(index);
+    const size_t shard = shard_of(number(split, index));
     return {of(split).keys.at(i), of(split).labels.at(i), sample_bytes_,
-            static_cast<int64_t>(shard_of(number(split, index)))};
+            static_cast<int64_t>(shard), prefix_ + index_.shards[shard]};
   }
 
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const override {

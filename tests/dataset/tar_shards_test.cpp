@@ -64,6 +64,9 @@ TEST(TarShards, samples_are_neighbours_of_one_name_in_the_order_of_the_shards) {
   EXPECT_EQ(last.label, 2);
   EXPECT_EQ(last.bytes, 5u);
   EXPECT_EQ(last.file, 1);
+  EXPECT_EQ(last.object, "train-1.tar");
+  EXPECT_EQ(objects_of(data, Split::train), (Strings{"train-0.tar", "train-1.tar"}));
+  EXPECT_EQ(objects_of(data, Split::train, std::vector<int64_t>{2}), Strings{"train-1.tar"});
   EXPECT_TRUE(shards.remarks.empty());
 }
 

@@ -112,7 +112,8 @@ void Sharded::name_classes(const std::string& key) {
 
 SampleInfo Sharded::info(Split split, int64_t index) const {
   const Sample& sample = of(split).at(static_cast<size_t>(index));
-  return {sample.key, sample.label, sample.bytes, static_cast<int64_t>(sample.shard)};
+  return {sample.key, sample.label, sample.bytes, static_cast<int64_t>(sample.shard),
+          shards_[sample.shard]};
 }
 
 EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {

@@ -150,5 +150,37 @@ TEST_F(BenchRead, a_pass_that_should_be_cold_and_is_not_is_spoiled) {
   }
 }
 
+TEST_F(BenchRead, with_an_order_of_its_own_a_pass_may_read_any_file) {
+  TemporaryDirectory directory;
+  directory.write("sample/39", "x");  // the only one that can be looked at
+  const FakeDataset samples(40);
+  const FileTree files(directory.path());
+  options.batches = 1;
+  options.own_order = true;
+  const auto results = bench_read(samples, reads_of(samples), &files, false, options);
+  for (const ReadBenchResult& r : results) {
+    for (const ReadRepetition& repetition : r.repetitions) {
+      EXPECT_TRUE(repetition.resident.has_value());
+    }
+  }
+}
+
+TEST_F(BenchRead, a_counted_pass_says_what_it_asked_of_the_tier) {
+  Hub hub;
+  TierMeter& meter = hub.add_tier("data", "memory", false);
+  TierMeter& inner = hub.add_tier("data.inner", "memory", false);
+  meter.finished(TierOp::read, Clock::now(), 1000);  // before the pass
+  const ReadPass reads = [&](int64_t, int64_t, const std::vector<int64_t>&) {
+    meter.finished(TierOp::open, Clock::now(), 0);
+    meter.finished(TierOp::read, Clock::now(), 30);
+    inner.finished(TierOp::read, Clock::now(), 500);
+    return ReadRepetition{};
+  };
+  const ReadRepetition measured = counted(reads, asked_of(hub, "data"))(1, 0, {});
+  ASSERT_TRUE(measured.asked.has_value());
+  EXPECT_EQ(measured.asked->requests, 2);
+  EXPECT_EQ(measured.asked->bytes, 30u);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -1,8 +1,11 @@
 """The program as a user meets it: commands, files it leaves, exit codes."""
+import io
 import json
 import os
+import pathlib
 import shutil
 import signal
+import tarfile
 import unittest
 
 from stoker import LOADERS, MINI, StokerTest, configuration, read_summary
@@ -277,8 +280,38 @@ class Commands(Program):
         whole = self.json("bench", "read", self.config, "--threads=2", "--stages=resize", "--pipeline",
                           "--repetitions=2", "--page-cache=as_is")
         self.assertEqual(whole["results"][0]["images"], 300)
-        done = self.stoker("bench", "read", self.config, "--stages=decode", "--pipeline", code=2)
-        self.assertIn("--stages read or resize", done.stderr)
+        for how in ("--pipeline", "--loader"):
+            done = self.stoker("bench", "read", self.config, "--stages=decode", how, code=2)
+            self.assertIn("--stages read or resize", done.stderr)
+        done = self.stoker("bench", "read", self.config, "--loader", "--pipeline", code=2)
+        self.assertIn("leave one out", done.stderr)
+
+    def test_bench_read_by_the_configured_loader_reads_shards_by_large_requests(self):
+        shards = self.dir / "shards"
+        shards.mkdir()
+        images = sorted(pathlib.Path(MINI).rglob("*.jpg"))
+        size = 0
+        for shard in range(3):
+            with tarfile.open(shards / f"train-{shard}.tar", "w") as tar:
+                for number, image in enumerate(images[shard::3]):
+                    tar.add(image, f"{shard}-{number:05}.jpg")
+                    label = tarfile.TarInfo(f"{shard}-{number:05}.cls")
+                    label.size = 1
+                    tar.addfile(label, io.BytesIO(b"0"))
+            size += (shards / f"train-{shard}.tar").stat().st_size
+        what = [f"storage.data.root={shards}", "dataset={type: tar_shards, storage: data}"]
+        rows = {}
+        for order in ("permutation", "shards"):
+            result = self.json("bench", "read", self.config, *what, f"loader.order={order}", "--loader", "--threads=2",
+                               "--batch=32", "--repetitions=3", "--page-cache=as_is")
+            self.assertTrue(result["loader"])
+            rows[order] = result["results"][0]
+            self.assertEqual(rows[order]["images"], len(images))
+            # Looked at, and so found: the files are the shards.
+            self.assertIn("resident_before", rows[order]["repetitions"][0])
+        self.assertAlmostEqual(rows["permutation"]["requests_per_image"]["median"], 1, delta=0.5)
+        self.assertLess(rows["shards"]["requests_per_image"]["median"], 0.2)
+        self.assertLess(rows["shards"]["tier_bytes_per_image"]["median"], 2 * size / len(images))
 
     def test_bench_loader_dumps_no_frames(self):
         done = self.stoker("bench", "loader", self.config, "--dump", self.dir / "x.npy", "decoder.on_device=resize",

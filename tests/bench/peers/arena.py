@@ -4,7 +4,7 @@
 arena.py [ARENA.yaml] [key=value ...] [--rounds N] [--workers 1,2] [--only a,b] [--pixels] [--report-only] [--restart] [--json]
 
 Each command measures itself and says so in a line of JSON, the last of its output that begins with {:
-  images_per_s       a number, or an object with `median`
+  images_per_s       a number, or an object with `median`; with the others, perhaps, in the only element of `results`
   rates              images/s of each measured epoch
   cpu_s_per_1000     CPU seconds of its whole process tree per 1,000 images; or per_cpu_s, images per CPU second
   rss_mb, pss_mb     memory: the sum of the peaks of its processes; shared pages by their share
@@ -240,7 +240,8 @@ def last_object(text):
         except ValueError:
             continue
         if isinstance(value, dict):
-            return value
+            rows = value.get("results")  # `stoker bench read` has a row for each number of threads
+            return {**value, **rows[0]} if isinstance(rows, list) and len(rows) == 1 else value
     return {}
 
 

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import unittest
 
-from stoker import STOKER, StokerTest, until
+import make_shards
+import page_cache
+from stoker import MINI, STOKER, StokerTest, until
 
 ARENA = [sys.executable, "-B", str(pathlib.Path(__file__).with_name("arena.py")), "--stoker", STOKER, "arena.yaml"]
 # Prints the line of JSON of a peer: its rate is RATE times its workers; appends its name to order.txt.
@@ -161,6 +163,61 @@ class Running(Arena):
         self.assertGreater(ours["peak_mb"], 0)
         self.assertGreater(ours["cpu_s_per_1000"], 0)
         self.assertEqual(ours["batches"], "[16,32,32,3] NHWC uint8")
+
+
+    def test_ours_may_have_its_figures_in_a_row(self):
+        self.write_program("rows.py", "import json; print(json.dumps(dict(results=[dict(threads=2, images_per_s=dict(median=70))])))")
+        self.add('{name: rows, class: other, workers: [2], command: "{here}/rows.py"}')
+        lines = {line["name"]: line for line in self.json("--rounds", 1, "--only", "rows")["lines"]}
+        self.assertEqual(lines["rows"]["images_per_s"], 70)
+
+
+class Shards(StokerTest):
+    def make(self):
+        shutil.copytree(MINI, self.dir / "data", ignore=shutil.ignore_patterns("README.md"))
+        make_shards.tar(str(self.dir / "data"), str(self.dir / "tar"))
+
+    def test_tar_files_and_their_index(self):
+        (self.dir / "tar").mkdir()
+        self.make()
+        shards = sorted((self.dir / "tar").iterdir())
+        self.assertEqual(len(shards), make_shards.SHARDS)
+        count = 0
+        for shard in shards:
+            content = shard.read_bytes()
+            first, *lines = (self.dir / "tar-index" / f"{shard.name}.idx").read_text().splitlines()
+            self.assertEqual(first, f"v1.2 {len(lines)}")
+            count += len(lines)
+            for line in lines:
+                jpg, offset, size, name, cls, label, digits, _ = line.split()
+                self.assertEqual((jpg, cls, name[-4:]), ("jpg", "cls", ".jpg"))
+                image = content[int(offset):int(offset) + int(size)]
+                self.assertEqual((image[:2], image[-2:]), (b"\xff\xd8", b"\xff\xd9"))
+                self.assertTrue(content[int(label):int(label) + int(digits)].isdigit())
+        self.assertEqual(count, len(list((self.dir / "data").rglob("*.jpg"))))
+
+    def test_what_was_read_is_in_the_page_cache_and_what_is_kept_after_dropping_is_said(self):
+        path = self.dir / "file"
+        path.write_bytes(bytes(100000))
+        with open(path, "rb") as file:
+            self.assertEqual(page_cache.cached_bytes(file.fileno(), 100000), 100000)
+        share = page_cache.drop([path])
+        with open(path, "rb") as file:
+            self.assertEqual(page_cache.cached_bytes(file.fileno(), 100000), round(share * 100000))
+
+    def test_records_have_their_places(self):
+        path = self.dir / "x.tfrecord"
+        path.write_bytes(b"".join(struct.pack("<QI", size, 0) + bytes(size + 4) for size in (5, 0, 300)))
+        self.assertEqual(list(make_shards.records(path)), ["0 21", "21 16", "37 316"])
+
+    def test_the_arena_of_shards_lists_who_is_not_there(self):
+        file = pathlib.Path(__file__).with_name("shards.yaml")
+        done = subprocess.run([*ARENA[:-1], file, "--report-only", "--json", "--directory", self.dir, f"peers={self.dir}",
+                               f"data={self.dir}/none"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entries = {(entry["name"], entry["class"]) for entry in json.loads(done.stdout)["absent"]}
+        self.assertIn(("stoker-tar", "warm"), entries)
+        self.assertIn(("mds-cold", "cold"), entries)
 
 
 class Trouble(Arena):

@@ -8,12 +8,16 @@ import json
 import os
 import random
 import statistics
+import sys
 import time
+
+import page_cache
 
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 SCALE = [1 / (255 * s) for s in STD]              # level of 0 to 255 -> normalised: level * SCALE + SHIFT
 SHIFT = [-m / s for m, s in zip(MEAN, STD)]
 SIZE, BATCH, SEED = 224, 128, 1234
+WINDOW = 1000  # samples that a shuffle of shards mixes with one another, where a peer has such a number
 HZ = os.sysconf("SC_CLK_TCK")
 
 
@@ -25,6 +29,8 @@ def arguments(text, variants):
     parser.add_argument("--epochs", type=int, default=3, help="measured epochs, after one that is dropped")
     parser.add_argument("--dump", help="instead: write the first batch, in sorted order, into this .npy file")
     parser.add_argument("--cache", help="folder for files in a format of its own (FFCV)")
+    parser.add_argument("--shards", help="read the same files from shards in this folder, as make_shards.py writes them")
+    parser.add_argument("--cold", action="store_true", help="empty the page cache of the shards before each measured epoch")
     return parser.parse_args()
 
 
@@ -33,6 +39,11 @@ def files(folder):
     classes = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     return [(f"{folder}/{name}/{file}", label) for label, name in enumerate(classes)
             for file in sorted(os.listdir(f"{folder}/{name}")) if file.lower().endswith((".jpg", ".jpeg"))]
+
+
+def shards(folder):
+    """Its files, without indexes, which Stoker and MDS keep beside them."""
+    return sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and not entry.name.endswith(".json"))
 
 
 def order(count, epoch):
@@ -80,8 +91,12 @@ def megabytes(name, file):
 def measure(arguments, name, batches, version, layout="NCHW"):
     """batches(epoch) gives (number of images, batch). Epoch 0 is dropped; memory is looked at in it, and the first batches."""
     import numpy as np
-    rates, cpu, total, count, shape, pss, images = [], 0.0, 0.0, 0, None, 0.0, 0
+    rates, cpu, total, count, shape, pss, images, said = [], 0.0, 0.0, 0, None, 0.0, 0, {}
     for epoch in range(arguments.epochs + 1):
+        if arguments.cold and epoch > 0:
+            said["cached_before"] = page_cache.drop(shards(arguments.shards))
+            if said["cached_before"] > 0.01:
+                sys.exit(f"not cold: the kernel keeps {said['cached_before']:.0%} of the shards in its page cache")
         began, cpu_before, images = time.perf_counter(), of_tree(cpu_seconds), 0
         for number, (size, batch) in enumerate(batches(epoch)):
             images += size
@@ -99,7 +114,7 @@ def measure(arguments, name, batches, version, layout="NCHW"):
         name=name, workers=arguments.workers, images_per_s=statistics.median(rates), rates=rates, epochs=arguments.epochs,
         images=images, cpu_s_per_1000=1000 * cpu / (images * arguments.epochs),
         rss_mb=of_tree(megabytes("VmHWM:", "status")), pss_mb=pss or of_tree(megabytes("Pss:", "smaps_rollup")),
-        mean=total / count, shape=shape, layout=layout, version=version)), flush=True)
+        mean=total / count, shape=shape, layout=layout, version=version, **said)), flush=True)
 
 
 def run(arguments, name, batches, version, layout="NCHW"):

@@ -1,7 +1,8 @@
 #!/bin/bash
-# setup.sh FOLDER [cv2|dali|tf|grain|torch|spdl|ffcv|data ...]: makes what arena.yaml needs below FOLDER (about 15 GB), all of
-# it where nothing is named: a virtual environment per peer, the data set (from the archive that STOKER_CALTECH101 names),
-# and 128 of its files for --pixels. What is there is left alone. PYTHON: the interpreter, 3.10 to 3.12.
+# setup.sh FOLDER [cv2|dali|tf|grain|torch|shards|spdl|ffcv|data|large|make-shards ...]: makes what arena.yaml and shards.yaml need
+# below FOLDER (about 30 GB), all of it where nothing is named: a virtual environment per peer, the data set (from the archive that
+# STOKER_CALTECH101 names), 128 of its files for --pixels, larger generated files, and both in shards. What is there is left alone.
+# PYTHON: the interpreter, 3.10 to 3.12.
 set -eu
 folder=$(mkdir -p "${1:?usage: setup.sh FOLDER [peer ...]}" && cd "$1" && pwd)
 shift
@@ -60,6 +61,30 @@ data() {
     xargs cp --parents -t "$(mkdir -p "$few.new" && echo "$few.new")" && mv "$few.new" "$few")
 }
 
+# The same bytes in shards of each format whose peer is there, for shards.yaml: below FOLDER/data/NAME-shards.
+make_shards() {
+  local here all form
+  if ! wanted make-shards; then return; fi
+  here=$(cd "$(dirname "$0")" && pwd)
+  for all in "$folder"/data/101_ObjectCategories "$folder"/data/synth-112k; do
+    for form in tar:"$python" tfrecord:"$folder/v-tf/bin/python" arrayrecord:"$folder/v-grain/bin/python" \
+      mds:"$folder/v-shards/bin/python"; do
+      if [ -d "$all" ] && command -v "${form#*:}" >/dev/null &&
+        ! "${form#*:}" -B "$here/make_shards.py" "$all" "$all-shards" "${form%%:*}" >>"$folder/log-make-shards.txt" 2>&1; then
+        failed+=("make-shards ${form%%:*}: see $folder/log-make-shards.txt")
+      fi
+    done
+  done
+}
+
+# As ImageNet's: 500 pixels, median 112 KB. STOKER: the program.
+large() {
+  local all=$folder/data/synth-112k
+  if ! wanted large || [ -d "$all" ]; then return; fi
+  "${STOKER:-stoker}" dataset synth "$all" --samples=4096 >"$folder/log-large.txt" 2>&1 ||
+    failed+=("large: see $folder/log-large.txt")
+}
+
 names=("$@")
 data
 environment cv2 opencv-python-headless numpy
@@ -67,12 +92,16 @@ environment dali nvidia-dali-cuda130 numpy
 environment tf tensorflow==2.21.0 numpy
 environment grain grain numpy pillow opencv-python-headless
 environment torch torch==2.11.0 torchvision==0.26.0 numpy
+# WebDataset and MosaicML Streaming, both with PyTorch's DataLoader.
+environment shards webdataset==1.0.2 mosaicml-streaming==0.13.0 torch==2.11.0 torchvision==0.26.0 numpy opencv-python-headless
 environment spdl spdl==0.8.0 numpy torch==2.11.0
 # Without them SPDL drops every image and ends without an error.
 if wanted spdl && ! ldconfig -p | grep -q libavfilter; then
   failed+=("spdl: FFmpeg's libraries: apt-get install ffmpeg")
 fi
 ffcv
+large
+make_shards
 if [ ${#failed[@]} != 0 ]; then
   printf 'not there: %s\n' "${failed[@]}" >&2
   exit 3
