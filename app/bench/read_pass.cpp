@@ -116,8 +116,12 @@ struct LoaderParts {
 std::shared_ptr<LoaderParts> make_parts(const ExperimentOptions& experiment, ReadStages stages) {
   check_stages(stages);
   const auto parts = std::make_shared<LoaderParts>();
-  const char* on_device = stages == ReadStages::read ? "decode" : "nothing";
-  parts->decoder = changed(experiment.decoder, {fmt::format("on_device={}", on_device)}).create({});
+  Component<Decoder> decoder = experiment.decoder;
+  if (stages == ReadStages::read) decoder = changed(decoder, {"on_device=decode"});
+  if (stages == ReadStages::resize && decoder.info().frames) {
+    decoder = changed(decoder, {"on_device=nothing"});
+  }
+  parts->decoder = decoder.create({});
   return parts;
 }
 

@@ -311,7 +311,10 @@ class Commands(Program):
             self.assertIn("resident_before", rows[order]["repetitions"][0])
         self.assertAlmostEqual(rows["permutation"]["requests_per_image"]["median"], 1, delta=0.5)
         self.assertLess(rows["shards"]["requests_per_image"]["median"], 0.2)
-        self.assertLess(rows["shards"]["tier_bytes_per_image"]["median"], 2 * size / len(images))
+        # At least the images; at most, with what is read ahead of so few, a few epochs.
+        for row in rows.values():
+            self.assertGreaterEqual(row["tier_bytes_per_image"]["median"], 0.9 * row["bytes"] / len(images))
+            self.assertLess(row["tier_bytes_per_image"]["median"], 5 * size / len(images))
 
     def test_bench_loader_dumps_no_frames(self):
         done = self.stoker("bench", "loader", self.config, "--dump", self.dir / "x.npy", "decoder.on_device=resize",
