@@ -39,6 +39,7 @@ struct HttpOptions {
       "json: the server lists directories as nginx does by `autoindex on; autoindex_format json`");
     transfers.visit(v);
   }
+  StorageInfo info() const { return {.read_only = true}; }
   void check(const Section& section) const {
     check_url(section, "url", url);
     if (index && listing != HttpLists::none) {
