@@ -2,7 +2,7 @@
 # From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
   case "$*" in
-    "") echo "train launch check list describe dataset bench checkpoint sweep headspace report compare environment healthcheck doctor timelogger trace" ;;
+    "") echo "train launch check list describe dataset bench checkpoint mount sweep headspace report compare environment healthcheck doctor timelogger trace" ;;
     "dataset") echo "fetch inspect synth convert stage" ;;
     "bench") echo "read loader decode checkpoint storage train" ;;
     "checkpoint") echo "list verify" ;;
@@ -23,7 +23,7 @@ _stoker_options() {
     "dataset convert") echo "--help --format --tier --shard-size --shuffle --no-verify --json" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
     "bench") echo "--help" ;;
-    "bench read") echo "--help --json --stages --threads --pipeline --batch --batches --repetitions --page-cache" ;;
+    "bench read") echo "--help --json --stages --threads --pipeline --loader --batch --batches --repetitions --page-cache" ;;
     "bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
     "bench decode") echo "--help --json --versus --samples --rounds" ;;
     "bench checkpoint") echo "--help --json --rounds" ;;
@@ -32,6 +32,7 @@ _stoker_options() {
     "checkpoint") echo "--help" ;;
     "checkpoint list") echo "--help --json" ;;
     "checkpoint verify") echo "--help --json --all" ;;
+    "mount") echo "--help --mode --read-ahead --allow-other --threads --json" ;;
     "sweep") echo "--help --set --directory --restart --report-only --check --json" ;;
     "headspace") echo "--help --json --epochs --steps" ;;
     "report") echo "--help --output --json" ;;
