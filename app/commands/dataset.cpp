@@ -57,7 +57,7 @@ void add_convert(const Command& dataset) {
   command.argument("DST", arguments.to, "a new directory; with --tier, a folder of that tier")
       .required();
   command.overrides(arguments.overrides, "experiment");
-  command.argument("--format", arguments.format, "format to write: " + formats).required();
+  command.argument("--format", arguments.format, "required; format to write: " + formats);
   command.argument("--tier", arguments.tier, "a tier of the experiment to write to");
   command.argument("--shard-size", arguments.shard_size, "bytes of one shard, at most");
   command.flag(

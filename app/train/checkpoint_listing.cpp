@@ -185,7 +185,8 @@ std::vector<SetRow> CheckpointSets::list() const {
 std::string CheckpointSets::verify(const SetRow& row) const {
   for (const Place& place : places_) {
     const SetFiles& files = place.store->files();
-    if (files.full(row.name) != row.path) continue;
+    const bool here = row.name.substr(0, row.name.rfind('/')) == place.store->directory();
+    if (!here || files.full(row.name) != row.path) continue;
     try {
       const Manifest manifest = read_manifest(files, row.name);
       if (place.part) {

@@ -181,8 +181,8 @@ EpochOrder Sampler::of_shards(int64_t epoch) const {
   order.reading = interleave(share(epoch), options_.cycle_length, options_.block_length);
   // Else the end of a single file would be left out in every epoch, and stretches begin alike.
   if (const auto count = order.reading.size(); count > 0) {
-    std::ranges::rotate(order.reading,
-                        order.reading.begin() + static_cast<std::ptrdiff_t>(random.below(count)));
+    const auto first = order.reading.begin() + static_cast<std::ptrdiff_t>(random.below(count));
+    std::rotate(order.reading.begin(), first, order.reading.end());
   }
   order.reading.resize(static_cast<size_t>(own_samples()));
   order.samples = order.reading;

@@ -13,6 +13,7 @@
 #include "app/data/fetch.h"
 #include "app/experiment/data.h"
 #include "app/run/stop_signal.h"
+#include "io/core/error.h"
 #include "io/core/json.h"
 #include "io/core/text.h"
 
@@ -79,6 +80,10 @@ std::string without_on_error(Node dataset) {
 ConvertOptions convert_options(const ConvertArguments& arguments,
                                const ExperimentOptions& experiment) {
   ConvertOptions options;
+  // Not by the command line's parser, which would say this of a slip in the option's name, too.
+  if (arguments.format.empty()) {
+    throw Error(ExitCode::config, "dataset convert: name the format to write by --format");
+  }
   options.format = default_component<ShardFormatWriter>(arguments.format);
   options.plan.shard_bytes = arguments.shard_size.bytes;
   if (arguments.shuffle) options.plan.shuffle = experiment.run.seed;

@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -292,7 +293,9 @@ class Directories(MountTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to become somebody else")
     def test_another_user_gets_in_only_where_that_was_asked_for(self):
-        self.dir.chmod(0o755)
+        # Below a directory of temporary files that others may not enter it would be refused for that alone.
+        self.at = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="stoker-test-", dir="/var/tmp")))
+        self.at.chmod(0o755)
         nobody = [needed("setpriv", package="util-linux"), "--reuid=65534", "--regid=65534", "--clear-groups"]
         file = next(MINI.rglob("*.jpg")).relative_to(MINI)
         for options, code in ((), 1), (("--allow-other",), 0):
