@@ -99,7 +99,7 @@ find "$out/bin" "$out/lib" -type f -exec chmod u+w {} + -exec strip --strip-unne
 
 mkdir -p "$out/tests/bench/peers"
 cp -r "$here" "$out/tests/"
-cp "$source"/tests/bench/peers/{common,torch_dataloader}.py "$out/tests/bench/peers/"
+cp "$source"/tests/bench/peers/{common,page_cache,torch_dataloader}.py "$out/tests/bench/peers/"
 cp "$source/LICENSE" "$out/"
 if [ -n "${STOKER_CALTECH101:-}" ]; then
   take_sample
