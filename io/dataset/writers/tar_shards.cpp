@@ -39,10 +39,8 @@ class TarWriter final : public ShardWriter {
     check(::archive_write_set_bytes_in_last_block(archive_.get(), kRecord));
     check(::archive_write_open(archive_.get(), this, nullptr, push, nullptr));
   }
-  ~TarWriter() override {
-    // So that it is not ended in the normal way, with more bytes.
-    if (!committed_) ::archive_write_fail(archive_.get());
-  }
+  // What libarchive writes when it ends goes nowhere.
+  ~TarWriter() override { ended_ = true; }
   TarWriter(const TarWriter&) = delete;
   TarWriter& operator=(const TarWriter&) = delete;
 
@@ -56,7 +54,6 @@ class TarWriter final : public ShardWriter {
   void commit() override {
     check(::archive_write_close(archive_.get()));
     object_->commit();
-    committed_ = true;
   }
 
  private:
@@ -77,12 +74,12 @@ class TarWriter final : public ShardWriter {
   static la_ssize_t push(archive*, void* self, const void* bytes, size_t count) {
     TarWriter& tar = *static_cast<TarWriter*>(self);
     try {
-      tar.object_->append({static_cast<const uint8_t*>(bytes), count});
-      return static_cast<la_ssize_t>(count);
+      if (!tar.ended_ && !tar.error_)
+        tar.object_->append({static_cast<const uint8_t*>(bytes), count});
     } catch (...) {
-      tar.error_ = std::current_exception();
-      return -1;
+      tar.error_ = std::current_exception();  // of a failed archive libarchive would keep memory
     }
+    return static_cast<la_ssize_t>(count);
   }
   // A warning is that of a name which is not ASCII; its bytes are written as they are.
   void check(int result, std::string_view key = "") const {
@@ -98,7 +95,7 @@ class TarWriter final : public ShardWriter {
 
   const std::unique_ptr<ObjectWriter> object_;
   std::exception_ptr error_;
-  bool committed_ = false;
+  bool ended_ = false;
   std::unique_ptr<archive, decltype([](archive* a) { ::archive_write_free(a); })> archive_;
 };
 
