@@ -102,8 +102,11 @@ TEST_F(ShardReads, neighbours_are_read_by_pieces_and_each_piece_once) {
     EXPECT_EQ(read_sample(data, Split::train, i), contents_of(i));
   }
   for (int64_t i = 6; i < 18; ++i) EXPECT_EQ(read_sample(data, Split::train, i), contents_of(i));
-  // Five samples and what is between them are 7,144 bytes.
-  const Ranges pieces{{place(0), 7144}, {place(5), 7144}, {place(10), 7144}, {place(15), 7144}};
+  // Five samples and what is between them; each piece begins where the one before it ends.
+  const Ranges pieces{{place(0), 7144},
+                      {place(4) + kBytes, 7680},
+                      {place(9) + kBytes, 7680},
+                      {place(14) + kBytes, 7680}};
   EXPECT_EQ(tier().said(), pieces);
   EXPECT_EQ(tier().reads(), pieces);
   EXPECT_EQ(read_sample(data, Split::train, 7), contents_of(7));  // again: alone
@@ -125,7 +128,7 @@ TEST_F(ShardReads, a_limit_of_memory_holds_reading_up_but_not_who_waits_for_it) 
   expect(data, all);
   // The last first: all before it is read for it, though nobody has taken that.
   EXPECT_EQ(read_sample(data, Split::train, 19), contents_of(19));
-  EXPECT_EQ(tier().reads().size(), 7u);
+  EXPECT_EQ(tier().reads().size(), 10u);
   for (int64_t i = 0; i < 19; ++i) EXPECT_EQ(read_sample(data, Split::train, i), contents_of(i));
   EXPECT_EQ(tier().reads().size(), 0u);
 }
@@ -171,7 +174,7 @@ TEST_F(ShardReads, many_threads_take_what_several_readers_read) {
     }
   }
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(tier().reads().size(), 350u);
+  EXPECT_EQ(tier().reads().size(), 500u);
 }
 
 }  // namespace

@@ -15,8 +15,11 @@
 namespace stoker {
 namespace {
 
-// A read goes over what lies between two samples, where that is no more.
-constexpr uint64_t kGap = uint64_t{64} << 10;
+// How much may lie between two samples that are read by one read: headers and labels, or another
+// sample.
+uint64_t gap_before(uint64_t sample_bytes) {
+  return std::clamp(sample_bytes, uint64_t{4} << 10, uint64_t{64} << 10);
+}
 
 // The class that a key names: its first folder; empty: none.
 std::string class_of(const std::string& key) {
@@ -136,24 +139,26 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
 
 std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t> indices) const {
   std::vector<Run> runs;
-  std::unordered_map<size_t, size_t> last;  // by shard: its newest run
+  std::unordered_map<size_t, size_t> open;  // by shard: its newest run
+  std::unordered_map<size_t, uint64_t>& ends = expected_to_[static_cast<size_t>(split)];
   for (const int64_t index : indices) {
     const Sample& sample = of(split).at(static_cast<size_t>(index));
     if (!sample.bad.empty() || !sample.parts.empty() || sample.bytes > max_bytes_) continue;
+    const auto last = ends.find(sample.shard);
+    const bool goes_on = last != ends.end() && sample.offset >= last->second &&
+                         sample.offset - last->second <= gap_before(sample.bytes);
+    // What lies between is read as well: a disk would have to seek over it.
+    const uint64_t begin = goes_on ? last->second : sample.offset;
     const uint64_t end = sample.offset + sample.bytes;
-    const auto known = last.find(sample.shard);
-    bool goes_on = false;
-    if (known != last.end()) {
-      Run& run = runs[known->second];
-      goes_on = sample.offset >= run.end && sample.offset - run.end <= kGap;
-      if (goes_on && end - run.begin <= block_) {
-        run.end = end;
-        run.samples.push_back(index);
-        continue;
-      }
+    ends[sample.shard] = end;
+    const auto run = open.find(sample.shard);
+    if (goes_on && run != open.end() && end - runs[run->second].begin <= block_) {
+      runs[run->second].end = end;
+      runs[run->second].samples.push_back(index);
+    } else {
+      open[sample.shard] = runs.size();
+      runs.push_back({sample.shard, begin, end, goes_on, {index}});
     }
-    last[sample.shard] = runs.size();
-    runs.push_back({sample.shard, sample.offset, end, goes_on, {index}});
   }
   return runs;
 }
@@ -195,6 +200,7 @@ void Sharded::forget(Split split) const {
   Coming& coming = coming_[static_cast<size_t>(split)];
   for (const auto& [index, stretch] : coming) ahead_.drop(*stretch);
   coming.clear();
+  expected_to_[static_cast<size_t>(split)].clear();
 }
 
 void Sharded::read_range(const std::string& shard, Range range, Buffer& out) const {

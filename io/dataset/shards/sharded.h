@@ -104,6 +104,8 @@ class Sharded : public Dataset {
   std::vector<std::string> classes_;
   mutable std::mutex mutex_;  // of what follows
   mutable std::array<Coming, 2> coming_;
+  // By shard: where the last sample that was expected ends.
+  mutable std::array<std::unordered_map<size_t, uint64_t>, 2> expected_to_;
   mutable ReadAhead ahead_;
 };
 
