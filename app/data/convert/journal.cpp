@@ -37,7 +37,7 @@ ConvertJournal::ConvertJournal(Storage& to, std::string prefix, Work work, size_
       apart_(apart) {
   check_work(list_if_there(to_, prefix_));
   lock();
-  // Again, for now nobody else changes it.
+  // Once more: with the lock nobody else changes it.
   const std::vector<ObjectInfo> objects = list_if_there(to_, prefix_);
   check_work(objects);
   for (const ObjectInfo& object : objects) found_[object.key] = object.bytes;

@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/wire/protobuf.h"
 
 namespace stoker {
 namespace {
 
 enum Wire : uint64_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
-constexpr uint64_t kData = 4, kLabel = 5, kFloatData = 6, kEncoded = 7;
+constexpr uint32_t kData = 4, kLabel = 5, kFloatData = 6, kEncoded = 7;
 
 [[noreturn]] void no_datum(const char* why) {
   throw BadSample(BadReason::corrupt, fmt::format("it is no Datum: {}", why));
@@ -20,9 +21,9 @@ constexpr uint64_t kData = 4, kLabel = 5, kFloatData = 6, kEncoded = 7;
 struct Unknown {};
 
 // Protobuf's wire format, of a value of which the ends are known.
-class WireReader {
+class DatumReader {
  public:
-  explicit WireReader(const DatumEnds& value) : value_(value) {}
+  explicit DatumReader(const DatumEnds& value) : value_(value) {}
 
   bool at_end() const { return offset_ == value_.bytes; }
   uint64_t offset() const { return offset_; }
@@ -64,7 +65,7 @@ void read_number(Datum& datum, uint64_t field, uint64_t number) {
   if (field == kEncoded) datum.encoded = number != 0;
 }
 
-void read_field(WireReader& in, Datum& datum) {
+void read_field(DatumReader& in, Datum& datum) {
   const uint64_t tag = in.varint();
   const uint64_t field = tag >> 3;
   if (field == kFloatData) {
@@ -128,7 +129,7 @@ bool begins_as_datum(Bytes value) {
 
 std::optional<Datum> read_datum(const DatumEnds& value) {
   Datum datum;
-  WireReader in(value);
+  DatumReader in(value);
   try {
     while (!in.at_end() && !datum.floats) read_field(in, datum);
   } catch (const Unknown&) {
@@ -163,19 +164,9 @@ Bytes datum_image(Buffer& value) {
 }
 
 std::string encoded_datum(Bytes image, int32_t label) {
-  std::string out;
-  const auto varint = [&](uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-    out += static_cast<char>(value);
-  };
-  varint(kData << 3 | kLength);
-  varint(image.size());
-  out.append(reinterpret_cast<const char*>(image.data()), image.size());
-  varint(kLabel << 3 | kVarint);
-  varint(static_cast<uint64_t>(int64_t{label}));
-  varint(kEncoded << 3 | kVarint);
-  varint(1);
-  return out;
+  return wire_bytes(kData, {reinterpret_cast<const char*>(image.data()), image.size()}) +
+         wire_number(kLabel, WireType::varint, static_cast<uint64_t>(int64_t{label})) +
+         wire_number(kEncoded, WireType::varint, 1);
 }
 
 }  // namespace stoker
