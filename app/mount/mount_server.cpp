@@ -259,10 +259,11 @@ bool MountServer::send(MountRequest& request) {
 
 void MountServer::answer(MountRequest& request) {
   count(request);
+  const ReplySchedule::Due& due = request.due;
+  if (due.model != nullptr) timer_.answering(due, request.overrun);
   const bool sent = send(request);
   const TimePoint now = Clock::now();
   if (request.op == TierOp::open && (!sent || request.error != 0)) release(request.number);
-  const ReplySchedule::Due& due = request.due;
   // What the data took longer is not made good.
   if (due.model != nullptr) timer_.answered(due, now - request.overrun);
   if (request.number == kProbeNumber && request.op == TierOp::read) {

@@ -21,19 +21,25 @@ void ReplySchedule::push(Waiting waiting) {
   waiting_.push(waiting);
 }
 
+// The cost is what one reader on an idle machine has. Several keep the processors awake, and then
+// it is less: that shows where a reader comes back before it can have gone on.
+TimePoint ReplySchedule::arrival(pid_t reader, TimePoint now) {
+  const auto found = answers_.find(reader);
+  if (found == answers_.end()) return now - cost_.before;
+  const Answer last = found->second;
+  // Several requests of one reader that are under way together waited for one late answer.
+  answers_.erase(found);
+  if (!last.late) return last.through;
+  return std::max(now - cost_.before - *last.late, last.through);
+}
+
 void ReplySchedule::arrive(MountRequest* request, pid_t reader, TierModel& model,
                            const TierOperation& operation, TimePoint now) {
-  Clock::duration late{};
-  if (const auto found = late_.find(reader); found != late_.end()) {
-    late = found->second;
-    // Several requests of one reader that are under way together waited for one late answer.
-    late_.erase(found);
-  }
-  const TimePoint arrival = now - cost_.before - late;
+  const TimePoint begin = arrival(reader, now);
   push({{},
         arrived_++,
-        {request, reader, &model, arrival, {}},
-        model.enter(arrival, operation),
+        {request, reader, &model, begin, {}},
+        model.enter(begin, operation),
         cost_.after_bytes(operation.bytes)});
 }
 
@@ -56,14 +62,20 @@ std::optional<ReplySchedule::Due> ReplySchedule::pop(TimePoint now) {
   return std::nullopt;
 }
 
+void ReplySchedule::answering(const Due& due, Clock::duration overrun) {
+  if (due.reader == 0) return;
+  if (answers_.size() >= kMostReaders) answers_.clear();
+  answers_[due.reader] = {due.request, due.modelled + overrun, {}};
+}
+
 void ReplySchedule::answered(const Due& due, TimePoint sent) {
   const Clock::duration late = sent + cost_.tail - due.modelled;
   if (late > kMostLate) {
     due.model->passed(due.modelled, due.modelled, due.modelled + (late - kMostLate));
   }
-  if (due.reader == 0) return;
-  if (late_.size() >= kMostReaders) late_.clear();
-  late_[due.reader] = std::clamp(late, -kMostEarly, kMostLate);
+  const auto found = answers_.find(due.reader);
+  if (found == answers_.end() || found->second.to != due.request) return;  // it is back
+  found->second.late = std::clamp(late, -kMostEarly, kMostLate);
 }
 
 }  // namespace stoker

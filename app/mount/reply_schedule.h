@@ -30,7 +30,8 @@ struct OwnCost {
 
 // When requests are to be answered, so that their readers go on when a device would have been done.
 // Virtual time, as TierModel's: what a reader was answered too late, or too early, is taken off its
-// next request. It waits for nothing and reads no clock; the models do. One thread at a time.
+// next request, which begins no earlier than the device is through with the last. It waits for
+// nothing and reads no clock; the models do. One thread at a time.
 class ReplySchedule {
  public:
   // A request that is to be answered now. A value.
@@ -54,6 +55,9 @@ class ReplySchedule {
   // Takes out a request that is due now. Empty: there is none yet; ask again at next(). IoError as
   // the models'.
   std::optional<Due> pop(TimePoint now);
+  // The answer will be on its way now: its reader may be back before answered() is called. overrun:
+  // by how much the data are later than the device.
+  void answering(const Due& due, Clock::duration overrun);
   // The answer was on its way at `sent`.
   void answered(const Due& due, TimePoint sent);
 
@@ -68,12 +72,19 @@ class ReplySchedule {
       return at != other.at ? at > other.at : number > other.number;
     }
   };
+  // A reader's last answer, until its next request.
+  struct Answer {
+    const MountRequest* to = nullptr;
+    TimePoint through;                    // the reader goes on no earlier
+    std::optional<Clock::duration> late;  // empty: not known yet
+  };
   void push(Waiting waiting);
+  TimePoint arrival(pid_t reader, TimePoint now);
 
   OwnCost cost_;
   uint64_t arrived_ = 0;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
-  std::unordered_map<pid_t, Clock::duration> late_;  // by how much a reader's last answer was
+  std::unordered_map<pid_t, Answer> answers_;
 };
 
 }  // namespace stoker

@@ -37,6 +37,11 @@ void ReplyTimer::arrive(MountRequest* request, pid_t reader, TierModel& model,
   if (first) changed_.notify_one();
 }
 
+void ReplyTimer::answering(const ReplySchedule::Due& due, Clock::duration overrun) {
+  const std::lock_guard lock(mutex_);
+  schedule_.answering(due, overrun);
+}
+
 void ReplyTimer::answered(const ReplySchedule::Due& due, TimePoint sent) {
   const std::lock_guard lock(mutex_);
   schedule_.answered(due, sent);

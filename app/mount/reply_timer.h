@@ -24,6 +24,7 @@ class ReplyTimer {
   void set_cost(const OwnCost& cost);
   void arrive(MountRequest* request, pid_t reader, TierModel& model,
               const TierOperation& operation);
+  void answering(const ReplySchedule::Due& due, Clock::duration overrun);
   void answered(const ReplySchedule::Due& due, TimePoint sent);
 
  private:

@@ -28,8 +28,7 @@ STOKER_FUZZ_TARGET(hdf5_answer) {
   }
   fuzz::require(parts <= samples.size() + layout.chunks.size(), "samples overlap");
   const std::string index = shard_index_json(samples, kShard, "hdf5");
-  const auto again = parse_shard_index(
-      {reinterpret_cast<const uint8_t*>(index.data()), index.size()}, kShard, "hdf5");
+  const auto again = parse_shard_index(fuzz::bytes(index), kShard, "hdf5");
   fuzz::require(shard_index_json(again, kShard, "hdf5") == index,
                 "an index changes when it is read again");
 }

@@ -38,6 +38,10 @@ std::string_view text(Bytes input) {
   return {reinterpret_cast<const char*>(input.data()), input.size()};
 }
 
+Bytes bytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
 std::vector<std::string_view> lines(Bytes input, size_t count) {
   std::vector<std::string_view> found;
   std::string_view rest = text(input);

@@ -28,6 +28,8 @@ void run(const Target& target, Bytes input) noexcept;
 void require(bool holds, const char* what);
 
 std::string_view text(Bytes input);
+// The other way round.
+Bytes bytes(std::string_view text);
 
 // The lines of an input of several texts, without their ends; the last one is all that is left.
 // Missing ones are empty.

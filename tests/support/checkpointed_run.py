@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from stoker import MINI, OBJECTS_ONLY, Process, configuration, emulated, objects_only, posix, read_summary, stoker
+from stoker import MINI, OBJECTS_ONLY, Process, configuration, emulated, flow, objects_only, posix, read_summary, stoker
 
 STEPS = 36  # two epochs
 PER_EPOCH = 18
@@ -185,8 +185,8 @@ class Experiment:
 class BucketExperiment(Experiment):
     """The slow tier has no files; its objects lie below the same directory."""
 
-    def __init__(self, directory):
-        super().__init__(directory, on_two_tiers(slow=objects_only))
+    def __init__(self, directory, slow=objects_only):
+        super().__init__(directory, on_two_tiers(slow=slow))
         self.make_bucket()
 
     def make_bucket(self):
@@ -213,6 +213,40 @@ class BucketExperiment(Experiment):
         unfinished = {("slow", path.name) for path in self.sets("slow").glob("step-*")
                       if path not in whole and [*path.glob("[!.]*")] and not [*path.glob("aside.*")]}
         return unfinished | {(tier, name) for tier, name in super().garbage() if tier == "fast"}
+
+
+class ServerExperiment(BucketExperiment):
+    """The slow tier is a bucket of a server (object_servers.Bucket), below the directory a copy of its objects."""
+
+    def __init__(self, directory, bucket):
+        self.bucket, self.copied = bucket, {}
+        super().__init__(directory, self.slow)
+
+    def slow(self, _root):
+        return flow(**self.bucket.tier())
+
+    def sets(self, tier):
+        if tier == "slow":
+            self.copy()
+        return super().sets(tier)
+
+    def copy(self):
+        there = self.bucket.etags()
+        for key in self.copied.keys() - there:
+            (self.dir / "slow" / key).unlink()
+        for key in there:
+            if there[key] != self.copied.get(key):
+                path = self.dir / "slow" / key
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(self.bucket.ask("GET", key))
+        self.copied = there
+
+    def make_bucket(self):
+        """Of an empty one."""
+        for key in self.bucket.etags():
+            self.bucket.ask("DELETE", key)
+        super().make_bucket()
+        self.copied = {}
 
 
 class CheckpointTest(unittest.TestCase):

@@ -9,6 +9,7 @@ import http.server
 import os
 import pathlib
 import random
+import re
 import socketserver
 import subprocess
 import tempfile
@@ -105,6 +106,16 @@ class Bucket:
 
     def tier(self, endpoint=None, **options):
         return {"type": "s3", "endpoint": endpoint or self.endpoint, "bucket": self.name} | options
+
+    def ask(self, method, key="", query=""):
+        path = urllib.parse.quote(f"/{self.name}" + (key and f"/{key}"))
+        url = f"{self.endpoint}{path}" + (query and f"?{query}")
+        return request(url, method, **signed(self, method, path, query))
+
+    def etags(self):
+        """By key, of up to 1,000 objects."""
+        listed = self.ask("GET", query="list-type=2").decode()
+        return dict(re.findall(r"<Key>(.*?)</Key>.*?<ETag>(.*?)</ETag>", listed, re.DOTALL))
 
 
 def moto_user(url):
@@ -266,11 +277,7 @@ def signed(bucket, method, path, query=""):
 
 def make_bucket(bucket):
     """Swift's parts are ready one after the other."""
-    path = f"/{bucket.name}"
-
-    def made():
-        return request(bucket.endpoint + path, "PUT", **signed(bucket, "PUT", path)) is not None
-    until(made, lambda: f"{bucket.endpoint} does not make a bucket", PATIENCE_S)
+    until(lambda: bucket.ask("PUT") is not None, lambda: f"{bucket.endpoint} does not make a bucket", PATIENCE_S)
 
 
 class Faults:

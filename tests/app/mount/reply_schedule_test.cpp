@@ -35,10 +35,13 @@ struct Schedule : testing::Test {
   void read(uintptr_t number, uint64_t bytes, pid_t reader = 1) {
     schedule.arrive(request(number), reader, model, {ReadKind::read, bytes, number}, now);
   }
-  // Lets time pass until the next one is due.
+  // Lets time pass until the next one is due, and begins to answer it.
   ReplySchedule::Due next() {
     for (;;) {
-      if (const auto due = schedule.pop(now)) return *due;
+      if (const auto due = schedule.pop(now)) {
+        schedule.answering(*due, 0us);
+        return *due;
+      }
       now = *schedule.next();
     }
   }
@@ -108,6 +111,41 @@ TEST_F(Schedule, who_was_answered_early_pays_it_back) {
   now += 10us;
   read(2, 1000);
   EXPECT_EQ(next().modelled - kBegin, 22ms);
+}
+
+TEST_F(Schedule, a_request_begins_no_earlier_than_its_reader_was_through_with_the_last) {
+  schedule.set_cost({30us, 20us, 0, 10us});
+  read(1, 0);
+  const ReplySchedule::Due due = next();
+  EXPECT_EQ(now - kBegin, 10ms - 30us - 20us);
+  now += 5us;
+  schedule.answered(due, now);
+  now += 25us;  // 40 us are between the two for one whom our cost is true of
+  read(2, 0);
+  EXPECT_EQ(next().modelled - due.modelled, 10ms);
+}
+
+TEST_F(Schedule, who_is_back_before_its_answer_was_noted_was_through_with_it) {
+  read(1, 0);
+  const ReplySchedule::Due due = next();
+  now += 300us;
+  read(2, 0);
+  schedule.answered(due, now);
+  EXPECT_EQ(next_at(), 20ms);
+  read(3, 0);
+  EXPECT_EQ(next_at(), 30ms);
+}
+
+TEST_F(Schedule, data_that_are_later_than_the_device_are_waited_for) {
+  read(1, 0);
+  const ReplySchedule::Due due = *[&] {
+    now = *schedule.next();
+    return schedule.pop(now);
+  }();
+  now += 5ms;
+  schedule.answering(due, 5ms);
+  read(2, 0);
+  EXPECT_EQ(next_at(), 25ms);
 }
 
 TEST_F(Schedule, another_reader_gets_back_nothing) {

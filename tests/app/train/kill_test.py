@@ -4,10 +4,13 @@ tests/run app/train/kill_test                        15 kills, 50 with STOKER_LO
 tests/run app/train/kill_test --kills N [--jobs J]   N kills, J processes at a time, and where they hit;
                               [--seed S] [--size P]  size 208: 16 MB a set
                               [--bucket]  the slow tier has objects and no files
+                              [--server moto|swift]  it is a bucket of that server
 """
 import argparse
 import collections
 import concurrent.futures
+import contextlib
+import os
 import pathlib
 import random
 import signal
@@ -15,7 +18,8 @@ import sys
 import tempfile
 import unittest
 
-from checkpointed_run import BucketExperiment, Experiment, reached, slowed, timed
+import object_servers
+from checkpointed_run import BucketExperiment, Experiment, ServerExperiment, reached, slowed, timed
 from stoker import LOADERS, LONG, objects_only, posix
 
 STEPS = 72
@@ -26,12 +30,12 @@ FIXED = ["training.epochs=4", "checkpoint.every_steps=3"]
 class Campaign:
     """Chains of killed processes, each to its completion. Collects violations instead of stopping."""
 
-    def __init__(self, directory, seed, size, bucket=False):
+    def __init__(self, experiment, seed, size, slow=posix):
         self.random = random.Random(seed)
-        self.experiment = (BucketExperiment if bucket else Experiment)(directory)
+        self.experiment = experiment
         # Latencies widen the gaps between the operations of a commit, so that kills hit all of them.
-        self.slowed = [slowed("fast", 100, 1), slowed("slow", 40, 2, over=objects_only if bucket else posix)]
-        self.types = [BURST] if bucket else [BURST, "checkpoint.type=direct"]
+        self.slowed = [slowed("fast", 100, 1), slowed("slow", 40, 2, over=slow)]
+        self.types = [BURST, "checkpoint.type=direct"] if slow is posix else [BURST]
         self.fixed = [*FIXED, f"decoder.size={size}"]
         self.kills = self.completed = 0
         self.violations = []
@@ -153,7 +157,8 @@ class Kill(unittest.TestCase):
 
     def survives(self, kills, bucket=False):
         with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
-            campaign = Campaign(directory, seed=1, size=64, bucket=bucket)
+            campaign = (Campaign(BucketExperiment(directory), 1, 64, objects_only) if bucket
+                        else Campaign(Experiment(directory), 1, 64))
             campaign.measure()
             campaign.run(kills)
             self.assertEqual(campaign.kills, kills)
@@ -162,22 +167,36 @@ class Kill(unittest.TestCase):
         self.assertEqual(campaign.violations, [])
 
 
+def campaign_of(arguments, directory, job, stack):
+    at, how = pathlib.Path(directory) / str(job), (arguments.seed + job, arguments.size)
+    if arguments.server:
+        bucket = stack.enter_context(getattr(object_servers, arguments.server)())
+        os.environ.update(bucket.environment)
+        experiment = ServerExperiment(at, bucket)
+        return Campaign(experiment, *how, experiment.slow)
+    if arguments.bucket:
+        return Campaign(BucketExperiment(at), *how, objects_only)
+    return Campaign(Experiment(at), *how)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, required=True)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=64)
     parser.add_argument("--bucket", action="store_true")
+    parser.add_argument("--server", choices=("moto", "swift"))
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory:
+    with tempfile.TemporaryDirectory(prefix="stoker-test-") as directory, contextlib.ExitStack() as stack:
+        campaigns = [campaign_of(arguments, directory, job, stack) for job in range(arguments.jobs)]
+
         def campaign(job):
-            one = Campaign(pathlib.Path(directory) / str(job), arguments.seed + job, arguments.size, arguments.bucket)
-            one.measure()
-            return one.run(arguments.kills // arguments.jobs + (job < arguments.kills % arguments.jobs))
+            campaigns[job].measure()
+            return campaigns[job].run(arguments.kills // arguments.jobs + (job < arguments.kills % arguments.jobs))
 
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            campaigns = list(pool.map(campaign, range(arguments.jobs)))
+            list(pool.map(campaign, range(arguments.jobs)))
     violations = [violation for one in campaigns for violation in one.violations]
     print(f"{sum(one.kills for one in campaigns)} kills, {sum(one.completed for one in campaigns)} runs completed, "
           f"{len(violations)} violations")
