@@ -29,7 +29,8 @@ EnumNames<Verify> enum_names(Verify) {
 EnumNames<WriteMode> enum_names(WriteMode) {
   return {{"auto", WriteMode::automatic},
           {"uring", WriteMode::uring},
-          {"buffered", WriteMode::buffered}};
+          {"buffered", WriteMode::buffered},
+          {"stdio", WriteMode::stdio}};
 }
 
 void CheckpointOptions::check(const Section& section) const {
@@ -61,7 +62,20 @@ int64_t CheckpointOptions::resolve_threads() const {
 }
 
 FileAccess data_access(WriteMode mode) {
-  return mode == WriteMode::buffered ? FileAccess::buffered : FileAccess::direct;
+  switch (mode) {
+    case WriteMode::automatic:
+    case WriteMode::uring:
+      return FileAccess::direct;
+    case WriteMode::buffered:
+      return FileAccess::buffered;
+    case WriteMode::stdio:
+      return FileAccess::stdio;
+  }
+  return FileAccess::buffered;
+}
+
+FileAccess text_access(WriteMode mode) {
+  return mode == WriteMode::stdio ? FileAccess::stdio : FileAccess::buffered;
 }
 
 std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double>>& sets,

@@ -29,8 +29,9 @@ enum class Verify { none, drained, all };
 EnumNames<Verify> enum_names(Verify);
 
 // automatic: past the page cache (O_DIRECT) where the tier can, else through it. uring: likewise,
-// by io_uring where the kernel allows it, with several requests in flight per thread.
-enum class WriteMode { automatic, uring, buffered };
+// by io_uring where the kernel allows it, with several requests in flight per thread. stdio:
+// through the page cache by fwrite(3), 8 MiB a call, as TensorFlow's Saver writes.
+enum class WriteMode { automatic, uring, buffered, stdio };
 EnumNames<WriteMode> enum_names(WriteMode);
 
 // The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
@@ -84,7 +85,7 @@ struct CheckpointOptions {
     v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
     v("write", write,
       "auto: past the page cache where the tier can; uring: the same by io_uring where the kernel "
-      "allows it");
+      "allows it; stdio: by fwrite, 8 MiB a call");
     v("threads", threads, "threads that copy, write and read; 0: one per core, up to four",
       Limits{0, 1024});
     v("resume", resume, "none, latest (or start afresh), or the path of a set");
@@ -109,6 +110,8 @@ struct CheckpointOptions {
 
 // How a set's data files are opened for writing: past the page cache unless it is asked for.
 FileAccess data_access(WriteMode mode);
+// The same of the small files beside them, which go through it.
+FileAccess text_access(WriteMode mode);
 
 // Which sets of a tier may go, ascending. A pure function. `sets` are the steps on the tier, with
 // the scores of those that were evaluated. `safe_step` is the newest step on the last tier: only

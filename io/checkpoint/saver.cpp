@@ -337,7 +337,7 @@ PartSums Saver::write_own(const Job& job, SetWriter& writer) {
   }
   for (const TextFile& text : texts) {
     files.emplace_back(reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size());
-    writer.add_file(text.name, files.back().size(), FileAccess::buffered);
+    writer.add_file(text.name, files.back().size(), text_access(options_.write));
     part.files.push_back(sums_of(text.name, files.back()));
   }
   write_files(files, writer);

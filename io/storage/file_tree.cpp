@@ -51,9 +51,28 @@ const char* to_string(Op op) { return kVerbs[static_cast<size_t>(op)]; }
 
 uint64_t TreeFile::size() const {
   struct stat status {};
-  tree_->run({.op = Op::stat, .path = path_},
-             [&](const FileCall&) { return result_of(::fstat(file_.get(), &status)); });
+  tree_->run({.op = Op::stat, .path = path_}, [&](const FileCall&) {
+    const int64_t flushed = flush();
+    return flushed < 0 ? flushed : result_of(::fstat(descriptor(), &status));
+  });
   return static_cast<uint64_t>(status.st_size);
+}
+
+int64_t TreeFile::flush() const {
+  return stream_ == nullptr ? 0 : result_of(std::fflush(stream_.get()));
+}
+
+int64_t TreeFile::write_stream(const FileCall& call) const {
+  std::FILE* const stream = stream_.get();
+  ::flockfile(stream);
+  const auto offset = static_cast<off_t>(call.offset);
+  int64_t result = ::ftello(stream) == offset ? 0 : result_of(::fseeko(stream, offset, SEEK_SET));
+  if (result == 0) {
+    const size_t count = std::fwrite(call.data, 1, call.bytes, stream);
+    result = count == 0 ? -int64_t{errno} : static_cast<int64_t>(count);
+  }
+  ::funlockfile(stream);
+  return result;
 }
 
 int64_t TreeFile::resumable(int64_t count) const {
@@ -104,6 +123,7 @@ void TreeFile::write_at(uint64_t offset, Bytes bytes, Uring* queue) const {
                                 .bytes = bytes.size(),
                                 .data = bytes.data()},
                                [&](const FileCall& call) {
+                                 if (stream_) return write_stream(call);
                                  if (queue != nullptr) {
                                    return queue->write(file_.get(), call.data, call.bytes,
                                                        call.offset, direct_ ? kDirectAlignment : 1);
@@ -123,20 +143,24 @@ void TreeFile::reserve(uint64_t bytes) const {
   tree_->run({.op = Op::reserve, .path = path_, .bytes = bytes, .accepted = EOPNOTSUPP},
              [&](const FileCall& call) {
                const int64_t result =
-                   result_of(::fallocate(file_.get(), 0, 0, static_cast<off_t>(call.bytes)));
+                   result_of(::fallocate(descriptor(), 0, 0, static_cast<off_t>(call.bytes)));
                return result == -ENOSYS ? -EOPNOTSUPP : result;
              });
 }
 
 void TreeFile::truncate(uint64_t bytes) const {
   tree_->run({.op = Op::truncate, .path = path_, .bytes = bytes}, [&](const FileCall& call) {
-    return result_of(::ftruncate(file_.get(), static_cast<off_t>(call.bytes)));
+    const int64_t flushed = flush();
+    if (flushed < 0) return flushed;
+    return result_of(::ftruncate(descriptor(), static_cast<off_t>(call.bytes)));
   });
 }
 
 void TreeFile::sync() const {
-  tree_->run({.op = Op::sync, .path = path_},
-             [&](const FileCall&) { return result_of(::fsync(file_.get())); });
+  tree_->run({.op = Op::sync, .path = path_}, [&](const FileCall&) {
+    const int64_t flushed = flush();
+    return flushed < 0 ? flushed : result_of(::fsync(descriptor()));
+  });
 }
 
 FileTree FileTree::behind(std::shared_ptr<FileLayer> layer) const {
@@ -186,6 +210,14 @@ TreeFile FileTree::open(const std::string& path, FileAccess access) const {
 }
 
 TreeFile FileTree::create(const std::string& path, FileAccess access) const {
+  if (access == FileAccess::stdio) {
+    TreeFile::Stream stream(nullptr, std::fclose);
+    run({.op = Op::create, .path = path}, [&](const FileCall&) {
+      stream.reset(std::fopen(full(path).c_str(), "wbxe"));
+      return stream ? 0 : -int64_t{errno};
+    });
+    return TreeFile(*this, path, std::move(stream));
+  }
   constexpr int kFlags = O_WRONLY | O_CREAT;
   // Linux makes the file before it refuses O_DIRECT, so it is there the second time.
   return open_by(Op::create, path, access, kFlags | O_EXCL, kFlags | O_TRUNC);

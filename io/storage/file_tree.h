@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -92,26 +93,36 @@ class TreeFile {
   // name.
   void sync() const;
   // Reads and writes go past the page cache.
-  bool direct() const { return direct_; }
+  bool direct() const { return stream_ == nullptr && direct_; }
 
  private:
   friend class FileTree;
+  using Stream = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   TreeFile(const FileTree& tree, std::string path, FileDescriptor file, bool direct)
       : tree_(&tree), path_(std::move(path)), file_(std::move(file)), direct_(direct) {}
+  TreeFile(const FileTree& tree, std::string path, Stream stream)
+      : tree_(&tree), path_(std::move(path)), stream_(std::move(stream)) {}
+  int descriptor() const { return stream_ ? ::fileno(stream_.get()) : file_.get(); }
+  // What is in the stream's buffer; 0 or -errno, as the next.
+  int64_t flush() const;
+  int64_t write_stream(const FileCall& call) const;
   // After a piece of `count` bytes: how many of them need no second try.
   int64_t resumable(int64_t count) const;
   const FileTree* tree_;
   std::string path_;
   FileDescriptor file_;
-  bool direct_;
+  Stream stream_{nullptr, nullptr};  // in the place of file_
+  bool direct_ = false;
 };
 
 // What offsets, lengths and addresses of direct I/O have to be multiples of, in bytes: that of the
 // largest sector in use.
 inline constexpr uint64_t kDirectAlignment = 4096;
 
-// direct: O_DIRECT where the file system takes it, else through the page cache.
-enum class FileAccess { buffered, direct };
+// direct: O_DIRECT where the file system takes it, else through the page cache. stdio: through the
+// page cache by fopen(3), fwrite(3) and fflush(3), for new files; several threads write one after
+// the other.
+enum class FileAccess { buffered, direct, stdio };
 
 // The files below one directory. Paths are relative to the root, and text (io/core/text.h). A value
 // with shared layers; any thread. Files refer to it and must not outlive it. Everything throws

@@ -17,7 +17,7 @@ std::string read(const std::string& path) {
 }
 
 const std::string kSaver =
-    "type: direct, slow: slow, every_steps: 1, keep_last: 2, layout: tf_saver, write: buffered, "
+    "type: direct, slow: slow, every_steps: 1, keep_last: 2, layout: tf_saver, write: stdio, "
     "threads: 1, durability: none";
 
 TEST(TfSaver, a_set_has_the_files_of_the_saver) {

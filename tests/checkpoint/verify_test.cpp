@@ -171,6 +171,17 @@ TEST(Write, buffered_goes_through_the_page_cache) {
   EXPECT_FALSE(written_direct(", write: buffered"));
 }
 
+TEST(Write, a_stream_goes_on_after_half_a_write) {
+  const auto half =
+      std::make_shared<FaultLayer>(Fault{.op = Op::write, .path = "state.safetensors"});
+  CheckpointRun run;
+  run.slow = {half};
+  run.start(kDirect + ", write: stdio");
+  run.save(1);
+  EXPECT_EQ(half->matching(), 2u);
+  EXPECT_TRUE(run.intact("slow", 1));
+}
+
 TEST(Write, auto_goes_past_the_page_cache_where_the_tier_can) {
   const TemporaryDirectory here;
   const FileTree tree(here.path());

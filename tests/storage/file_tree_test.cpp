@@ -69,6 +69,26 @@ TEST_F(Files, what_was_written_at_offsets_is_read_back) {
   EXPECT_EQ(read_all(again, 2, 3), "de");
 }
 
+TEST_F(Files, a_stream_keeps_what_is_written_until_it_is_asked_for) {
+  const TreeFile file = tree.create("a", FileAccess::stdio);
+  EXPECT_FALSE(file.direct());
+  file.write_at(0, bytes_of("abc"));
+  EXPECT_EQ(root.read("a"), "");
+  file.sync();
+  EXPECT_EQ(root.read("a"), "abc");
+  file.write_at(5, bytes_of("fg"));
+  file.write_at(3, bytes_of("de"));
+  EXPECT_EQ(file.size(), 7u);
+  file.reserve(10);
+  file.truncate(6);
+  EXPECT_EQ(root.read("a"), "abcdef");
+}
+
+TEST_F(Files, a_stream_writes_what_is_left_when_it_ends) {
+  tree.create("a", FileAccess::stdio).write_at(0, bytes_of("abc"));
+  EXPECT_EQ(root.read("a"), "abc");
+}
+
 TEST_F(Files, truncate_cuts_and_extends) {
   const TreeFile file = tree.create("a", FileAccess::buffered);
   file.write_at(0, bytes_of("abcdef"));
@@ -80,7 +100,7 @@ TEST_F(Files, truncate_cuts_and_extends) {
 
 TEST_F(Files, create_refuses_an_existing_file) {
   root.write("a", "old");
-  for (FileAccess access : {FileAccess::buffered, FileAccess::direct}) {
+  for (FileAccess access : {FileAccess::buffered, FileAccess::direct, FileAccess::stdio}) {
     EXPECT_EQ(error_of([&] { tree.create("a", access); }), "create " + path("a") + ": File exists");
   }
   EXPECT_EQ(root.read("a"), "old");
@@ -322,6 +342,17 @@ TEST_F(Files, a_full_disk_shows_when_space_is_reserved) {
     return message;
   });
   EXPECT_EQ(result, "reserve space for " + path("b") + ": No space left on device");
+}
+
+TEST_F(Files, a_full_disk_fails_a_stream) {
+  STOKER_NEEDS_MOUNTS();
+  const auto result = run_mounted(root.path(), "tmpfs", "size=64k", [&] {
+    const TreeFile file = tree.create("a", FileAccess::stdio);
+    const std::string written =
+        error_of([&] { file.write_at(0, bytes_of(std::string(65536 + 4096, 'x'))); });
+    return written.empty() ? error_of([&] { file.sync(); }) : written;
+  });
+  EXPECT_EQ(result, "write " + path("a") + ": No space left on device");
 }
 
 TEST_F(Files, a_full_disk_fails_a_write) {
