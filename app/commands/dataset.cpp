@@ -28,11 +28,13 @@ void add_inspect(const Command& dataset) {
 }
 
 void add_synth(const Command& dataset) {
-  const Command command = dataset.add("synth", "Write a folder of generated JPEG files");
+  const Command command = dataset.add("synth", "Write a folder of generated files");
   SynthOptions& options = command.run(synth);
   command.argument("DIRECTORY", options.directory, "must not exist or be empty").required();
   command.argument("--samples", options.files, "number of files").positive();
   command.argument("--classes", options.classes, "number of folders").positive();
+  command.argument("--kind", options.kind, "jpeg: images; bytes: what looks like byte code")
+      .one_of({"jpeg", "bytes"});
   command.argument("--median-bytes", options.image.median_bytes, "median file size, log-normal");
   command
       .argument("--sigma", options.image.sigma,

@@ -14,6 +14,7 @@
 #include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/usable_cores.h"
+#include "io/dataset/synthetic_bytes.h"
 
 namespace stoker {
 namespace {
@@ -21,11 +22,15 @@ namespace {
 // Returns its bytes.
 uint64_t write_sample(const SynthOptions& options, int64_t index) {
   const int64_t label = index % options.classes;
-  const std::vector<uint8_t> jpeg = synthetic_jpeg(options.image, options.classes, label,
-                                                   mix(options.seed, static_cast<uint64_t>(index)));
-  atomic_write_file(
-      fmt::format("{}/{}/{:06}.jpg", options.directory, synthetic_class_name(label), index), jpeg);
-  return jpeg.size();
+  const uint64_t seed = mix(options.seed, static_cast<uint64_t>(index));
+  const bool jpeg = options.kind == "jpeg";
+  const std::vector<uint8_t> content =
+      jpeg ? synthetic_jpeg(options.image, options.classes, label, seed)
+           : synthetic_bytes(static_cast<size_t>(synthetic_size(options.image, seed)), label, seed);
+  atomic_write_file(fmt::format("{}/{}/{:06}.{}", options.directory, synthetic_class_name(label),
+                                index, jpeg ? "jpg" : "bin"),
+                    content);
+  return content.size();
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ namespace stoker {
 struct SynthOptions {
   // Made where it is not there.
   std::string directory;
+  // jpeg: images; bytes: what looks like byte code.
+  std::string kind = "jpeg";
   int64_t files = 1638;
   int64_t classes = 10;
   // Of sizes and pixels.
@@ -22,6 +24,7 @@ struct SynthOptions {
   int64_t threads = 0;
   // The result as JSON (synth()).
   bool json = false;
+  // Of bytes the size alone.
   SyntheticImageOptions image{400, 300, 90, ByteSize{112'000}, 0.5};
 };
 
@@ -31,7 +34,7 @@ struct SynthResult {
   uint64_t bytes = 0;
 };
 
-// Writes generated JPEGs as an image_folder: "class_003/000013.jpg". Their bytes are a function of
+// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin). Their bytes are a function of
 // the options, whatever the number of threads, which it starts and joins. progress (files done, of
 // all) is called by the calling thread, may be empty, and may throw to stop.
 // Error(ExitCode::environment) where the directory is there and not empty; IoError. What was

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <iterator>
 #include <map>
@@ -16,27 +16,28 @@
 namespace stoker {
 namespace {
 
-constexpr const char* kExtensions = ".jpg, .jpeg, .png, .bmp, .webp";
 constexpr const char* kHint =
     "put one folder of images per class there; Caltech-101 is obtained by dataset.fetch=caltech101 "
     "or `stoker dataset fetch`";
 constexpr size_t kNamed = 5;
 
-bool is_image(const std::string& name) {
+using Extensions = std::vector<std::string>;
+
+bool is_sample(const std::string& name, const Extensions& extensions) {
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos || dot == 0) return false;
-  std::string extension = name.substr(dot + 1);
+  std::string extension = name.substr(dot);
   for (char& c : extension) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  constexpr std::array kKnown{"jpg", "jpeg", "png", "bmp", "webp"};
-  return name[0] != '.' && std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
+  return name[0] != '.' && std::ranges::find(extensions, extension) != extensions.end();
 }
 
 // The objects below a prefix, sorted into classes: "<class>/<anything>/<name>.<extension>".
 struct Folders {
-  std::map<std::string, std::vector<SampleInfo>> classes;
-  std::vector<std::string> ignored;
+  Extensions extensions;
+  std::map<std::string, std::vector<SampleInfo>> classes = {};
+  std::vector<std::string> ignored = {};
 
   void add(const std::string& prefix, const ObjectInfo& object) {
     const std::string path = object.key.substr(prefix.size());
@@ -46,7 +47,7 @@ struct Folders {
       return;
     }
     std::vector<SampleInfo>& samples = classes[path.substr(0, slash)];
-    if (is_image(path.substr(path.rfind('/') + 1))) {
+    if (is_sample(path.substr(path.rfind('/') + 1), extensions)) {
       samples.push_back({object.key, 0, object.bytes});
     } else if (!path.ends_with('/')) {
       ignored.push_back(object.key);
@@ -73,6 +74,7 @@ class ImageFolder final : public Dataset {
     std::string folder;
     std::string test_folder;
     std::vector<std::string> exclude;
+    Extensions extensions{".jpg", ".jpeg", ".png", ".bmp", ".webp"};
     SplitOptions split;
     std::string fetch;
     ByteSize max_file_bytes{uint64_t{64} << 20};
@@ -85,6 +87,8 @@ class ImageFolder final : public Dataset {
         "another folder of that tier, with the class folders of the test images, in the place of "
         "split (ImageNet's val)");
       v("exclude", exclude, "classes to leave out");
+      v("extensions", extensions,
+        "how names of samples end, in lower case; other files are ignored");
       v("split", split, "which images train and which test");
       v("fetch", fetch, "data set to obtain where it is absent (caltech101)");
       v("max_file_bytes", max_file_bytes, "a larger file is a bad sample");
@@ -108,7 +112,7 @@ class ImageFolder final : public Dataset {
         files_(tier_, options.max_file_bytes.bytes) {
     const std::string prefix = as_prefix(options.folder);
     if (!options.fetch.empty()) obtain(options.fetch, prefix, inputs);
-    Folders folders = list(prefix, options.storage.name);
+    Folders folders = list(prefix, options);
     for (const std::string& name : options.exclude) folders.exclude(name, prefix);
     if (folders.classes.empty()) fail_empty(prefix, options.storage.name);
     for (auto& [name, samples] : folders.classes) add_class(name, samples, options, inputs.seed);
@@ -157,7 +161,7 @@ class ImageFolder final : public Dataset {
                 "dataset: " + place + "tier '" + tier + "' holds no class folders (" + kHint + ")");
   }
 
-  Folders list(const std::string& prefix, const std::string& tier) const {
+  Folders list(const std::string& prefix, const Options& options) const {
     std::vector<ObjectInfo> objects;
     try {
       objects = tier_.list(prefix);
@@ -166,11 +170,11 @@ class ImageFolder final : public Dataset {
       throw Error(ExitCode::environment,
                   std::string("dataset: ") + error.what() + " (" + kHint + ")");
     }
-    Folders folders;
+    Folders folders{.extensions = options.extensions};
     for (const ObjectInfo& object : objects) {
       if (object.key == prefix + kFetchMarker) {
         throw Error(ExitCode::environment,
-                    "dataset: the data in tier '" + tier +
+                    "dataset: the data in tier '" + options.storage.name +
                         "' are incomplete, for fetching them was interrupted: continue with "
                         "dataset.fetch=caltech101 or `stoker dataset fetch`");
       }
@@ -183,7 +187,8 @@ class ImageFolder final : public Dataset {
                  uint64_t seed) {
     if (samples.empty()) {
       throw Error(ExitCode::environment,
-                  "dataset: class '" + name + "' has no images (" + kExtensions +
+                  "dataset: class '" + name + "' has no images (" +
+                      fmt::format("{}", fmt::join(options.extensions, ", ")) +
                       "): add some, remove the folder, or leave it out with dataset.exclude=[" +
                       name + "]");
     }
@@ -197,7 +202,7 @@ class ImageFolder final : public Dataset {
 
   // Of classes that train, too.
   void add_tests(const std::string& prefix, const Options& options, Folders& all) {
-    Folders folders = list(prefix, options.storage.name);
+    Folders folders = list(prefix, options);
     for (const std::string& name : options.exclude) folders.classes.erase(name);
     for (auto& [name, samples] : folders.classes) {
       const auto at = std::ranges::lower_bound(classes_, name);

@@ -111,10 +111,7 @@ std::vector<uint8_t> synthetic_jpeg(const SyntheticImageOptions& options, int64_
   const Size shape{options.width, options.height};
   if (!options.median_bytes) return make(shape);
 
-  Random random(mix(seed, 1));
-  const double factor = std::exp(options.sigma * normal(random));
-  const double wanted =
-      static_cast<double>(options.median_bytes->bytes) * std::clamp(factor, 1.0 / 16, 16.0);
+  const double wanted = synthetic_size(options, seed);
   // Bytes grow almost linearly with pixels: a few steps from a guess for quality 90.
   Size size = scaled(shape, wanted / 0.43);
   std::vector<uint8_t> jpeg = make(size);
@@ -125,6 +122,12 @@ std::vector<uint8_t> synthetic_jpeg(const SyntheticImageOptions& options, int64_
     jpeg = make(size);
   }
   return jpeg;
+}
+
+double synthetic_size(const SyntheticImageOptions& options, uint64_t seed) {
+  Random random(mix(seed, 1));
+  const double factor = std::exp(options.sigma * normal(random));
+  return static_cast<double>(options.median_bytes->bytes) * std::clamp(factor, 1.0 / 16, 16.0);
 }
 
 std::string synthetic_class_name(int64_t label) { return fmt::format("class_{:03}", label); }

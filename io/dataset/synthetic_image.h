@@ -41,6 +41,10 @@ struct SyntheticImageOptions {
 std::vector<uint8_t> synthetic_jpeg(const SyntheticImageOptions& options, int64_t classes,
                                     int64_t label, uint64_t seed);
 
+// The encoded size of the image of a seed where median_bytes says what it is in the middle. A pure
+// function.
+double synthetic_size(const SyntheticImageOptions& options, uint64_t seed);
+
 // The name of a generated data set's class: "class_007".
 std::string synthetic_class_name(int64_t label);
 

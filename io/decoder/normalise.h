@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace stoker {
 
@@ -11,6 +12,18 @@ constexpr double kMean[3] = {123.675, 116.28, 103.53};
 constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
 
 // For single values; normalise_pixels() does whole images to the same bits.
+// One channel is no photograph, but bytes of any kind: -1 to 1.
+constexpr double kGreyMean[1] = {127.5};
+constexpr double kGreyScale[1] = {1 / 127.5};
+
+// Of samples with so many channels, 1 or 3.
+inline std::span<const double> means(int64_t channels) {
+  return channels == 1 ? std::span<const double>(kGreyMean) : kMean;
+}
+inline std::span<const double> scales(int64_t channels) {
+  return channels == 1 ? std::span<const double>(kGreyScale) : kScale;
+}
+
 // The value of a level in channel 0 (R), 1 (G) or 2 (B). Two rounded operations; never let a
 // compiler fuse them.
 inline float normalised(uint8_t level, int channel) {

@@ -129,8 +129,8 @@ struct ImageOptions {
   DecoderInfo info() const { return {augment.any(), false, output}; }
 };
 
-// A decoder that is nothing but its options and its sessions. SpecOptions derives from
-// ImageOptions; a Session is a DecoderSession with a constructor that takes (const SpecOptions&)
+// A decoder that is nothing but its options and its sessions. SpecOptions has visit(), spec() and
+// info(), as ImageOptions; a Session is a DecoderSession with a constructor that takes (const SpecOptions&)
 // and may keep the reference, because a decoder outlives its sessions. To be registered under an
 // alias:
 //   using Raw = SessionDecoder<RawOptions, RawSession>;

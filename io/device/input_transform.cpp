@@ -37,8 +37,12 @@ class Operators final : public InputTransform {
  public:
   explicit Operators(const Inputs& inputs) : inputs_(inputs) {
     const auto options = at::TensorOptions(at::kFloat).device(inputs.device);
-    mean_ = at::tensor(at::ArrayRef<double>(kMean), options).view({1, 3, 1, 1});
-    scale_ = at::tensor(at::ArrayRef<double>(kScale), options).view({1, 3, 1, 1});
+    const auto of_channels = [&](std::span<const double> values) {
+      return at::tensor(at::ArrayRef<double>(values.data(), values.size()), options)
+          .view({1, inputs.spec.channels, 1, 1});
+    };
+    mean_ = of_channels(means(inputs.spec.channels));
+    scale_ = of_channels(scales(inputs.spec.channels));
   }
 
   at::Tensor operator()(const DeviceBatch& batch) const override {
@@ -123,8 +127,10 @@ Registry<InputTransform>& Registry<InputTransform>::global() {
 
 std::unique_ptr<InputTransform> make_input_transform(const Inputs& inputs) {
   if (inputs.spec.type == PixelType::float32) return std::make_unique<Ready>(inputs);
-  if (inputs.device.is_cpu() && inputs.spec.channels == 3) return std::make_unique<OnCpu>(inputs);
-  if (inputs.device.is_cuda() && Registry<InputTransform>::global().find("cuda_kernels")) {
+  const bool colours = inputs.spec.channels == 3;
+  if (inputs.device.is_cpu() && colours) return std::make_unique<OnCpu>(inputs);
+  if (inputs.device.is_cuda() && colours &&
+      Registry<InputTransform>::global().find("cuda_kernels")) {
     return default_component<InputTransform>("cuda_kernels").create(inputs);
   }
   if (inputs.spec.frame != 0 && !inputs.device.is_meta()) {

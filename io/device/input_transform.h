@@ -11,7 +11,7 @@
 namespace stoker {
 
 // A batch on its device -> what the model takes: normalised values (io/decoder/normalise.h) of
-// shape [N, 3, height, width] in the model's memory format and type, resized there where the
+// shape [N, channels, height, width] in the model's memory format and type, resized there where the
 // samples are frames. The trainer's thread, inside Device::run; never waits for the device.
 // Failures are Error(ExitCode::device), and ExitCode::data for encoded frames whose damage shows
 // only now.
@@ -37,8 +37,8 @@ class InputTransform {
 template <>
 Registry<InputTransform>& Registry<InputTransform>::global();
 
-// One pass of our own on the CPU; kernels of our own on CUDA where the plug-in was found, else
-// LibTorch's operators, which know no frames: Error(ExitCode::device).
+// For colours one pass of our own on the CPU, and kernels of our own on CUDA where the plug-in was
+// found; else LibTorch's operators, which know no frames: Error(ExitCode::device).
 std::unique_ptr<InputTransform> make_input_transform(const InputTransform::Inputs& inputs);
 
 }  // namespace stoker

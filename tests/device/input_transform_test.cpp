@@ -68,6 +68,18 @@ TEST(InputTransform, one_pass_gives_what_libtorchs_operators_give) {
   }
 }
 
+TEST(InputTransform, one_channel_becomes_minus_one_to_one) {
+  const SampleSpec grey{2, 2, 1, PixelType::uint8};
+  const at::Tensor levels = at::arange(0, 256, 51, at::kByte).slice(0, 0, 4).view({1, 2, 2, 1});
+  for (const bool channels_last : {false, true}) {
+    const at::Tensor values = run(levels, {at::kCPU, grey, channels_last});
+    ASSERT_EQ(values.sizes(), at::IntArrayRef({1, 1, 2, 2}));
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_NEAR(values.flatten()[i].item<float>(), 51 * i / 127.5 - 1, 1e-6);
+    }
+  }
+}
+
 TEST(InputTransform, normalised_values_are_taken_where_they_lie) {
   SampleSpec spec = kLevels;
   const at::Tensor values = run(all_levels(), {at::kCPU, spec});

@@ -47,6 +47,26 @@ TEST(SynthDataset, does_not_depend_on_the_threads) {
   EXPECT_EQ(root.read("one/class_003/000007.jpg"), root.read("four/class_003/000007.jpg"));
 }
 
+TEST(SynthDataset, of_bytes_is_a_folder_of_sizes_that_were_asked_for) {
+  TemporaryDirectory root;
+  SynthOptions options = small(root / "new");
+  options.kind = "bytes";
+  options.image.median_bytes = ByteSize{5000};
+  options.image.sigma = 0;
+  EXPECT_EQ(synth_dataset(options).bytes, 25u * 5000);
+  TestDataset data(posix_storage(root / "new"));
+  const Dataset& dataset =
+      data.build("{type: image_folder, storage: data, extensions: [.bin, .txt]}");
+  EXPECT_EQ(dataset.size(Split::train), 25);
+  EXPECT_EQ(dataset.info(Split::train, 0).bytes, 5000u);
+  // Lines of a class are alike, and files are not.
+  const std::string first = root.read("new/class_000/000000.bin");
+  EXPECT_NE(first, root.read("new/class_000/000004.bin"));
+  options.directory = root / "again";
+  synth_dataset(options);
+  EXPECT_EQ(first, root.read("again/class_000/000000.bin"));
+}
+
 TEST(SynthDataset, a_directory_with_files_is_refused) {
   TemporaryDirectory root;
   root.write("full/mine.txt", "x");
