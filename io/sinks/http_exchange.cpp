@@ -55,6 +55,7 @@ std::optional<RequestLine> read_request_line(std::string_view line) {
 struct Headers {
   bool body = false;  // one is announced
   std::vector<std::string_view> hosts;
+  std::vector<std::string_view> origins;  // of the pages that made a browser ask
 };
 
 Headers read_headers(std::string_view text) {
@@ -65,6 +66,7 @@ Headers read_headers(std::string_view text) {
     value.remove_prefix(std::min(value.size(), value.find_first_not_of(" \t")));
     while (value.ends_with(' ') || value.ends_with('\t')) value.remove_suffix(1);
     if (same_name(name, "Host")) headers.hosts.push_back(value);
+    if (same_name(name, "Origin")) headers.origins.push_back(value);
     headers.body = headers.body || same_name(name, "Transfer-Encoding") ||
                    same_name(name, "Expect") || (same_name(name, "Content-Length") && value != "0");
   }
@@ -75,9 +77,9 @@ HttpReply plain(int status, const std::string& text) {
   return {status, "text/plain; charset=utf-8", text + "\n"};
 }
 
-HttpReply reply_of(const std::function<HttpReply()>& handler) {
+HttpReply reply_of(const HttpRoute& route) {
   try {
-    return handler();
+    return route.reply();
   } catch (const std::exception& error) {
     return plain(500, error.what());
   } catch (...) {
@@ -85,23 +87,41 @@ HttpReply reply_of(const std::function<HttpReply()>& handler) {
   }
 }
 
+// No page but this server's own: any page may make a browser send a POST to anybody.
+bool is_own(const Headers& headers) {
+  return std::ranges::all_of(headers.origins, [&](std::string_view origin) {
+    return std::ranges::any_of(headers.hosts, [&](std::string_view host) {
+      return same_name(origin, "http://" + std::string(host));
+    });
+  });
+}
+
 HttpReply reply_to(const std::optional<RequestLine>& request, const Headers& headers,
                    const HttpSite& site) {
   if (!request) return plain(400, "this is no HTTP/1 request");
-  if (request->method != "GET" && request->method != "HEAD") return plain(405, "only GET and HEAD");
+  const auto route = site.routes.find(request->path);
+  const bool found = route != site.routes.end();
+  const bool post = found && route->second.method == HttpRoute::Method::post;
+  if (post != (request->method == "POST") ||
+      (!post && request->method != "GET" && request->method != "HEAD")) {
+    return plain(405, post ? "only POST" : "only GET and HEAD");
+  }
   if (headers.body) return plain(413, "this server takes no bodies");
   for (const std::string_view host : headers.hosts) {
     if (site.hosts.include(host)) continue;
     return plain(421, fmt::format("this server is not known as {}: name it in `hosts` of the sink",
                                   to_text(host)));
   }
-  const auto route = site.routes.find(request->path);
-  return route == site.routes.end() ? plain(404, "not found") : reply_of(route->second);
+  if (!found) return plain(404, "not found");
+  if (post && !is_own(headers))
+    return plain(403, "a page of another server's may not ask for this");
+  return reply_of(route->second);
 }
 
 const char* reason(int status) {
   static const std::map<int, const char*> kReasons{{200, "OK"},
                                                    {400, "Bad Request"},
+                                                   {403, "Forbidden"},
                                                    {404, "Not Found"},
                                                    {405, "Method Not Allowed"},
                                                    {413, "Content Too Large"},
@@ -122,7 +142,9 @@ std::string http_answer(std::string_view request, const HttpSite& site) {
       "HTTP/1.1 {} {}\r\nContent-Length: {}\r\nContent-Type: {}\r\nCache-Control: no-store\r\n"
       "X-Content-Type-Options: nosniff\r\nConnection: close\r\n{}{}\r\n",
       reply.status, reason(reply.status), reply.body.size(), reply.type,
-      reply.status == 405 ? "Allow: GET, HEAD\r\n" : "",
+      reply.status != 405                   ? ""
+      : reply.body.starts_with("only POST") ? "Allow: POST\r\n"
+                                            : "Allow: GET, HEAD\r\n",
       reply.type.starts_with("text/html") ? kPagePolicy : "");
   if (!line || line->method != "HEAD") answer += reply.body;
   return answer;

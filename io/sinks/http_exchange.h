@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "io/sinks/http_hosts.h"
 
@@ -16,9 +17,19 @@ struct HttpReply {
   std::string body;
 };
 
-// What a server answers, by path: "/metrics"; a query after it is ignored. An exception of a
+// What a path answers, to GET and HEAD; or to POST, where it does something. An exception of the
 // handler becomes the reply.
-using HttpRoutes = std::map<std::string, std::function<HttpReply()>, std::less<>>;
+struct HttpRoute {
+  enum class Method { get, post };
+  template <class F>
+  HttpRoute(F handler, Method method = Method::get)  // NOLINT: a handler is a route
+      : reply(std::move(handler)), method(method) {}
+  std::function<HttpReply()> reply;
+  Method method;
+};
+
+// By path: "/metrics"; a query after it is ignored.
+using HttpRoutes = std::map<std::string, HttpRoute, std::less<>>;
 
 // What a server answers, and under which names. A value.
 struct HttpSite {
@@ -27,11 +38,11 @@ struct HttpSite {
 };
 
 // The bytes that answer one request: its first line, its headers and the empty line after them. GET
-// and HEAD of the routes; 404 and 405 for others, 413 for a request with a body, 421 for one to
-// another host (none at all is fine: a browser always names one), 500 with its text where a handler
-// throws, 400 for a part of a request and for what is no HTTP/1. One request per
-// connection: every reply says so. Never throws for what `request` holds. Any thread, as far as the
-// handlers allow it.
+// and HEAD, or POST, of the routes; 404 and 405 for others, 413 for a request with a body, 421 for
+// one to another host (none at all is fine: a browser always names one), 403 for a POST from a page
+// of another server's, 500 with its text where a handler throws, 400 for a part of a request and
+// for what is no HTTP/1. One request per connection: every reply says so. Never throws for what
+// `request` holds. Any thread, as far as the handlers allow it.
 std::string http_answer(std::string_view request, const HttpSite& site);
 
 }  // namespace stoker

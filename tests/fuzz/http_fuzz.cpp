@@ -15,6 +15,11 @@ STOKER_FUZZ_TARGET(http) {
         [] {
           return HttpReply{200, "text/html", "<html>"};
         }},
+       {"/begin",
+        {[] {
+           return HttpReply{200, "text/plain", "begun\n"};
+         },
+         HttpRoute::Method::post}},
        {"/broken", []() -> HttpReply { throw std::runtime_error("broken"); }}},
       {{"0.0.0.0", 9464}, {"node3", "node3.example"}}};
   const std::string answer = http_answer(fuzz::text(input), kSite);

@@ -47,6 +47,11 @@ HttpRoutes routes() {
            [] {
              return HttpReply{200, "text/plain", std::string(kLarge, 'x')};
            }},
+          {"/begin",
+           {[] {
+              return HttpReply{200, "text/plain", "begun\n"};
+            },
+            HttpRoute::Method::post}},
           {"/throws", []() -> HttpReply { throw std::runtime_error("the hub is gone"); }},
           {"/throws_int", []() -> HttpReply { throw 1; }}};
 }
@@ -105,6 +110,27 @@ TEST_F(Server, refuses_other_paths_methods_and_bodies) {
   EXPECT_THAT(
       ask("POST /healthz HTTP/1.1\r\nContent-Length: 200000\r\n\r\n" + std::string(200000, 'x')),
       StartsWith("HTTP/1.1 405 "));
+}
+
+TEST_F(Server, what_does_something_is_asked_for_by_post_and_by_no_strangers_page) {
+  const auto status = [&](const std::string& method, const std::string& headers) {
+    return ask(method + " /begin HTTP/1.1\r\n" + headers + "\r\n").substr(9, 3);
+  };
+  for (const char* own :
+       {"", "Host: localhost\r\n", "Host: localhost:9464\r\nContent-Length: 0\r\n",
+        "Host: node3:80\r\nOrigin: http://node3:80\r\n"}) {
+    EXPECT_EQ(status("POST", own), "200") << own;
+  }
+  for (const char* strange :
+       {"Host: localhost\r\nOrigin: http://evil.example\r\n", "Host: localhost\r\nOrigin: null\r\n",
+        "Host: localhost:9464\r\nOrigin: http://localhost:80\r\n", "Origin: http://localhost\r\n",
+        "Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example\r\n"}) {
+    EXPECT_EQ(status("POST", strange), "403") << strange;
+  }
+  EXPECT_EQ(status("POST", "Host: evil.example\r\n"), "421");
+  EXPECT_EQ(status("POST", "Content-Length: 1\r\n"), "413");
+  for (const char* method : {"GET", "HEAD", "PUT"}) EXPECT_EQ(status(method, ""), "405") << method;
+  EXPECT_THAT(get("/begin"), HasSubstr("Allow: POST\r\n"));
 }
 
 // A browser that resolves a stranger's name to this machine says the name.
