@@ -42,13 +42,11 @@ OwnCost plausible(const OwnCost& cost) {
 struct Samples {
   std::vector<Clock::duration> before, after, tail;
 
-  // `before` and `tail` are low quantiles: what they have too much would make the device quicker
-  // than its model, and nothing would show it. An error in `after` is seen with each answer, and
-  // made good with the next. Where our threads wait for processors like all others (not prompt),
-  // most of its times are those of other work.
+  // What it has too much, ReplySchedule notices. Where our threads wait for processors like all
+  // others (not prompt), most of the times are those of other work.
   OwnCost cost(bool prompt) const {
-    constexpr double kLow = 0.1;
-    return {quantile(before, kLow), quantile(after, prompt ? 0.5 : kLow), 0, quantile(tail, kLow)};
+    const double share = prompt ? 0.5 : 0.1;
+    return {quantile(before, share), quantile(after, share), 0, quantile(tail, share)};
   }
 };
 

@@ -21,16 +21,20 @@ void ReplySchedule::push(Waiting waiting) {
   waiting_.push(waiting);
 }
 
-// The cost is what one reader on an idle machine has. Several keep the processors awake, and then
-// it is less: that shows where a reader comes back before it can have gone on.
+// The cost is what one reader on an idle machine has in the mean. Several keep the processors
+// awake, and then it is less: that shows where a reader comes back before it can have gone on. So
+// no request begins before the last one's end; what was taken off too much is kept against what
+// noise adds to later ones.
 TimePoint ReplySchedule::arrival(pid_t reader, TimePoint now) {
-  const auto found = answers_.find(reader);
-  if (found == answers_.end()) return now - cost_.before;
-  const Answer last = found->second;
+  const auto found = readers_.find(reader);
   // Several requests of one reader that are under way together waited for one late answer.
-  answers_.erase(found);
-  if (!last.late) return last.through;
-  return std::max(now - cost_.before - *last.late, last.through);
+  if (found == readers_.end() || !found->second.answered) return now - cost_.before;
+  Reader& known = found->second;
+  known.answered = false;
+  if (!known.late) return known.through;
+  const Clock::duration thought = now - cost_.before - *known.late - known.through + known.too_much;
+  known.too_much = std::clamp(thought, -kMostEarly, Clock::duration{});
+  return known.through + std::max(thought, Clock::duration{});
 }
 
 void ReplySchedule::arrive(MountRequest* request, pid_t reader, TierModel& model,
@@ -64,8 +68,12 @@ std::optional<ReplySchedule::Due> ReplySchedule::pop(TimePoint now) {
 
 void ReplySchedule::answering(const Due& due, Clock::duration overrun) {
   if (due.reader == 0) return;
-  if (answers_.size() >= kMostReaders) answers_.clear();
-  answers_[due.reader] = {due.request, due.modelled + overrun, {}};
+  if (readers_.size() >= kMostReaders) readers_.clear();
+  Reader& reader = readers_[due.reader];
+  reader.answered = true;
+  reader.to = due.request;
+  reader.through = due.modelled + overrun;
+  reader.late.reset();
 }
 
 void ReplySchedule::answered(const Due& due, TimePoint sent) {
@@ -73,8 +81,8 @@ void ReplySchedule::answered(const Due& due, TimePoint sent) {
   if (late > kMostLate) {
     due.model->passed(due.modelled, due.modelled, due.modelled + (late - kMostLate));
   }
-  const auto found = answers_.find(due.reader);
-  if (found == answers_.end() || found->second.to != due.request) return;  // it is back
+  const auto found = readers_.find(due.reader);
+  if (found == readers_.end() || found->second.to != due.request) return;
   found->second.late = std::clamp(late, -kMostEarly, kMostLate);
 }
 

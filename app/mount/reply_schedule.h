@@ -72,11 +72,13 @@ class ReplySchedule {
       return at != other.at ? at > other.at : number > other.number;
     }
   };
-  // A reader's last answer, until its next request.
-  struct Answer {
+  // A thread that reads, and its last answer.
+  struct Reader {
+    bool answered = false;  // and no request has come since
     const MountRequest* to = nullptr;
-    TimePoint through;                    // the reader goes on no earlier
+    TimePoint through;                    // it goes on no earlier
     std::optional<Clock::duration> late;  // empty: not known yet
+    Clock::duration too_much{};           // that was taken off; at most 0
   };
   void push(Waiting waiting);
   TimePoint arrival(pid_t reader, TimePoint now);
@@ -84,7 +86,7 @@ class ReplySchedule {
   OwnCost cost_;
   uint64_t arrived_ = 0;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
-  std::unordered_map<pid_t, Answer> answers_;
+  std::unordered_map<pid_t, Reader> readers_;
 };
 
 }  // namespace stoker

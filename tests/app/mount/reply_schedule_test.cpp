@@ -125,6 +125,22 @@ TEST_F(Schedule, a_request_begins_no_earlier_than_its_reader_was_through_with_th
   EXPECT_EQ(next().modelled - due.modelled, 10ms);
 }
 
+TEST_F(Schedule, noise_of_a_cost_that_is_right_in_the_mean_changes_nothing) {
+  schedule.set_cost({30us, 20us, 0, 10us});
+  TimePoint first;
+  for (int i = 0; i < 1000; ++i) {
+    read(1, 0);
+    const ReplySchedule::Due due = next();
+    if (i == 0) first = due.modelled;
+    schedule.answered(due, now);
+    now += i % 2 == 0 ? 25us : 55us;  // 40 us in the mean
+  }
+  read(1, 0);
+  const Clock::duration took = next().modelled - first;
+  EXPECT_GE(took, 1000 * 10ms);
+  EXPECT_LE(took, 1000 * 10ms + 30us);
+}
+
 TEST_F(Schedule, who_is_back_before_its_answer_was_noted_was_through_with_it) {
   read(1, 0);
   const ReplySchedule::Due due = next();
