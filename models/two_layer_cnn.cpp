@@ -26,9 +26,9 @@ class TwoLayerCnn final : public Network {
     };
     const auto relu = [] { return nn::ReLU(nn::ReLUOptions(true)); };
     const auto pool = [] { return nn::MaxPool2d(nn::MaxPool2dOptions(2)); };
-    features_ = register_module(
-        "features", nn::Sequential(conv(inputs.channels, kFirst), relu(), pool(),
-                                   conv(kFirst, kSecond), relu(), pool()));
+    features_ =
+        register_module("features", nn::Sequential(conv(inputs.channels, kFirst), relu(), pool(),
+                                                   conv(kFirst, kSecond), relu(), pool()));
     const int64_t pixels = (inputs.height / 2 / 2) * (inputs.width / 2 / 2);
     classifier_ = register_module("classifier", nn::Linear(kSecond * pixels, inputs.classes));
   }

@@ -19,14 +19,14 @@ MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
 MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 
 # Each folder includes itself and what stands before it.
-LAYERS = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
+LAYERS = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
           "io/device", "io/loader", "io/distributed", "models", "app/base", "app/optimizer", "app/experiment", "app/run", "app/train",
-          "app/bench", "app/mount", "app/data", "app/analysis", "app/sweep", "app/commands", "app"]
+          "app/bench", "app/mount", "app/data", "app/darshan", "app/analysis", "app/advise", "app/sweep", "app/commands", "app"]
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
 # tests/ has the folders of the sources, and these.
 OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
 TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
-WITHOUT_TORCH = ["io/core", "io/metrics", "io/storage", "io/sinks", "io/checkpoint", "io/decoder",
+WITHOUT_TORCH = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks", "io/checkpoint", "io/decoder",
                  "io/dataset"]
 # Headers are included everywhere, and LibTorch's cost 5 to 20 seconds each. c10/core is part of Tensor.h.
 TORCH_IN_HEADERS = re.compile(r"ATen/core/Tensor\.h|c10/core/\w+\.h")

@@ -4,21 +4,29 @@
 #include <stoker_version.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/report_page.h"
 #include "app/analysis/run_page.h"
+#include "app/darshan/profile_logs.h"
 #include "io/core/file.h"
 #include "io/core/json.h"
 
 namespace stoker {
 namespace {
 
+bool is_log(const std::string& path) {
+  return path.ends_with(".darshan") && !std::filesystem::is_directory(path);
+}
+
 bool is_sweep(const std::string& directory) {
-  return read_if_there(directory + "/results.json").has_value();
+  return !is_log(directory) && read_if_there(directory + "/results.json").has_value();
 }
 
 std::string page_of(const std::vector<std::string>& directories) {
+  const auto logs = std::ranges::count_if(directories, is_log);
+  if (logs == std::ssize(directories)) return profile_page(directories);
   const auto sweeps = std::ranges::count_if(directories, is_sweep);
   if (sweeps == std::ssize(directories)) {
     std::vector<nlohmann::json> results;
@@ -28,8 +36,10 @@ std::string page_of(const std::vector<std::string>& directories) {
     }
     return sweep_page(results);
   }
-  if (sweeps > 0) {
-    throw Error(ExitCode::config, "report: give runs, or sweeps, but not both for one page");
+  if (sweeps + logs > 0) {
+    throw Error(
+        ExitCode::config,
+        "report: give runs, or sweeps, or Darshan logs, but not several kinds for one page");
   }
   std::vector<RunFiles> runs;
   runs.reserve(directories.size());
@@ -70,11 +80,18 @@ std::string sweep_page(const std::vector<nlohmann::json>& results) {
   return report_html(std::move(data));
 }
 
+std::string profile_page(const std::vector<std::string>& logs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::string& log : logs) list.push_back(profile_log_data(log, log));
+  return report_html({{"kind", "profiles"}, {"profiles", std::move(list)}});
+}
+
 ExitCode write_report(const ReportArguments& arguments) {
   const std::string page =
       using_files_of(arguments.directories, [&] { return page_of(arguments.directories); });
-  const std::string path =
-      arguments.output.empty() ? arguments.directories.front() + "/report.html" : arguments.output;
+  const std::string& first = arguments.directories.front();
+  const std::string beside = first + (is_log(first) ? ".html" : "/report.html");
+  const std::string path = arguments.output.empty() ? beside : arguments.output;
   atomic_write_file(path, {reinterpret_cast<const uint8_t*>(page.data()), page.size()});
   if (arguments.json) {
     fmt::print("{}\n", json_text(nlohmann::json{{"report", path}, {"bytes", page.size()}}));

@@ -11,13 +11,16 @@ namespace stoker {
 // its content security policy. Lives as long as the program. Any thread.
 std::string_view report_page();
 
-// The page with `data` in it: {kind: run|runs|sweep|sweeps, ...} as run_page_data() and
-// sweep_page() make it. Whatever the texts in it are, they end no element; bytes that are no UTF-8
-// are replaced.
+// The page with `data` in it: {kind: run|runs|sweep|sweeps|profiles, ...} as
+// run_page_data(), sweep_page() and profile_page() make it. Whatever the texts in it are, they end
+// no element; bytes that are no UTF-8 are replaced.
 std::string report_html(nlohmann::json data);
 
 // The page of a sweep's results.json, or of several ones below each other: findings beside what was
 // published, plots, all cells. Error(ExitCode::environment) where one is of another schema_version.
 std::string sweep_page(const std::vector<nlohmann::json>& results);
+
+// The page of Darshan logs. Error as read_darshan_log() has them.
+std::string profile_page(const std::vector<std::string>& logs);
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/differences.h"
+#include "app/darshan/profile_logs.h"
 #include "io/core/file.h"
 #include "io/core/json.h"
 #include "io/metrics/record/figures.h"
@@ -57,6 +58,9 @@ json run_json(const RunFiles& run, const std::string& label) {
                 {"tiers", tiers(run.summary)}};
   value["name"] = name_of(run);
   if (run.summary.is_object()) value["summary"] = run.summary;
+  if (json sessions = profile_page_data(run.directory); !sessions.empty()) {
+    value["io_profiles"] = std::move(sessions);
+  }
   return value;
 }
 

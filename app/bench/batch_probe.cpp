@@ -60,8 +60,8 @@ bool BatchProbe::see(const Batch& batch) {
   }
   for (size_t at = 0; at < bytes; ++at, ++count_) {
     const size_t channel = at % static_cast<size_t>(spec_.channels);
-    sum_ += (batch.pixels.get()[at] - means(spec_.channels)[channel]) *
-            scales(spec_.channels)[channel];
+    sum_ +=
+        (batch.pixels.get()[at] - means(spec_.channels)[channel]) * scales(spec_.channels)[channel];
   }
   return seen_ < kBatches;
 }

@@ -51,7 +51,7 @@ void add_report(const Command& program) {
   ReportArguments& arguments = command.run(write_report);
   command
       .argument("DIRECTORY", arguments.directories,
-                "runs, which are laid side by side, or sweeps, one below the other")
+                "runs, which are laid side by side, or sweeps or Darshan logs, one below the other")
       .required();
   command.argument("--output", arguments.output,
                    "the page; by default report.html in the (first) directory");

@@ -28,7 +28,9 @@ void add_compare(const Command& program);
 void add_environment(const Command& program);
 void add_healthcheck(const Command& program);
 void add_doctor(const Command& program);
+void add_advise(const Command& program);
 void add_timelogger(const Command& program);
 void add_trace(const Command& program);
+void add_darshan(const Command& program);
 
 }  // namespace stoker

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
@@ -122,6 +123,7 @@ StagingReport plan_staging(const CachedOptions& options, const Storage& inner, c
   for (const ObjectInfo& object : objects) {
     if (!object.key.ends_with('/')) report.all.add(object.bytes);
   }
+  objects = candidates(std::move(objects), options.rule);
   std::erase_if(objects, [&](const ObjectInfo& object) { return taken.contains(object.key); });
   report.plan = choose(objects, options.rule, report.before.bytes);
   return report;

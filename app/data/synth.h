@@ -34,9 +34,9 @@ struct SynthResult {
   uint64_t bytes = 0;
 };
 
-// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin). Their bytes are a function of
-// the options, whatever the number of threads, which it starts and joins. progress (files done, of
-// all) is called by the calling thread, may be empty, and may throw to stop.
+// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin). Their bytes are a
+// function of the options, whatever the number of threads, which it starts and joins. progress
+// (files done, of all) is called by the calling thread, may be empty, and may throw to stop.
 // Error(ExitCode::environment) where the directory is there and not empty; IoError. What was
 // written before a failure stays.
 SynthResult synth_dataset(const SynthOptions& options,

@@ -93,10 +93,21 @@ void RunOptions::check(const Section& section) const {
   }
 }
 
+namespace {
+
+void check_windows(int64_t every_steps, int64_t steps, const Section& section) {
+  if (every_steps == 0 || every_steps >= steps) return;
+  section.fail("every_steps", "must be 0, or at least `steps`");
+}
+
+}  // namespace
+
 void ProfileOptions::check(const Section& section) const {
-  if (every_steps != 0 && every_steps < steps) {
-    section.fail("every_steps", "must be 0, or at least `steps`");
-  }
+  check_windows(every_steps, steps, section);
+}
+
+void IoProfileOptions::check(const Section& section) const {
+  check_windows(every_steps, steps, section);
 }
 
 ExperimentOptions read_experiment(const std::string& path,

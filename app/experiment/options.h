@@ -15,6 +15,7 @@
 #include "io/loader/loader.h"
 #include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
+#include "io/profiler/io_recorder_options.h"
 #include "io/storage/storage.h"
 #include "models/model.h"
 
@@ -128,11 +129,30 @@ struct ProfileOptions {
   void check(const Section& section) const;
 };
 
+// `metrics.io_profile:`, when the I/O profiler has a session (IoWindow), and what it keeps. In
+// steps.
+struct IoProfileOptions {
+  int64_t every_steps = 0;
+  int64_t steps = 5;
+  IoRecorderOptions recorder;
+  template <class V>
+  void visit(V& v) {
+    v("every_steps", every_steps,
+      "0: only when it is asked for (SIGUSR2, the live server); else a session of the I/O profiler "
+      "begins at the start and after every so many steps",
+      Limits{0, 1e9});
+    v("steps", steps, "length of a session", Limits{1, 1e9});
+    recorder.visit(v);
+  }
+  void check(const Section& section) const;
+};
+
 // `metrics:`, what is reported, how often, and where to.
 struct MetricsOptions {
   // Between two reports. Reading the loss for one waits for the device.
   int64_t every_steps = 10;
   ProfileOptions profile;
+  IoProfileOptions io_profile;
   // In the order in which they get a report. An empty list: none.
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
                                             default_component<MetricsSink>("csv"),
@@ -141,6 +161,8 @@ struct MetricsOptions {
   void visit(V& v) {
     v("every_steps", every_steps, "steps between reports; the loss is read then", Limits{1, 1e9});
     v("profile", profile, "windows of LibTorch's profiler");
+    v("io_profile", io_profile,
+      "sessions of the I/O profiler: every call on a file, as Darshan counts");
     v("sinks", sinks, "where reports go");
   }
 };

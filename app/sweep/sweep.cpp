@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/report_page.h"
@@ -18,6 +19,15 @@
 
 namespace stoker {
 namespace {
+
+Node load_base(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return load_experiment(path);
+  throw Error(
+      ExitCode::config,
+      "sweep: 'base' must be the path of an experiment or its contents: there is no file '" + path +
+          "'");
+}
 
 std::string now_utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
@@ -82,7 +92,7 @@ void check_tier(const ExperimentOptions& experiment, const Word& command) {
 
 SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
   const Node base =
-      options.base.path.empty() ? options.base.experiment : load_experiment(options.base.path);
+      options.base.path.empty() ? options.base.experiment : load_base(options.base.path);
   SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
     Node tree = base;
     for (const Word& assignment : cell.overrides) apply_override(tree, assignment);

@@ -56,6 +56,7 @@ RunRecord Trainer::run(std::function<void()> started) {
     if (!known) throw;
     fail(known->code(), known->what());
   }
+  if (io_profile_) write_file([&] { io_profile_->finish(); });
   write_samples();
   end();
   const ExitCode before = code_;
@@ -162,6 +163,8 @@ void Trainer::train() {
                         experiment_.dataset().classes().size(), steps_planned_));
   profile_ = std::make_unique<ProfileWindow>(options.metrics.profile, experiment_.device().info(),
                                              directory_.path(), run, log_.notify());
+  io_profile_ = std::make_unique<IoWindow>(options.metrics.io_profile, directory_.path(),
+                                           position_.step, experiment_.hub(), log_.notify());
   run.set_phase(RunPhase::train);
   ledger_.begin();
   progress_ = std::make_unique<Progress>(experiment_.device(), ledger_, experiment_.hub(), *sinks_,
@@ -199,6 +202,7 @@ bool Trainer::train_epoch() {
     }
     ledger_.switch_to(Segment::log);
     profile_->at_step(position_.step);
+    io_profile_->at_step(position_.step);
     ledger_.switch_to(Segment::data_wait);
     std::optional<Batch> batch = loader_->next();
     if (!batch) throw Error(ExitCode::bug, "the loader ended its epoch early");

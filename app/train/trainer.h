@@ -15,11 +15,12 @@
 #include "app/train/cache_watch.h"
 #include "app/train/checkpoints.h"
 #include "app/train/evaluation.h"
-#include "app/train/profile_window.h"
 #include "app/train/progress.h"
 #include "app/train/sinks.h"
 #include "app/train/step.h"
 #include "app/train/step_vote.h"
+#include "app/train/windows/io_window.h"
+#include "app/train/windows/profile_window.h"
 #include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
 #include "io/loader/failure_budget.h"
@@ -119,6 +120,7 @@ class Trainer {
   std::unique_ptr<RunSinks> sinks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<ProfileWindow> profile_;
+  std::unique_ptr<IoWindow> io_profile_;
   DigestLog digests_;
   // Where the run stands.
   int64_t per_epoch_ = 0;      // batches

@@ -5,9 +5,9 @@
 
 namespace stoker {
 
-// How a value of a sample is stored. uint8: levels of 0 to 255, rows of interleaved RGB (HWC), or of
-// the one channel there is.
-// float32: normalised values (io/decoder/normalise.h), one plane per channel (CHW).
+// How a value of a sample is stored. uint8: levels of 0 to 255, rows of interleaved RGB (HWC), or
+// of the one channel there is. float32: normalised values (io/decoder/normalise.h), one plane per
+// channel (CHW).
 enum class PixelType { uint8, float32 };
 
 // Shape and type of one decoded sample in its place of a batch, without padding: the same for all

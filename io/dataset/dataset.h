@@ -79,6 +79,8 @@ struct DatasetInfo {
   std::string tier = {};
   // Reads a whole file for the first of its samples.
   bool whole_files = false;
+  // Reads a sample once, and keeps it.
+  bool keeps_samples = false;
 };
 
 // A format: (split, index) -> one encoded sample with its label. Immutable after construction; any

@@ -44,6 +44,11 @@ struct DecodedOptions {
       same_results("what is kept where not all fit: first_read; most_expensive: the training "
                    "samples with most encoded bytes"));
   }
+  DatasetInfo info() const {
+    DatasetInfo info = inner.info();
+    info.keeps_samples = true;
+    return info;
+  }
   void check(const Section& section) const {
     const DecoderInfo info = decoder.info();
     if (info.frames) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 namespace stoker {
 
@@ -16,13 +15,9 @@ constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
 constexpr double kGreyMean[1] = {127.5};
 constexpr double kGreyScale[1] = {1 / 127.5};
 
-// Of samples with so many channels, 1 or 3.
-inline std::span<const double> means(int64_t channels) {
-  return channels == 1 ? std::span<const double>(kGreyMean) : kMean;
-}
-inline std::span<const double> scales(int64_t channels) {
-  return channels == 1 ? std::span<const double>(kGreyScale) : kScale;
-}
+// Of samples with so many channels, 1 or 3: as many values.
+inline const double* means(int64_t channels) { return channels == 1 ? kGreyMean : kMean; }
+inline const double* scales(int64_t channels) { return channels == 1 ? kGreyScale : kScale; }
 
 // The value of a level in channel 0 (R), 1 (G) or 2 (B). Two rounded operations; never let a
 // compiler fuse them.

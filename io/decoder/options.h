@@ -130,9 +130,9 @@ struct ImageOptions {
 };
 
 // A decoder that is nothing but its options and its sessions. SpecOptions has visit(), spec() and
-// info(), as ImageOptions; a Session is a DecoderSession with a constructor that takes (const SpecOptions&)
-// and may keep the reference, because a decoder outlives its sessions. To be registered under an
-// alias:
+// info(), as ImageOptions; a Session is a DecoderSession with a constructor that takes (const
+// SpecOptions&) and may keep the reference, because a decoder outlives its sessions. To be
+// registered under an alias:
 //   using Raw = SessionDecoder<RawOptions, RawSession>;
 //   STOKER_REGISTER(Decoder, "raw", Raw);
 template <class SpecOptions, class Session>

@@ -37,12 +37,13 @@ class Operators final : public InputTransform {
  public:
   explicit Operators(const Inputs& inputs) : inputs_(inputs) {
     const auto options = at::TensorOptions(at::kFloat).device(inputs.device);
-    const auto of_channels = [&](std::span<const double> values) {
-      return at::tensor(at::ArrayRef<double>(values.data(), values.size()), options)
-          .view({1, inputs.spec.channels, 1, 1});
+    const int64_t channels = inputs.spec.channels;
+    const auto of_channels = [&](const double* values) {
+      return at::tensor(at::ArrayRef<double>(values, static_cast<size_t>(channels)), options)
+          .view({1, channels, 1, 1});
     };
-    mean_ = of_channels(means(inputs.spec.channels));
-    scale_ = of_channels(scales(inputs.spec.channels));
+    mean_ = of_channels(means(channels));
+    scale_ = of_channels(scales(channels));
   }
 
   at::Tensor operator()(const DeviceBatch& batch) const override {

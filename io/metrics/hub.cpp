@@ -1,6 +1,7 @@
 #include "io/metrics/hub.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/metrics/record/run_record.h"
 
@@ -75,6 +76,16 @@ RunRecord Hub::record() const {
                   over ? record.run.totals.wall_s : record.elapsed_s};
   }
   return record;
+}
+
+void Hub::set_io_profile(std::string json) {
+  const std::lock_guard lock(mutex_);
+  io_profile_ = std::move(json);
+}
+
+std::string Hub::io_profile() const {
+  const std::lock_guard lock(mutex_);
+  return io_profile_;
 }
 
 void Hub::add_overhead(Overhead part, Clock::duration took) {

@@ -57,6 +57,10 @@ class Hub {
   // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
   RunRecord step_record() const;
 
+  // The newest session of the I/O profiler, as profile_json() has it; empty: there is none.
+  void set_io_profile(std::string json);
+  std::string io_profile() const;
+
   // Adds time that was spent on measuring. Spans (operations of tiers, stages of loaders) are not
   // timed one by one: the cost of one was measured when the hub was made, and spans are counted.
   void add_overhead(Overhead part, Clock::duration took);
@@ -73,6 +77,7 @@ class Hub {
   mutable std::mutex mutex_;
   // A deque, so that meters stay where they are while others are added.
   std::deque<TierMeter> tiers_;
+  std::string io_profile_;
   std::array<std::atomic<int64_t>, kOverheads> overhead_ns_{};
   double clock_s_ = 0;  // of one reading
   double tally_s_ = 0;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace stoker {
@@ -98,6 +99,16 @@ void Tracer::record(const char* row, const TraceEvent& event) {
   keep(rows, event);
 }
 
+void Tracer::add(std::vector<TraceRow> rows) {
+  const std::lock_guard lock(engines_mutex_);
+  for (TraceRow& row : rows) {
+    std::erase_if(row.events, [this](const TraceEvent& event) { return !wanted(event.begin); });
+    if (row.events.empty()) continue;
+    recorded_ += std::ssize(row.events);
+    added_.push_back(std::move(row));
+  }
+}
+
 void Tracer::keep(Rows& rows, const TraceEvent& event) {
   if (rows.kept == kMaxEvents) {
     ++dropped_;
@@ -123,6 +134,8 @@ std::vector<TraceRow> Tracer::take() {
   threads_.each(take_from);
   const std::lock_guard lock(engines_mutex_);
   for (auto& [name, rows] : engines_) take_from(rows);
+  std::ranges::move(added_, std::back_inserter(result));
+  added_.clear();
   return result;
 }
 

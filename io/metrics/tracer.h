@@ -21,7 +21,7 @@ namespace stoker {
 struct TraceEvent {
   // What was done: "decode", "read", "data_wait".
   const char* name;
-  // Who did it: "loader", "trainer", "device", "checkpoint", "storage".
+  // Who did it: "loader", "trainer", "device", "checkpoint", "storage"; "file": on a file.
   const char* category;
   TimePoint begin;
   TimePoint end;
@@ -31,12 +31,15 @@ struct TraceEvent {
   int64_t step = -1;
   // Of "storage": which tier.
   const char* tier = nullptr;
+  // Of "file": where in it; -1: nowhere.
+  int64_t offset = -1;
 };
 
 // Events of one thread, or of one engine of the device, in the order in which they ended. A value.
+inline constexpr int64_t kFileRow = -1000;
 struct TraceRow {
   // The kernel's number of the thread, below 0 of an engine: -1, -2, ... in the order of their
-  // first event.
+  // first event. kFileRow: of a file, which its name tells from others.
   int64_t id;
   std::string name;
   std::vector<TraceEvent> events;
@@ -108,6 +111,9 @@ class Tracer {
   }
   // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
+  // Adds whole rows, whose events are known afterwards only; there is no limit, as the caller has
+  // them all. Those that began outside of the windows are left out. Any thread.
+  void add(std::vector<TraceRow> rows);
   // So many steps are finished: opens and closes windows. The trainer's thread. Never less than the
   // call before.
   void at_step(int64_t finished);
@@ -145,6 +151,7 @@ class Tracer {
   ThreadSlots<Rows> threads_;
   std::mutex engines_mutex_;
   std::map<std::string, Rows> engines_;
+  std::vector<TraceRow> added_;  // under engines_mutex_, too
 
   std::mutex delivery_;  // held while consumers are called; before mutex_
   std::mutex mutex_;

@@ -14,6 +14,7 @@
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
+#include "io/profiler/io_trigger.h"
 #include "io/sinks/exposition.h"
 #include "io/sinks/http_client.h"
 #include "io/sinks/http_server.h"
@@ -33,6 +34,7 @@ struct PrometheusOptions {
   double save_seconds = 10;
   std::string pushgateway;
   std::vector<std::string> hosts;
+  bool control = false;
 
   template <class V>
   void visit(V& v) {
@@ -50,6 +52,9 @@ struct PrometheusOptions {
     v("hosts", hosts,
       "names, without port, by which others may ask beside localhost and the address of `listen` "
       "(on 0.0.0.0: any address that is a number)");
+    v("control", control,
+      "POST to /api/io_profile/begin and /api/io_profile/end begins and ends a session of the I/O "
+      "profiler, whoever asks");
   }
   void check(const Section& section) const {
     if (!pushgateway.empty() && !pushgateway.starts_with("http://")) {
@@ -86,15 +91,7 @@ class Prometheus final : public MetricsSink {
         inputs_(inputs),
         exposition_(inputs.hub),
         server_(own_address(options_.listen, inputs.hub.run().state().info),
-                options_.port == Port::automatic,
-                {{"/metrics", [this] { return metrics(); }},
-                 {"/healthz", [this] { return health(); }},
-                 {"/api/status", [this] { return status(); }},
-                 {"/",
-                  [] {
-                    return HttpReply{200, "text/html; charset=utf-8", std::string(status_page())};
-                  }}},
-                options_.hosts),
+                options_.port == Port::automatic, routes(), options_.hosts),
         saver_([this](const std::stop_token& stop) { save_now_and_then(stop); }) {
     const std::string address = Scalar<HttpAddress>::format(server_.address());
     inputs_.log("live metrics and status page: http://" +
@@ -116,6 +113,27 @@ class Prometheus final : public MetricsSink {
   }
 
  private:
+  HttpRoutes routes() {
+    HttpRoutes routes{
+        {"/metrics", [this] { return metrics(); }},
+        {"/healthz", [this] { return health(); }},
+        {"/api/status", [this] { return status(); }},
+        {"/", [] {
+           return HttpReply{200, "text/html; charset=utf-8", std::string(status_page())};
+         }}};
+    if (!options_.control) return routes;
+    const auto ask = [&routes](const char* path, void (IoTrigger::*wish)() noexcept) {
+      const auto reply = [wish] {
+        (IoTrigger::instance().*wish)();
+        return HttpReply{200, kText, "at the next step\n"};
+      };
+      routes.emplace(path, HttpRoute(reply, HttpRoute::Method::post));
+    };
+    ask("/api/io_profile/begin", &IoTrigger::begin);
+    ask("/api/io_profile/end", &IoTrigger::end);
+    return routes;
+  }
+
   HttpReply metrics() {
     const RunPhase phase = inputs_.hub.run().state().phase;  // at least that is in the text
     HttpReply reply{200, "text/plain; version=0.0.4; charset=utf-8", exposition_.text()};

@@ -21,6 +21,7 @@ namespace {
 
 constexpr uint64_t kEndBytes = 512;        // kept free for the last line
 constexpr int64_t kMaxThreadId = 1 << 22;  // Linux's PID_MAX_LIMIT
+constexpr int64_t kFilePlace = 1'000'000;  // below all other rows, in the order of their first use
 
 std::string quoted(const std::string& text) { return json_text(nlohmann::json(text)); }
 
@@ -109,11 +110,17 @@ class Trace final : public MetricsSink {
     return window_.first_step == 0 && inputs_.hub.run().state().totals.steps < window_.steps;
   }
 
+  // Of a new row: threads have the kernel's, all others those that no thread can have.
+  int64_t number_of(const TraceRow& row) const {
+    if (row.id == kFileRow) return kMaxThreadId - kFileRow + std::ssize(rows_);
+    return row.id < 0 ? kMaxThreadId - row.id : row.id;
+  }
+
   // A thread gets the row of one that ended where slot and name are the same: helpers that come and
   // go are one row. Its number there is that of the first.
   int64_t row_of(const TraceRow& row) {
-    const auto [at, is_new] = rows_.try_emplace({row.slot, row.id < 0 ? row.id : 0, row.name},
-                                                row.id < 0 ? kMaxThreadId - row.id : row.id);
+    const auto [at, is_new] =
+        rows_.try_emplace({row.slot, row.id < 0 ? row.id : 0, row.name}, number_of(row));
     const int64_t id = at->second;
     if (is_new) {
       const std::string name = row.id == trainer_ ? "trainer" : row.name;
@@ -123,7 +130,8 @@ class Trace final : public MetricsSink {
                         what, pid_, id, key, value));
       };
       meta("thread_name", "name", quoted(name));
-      meta("thread_sort_index", "sort_index", std::to_string(place_of(name)));
+      const int64_t place = row.id == kFileRow ? kFilePlace + id : place_of(name);
+      meta("thread_sort_index", "sort_index", std::to_string(place));
     }
     return id;
   }
@@ -137,6 +145,21 @@ class Trace final : public MetricsSink {
     return label = fmt::format(R"("name":{},"cat":"{}")", quoted(name), event.category);
   }
 
+  void add_arguments(const TraceEvent& event) {
+    bool first = true;
+    const auto argument = [&](const char* name, bool known, auto value) {
+      if (!known) return;
+      line_ += first ? R"(,"args":{)" : ",";
+      first = false;
+      fmt::format_to(std::back_inserter(line_), R"("{}":{})", name, value);
+    };
+    // A read of a file that gets nothing is there, too.
+    argument("offset", event.offset >= 0, event.offset);
+    argument("bytes", event.bytes > 0 || event.offset >= 0, event.bytes);
+    argument("step", event.step >= 0, event.step);
+    if (!first) line_ += '}';
+  }
+
   // One thread at a time, the tracer's or the trainer's.
   void add(const TraceRow& row) {
     const int64_t id = row_of(row);
@@ -148,12 +171,8 @@ class Trace final : public MetricsSink {
                      R"(,{{"ph":"X",{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})",
                      label_of(event), pid_, id, begin / 1000, begin % 1000, took / 1000,
                      took % 1000);
-      const bool moves = event.bytes > 0, has_step = event.step >= 0;
-      if (moves || has_step) line_ += R"(,"args":{)";
-      if (moves) fmt::format_to(std::back_inserter(line_), R"("bytes":{})", event.bytes);
-      if (moves && has_step) line_ += ',';
-      if (has_step) fmt::format_to(std::back_inserter(line_), R"("step":{})", event.step);
-      line_ += moves || has_step ? "}}\n" : "}\n";
+      add_arguments(event);
+      line_ += "}\n";
       ++(put(line_) ? events_ : over_max_bytes_);
     }
     write_out();

@@ -10,7 +10,7 @@
 namespace stoker {
 namespace {
 
-File noise(size_t bytes) {
+File random_file(size_t bytes) {
   Random random(bytes);
   File file(bytes);
   for (uint8_t& byte : file) byte = static_cast<uint8_t>(random.next());
@@ -20,12 +20,12 @@ File noise(size_t bytes) {
 TEST(ByteImages, bytes_are_the_levels_of_one_channel) {
   const std::string yaml = "{type: bytes, size: 4, row: 4}";
   EXPECT_EQ(make_decoder(yaml)->spec().channels, 1);
-  const File file = noise(16);
+  const File file = random_file(16);
   EXPECT_EQ(decode(yaml, file), file);
 }
 
 TEST(ByteImages, what_does_not_fill_a_row_is_left_out) {
-  File file = noise(16);
+  File file = random_file(16);
   const Pixels whole = decode("{type: bytes, size: 4, row: 4}", file);
   file.resize(19, 255);
   EXPECT_EQ(decode("{type: bytes, size: 4, row: 4}", file), whole);
@@ -52,7 +52,7 @@ TEST(ByteImages, rows_are_as_long_as_the_files_size_says) {
 // The same image as grey in three channels, through the resizer for colours.
 TEST(ByteImages, are_resized_as_colours_are) {
   const size_t width = 61, height = 47;
-  const File grey = noise(width * height);
+  const File grey = random_file(width * height);
   File rgb;
   for (const uint8_t level : grey) rgb.insert(rgb.end(), 3, level);
   for (const std::string resize : {"bilinear", "antialias"}) {

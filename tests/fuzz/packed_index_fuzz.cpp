@@ -1,5 +1,5 @@
 #include "io/dataset/packed_index.h"
-#include "tests/fuzz/signed_index.h"
+#include "tests/fuzz/inputs/signed_index.h"
 #include "tests/fuzz/target.h"
 
 STOKER_FUZZ_TARGET(packed_index) {

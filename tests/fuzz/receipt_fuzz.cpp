@@ -1,5 +1,5 @@
 #include "app/data/convert/journal.h"
-#include "tests/fuzz/signed_index.h"
+#include "tests/fuzz/inputs/signed_index.h"
 #include "tests/fuzz/target.h"
 
 STOKER_FUZZ_TARGET(receipt) {

@@ -1,5 +1,5 @@
 #include "io/dataset/shards/shard_index.h"
-#include "tests/fuzz/signed_index.h"
+#include "tests/fuzz/inputs/signed_index.h"
 #include "tests/fuzz/target.h"
 
 // The index that is kept beside a shard of 1 MB.

@@ -184,6 +184,23 @@ TEST(Tracer, a_consumer_that_throws_gets_no_more_and_disturbs_no_other) {
   EXPECT_FALSE(tracer.active());
 }
 
+TEST(Tracer, hands_on_whole_rows_that_are_added_as_far_as_their_window_goes) {
+  Tracer tracer;
+  Received received;
+  const TraceEvent before = now(1);
+  tracer.add({{kFileRow, "/data/early", {before}}});
+  const auto window = tracer.subscribe({}, received.consumer());
+  tracer.add({{kFileRow, "/data/a", {before, now(2), now(3)}}, {kFileRow, "/data/b", {before}}});
+  window->deliver();
+  EXPECT_EQ(received.steps(), (std::vector<int64_t>{2, 3}));
+  ASSERT_EQ(received.rows.size(), 1U);
+  EXPECT_EQ(received.rows[0].name, "/data/a");
+  EXPECT_EQ(received.rows[0].id, kFileRow);
+  window->deliver();
+  EXPECT_EQ(received.rows.size(), 1U);
+  EXPECT_EQ(tracer.dropped(), 0);
+}
+
 TEST(Tracer, loses_nothing_when_many_threads_record_at_once) {
   constexpr int64_t kThreads = 8, kEvents = 5000;
   Tracer tracer;

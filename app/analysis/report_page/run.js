@@ -186,6 +186,7 @@ function runPage(report) {
     section("charts", "Course of the run", charts.map((chart) => chart.root)),
     section("pair", "Ranks, storage and checkpoints", rankTable(run, base), checkpoints(run, base), tierTable(run, base),
       tierNames(report.runs).flatMap((name) => tierHistograms(report.runs, name)), ...slowest(run, base)),
+    ...profileSections(run.io_profiles ?? [], `${base}.io_profiles`, group),
     section("pair", "Conditions", conditions(run, base),
       card("Environment", {}, listing(flat(run.environment))),
       run.overrides ? card("Overrides", { class: "full" }, make("pre", {}, run.overrides)) : null,

@@ -60,6 +60,7 @@ function render(status) {
   showTiers(status);
   showParts(status);
   showLegends(status);
+  showProfile(status);
   showFigures(status);
   fill(document.body, status);
   fillBars(document.body, status);

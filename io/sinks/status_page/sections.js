@@ -156,3 +156,12 @@ function showEvidence(status) {
   rebuild(document.getElementById("evidence"), evidence.length,
     () => evidence.map((_, at) => make("li", {}, show(`verdict.evidence.${at}`))));
 }
+
+// The newest session of the I/O profiler; the cards are made anew for each.
+function showProfile(status) {
+  const root = document.getElementById("io_profile");
+  const profile = status.io_profile;
+  root.hidden = profile === undefined;
+  if (profile === undefined) return;
+  rebuild(root.lastElementChild, [profile.first_step, profile.job.begin_unix_s], () => profileCards(profile, "io_profile"));
+}

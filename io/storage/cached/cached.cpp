@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,10 @@ class CachedStorage final : public Storage {
         inner_(open_part(options.inner, inputs, ".inner")),
         in_(open_part(options.in, inputs, ".in")),
         index_(options.rule.limit.bytes) {
+    if (rule_.order == StagingOrder::plan) {
+      planned_ = candidates(inner_->list(""), rule_);
+      for (const ObjectInfo& object : planned_) named_.insert(object.key);
+    }
     report_size();
   }
 
@@ -82,6 +87,10 @@ class CachedStorage final : public Storage {
   void look_around() const;
   bool read_copy(const std::string& key, Buffer& out, Range range, uint64_t bytes) const;
   void read_and_keep(const std::string& key, Buffer& out, Range range) const;
+  // May there be a copy of it, whatever room is left?
+  bool allows(const std::string& key, uint64_t bytes) const {
+    return rule_.allows(bytes) && (rule_.order != StagingOrder::plan || named_.contains(key));
+  }
   bool store(const std::string& key, Bytes bytes) const;
   void note_read(const std::string& key) const;
 
@@ -102,6 +111,8 @@ class CachedStorage final : public Storage {
   const StagingRule rule_;
   const std::unique_ptr<Storage> inner_;
   const std::unique_ptr<Storage> in_;
+  std::vector<ObjectInfo> planned_;  // of order: plan, which named_ are the keys of
+  std::unordered_set<std::string> named_;
   // Copies are no part of what a reader sees, so reading makes them.
   mutable CacheIndex index_;
   mutable std::once_flag looked_;
@@ -154,18 +165,16 @@ void CachedStorage::look_around() const {
 
 void CachedStorage::read(const std::string& key, Buffer& out, Range range) const {
   look_around();
-  if (fill_ == CacheFill::ahead) {
+  if (fill_ != CacheFill::read) {
     std::call_once(begun_, [this] {
       ahead_ = std::jthread([this](const std::stop_token& stop) { stage_ahead(stop); });
     });
   }
   const std::optional<uint64_t> copy = index_.find(key);
   const bool hit = copy && read_copy(key, out, range, *copy);
-  if (!hit && fill_ == CacheFill::read) read_and_keep(key, out, range);
-  if (!hit && fill_ == CacheFill::ahead) {
-    inner_->read(key, out, range);
-    note_read(key);
-  }
+  if (!hit && fill_ == CacheFill::ahead) inner_->read(key, out, range);
+  if (!hit && fill_ != CacheFill::ahead) read_and_keep(key, out, range);
+  if (!hit && fill_ != CacheFill::read) note_read(key);
   if (inputs_.meter != nullptr) inputs_.meter->cache_read(hit);
 }
 
@@ -194,7 +203,7 @@ void CachedStorage::read_and_keep(const std::string& key, Buffer& out, Range ran
     const std::unique_ptr<CacheIndex, decltype(end)> at_end(&index_, end);
     inner_->read(key, out, range);
     const bool whole = out.size() < range.length;
-    kept = whole && rule_.allows(out.size()) && index_.reserve(key, out.size()) &&
+    kept = whole && allows(key, out.size()) && index_.reserve(key, out.size()) &&
            store(key, out.bytes());
   }
   if (kept) report_size();
@@ -229,7 +238,8 @@ bool CachedStorage::wait_for_reads(size_t count, const std::stop_token& stop) co
 void CachedStorage::stage_ahead(const std::stop_token& stop) const {
   pthread_setname_np(pthread_self(), "stage-ahead");
   try {
-    std::vector<ObjectInfo> objects = inner_->list("");
+    std::vector<ObjectInfo> objects =
+        rule_.order == StagingOrder::plan ? planned_ : inner_->list("");
     if (rule_.order == StagingOrder::most_read && !wait_for_reads(objects.size(), stop)) return;
     std::erase_if(objects, [this](const ObjectInfo& o) { return index_.find(o.key).has_value(); });
     for (const ObjectInfo& object : choose(objects, rule_, index_.bytes(), reads_).objects) {
@@ -259,7 +269,7 @@ STOKER_REGISTER(Storage, "cached", CachedStorage);
 }  // namespace
 
 EnumNames<CacheFill> enum_names(CacheFill) {
-  return {{"read", CacheFill::read}, {"ahead", CacheFill::ahead}};
+  return {{"read", CacheFill::read}, {"ahead", CacheFill::ahead}, {"both", CacheFill::both}};
 }
 
 }  // namespace stoker

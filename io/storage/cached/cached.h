@@ -6,8 +6,9 @@
 namespace stoker {
 
 // Who makes copies. read: the reader of an object that has none, in the same call. ahead: a thread
-// that begins with the first read and goes through all objects in the rule's order.
-enum class CacheFill { read, ahead };
+// that begins with the first read and goes through all objects in the rule's order. both: whoever
+// is first, so that nothing is read a second time in order to be copied.
+enum class CacheFill { read, ahead, both };
 EnumNames<CacheFill> enum_names(CacheFill);
 
 // The options of a tier of type cached, which keeps copies of the objects of `inner` on `in` and
@@ -23,9 +24,11 @@ struct CachedOptions {
     v.required("inner", inner, "the tier that holds the data");
     v("in", in, "the tier for copies of its objects");
     v("fill", fill,
-      "read: the reader of an object copies it; ahead: a thread copies while others read");
+      "read: the reader of an object copies it; ahead: a thread copies while others read; both: "
+      "whoever is first");
     rule.visit(v);
   }
+  void check(const Section& section) const { rule.check(section); }
   // That of `inner`, whose objects they are; emulated where one of the two is.
   StorageInfo info() const {
     StorageInfo info = inner.info();

@@ -1,9 +1,14 @@
 #include "io/storage/cached/staging.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <utility>
 
 #include "io/core/error.h"
+#include "io/storage/cached/plan_file.h"
 
 namespace stoker {
 namespace {
@@ -16,7 +21,28 @@ constexpr uint64_t kPiece = 8 << 20;
 EnumNames<StagingOrder> enum_names(StagingOrder) {
   return {{"listing", StagingOrder::listing},
           {"smallest", StagingOrder::smallest},
-          {"most_read", StagingOrder::most_read}};
+          {"most_read", StagingOrder::most_read},
+          {"plan", StagingOrder::plan}};
+}
+
+void StagingRule::check(const Section& section) const {
+  const bool planned = order == StagingOrder::plan;
+  if (planned && !plan) section.fail("order", "needs the file: plan: FILE, of `stoker advise`");
+  if (!planned && plan) section.fail("plan", "is for order: plan");
+  if (planned && below) section.fail("below", "must not be there beside order: plan");
+}
+
+std::vector<ObjectInfo> candidates(std::vector<ObjectInfo> listing, const StagingRule& rule) {
+  if (rule.order != StagingOrder::plan) return listing;
+  const std::string& path = rule.plan->value;
+  StagingPlan plan = read_plan(path);
+  check_plan(plan, listing, path);
+  if (plan.bytes > rule.limit.bytes) {
+    throw Error(ExitCode::config,
+                fmt::format("{}: its objects take {} bytes, and limit is {}: raise it", path,
+                            plan.bytes, rule.limit.bytes));
+  }
+  return std::move(plan.objects);
 }
 
 StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& rule, uint64_t used,

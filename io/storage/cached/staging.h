@@ -16,8 +16,9 @@
 namespace stoker {
 
 // What is copied first: what a listing names first (by key, bytewise); the smallest, so that most
-// reads are saved for the room; what was read most often until now.
-enum class StagingOrder { listing, smallest, most_read };
+// reads are saved for the room; what was read most often until now; what a file names, and nothing
+// else.
+enum class StagingOrder { listing, smallest, most_read, plan };
 EnumNames<StagingOrder> enum_names(StagingOrder);
 
 // Which objects may become copies, in what order, and how many bytes of them. A value. Nothing is
@@ -26,13 +27,18 @@ struct StagingRule {
   ByteSize limit{uint64_t{10} << 30};
   std::optional<ByteSize> below;
   StagingOrder order = StagingOrder::listing;
+  std::optional<Path> plan;  // of order: plan
   template <class V>
   void visit(V& v) {
     v("limit", limit, "bytes of copies");
     v("below", below, "copy only objects smaller than this");
     v("order", order,
-      "fill: ahead: what comes first; most_read: after as many reads as there are objects");
+      "what comes first where a thread copies ahead; most_read: after as many reads as there are "
+      "objects; plan: what that file names, and nothing else, whoever copies");
+    v("plan", plan, "order: plan: the file, as `stoker advise` writes it");
   }
+  // Error(ExitCode::config) for a plan without its order, or beside a second rule.
+  void check(const Section& section) const;
   // May an object of this size be copied, whatever room is left?
   bool allows(uint64_t bytes) const { return !below || bytes < below->bytes; }
 };
@@ -46,9 +52,15 @@ struct StagingPlan {
   uint64_t bytes = 0;
 };
 
-// Those of `objects` (a listing) that the rule takes into what is left of its limit after `used`
+// What the rule chooses from: the listing; or of order: plan the objects of that file, in its
+// order. Error, which names the file and what is wrong: ExitCode::environment where it is missing,
+// ExitCode::config where it is no plan, was made of other objects (one that is not listed, or has
+// another size), or takes more than the rule's limit.
+std::vector<ObjectInfo> candidates(std::vector<ObjectInfo> listing, const StagingRule& rule);
+
+// Those of `objects` (candidates) that the rule takes into what is left of its limit after `used`
 // bytes. An object that does not fit is left out, and smaller ones behind it still have their
-// chance. Ties keep the order of the listing. Empty directories ("name/") are no objects.
+// chance. Ties keep the order of `objects`. Empty directories ("name/") are no objects.
 StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& rule, uint64_t used,
                    const ReadCounts& reads = {});
 

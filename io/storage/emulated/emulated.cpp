@@ -1,3 +1,5 @@
+#include "io/storage/emulated/emulated.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,35 +9,10 @@
 
 #include "io/storage/around.h"
 #include "io/storage/emulated/emulates.h"
-#include "io/storage/emulated/tier_figures.h"
 #include "io/storage/emulated/tier_model.h"
 
 namespace stoker {
 namespace {
-
-struct EmulatedOptions {
-  TierFigures figures;
-  bool shared = true;
-  Component<Storage> inner;
-
-  template <class V>
-  void visit(V& v) {
-    figures.visit(v);
-    v("shared", shared,
-      "one device for all processes of this user that have a tier of this name and these options; "
-      "false: each has its own");
-    v.required("inner", inner, "the tier that holds the data");
-  }
-  void check(const Section& section) const { figures.check(section); }
-  StorageInfo info() const {
-    const TierCosts costs = figures.costs();
-    StorageInfo info = inner.info();
-    info.emulated = true;
-    info.read_mb_per_s = 1e-6 * costs.read_bytes_per_s;
-    info.write_mb_per_s = 1e-6 * costs.write_bytes_per_s;
-    return info;
-  }
-};
 
 // What makes two tiers one device: name, options, and the directory that a relative root means.
 std::string identity_of(const EmulatedOptions& options, const std::string& name,

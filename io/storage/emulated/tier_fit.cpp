@@ -14,6 +14,9 @@ using Vector = std::vector<double>;
 
 constexpr double kLeastLatency = 1e-7;  // seconds; below that it is none
 
+// In MB/s, as an emulated tier takes it: from memory, a few points may say any number.
+double sayable(double bytes_per_s) { return std::clamp(1e-6 * bytes_per_s, 0.01, 1e6); }
+
 // Of one direction, in bytes/s and seconds.
 struct Figures {
   double bandwidth = 0;
@@ -165,14 +168,14 @@ TierFit fit_tier(const std::vector<TierPoint>& points) {
         return device.limit_of_queue(point) < device.limit_of_rest(point);
       });
   if (!reads.empty()) {
-    fit.read_mb_per_s = 1e-6 * figures.bandwidth;
+    fit.read_mb_per_s = sayable(figures.bandwidth);
     fit.read_latency_ms = 1e3 * figures.latency;
   }
   if (!writes.empty()) {
     const Device writer = reads.empty() ? device
                                         : fit_at_depth(writes, device.queue_depth,
                                                        figures.random_latency - figures.latency);
-    fit.write_mb_per_s = 1e-6 * writer.figures.bandwidth;
+    fit.write_mb_per_s = sayable(writer.figures.bandwidth);
     fit.write_latency_ms = 1e3 * writer.figures.latency;
   }
   return fit;

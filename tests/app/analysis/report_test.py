@@ -14,6 +14,7 @@ import shutil
 import tempfile
 
 from browser import Browser, DESKTOP, NUMERIC, PHONE, complaints, reads_as
+from darshan_logs import DXT_POSIX, POSIX, STDIO, counters_record, darshan_log, segments_record
 from stoker import MINI, Process, configuration, emulated, read_summary
 from stoker import stoker as run_stoker
 
@@ -192,6 +193,52 @@ def check_hostile(browser, run):
             assert words in shown["text"], words
 
 
+def profile_log(path):
+    """A session in which one file was read by requests of 4 KiB, and another one was written by a stream."""
+    read = [0] * 69
+    read[0], read[3], read[14], read[16], read[18], read[20], read[30], read[31] = 1, 64, 262144, 262143, 62, 63, 1, 63
+    read[49], read[53], read[57], read[61] = 4096, 62, 4096, 64
+    segments = [(4096 * at, 4096, 0.1 * at, 0.1 * at + 0.05) for at in range(64)]
+    modules = {POSIX: (4, [counters_record("<", 1, 0, read, [0.5] * 17)]),
+               STDIO: (2, [counters_record("<", 2, 0, [1, 0, 0, 5, 0, 1, 500, 0, 0, 499] + 4 * [0], 15 * [0.25])]),
+               DXT_POSIX: (1, [segments_record("<", 1, 0, "node7", [], segments)])}
+    return darshan_log(modules, {1: path, 2: "/out/log"}, command=HOSTILE.replace("\n", " "), partial=(POSIX,))
+
+
+PROFILE_VALUES = ("job.seconds", "job.command", "remarks.0", "posix.reads", "stdio.writes", "read.bytes", "read.mb_per_s",
+                  "read.under_way_mb_per_s", "read.sequential_share", "read.consecutive_share", "time_share.read", "access_sizes.0.value",
+                  "strides.0.count", "files.0.path", "files.0.seconds", "files.1.bytes_written", "directories.0.path")
+
+
+def check_profiles(browser, run):
+    """Sessions of the I/O profiler: the first in full, others folded, one that is damaged."""
+    copy = run.parent / "profiled"
+    shutil.copytree(run, copy)
+    (copy / "io_profile-000005.darshan").write_bytes(profile_log(f"/data/{HOSTILE}"))
+    (copy / "io_profile-000010.darshan").write_bytes(profile_log("/data/a.jpg"))
+    (copy / "io_profile-000015.darshan").write_bytes(profile_log("/data/b.jpg")[:-1])
+    page = pathlib.Path(stoker(copy, "report", copy).strip())
+    data = embedded(page)
+    assert [session["file"] for session in data["runs"][0]["io_profiles"]] == [
+        f"io_profile-0000{step}.darshan" for step in ("05", "10", "15")]
+    for size in (DESKTOP, PHONE):
+        shown = open_page(browser, page, size)
+        check_values(shown, data, [f"runs.0.io_profiles.0.profile.{key}" for key in PROFILE_VALUES]
+                     + ["runs.0.io_profiles.1.profile.read.bytes", "runs.0.io_profiles.2.error"])
+        [course] = [chart for chart in shown["charts"] if chart["title"] == "POSIX over the session, MB/s"]
+        assert course["points"] > 20 and course["colours"] >= 1, course
+        for words in ("Sizes of reads and writes", "Files by time lost", "POSIX is incomplete", "cut off"):
+            assert words in shown["text"], words
+    log = copy / "io_profile-000010.darshan"
+    page = pathlib.Path(stoker(copy, "report", log).strip())
+    assert page == pathlib.Path(f"{log}.html"), page
+    shown = open_page(browser, page, PHONE)
+    assert shown["kind"] == "profiles" and shown["title"].startswith(str(log)), shown["title"]
+    check_values(shown, embedded(page), [f"profiles.0.profile.{key}" for key in PROFILE_VALUES])
+    stoker(copy, "report", copy, log, code=2)
+    stoker(copy, "report", copy / "io_profile-000015.darshan", code=4)
+
+
 def check_killed(browser, folder):
     process = Process(["train", "config.yaml", "-q", "training.max_steps=100000", "training.epochs=100000",
                        "run.dir=killed", "checkpoint={type: none}"], folder)
@@ -296,6 +343,7 @@ def check(browser, folder):
     check_run(browser, run)
     check_two(browser, run, other)
     check_hostile(browser, run)
+    check_profiles(browser, run)
     check_killed(browser, folder)
     check_sweep(browser, folder)
 

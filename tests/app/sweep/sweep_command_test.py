@@ -259,7 +259,7 @@ class Failures(Sweep):
         refused(SWEEP.replace("loader.workers: 2, loader: threaded", "loader.type: sync"),
                 "'loader.type' is no axis of the matrix")
         refused(SWEEP.replace("x: loader.workers", "x: tier"), "'x' must be an axis of the matrix or time, got 'tier'")
-        refused(SWEEP.replace("base.yaml", "bass.yaml"), "bass.yaml: cannot be read", code=3)
+        refused(SWEEP.replace("base.yaml", "bass.yaml"), "there is no file", code=2)
         refused(SWEEP.replace("repeat: 2", "command: bench laoder"),
                 r"sweep.yaml:10:10: stoker bench laoder .*did you mean 'loader'")
         refused(SWEEP.replace("repeat: 2", "arguments: [--quite]"),

@@ -6,13 +6,16 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <thread>
 
 #include "io/core/error.h"
 #include "io/metrics/hub.h"
+#include "io/storage/cached/plan_file.h"
 #include "io/storage/metered.h"
+#include "tests/support/errors.h"
 #include "tests/support/mounted.h"
 #include "tests/support/storages.h"
 #include "tests/support/temporary_directory.h"
@@ -79,6 +82,14 @@ struct Cached : testing::Test {
                          remarks_.push_back(text);
                        },
                        hub_.get()});
+  }
+
+  std::string plan_path() const { return directory_ / "plan.json"; }
+  void plan(const std::vector<int>& files) const {
+    StagingPlan plan;
+    for (const int i : files) plan.objects.push_back({std::to_string(i), 100});
+    plan.bytes = 100 * files.size();
+    directory_.write("plan.json", plan_json(plan, {}));
   }
 
   static std::string content(int i) { return std::string(100, static_cast<char>('a' + i)); }
@@ -300,6 +311,70 @@ TEST_F(Cached, most_read_waits_until_counts_mean_something) {
   EXPECT_EQ(reads("data.inner"), before);
   get(*tier_, "0");
   EXPECT_EQ(reads("data.inner"), before + 1);
+}
+
+TEST_F(Cached, a_plan_says_what_is_copied_whoever_copies) {
+  for (const char* fill : {"read", "both", "ahead"}) {
+    std::filesystem::remove_all(fast());
+    plan({7, 2, 4});
+    open(std::string("order: plan, plan: ") + plan_path() + ", fill: " + fill + ", " + on_files());
+    read_all();
+    wait_for_bytes(300);  // which counts what is still being copied
+    Tally::Totals before, after;
+    do {
+      before = state("data.in").ops[static_cast<size_t>(TierOp::read)];
+      read_all();
+      after = state("data.in").ops[static_cast<size_t>(TierOp::read)];
+    } while (after.count - before.count < 3);
+    EXPECT_EQ(listing(*posix_storage(fast())), "2=100 4=100 7=100") << fill;
+    EXPECT_EQ(after.count - before.count, 3) << fill;
+    EXPECT_EQ(after.bytes - before.bytes, 300) << fill;
+  }
+}
+
+TEST_F(Cached, a_thread_copies_in_the_order_of_the_plan) {
+  plan({7, 2, 4});
+  open("in: {type: full, room: 250}, order: plan, fill: ahead, plan: " + plan_path());
+  get(*tier_, "0");
+  wait_for_bytes(200);
+  while (state("data").conditions.empty()) std::this_thread::yield();
+  for (const char* key : {"7", "2", "4"}) get(*tier_, key);
+  EXPECT_EQ(cache(), "2 2 200");  // 4 was the last
+}
+
+TEST_F(Cached, readers_and_the_thread_together_copy_each_object_once) {
+  plan({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  open("order: plan, fill: both, plan: " + plan_path());
+  read_all();
+  wait_for_bytes(1000);
+  int64_t before = 0;
+  do {  // those bytes count what is still being copied
+    before = reads("data.inner");
+    read_all();
+  } while (reads("data.inner") != before);
+  EXPECT_EQ(state("data.in").ops[static_cast<size_t>(TierOp::create)].count, 10);
+}
+
+TEST_F(Cached, the_next_process_goes_on_by_the_plan) {
+  plan({7, 2, 4});
+  const std::string options = "order: plan, plan: " + plan_path() + ", " + on_files();
+  open(options);
+  get(*tier_, "2");
+  reopen(options);
+  read_all();
+  EXPECT_EQ(cache(), "1 9 300");
+}
+
+TEST_F(Cached, a_stale_plan_is_an_error_before_anything_is_read) {
+  open("limit: 1MiB");
+  plan({7, 2, 4});
+  const auto refused = [this] {
+    return error_of([this] { reopen("order: plan, plan: " + plan_path()); });
+  };
+  put(*posix_storage(slow()), "2", "changed");
+  EXPECT_NE(refused().find("'2' has 7 bytes, and by this plan 100"), std::string::npos);
+  std::filesystem::remove(slow() + "/7");
+  EXPECT_NE(refused().find("the tier has no object '7'"), std::string::npos);
 }
 
 TEST_F(Cached, a_thread_that_stages_is_stopped_with_the_tier) {

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "io/storage/cached/plan_file.h"
+#include "tests/support/errors.h"
 #include "tests/support/storages.h"
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
@@ -51,6 +56,33 @@ TEST(Choose, leaves_out_what_is_not_below_the_threshold) {
   StagingRule small = rule(10'000);
   small.below = ByteSize{300};
   EXPECT_EQ(keys(choose(kObjects, small, 0)), "b d z");
+}
+
+TEST(Candidates, are_the_listing_or_what_a_plan_names_in_its_order) {
+  const TemporaryDirectory directory;
+  directory.write("plan.json", plan_json({{kObjects[3], kObjects[1]}, 200}, {}));
+  EXPECT_EQ(candidates(kObjects, rule(1)).size(), kObjects.size());
+  StagingRule planned = rule(10'000, StagingOrder::plan);
+  planned.plan = Path{directory / "plan.json"};
+  EXPECT_EQ(keys(choose(candidates(kObjects, planned), planned, 0)), "d b");
+  planned.limit.bytes = 1;
+  EXPECT_NE(error_of([&] { candidates(kObjects, planned); }).find("limit is 1: raise it"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { candidates({}, planned); }).find("the tier has no object 'd'"),
+            std::string::npos);
+}
+
+TEST(StagingRule, a_plan_is_the_only_rule_and_needs_its_order) {
+  const auto refused = [](const std::string& options) {
+    return error_of(
+        [&] { make_storage("{type: cached, inner: {type: memory}, " + options + "}"); });
+  };
+  EXPECT_NE(refused("order: plan").find("needs the file"), std::string::npos);
+  EXPECT_NE(refused("plan: a.json").find("is for order: plan"), std::string::npos);
+  EXPECT_NE(refused("order: plan, plan: a.json, below: 2m").find("must not be there"),
+            std::string::npos);
+  EXPECT_NE(refused("order: plan, plan: /nowhere/a.json").find("there is no such plan"),
+            std::string::npos);
 }
 
 TEST(Recognise, takes_equal_key_and_size_for_a_copy_and_nothing_else) {

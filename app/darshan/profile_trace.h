@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/metrics/hub.h"
+#include "io/metrics/sink.h"
+#include "io/profiler/profile.h"
+
+namespace stoker {
+
+// trace.json of profiles that were recorded, by the sink `trace`: a row for each file. One thread.
+//
+//   ProfileTrace trace(directory);
+//   trace.add(profile);  // of each session, in the order of time
+//   std::string line = trace.finish();
+class ProfileTrace {
+ public:
+  // The directory is there. IoError where the file cannot be written.
+  explicit ProfileTrace(const std::string& directory);
+  void add(IoProfile profile);
+  // Once, last. What was written, in a line.
+  std::string finish();
+
+ private:
+  Hub hub_;
+  std::string line_;
+  std::unique_ptr<MetricsSink> sink_;  // of the hub
+  const TimePoint start_;              // where the first profile begins
+  std::optional<int64_t> first_ns_;    // its begin
+};
+
+}  // namespace stoker

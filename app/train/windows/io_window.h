@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "app/experiment/options.h"
+#include "app/run/session_signal.h"
+#include "io/core/bounded_queue.h"
+#include "io/core/notify.h"
+#include "io/profiler/io_profiler.h"
+#include "io/profiler/io_session.h"
+
+namespace stoker {
+
+class Hub;
+
+// Sessions of the I/O profiler (io/profiler), by metrics.io_profile or because IoTrigger was asked
+// for one. Each leaves io_profile-STEP.darshan in the run directory, where STEP is the one it began
+// after, a row for each file among the tracer's, and the live page's section. What is asked for
+// lasts until it is asked to end; the configured ones wait meanwhile. The profiler is attached from
+// the first session on. The trainer's thread; logs are written by one of its own. `hub` must
+// outlive it.
+class IoWindow {
+ public:
+  // Begins the first session where there are any, so that it sees the loader's first reads. `step`:
+  // finished ones. Error as IoProfiler's.
+  IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t step, Hub& hub,
+           Notify log);
+  // Drops a session that is open.
+  ~IoWindow();
+  IoWindow(const IoWindow&) = delete;
+  IoWindow& operator=(const IoWindow&) = delete;
+
+  // Call it before each step: ends and begins sessions. Error as IoProfiler's.
+  void at_step(int64_t step);
+  // Once, when the run's I/O is over: ends the open session; when it returns, all logs are written.
+  // IoError where one could not be: those behind it are missing, too.
+  void finish();
+
+ private:
+  struct Ended {
+    int64_t first_step;
+    IoProfile profile;
+  };
+  void begin(int64_t step);
+  void end();
+  void write(const Ended& ended);
+
+  const IoProfileOptions options_;
+  const std::string run_dir_;
+  Hub& hub_;
+  const Notify log_;
+  const SessionSignal signal_;
+  std::unique_ptr<IoProfiler> profiler_;
+  std::optional<IoSession> session_;
+  bool asked_for_ = false;  // the open one
+  int64_t first_step_ = 0;
+  BoundedQueue<Ended> ended_{4};
+  std::jthread writer_;
+};
+
+}  // namespace stoker

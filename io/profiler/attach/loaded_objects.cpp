@@ -1,0 +1,104 @@
+#include "io/profiler/attach/loaded_objects.h"
+
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+
+namespace stoker {
+namespace {
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool begins_with_one_of(std::string_view name, std::span<const std::string_view> beginnings) {
+  for (const std::string_view beginning : beginnings) {
+    if (name.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
+ObjectRole role_of(std::string_view name, uint64_t base, const dl_phdr_info& info,
+                   const std::set<std::string, std::less<>>& preloaded) {
+  static constexpr std::array<std::string_view, 4> kLibc{"libc.so.", "libpthread.so.", "librt.so.",
+                                                         "libdl.so."};
+  static constexpr std::array<std::string_view, 6> kSanitizers{
+      "libasan.so", "libtsan.so", "liblsan.so", "libubsan.so", "libhwasan.so", "libclang_rt."};
+  if (base != 0 && base == getauxval(AT_BASE)) return ObjectRole::loader;
+  const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+  if (vdso != 0 && info.dlpi_phnum > 0) {
+    const uint64_t headers = reinterpret_cast<uint64_t>(info.dlpi_phdr);
+    if (headers - vdso < 4096) return ObjectRole::loader;
+  }
+  if (begins_with_one_of(name, kLibc)) return ObjectRole::libc;
+  if (begins_with_one_of(name, kSanitizers)) return ObjectRole::sanitizer;
+  return preloaded.contains(name) ? ObjectRole::preloaded : ObjectRole::program;
+}
+
+void add_names(const std::string& list, std::set<std::string, std::less<>>& names) {
+  static constexpr const char* kSeparators = " :\t\n";
+  for (size_t at = 0; (at = list.find_first_not_of(kSeparators, at)) != std::string::npos;) {
+    const size_t end = std::min(list.find_first_of(kSeparators, at), list.size());
+    names.emplace(last_part(std::string_view(list).substr(at, end - at)));
+    at = end;
+  }
+}
+
+}  // namespace
+
+std::string_view LoadedObject::file_name() const { return last_part(name); }
+
+std::set<std::string, std::less<>> preloaded_names() {
+  std::set<std::string, std::less<>> names;
+  // Not getenv: the program may have changed its environment since.
+  std::ifstream environment("/proc/self/environ", std::ios::binary);
+  for (std::string variable; std::getline(environment, variable, '\0');) {
+    static constexpr std::string_view kName = "LD_PRELOAD=";
+    if (variable.starts_with(kName)) add_names(variable.substr(kName.size()), names);
+  }
+  std::ifstream file("/etc/ld.so.preload");
+  add_names({std::istreambuf_iterator<char>(file), {}}, names);
+  return names;
+}
+
+std::vector<LoadedObject> loaded_objects(const std::set<std::string, std::less<>>& preloaded) {
+  struct Found {
+    std::vector<LoadedObject> objects;
+    const std::set<std::string, std::less<>>& preloaded;
+  } found{{}, preloaded};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto& into = *static_cast<Found*>(data);
+        std::string name = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+        const ObjectRole role = role_of(last_part(name), info->dlpi_addr, *info, into.preloaded);
+        into.objects.push_back({std::move(name),
+                                info->dlpi_addr,
+                                {info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}},
+                                role});
+        return 0;
+      },
+      &found);
+  return std::move(found.objects);
+}
+
+const LoadedObject* object_at(const std::vector<LoadedObject>& objects, const void* address) {
+  const auto wanted = reinterpret_cast<uint64_t>(address);
+  for (const LoadedObject& object : objects) {
+    if (wanted >= object.base && object.elf.executable(wanted - object.base)) return &object;
+  }
+  return nullptr;
+}
+
+uint64_t loads_so_far() {
+  uint64_t loads = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        *static_cast<uint64_t*>(data) = info->dlpi_adds;
+        return 1;
+      },
+      &loads);
+  return loads;
+}
+
+}  // namespace stoker

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/profiler/attach/elf_object.h"
+
+namespace stoker {
+
+// What an object of the process is to the profiler.
+enum class ObjectRole {
+  program,    // the program or a library of it: its calls are seen
+  libc,       // libc and what belongs to it
+  loader,     // and the kernel's vdso
+  preloaded,  // by LD_PRELOAD or /etc/ld.so.preload
+  sanitizer,  // the run time of one
+};
+
+// An object as it is mapped; valid under the loader's lock.
+struct LoadedObject {
+  std::string name;  // its path; the program's is empty
+  uint64_t base;
+  ElfObject elf;
+  ObjectRole role;
+
+  std::string_view file_name() const;
+};
+
+// File names of what was preloaded into this process, when it began.
+std::set<std::string, std::less<>> preloaded_names();
+
+// All objects of the process. Under the loader's lock (loader_lock.h).
+std::vector<LoadedObject> loaded_objects(const std::set<std::string, std::less<>>& preloaded);
+
+// The object that has code at the address; null: none.
+const LoadedObject* object_at(const std::vector<LoadedObject>& objects, const void* address);
+
+// How many objects the loader has ever loaded. Any thread.
+uint64_t loads_so_far();
+
+}  // namespace stoker

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+namespace stoker {
+
+// A bounded reserve of memory that is handed out and never taken back one by one: no lock, and no
+// malloc() behind it, so that a recorded call in a signal handler or inside an allocator blocks
+// nothing. Any thread. Address space is reserved at once, memory as it is used.
+class Arena {
+ public:
+  // Throws Error(ExitCode::environment) where the address space is not to be had.
+  explicit Arena(size_t bytes);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // `bytes` zeroed bytes, aligned to 16, valid as long as this object; null: not that many are
+  // left.
+  void* allocate(size_t bytes);
+  // A new T of the arena's, which nobody destroys; null: no memory is left.
+  template <class T>
+  T* make() {
+    static_assert(alignof(T) <= kAlignment);
+    static_assert(std::is_nothrow_default_constructible_v<T>);
+    void* const memory = allocate(sizeof(T));
+    return memory == nullptr ? nullptr : std::construct_at(static_cast<T*>(memory));
+  }
+  // How much allocate() could still give, as far as nobody else asks.
+  size_t left() const { return bytes_ - used_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr size_t kAlignment = 16;
+  const size_t bytes_;
+  std::byte* const memory_;
+  std::atomic<size_t> used_{0};
+};
+
+}  // namespace stoker

@@ -1,0 +1,209 @@
+#include "io/profiler/io_recorder.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "io/core/error.h"
+#include "io/profiler/counters/posix_rules.h"
+#include "io/profiler/recorder_state.h"
+
+namespace stoker {
+namespace {
+
+// What the counters of `file` get from count(PosixRecord&). No file: nothing.
+template <class F>
+void with_posix(RecorderState& state, FileRecord* file, F count) {
+  if (file == nullptr) return;
+  const std::lock_guard lock(file->mutex);
+  if (PosixRecord* const record = state.posix_of(*file)) count(*record);
+}
+
+// What a call moved, where the descriptor's position is the file's.
+PosixTransfer transfer_of(const RecorderState& state, const PosixRecord& record, int64_t bytes,
+                          int64_t offset, const void* memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  const auto unit = static_cast<uintptr_t>(state.options.memory_alignment);
+  return {bytes, offset < 0 ? record.offset : offset, address % unit == 0};
+}
+
+}  // namespace
+
+IoRecorder& IoRecorder::instance() {
+  static IoRecorder& only = []() -> IoRecorder& {
+    // Another thread may hold any lock of a state at the fork, so the child leaves it where it is.
+    pthread_atfork(nullptr, nullptr, [] { instance().forget_in_child(); });
+    // NOLINTNEXTLINE(bugprone-unused-return-value): it is never destroyed.
+    return *std::make_unique<IoRecorder>().release();
+  }();
+  return only;
+}
+
+IoRecorder::IoRecorder() = default;
+IoRecorder::~IoRecorder() = default;
+
+void IoRecorder::forget_in_child() {
+  state_ = nullptr;
+  // NOLINTNEXTLINE(bugprone-unused-return-value): the parent's, and its locks may be held.
+  kept_.release();
+}
+
+void IoRecorder::start(const IoRecorderOptions& options) {
+  const std::lock_guard lock(starting_);
+  if (kept_ == nullptr) kept_ = std::make_unique<RecorderState>(options);
+  if (kept_->options != options) {
+    throw Error(ExitCode::config,
+                "I/O profiler: its options cannot change once it has been started; they hold for "
+                "the process");
+  }
+  if (on()) return;
+  kept_->forget_handles();
+  state_.store(kept_.get(), std::memory_order_release);
+}
+
+void IoRecorder::start() {
+  IoRecorderOptions options;
+  {
+    const std::lock_guard lock(starting_);
+    if (kept_ != nullptr) options = kept_->options;
+  }
+  start(options);
+}
+
+void IoRecorder::stop() {
+  const std::lock_guard lock(starting_);
+  state_.store(nullptr, std::memory_order_release);
+}
+
+RecorderState& IoRecorder::started() const {
+  const std::lock_guard lock(starting_);
+  if (kept_ == nullptr) {
+    throw Error(ExitCode::bug, "I/O profiler: it has not been started in this process");
+  }
+  return *kept_;
+}
+
+void IoRecorder::opened(int fd, int directory, const char* path, CallTime time, int mode) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  FileRecord* const file = in->file_at(directory, path);
+  // Also where there is none: who had the number before is gone.
+  if (!in->descriptors.set(fd, file, time.end_ns)) in->posix_partial = true;
+  with_posix(*in, file, [&](PosixRecord& record) { count_open(record, mode, in->span(time)); });
+}
+
+void IoRecorder::named(int fd, const char* path) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in || path == nullptr) return;
+  // The kernel's name, which is none of a file for a pipe.
+  if (FileRecord* const file = in->file_named(path)) in->descriptors.set_if_unknown(fd, file);
+}
+
+void IoRecorder::closed(int fd, CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  with_posix(*in, in->descriptors.close(fd, time.begin_ns),
+             [&](PosixRecord& record) { count_close(record, in->span(time)); });
+}
+
+void IoRecorder::closed_range(unsigned first, unsigned last) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  const unsigned end = in->descriptors.end();
+  if (end == 0) return;
+  for (unsigned fd = first; fd <= std::min(last, end - 1); ++fd) {
+    in->descriptors.set(static_cast<int>(fd), nullptr, 0);
+  }
+}
+
+void IoRecorder::duplicated(int from, int to, CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  FileRecord* const file = in->descriptors.find(from);
+  if (!in->descriptors.set(to, file, time.end_ns)) in->posix_partial = true;
+  with_posix(*in, file, [&](PosixRecord& record) { count_duplicate(record, in->span(time)); });
+}
+
+void IoRecorder::read(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  FileRecord* const file = in->descriptors.find(fd);
+  if (file == nullptr) in->elsewhere_read.fetch_add(bytes, std::memory_order_relaxed);
+  with_posix(*in, file, [&](PosixRecord& record) {
+    const CallSpan call = in->span(time);
+    const PosixTransfer transfer = transfer_of(*in, record, bytes, offset, memory);
+    in->keep_segment(*file, file->reads, transfer, call);
+    count_read(record, transfer, call, in->arena);
+  });
+}
+
+void IoRecorder::wrote(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  FileRecord* const file = in->descriptors.find(fd);
+  if (file == nullptr) in->elsewhere_written.fetch_add(bytes, std::memory_order_relaxed);
+  with_posix(*in, file, [&](PosixRecord& record) {
+    const CallSpan call = in->span(time);
+    const PosixTransfer transfer = transfer_of(*in, record, bytes, offset, memory);
+    in->keep_segment(*file, file->writes, transfer, call);
+    count_write(record, transfer, call, in->arena);
+  });
+}
+
+void IoRecorder::seeked(int fd, int64_t position, CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  with_posix(*in, in->descriptors.find(fd),
+             [&](PosixRecord& record) { count_seek(record, position, in->span(time)); });
+}
+
+void IoRecorder::stated(int fd, const struct stat& what, CallTime time) {
+  if (!S_ISREG(what.st_mode)) return;
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  with_posix(*in, in->descriptors.find(fd),
+             [&](PosixRecord& record) { count_stat(record, in->span(time)); });
+}
+
+void IoRecorder::stated(int directory, const char* path, const struct stat& what, CallTime time) {
+  if (!S_ISREG(what.st_mode)) return;
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  with_posix(*in, in->file_at(directory, path),
+             [&](PosixRecord& record) { count_stat(record, in->span(time)); });
+}
+
+void IoRecorder::mapped(int fd, CallTime) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  with_posix(*in, in->descriptors.find(fd), [](PosixRecord& record) { count_map(record); });
+}
+
+void IoRecorder::synced(int fd, bool data_only, CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  if (!in) return;
+  with_posix(*in, in->descriptors.find(fd),
+             [&](PosixRecord& record) { count_sync(record, data_only, in->span(time)); });
+}
+
+void IoRecorder::renamed(int from_directory, const char* from, int to_directory, const char* to,
+                         CallTime time) {
+  const Inside in(state_.load(std::memory_order_acquire));
+  RecordName name;
+  if (!in || !in->name_of(from_directory, from, name)) return;
+  FileRecord* const source = in->records.find(record_id(name.text()));
+  if (source == nullptr) return;
+  {
+    // Only a file that the module POSIX knows already.
+    const std::lock_guard lock(source->mutex);
+    if (source->posix == nullptr) return;
+  }
+  with_posix(*in, source,
+             [&](PosixRecord& record) { count_rename_source(record, in->span(time)); });
+  with_posix(*in, in->file_at(to_directory, to),
+             [&](PosixRecord& record) { count_rename_target(record, source->id); });
+}
+
+}  // namespace stoker

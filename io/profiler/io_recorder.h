@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+#include "io/profiler/profile.h"
+
+struct stat;
+
+namespace stoker {
+
+class RecorderState;
+struct IoRecorderOptions;
+
+// When a wrapped call began and ended: CLOCK_MONOTONIC. A value.
+struct CallTime {
+  int64_t begin_ns;
+  int64_t end_ns;
+};
+
+// What the wrappers tell about calls that succeeded, counted by Darshan's rules (darshan-posix.c
+// and darshan-stdio.c of version 3.5): the one place that knows which file a descriptor or a stream
+// is. Any thread, also several on one file; takes no lock of libc's and makes no wrapped call;
+// fails nothing: where the cap on memory is reached, it counts what it drops. What a signal handler
+// does while its thread is in here is not counted. One for the process, never destroyed, so that
+// threads that outlive main() may call it; tests make their own.
+class IoRecorder {
+ public:
+  static IoRecorder& instance();
+  IoRecorder();
+  ~IoRecorder();
+
+  // --- by whoever attaches and detaches the wrappers
+  // Counts from now on. Forgets what descriptors and streams were of: named() has to tell. Counters
+  // go on from where stop() left them. Options are those of the first start(); other ones later:
+  // Error(ExitCode::config). Error(ExitCode::environment): no address space.
+  void start(const IoRecorderOptions& options);
+  void start();  // with the defaults, or with what the first had
+  void stop();
+  // Whether what is told is counted. In the child of a fork, never: it has forgotten all.
+  bool on() const { return state_.load(std::memory_order_relaxed) != nullptr; }
+  // All since the first start(), without segments. Takes about a microsecond a file, and stops
+  // nobody. Never started: Error(ExitCode::bug).
+  IoProfile totals() const;
+
+  // --- descriptors; `path` as the caller gave it, relative to `directory` (AT_FDCWD). mode: the
+  // third argument of open(), where it has one
+  void opened(int fd, int directory, const char* path, CallTime time, int mode = 0);
+  // It was open before the profiler was attached: nothing is counted.
+  void named(int fd, const char* path);
+  void closed(int fd, CallTime time);
+  void closed_range(unsigned first, unsigned last);
+  void duplicated(int from, int to, CallTime time);
+  // offset: where it was read; below 0: at the descriptor's position. memory: of several pieces,
+  // the bitwise or of their addresses; null: not known, and taken for aligned.
+  void read(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time);
+  void wrote(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time);
+  void seeked(int fd, int64_t position, CallTime time);
+  void stated(int fd, const struct stat& what, CallTime time);
+  void stated(int directory, const char* path, const struct stat& what, CallTime time);
+  void mapped(int fd, CallTime time);
+  void synced(int fd, bool data_only, CallTime time);
+  void renamed(int from_directory, const char* from, int to_directory, const char* to,
+               CallTime time);
+
+  // --- streams
+  void stream_opened(FILE* stream, const char* path, CallTime time);
+  void stream_opened(FILE* stream, int fd, CallTime time);                // fdopen
+  void stream_asked_for_descriptor(FILE* stream, int fd, CallTime time);  // fileno
+  void stream_read(FILE* stream, int64_t bytes, CallTime time);
+  void stream_wrote(FILE* stream, int64_t bytes, CallTime time);
+  void stream_seeked(FILE* stream, int64_t position, CallTime time);
+  void stream_flushed(FILE* stream, CallTime time);
+  void stream_closed(FILE* stream, CallTime time);
+
+ private:
+  friend class IoSession;
+  RecorderState& started() const;
+  void forget_in_child();
+
+  std::atomic<RecorderState*> state_{nullptr};  // null: off
+  mutable std::mutex starting_;
+  std::unique_ptr<RecorderState> kept_;
+};
+
+}  // namespace stoker

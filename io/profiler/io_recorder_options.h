@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/core/config.h"
+
+namespace stoker {
+
+// What the recorder keeps, and of which files. A value.
+struct IoRecorderOptions {
+  ByteSize memory{512ull << 20};
+  ByteSize segment_memory{128ull << 20};
+  int64_t memory_alignment = 8;
+  // Darshan's lists, so that the same files are in both, and /dev/shm, where data are staged.
+  std::vector<std::string> exclude{"/etc/", "/dev/",  "/usr/", "/bin/",  "/boot/", "/lib/",
+                                   "/opt/", "/sbin/", "/sys/", "/proc/", "/var/"};
+  std::vector<std::string> include{"/dev/shm/", "/var/opt/cray/dws/mounts/"};
+
+  template <class V>
+  void visit(V& v) {
+    v("memory", memory,
+      same_results("memory for the counters of files, about 2 KiB each; files beyond it are left "
+                   "out, and counted"));
+    v("segment_memory", segment_memory,
+      same_results("memory for the single reads and writes of a session, 34 bytes each; 0: none "
+                   "are kept"));
+    v("memory_alignment", memory_alignment,
+      same_results("bytes to which a caller's memory counts as aligned"), Limits{1, 1 << 30});
+    v("exclude", exclude,
+      same_results("files whose path begins so are left out; by default those of the system"));
+    v("include", include, same_results("but those whose path begins so are not"));
+  }
+  bool operator==(const IoRecorderOptions& other) const {
+    return memory.bytes == other.memory.bytes &&
+           segment_memory.bytes == other.segment_memory.bytes &&
+           memory_alignment == other.memory_alignment && exclude == other.exclude &&
+           include == other.include;
+  }
+};
+
+}  // namespace stoker

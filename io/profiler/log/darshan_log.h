@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/core/memory.h"
+#include "io/profiler/profile.h"
+
+namespace stoker {
+
+// What a log file of Darshan's holds. A value.
+struct DarshanLog {
+  // What the file says of one of Darshan's modules.
+  struct Module {
+    std::string name;  // as Darshan's own tools print it: "POSIX", "MPI-IO"
+    uint32_t version = 0;
+    bool partial = false;  // its memory ran out: there was more
+    bool read = false;     // its records are in the profile; the others' are left out
+  };
+  std::string version;  // of the format: "3.41"
+  std::map<std::string, std::string> metadata;
+  std::vector<Module> modules;  // those that have records
+  IoProfile profile;
+};
+
+// The profile as a log of format 3.41: POSIX (4), STDIO (2), DXT_POSIX (1) and, from its segments,
+// HEATMAP (1). Darshan's own tools read it. What has no place in their format is in the job's
+// metadata: the host, how much was dropped, and the kernel's count. Any thread.
+std::string darshan_log(const IoProfile& profile);
+// The same as a file that is whole and durable, or not there. IoError.
+void write_darshan_log(const IoProfile& profile, const std::string& path);
+
+// A log of the formats 3.10 to 3.41, ours or another program's, in either byte order: POSIX (3 and
+// 4), STDIO (1 and 2) and DXT_POSIX (1 and 2). Counters that an older module does not have are -1,
+// as Darshan's own tools say it; times that are no numbers are 0. Any thread.
+//
+// IoError where the file cannot be read; Error(ExitCode::data), which says what is wrong and what
+// to do, where it is no such log, is damaged, or would take more than `most_memory`.
+constexpr uint64_t kDarshanMemory = uint64_t{2} << 30;
+DarshanLog read_darshan_log(const std::string& path, uint64_t most_memory = kDarshanMemory);
+// The same of a file's bytes; `name` is for messages.
+DarshanLog parse_darshan_log(Bytes bytes, const std::string& name,
+                             uint64_t most_memory = kDarshanMemory);
+
+}  // namespace stoker

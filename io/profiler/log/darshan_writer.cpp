@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <unordered_set>
+
+#include "io/core/file.h"
+#include "io/core/text.h"
+#include "io/profiler/log/darshan_log.h"
+#include "io/profiler/log/heat_map.h"
+#include "io/profiler/log/log_format.h"
+
+namespace stoker {
+namespace {
+
+using Format = DarshanFormat;
+
+// A zlib stream at the end of `log`.
+class PackedPart {
+ public:
+  explicit PackedPart(std::string& log) : log_(log), begin_(log.size()) {
+    if (::deflateInit(&stream_, Z_BEST_SPEED) != Z_OK) throw std::bad_alloc();
+  }
+  ~PackedPart() { ::deflateEnd(&stream_); }
+  PackedPart(const PackedPart&) = delete;
+  PackedPart& operator=(const PackedPart&) = delete;
+
+  void add(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::string_view piece = bytes.substr(0, kPiece - pending_.size());
+      pending_ += piece;
+      bytes.remove_prefix(piece.size());
+      if (pending_.size() == kPiece) pack(Z_NO_FLUSH);
+    }
+  }
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  void add_value(const T& value) { add({reinterpret_cast<const char*>(&value), sizeof value}); }
+  template <class T>
+  void add_values(std::span<const T> values) {
+    add({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
+  Format::Place finish() {
+    pack(Z_FINISH);
+    return {begin_, log_.size() - begin_};
+  }
+
+ private:
+  void pack(int flush) {
+    stream_.next_in = reinterpret_cast<Bytef*>(pending_.data());
+    stream_.avail_in = static_cast<uInt>(pending_.size());
+    char packed[kPiece];
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(packed);
+      stream_.avail_out = sizeof packed;
+      ::deflate(&stream_, flush);
+      log_.append(packed, sizeof packed - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+    pending_.clear();
+  }
+
+  static constexpr size_t kPiece = 64 << 10;
+  std::string& log_;
+  const size_t begin_;
+  std::string pending_;
+  z_stream stream_{};
+};
+
+// At most so many bytes of it, and no part of a character: readers take it for UTF-8.
+std::string first_bytes(std::string text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;
+  text.resize(most);
+  return text;
+}
+
+// Without what ends a line or a text.
+std::string one_line(const std::string& text) {
+  std::string line = readable(text);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\0'; }, ' ');
+  return line;
+}
+
+std::string metadata_of(const IoProfile& profile) {
+  std::string text = "lib_ver=3.5.0 (stoker)\n";
+  if (!profile.host.empty()) {
+    text += fmt::format("stoker_host={}\n", first_bytes(one_line(profile.host), 256));
+  }
+  if (profile.dropped.files > 0) {
+    text += fmt::format("stoker_dropped_files={}\n", profile.dropped.files);
+  }
+  if (profile.dropped.segments > 0) {
+    text += fmt::format("stoker_dropped_segments={}\n", profile.dropped.segments);
+  }
+  if (const auto& kernel = profile.kernel) {
+    text += fmt::format("stoker_kernel_bytes={} {} {} {}\n", kernel->bytes_read,
+                        kernel->bytes_written, kernel->elsewhere_read, kernel->elsewhere_written);
+  }
+  text.resize(Format::kMetadataBytes);
+  return text;
+}
+
+// The command, and below it as many mounts as there is room for.
+std::string command_of(const IoProfile& profile, size_t room) {
+  // Without any mount, Darshan's tools do not see the command.
+  constexpr std::string_view kNoMount = "\nunknown\t/";
+  std::string text = first_bytes(one_line(profile.command), room - kNoMount.size() - 1);
+  const size_t command = text.size();
+  for (const IoProfile::Mount& mount : profile.mounts) {
+    const std::string line = fmt::format("\n{}\t{}", readable(mount.type), readable(mount.path));
+    // They take white space for the end of a name.
+    const auto is_word = [](const std::string& name) {
+      return !name.empty() && name.find_first_of(std::string_view(" \t\n\v\f\r\0", 7)) == name.npos;
+    };
+    if (!is_word(mount.type) || !is_word(mount.path)) continue;
+    if (text.size() + line.size() < room) text += line;
+  }
+  if (text.size() == command) text += kNoMount;
+  return text + '\0';
+}
+
+void add_job(const IoProfile& profile, PackedPart& part) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t fixed[] = {profile.uid,
+                           profile.begin_ns / kSecond,
+                           profile.begin_ns % kSecond,
+                           profile.end_ns / kSecond,
+                           profile.end_ns % kSecond,
+                           profile.ranks,
+                           profile.job_id};
+  part.add_values(std::span<const int64_t>(fixed));
+  part.add(metadata_of(profile));
+  part.add(command_of(profile, Format::kJobBytes - sizeof fixed - Format::kMetadataBytes));
+}
+
+void add_names(const IoProfile& profile, PackedPart& part) {
+  std::unordered_set<uint64_t> named;
+  for (const FileIo& file : profile.files) {
+    if (file.path.empty() || !named.insert(file.id).second) continue;
+    part.add_value(file.id);
+    part.add(readable(file.path));
+    part.add(std::string_view("", 1));
+  }
+}
+
+template <class Counters>
+void add_counters(const FileIo& file, const Counters& counters, PackedPart& part) {
+  part.add_value(file.id);
+  part.add_value(file.rank);
+  part.add_values(std::span<const int64_t>(counters.counters));
+  part.add_values(std::span<const double>(counters.times));
+}
+
+bool has_segments(const FileIo& file) { return !file.reads.empty() || !file.writes.empty(); }
+
+void add_segments(const IoProfile& profile, PackedPart& part) {
+  const std::string host = first_bytes(readable(profile.host), Format::kHostBytes - 1);
+  char padded[Format::kHostBytes] = {};
+  std::ranges::copy(host, padded);
+  for (const FileIo& file : profile.files) {
+    if (!has_segments(file)) continue;
+    const bool shared = file.rank < 0;
+    part.add_value(file.id);
+    part.add_value(file.rank);
+    part.add_value(int64_t{shared ? -1 : 0});
+    part.add({padded, sizeof padded});
+    part.add_value(static_cast<int64_t>(file.writes.size()));
+    part.add_value(static_cast<int64_t>(file.reads.size()));
+    part.add_values(std::span<const IoSegment>(file.writes));
+    part.add_values(std::span<const IoSegment>(file.reads));
+  }
+}
+static_assert(sizeof(IoSegment) == 32 && std::is_trivially_copyable_v<IoSegment>);
+
+void add_heat_maps(const IoProfile& profile, PackedPart& part) {
+  for (const auto& [rank, map] : heat_maps(profile)) {
+    part.add_value(Format::kPosixHeatMap);
+    part.add_value(rank);
+    part.add_value(map.bin_s);
+    part.add_value(static_cast<int64_t>(map.read.size()));
+    part.add(std::string(16, '\0'));  // pointers, where Darshan has them in memory
+    part.add_values(std::span<const int64_t>(map.written));
+    part.add_values(std::span<const int64_t>(map.read));
+  }
+}
+
+template <class Add>
+Format::Place packed(std::string& log, const Add& add) {
+  PackedPart part(log);
+  add(part);
+  return part.finish();
+}
+
+}  // namespace
+
+std::string darshan_log(const IoProfile& profile) {
+  Format::Header header;
+  std::string log(sizeof header, '\0');
+  packed(log, [&](PackedPart& part) { add_job(profile, part); });
+  header.names = packed(log, [&](PackedPart& part) { add_names(profile, part); });
+  const auto module = [&](Format::Module id, uint32_t version, bool partial, auto&& used,
+                          auto&& add) {
+    header.versions[id] = version;
+    if (partial) header.partial |= uint64_t{1} << id;
+    if (std::ranges::any_of(profile.files, used)) header.modules[id] = packed(log, add);
+  };
+  const IoProfile::Dropped& dropped = profile.dropped;
+  module(
+      Format::kPosix, 4, dropped.posix, [](const FileIo& file) { return file.posix.has_value(); },
+      [&](PackedPart& part) {
+        for (const FileIo& file : profile.files) {
+          if (file.posix) add_counters(file, *file.posix, part);
+        }
+      });
+  module(
+      Format::kStdio, 2, dropped.stdio, [](const FileIo& file) { return file.stdio.has_value(); },
+      [&](PackedPart& part) {
+        for (const FileIo& file : profile.files) {
+          if (file.stdio) add_counters(file, *file.stdio, part);
+        }
+      });
+  module(Format::kDxtPosix, 1, dropped.segments_partial, has_segments,
+         [&](PackedPart& part) { add_segments(profile, part); });
+  module(Format::kHeatMap, 1, dropped.segments_partial, has_segments,
+         [&](PackedPart& part) { add_heat_maps(profile, part); });
+  std::memcpy(log.data(), &header, sizeof header);
+  return log;
+}
+
+void write_darshan_log(const IoProfile& profile, const std::string& path) {
+  const std::string log = darshan_log(profile);
+  atomic_write_file(path, {reinterpret_cast<const uint8_t*>(log.data()), log.size()});
+}
+
+}  // namespace stoker

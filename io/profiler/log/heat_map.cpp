@@ -1,0 +1,61 @@
+#include "io/profiler/log/heat_map.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/profiler/profile_summary.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMostBins = 200;
+
+double last_end(const IoProfile& profile) {
+  double end = profile_seconds(profile);
+  for (const FileIo& file : profile.files) {
+    for (const IoSegment& segment : file.reads) end = std::max(end, segment.end_s);
+    for (const IoSegment& segment : file.writes) end = std::max(end, segment.end_s);
+  }
+  return end;
+}
+
+// What is left of a bin's edge is rounded once, so that the bins of a segment add up to it.
+void spread(const IoSegment& segment, double width, std::vector<int64_t>& bins) {
+  const auto bin_of = [&](double time) {
+    return std::min(bins.size() - 1, static_cast<size_t>(std::max(0.0, time) / width));
+  };
+  const size_t last = bin_of(segment.end_s);
+  const double took = segment.end_s - segment.begin_s;
+  int64_t before = 0;
+  for (size_t bin = std::min(last, bin_of(segment.begin_s)); bin <= last; ++bin) {
+    const double edge = static_cast<double>(bin + 1) * width;
+    int64_t until = segment.bytes;
+    if (bin < last && took > 0) {
+      const double share = std::clamp((edge - segment.begin_s) / took, 0.0, 1.0);
+      until = static_cast<int64_t>(share * static_cast<double>(segment.bytes));
+    }
+    bins[bin] += until - before;
+    before = until;
+  }
+}
+
+}  // namespace
+
+std::map<int64_t, HeatMap> heat_maps(const IoProfile& profile) {
+  HeatMap empty;
+  const double end = last_end(profile);
+  while (end > empty.bin_s * kMostBins) empty.bin_s *= 2;
+  const auto bins = static_cast<size_t>(std::max(1.0, std::ceil(end / empty.bin_s)));
+  empty.read.resize(bins);
+  empty.written.resize(bins);
+  std::map<int64_t, HeatMap> maps;
+  for (const FileIo& file : profile.files) {
+    if (file.reads.empty() && file.writes.empty()) continue;
+    HeatMap& map = maps.try_emplace(file.rank, empty).first->second;
+    for (const IoSegment& segment : file.reads) spread(segment, map.bin_s, map.read);
+    for (const IoSegment& segment : file.writes) spread(segment, map.bin_s, map.written);
+  }
+  return maps;
+}
+
+}  // namespace stoker

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <zlib.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "io/core/memory.h"
+
+namespace stoker {
+
+// A part of a Darshan log as its bytes were before they were compressed: one zlib stream, or
+// several behind each other, for each process may write its own. One thread at a time; it does not
+// own the packed bytes. Error(ExitCode::data), which names the part, where it is damaged.
+class LogRegion {
+ public:
+  // swapped: numbers are in the other byte order. what: of the messages, "LOG: POSIX".
+  struct Source {
+    Bytes bytes;
+    bool packed = true;
+    bool swapped = false;
+    std::string what;
+  };
+  explicit LogRegion(Source source);
+  ~LogRegion();
+  LogRegion(const LogRegion&) = delete;
+  LogRegion& operator=(const LogRegion&) = delete;
+
+  // Fills `to`. False: the part has ended before; Error: it ends in the middle.
+  bool read(std::span<uint8_t> to);
+  // The same for numbers of 8 bytes.
+  bool read(std::span<uint64_t> to);
+  // Up to the next NUL, which is left out; Error: none within `most` bytes.
+  std::string read_text(size_t most);
+  // What is left, or as much of it.
+  std::string read_rest(size_t most);
+
+  [[noreturn]] void fail(const std::string& why) const;
+
+ private:
+  // More bytes into the buffer. False: there are none.
+  bool refill();
+  size_t take(std::span<uint8_t> to);
+
+  Source source_;
+  z_stream stream_{};
+  bool within_ = false;  // a zlib stream has begun, and not ended
+  std::array<uint8_t, 32 << 10> buffer_;
+  std::span<const uint8_t> ready_;
+};
+
+}  // namespace stoker

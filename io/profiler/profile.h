@@ -1,0 +1,183 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stoker {
+
+// What was seen of a process's I/O, file by file, in the counters of Darshan's modules POSIX
+// (version 4) and STDIO (version 2): their order, names and rules are Darshan's, so that its log is
+// these arrays as they are. Times are seconds since the begin of the profile; 0: never. Values, all
+// of them.
+
+struct PosixCounters {
+  // NOLINTBEGIN(readability-identifier-naming): Darshan's names, as in its logs.
+  enum Counter : size_t {
+    OPENS,
+    FILENOS,
+    DUPS,
+    READS,
+    WRITES,
+    SEEKS,
+    STATS,
+    MMAPS,
+    FSYNCS,
+    FDSYNCS,
+    RENAME_SOURCES,
+    RENAME_TARGETS,
+    RENAMED_FROM,
+    MODE,
+    BYTES_READ,
+    BYTES_WRITTEN,
+    MAX_BYTE_READ,
+    MAX_BYTE_WRITTEN,
+    CONSEC_READS,
+    CONSEC_WRITES,
+    SEQ_READS,
+    SEQ_WRITES,
+    RW_SWITCHES,
+    MEM_NOT_ALIGNED,
+    MEM_ALIGNMENT,
+    FILE_NOT_ALIGNED,
+    FILE_ALIGNMENT,
+    MAX_READ_TIME_SIZE,
+    MAX_WRITE_TIME_SIZE,
+    SIZE_READ_0_100,
+    SIZE_WRITE_0_100 = SIZE_READ_0_100 + 10,
+    STRIDE1_STRIDE = SIZE_WRITE_0_100 + 10,
+    STRIDE1_COUNT = STRIDE1_STRIDE + 4,
+    ACCESS1_ACCESS = STRIDE1_COUNT + 4,
+    ACCESS1_COUNT = ACCESS1_ACCESS + 4,
+    FASTEST_RANK = ACCESS1_COUNT + 4,
+    FASTEST_RANK_BYTES,
+    SLOWEST_RANK,
+    SLOWEST_RANK_BYTES,
+    kCounters
+  };
+  enum Time : size_t {
+    OPEN_START,
+    READ_START,
+    WRITE_START,
+    CLOSE_START,
+    OPEN_END,
+    READ_END,
+    WRITE_END,
+    CLOSE_END,
+    READ_TIME,
+    WRITE_TIME,
+    META_TIME,
+    MAX_READ_TIME,
+    MAX_WRITE_TIME,
+    FASTEST_RANK_TIME,
+    SLOWEST_RANK_TIME,
+    VARIANCE_RANK_TIME,
+    VARIANCE_RANK_BYTES,
+    kTimes
+  };
+  // NOLINTEND(readability-identifier-naming)
+  std::array<int64_t, kCounters> counters{};
+  std::array<double, kTimes> times{};
+};
+
+struct StdioCounters {
+  // NOLINTBEGIN(readability-identifier-naming)
+  enum Counter : size_t {
+    OPENS,
+    FDOPENS,
+    READS,
+    WRITES,
+    SEEKS,
+    FLUSHES,
+    BYTES_WRITTEN,
+    BYTES_READ,
+    MAX_BYTE_READ,
+    MAX_BYTE_WRITTEN,
+    FASTEST_RANK,
+    FASTEST_RANK_BYTES,
+    SLOWEST_RANK,
+    SLOWEST_RANK_BYTES,
+    kCounters
+  };
+  enum Time : size_t {
+    META_TIME,
+    WRITE_TIME,
+    READ_TIME,
+    OPEN_START,
+    CLOSE_START,
+    WRITE_START,
+    READ_START,
+    OPEN_END,
+    CLOSE_END,
+    WRITE_END,
+    READ_END,
+    FASTEST_RANK_TIME,
+    SLOWEST_RANK_TIME,
+    VARIANCE_RANK_TIME,
+    VARIANCE_RANK_BYTES,
+    kTimes
+  };
+  // NOLINTEND(readability-identifier-naming)
+  std::array<int64_t, kCounters> counters{};
+  std::array<double, kTimes> times{};
+};
+
+// "POSIX_OPENS", "POSIX_F_OPEN_START_TIMESTAMP", ... in the order of the enums.
+std::span<const char* const> posix_counter_names();
+std::span<const char* const> posix_time_names();
+std::span<const char* const> stdio_counter_names();
+std::span<const char* const> stdio_time_names();
+
+// One read or write, as Darshan's module DXT keeps it.
+struct IoSegment {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  double begin_s = 0;
+  double end_s = 0;
+};
+
+struct FileIo {
+  uint64_t id = 0;   // Darshan's: a hash of the path
+  int64_t rank = 0;  // of a log of many: whose; below 0: of all that shared it, as one
+  std::string path;  // bytes, as the kernel has them
+  std::optional<PosixCounters> posix;
+  std::optional<StdioCounters> stdio;
+  std::vector<IoSegment> reads, writes;  // of POSIX, in the order in which they ended
+};
+
+struct IoProfile {
+  struct Mount {
+    std::string type, path;
+  };
+  int64_t begin_ns = 0, end_ns = 0;  // since 1970
+  int64_t begin_monotonic_ns = 0;    // the begin on Clock; 0: of another program
+  int64_t uid = 0;
+  int64_t job_id = 0;  // the process
+  int64_t ranks = 1;
+  std::string host, command;
+  std::vector<Mount> mounts;
+  std::vector<FileIo> files;
+  // Where the cap on memory was reached: what is missing.
+  struct Dropped {
+    int64_t files = 0;     // opens of files that got no record
+    int64_t segments = 0;  // reads and writes that are counted, but have no segment
+    bool posix = false, stdio = false, segments_partial = false;
+  };
+  Dropped dropped;
+  // What the kernel says that the process read and wrote (rchar and wchar of /proc/self/io), and
+  // what was seen on descriptors of no file above: pipes, sockets, paths that are left out. The
+  // files' bytes of both modules and `elsewhere` make up the kernel's figure, but for what is not
+  // seen and for what streams read ahead or have not written yet (check_bytes()). Absent: this
+  // system does not say, or a log.
+  struct Kernel {
+    int64_t bytes_read = 0, bytes_written = 0;
+    int64_t elsewhere_read = 0, elsewhere_written = 0;
+  };
+  std::optional<Kernel> kernel;
+};
+
+}  // namespace stoker

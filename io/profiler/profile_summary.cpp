@@ -1,0 +1,264 @@
+#include "io/profiler/profile_summary.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "io/profiler/counters/sums.h"
+
+namespace stoker {
+namespace {
+
+using P = PosixCounters;
+using S = StdioCounters;
+
+void add_module(IoModuleSummary& sum, const P& file) {
+  const auto& of = file.counters;
+  ++sum.files;
+  sum.opens = sum_of(sum.opens, of[P::OPENS]);
+  sum.reads = sum_of(sum.reads, of[P::READS]);
+  sum.writes = sum_of(sum.writes, of[P::WRITES]);
+  sum.seeks = sum_of(sum.seeks, of[P::SEEKS]);
+  sum.stats = sum_of(sum.stats, of[P::STATS]);
+  sum.mmaps = sum_of(sum.mmaps, std::max<int64_t>(0, of[P::MMAPS]));  // -1: not looked at
+  sum.syncs = sum_of(sum.syncs, sum_of(of[P::FSYNCS], of[P::FDSYNCS]));
+  sum.renames = sum_of(sum.renames, std::max<int64_t>(0, of[P::RENAME_SOURCES]));  // likewise
+  sum.bytes_read = sum_of(sum.bytes_read, of[P::BYTES_READ]);
+  sum.bytes_written = sum_of(sum.bytes_written, of[P::BYTES_WRITTEN]);
+  sum.read_s += finite(file.times[P::READ_TIME]);
+  sum.write_s += finite(file.times[P::WRITE_TIME]);
+  sum.meta_s += finite(file.times[P::META_TIME]);
+}
+
+void add_module(IoModuleSummary& sum, const S& file) {
+  const auto& of = file.counters;
+  ++sum.files;
+  sum.opens = sum_of(sum.opens, of[S::OPENS]);
+  sum.reads = sum_of(sum.reads, of[S::READS]);
+  sum.writes = sum_of(sum.writes, of[S::WRITES]);
+  sum.seeks = sum_of(sum.seeks, of[S::SEEKS]);
+  sum.flushes = sum_of(sum.flushes, of[S::FLUSHES]);
+  sum.bytes_read = sum_of(sum.bytes_read, of[S::BYTES_READ]);
+  sum.bytes_written = sum_of(sum.bytes_written, of[S::BYTES_WRITTEN]);
+  sum.read_s += finite(file.times[S::READ_TIME]);
+  sum.write_s += finite(file.times[S::WRITE_TIME]);
+  sum.meta_s += finite(file.times[S::META_TIME]);
+}
+
+void add_posix(ProfileSummary& sum, const P& file) {
+  const auto& of = file.counters;
+  for (size_t i = 0; i < sum.read_sizes.size(); ++i) {
+    sum.read_sizes[i] = sum_of(sum.read_sizes[i], of[P::SIZE_READ_0_100 + i]);
+    sum.write_sizes[i] = sum_of(sum.write_sizes[i], of[P::SIZE_WRITE_0_100 + i]);
+  }
+  sum.sequential_reads = sum_of(sum.sequential_reads, of[P::SEQ_READS]);
+  sum.consecutive_reads = sum_of(sum.consecutive_reads, of[P::CONSEC_READS]);
+  sum.sequential_writes = sum_of(sum.sequential_writes, of[P::SEQ_WRITES]);
+  sum.consecutive_writes = sum_of(sum.consecutive_writes, of[P::CONSEC_WRITES]);
+  sum.read_write_switches = sum_of(sum.read_write_switches, of[P::RW_SWITCHES]);
+  sum.memory_unaligned = sum_of(sum.memory_unaligned, of[P::MEM_NOT_ALIGNED]);
+  sum.file_unaligned = sum_of(sum.file_unaligned, of[P::FILE_NOT_ALIGNED]);
+}
+
+// Four values from `first` on, and their counts behind them.
+void add_common(std::map<int64_t, int64_t>& counts, const P& file, size_t first) {
+  for (size_t i = first; i < first + 4; ++i) {
+    if (file.counters[i + 4] <= 0) continue;
+    int64_t& count = counts[file.counters[i]];
+    count = sum_of(count, file.counters[i + 4]);
+  }
+}
+
+std::vector<CommonValue> most_frequent_first(const std::map<int64_t, int64_t>& counts) {
+  std::vector<CommonValue> all;
+  all.reserve(counts.size());
+  for (const auto& [value, count] : counts) all.push_back({value, count});
+  std::sort(all.begin(), all.end(), [](const CommonValue& a, const CommonValue& b) {
+    return a.count != b.count ? a.count > b.count : a.value > b.value;
+  });
+  return all;
+}
+
+// How long at least one was under way.
+double union_s(const IoProfile& profile, std::vector<IoSegment> FileIo::*list) {
+  std::vector<std::pair<double, double>> spans;
+  for (const FileIo& file : profile.files) {
+    for (const IoSegment& segment : file.*list) {
+      spans.emplace_back(finite(segment.begin_s), finite(segment.end_s));
+    }
+  }
+  std::sort(spans.begin(), spans.end());
+  double total = 0, covered = 0;
+  for (const auto& [begin, end] : spans) {
+    total += std::max(0., end - std::max(begin, covered));
+    covered = std::max(covered, end);
+  }
+  return total;
+}
+
+bool has_all_segments(const IoProfile& profile) {
+  return !profile.dropped.segments_partial &&
+         std::all_of(profile.files.begin(), profile.files.end(), [](const FileIo& file) {
+           return !file.posix ||
+                  (file.posix->counters[P::READS] == static_cast<int64_t>(file.reads.size()) &&
+                   file.posix->counters[P::WRITES] == static_cast<int64_t>(file.writes.size()));
+         });
+}
+
+double mb_per_s(int64_t bytes, double seconds) {
+  return seconds > 0 ? 1e-6 * static_cast<double>(bytes) / seconds : 0;
+}
+
+// Spreads the segments' bytes over the bins.
+void add_segments(std::vector<BandwidthBin>& bins, const std::vector<IoSegment>& segments,
+                  double BandwidthBin::*bytes) {
+  const double width = bins.back().end_s / static_cast<double>(bins.size());
+  const auto bin_of = [&](double time) {
+    return static_cast<size_t>(std::clamp(time / width, 0., static_cast<double>(bins.size() - 1)));
+  };
+  for (const IoSegment& segment : segments) {
+    const double begin = finite(segment.begin_s);
+    const double end = std::max(begin, finite(segment.end_s));
+    const double took = end - begin;
+    const size_t first = bin_of(begin);
+    const size_t last = bin_of(end);
+    for (size_t i = first; i <= last; ++i) {
+      const double from = i == first ? begin : bins[i].begin_s;
+      const double to = i == last ? end : bins[i].end_s;
+      const double share = first == last ? 1 : (to - from) / took;
+      bins[i].*bytes += share * static_cast<double>(segment.bytes);
+    }
+  }
+}
+
+}  // namespace
+
+double profile_seconds(const IoProfile& profile) {
+  // Not in floating point: a double knows the time since 1970 to 256 ns. But logs may lie.
+  int64_t took = 0;
+  if (__builtin_sub_overflow(profile.end_ns, profile.begin_ns, &took)) {
+    return 1e-9 * (static_cast<double>(profile.end_ns) - static_cast<double>(profile.begin_ns));
+  }
+  return 1e-9 * static_cast<double>(took);
+}
+
+size_t size_bucket(int64_t bytes) {
+  const auto size = static_cast<uint64_t>(std::max<int64_t>(0, bytes));
+  return static_cast<size_t>(std::lower_bound(kSizeBounds.begin(), kSizeBounds.end(), size) -
+                             kSizeBounds.begin());
+}
+
+double ProfileSummary::read_mb_per_s() const { return mb_per_s(posix.bytes_read, seconds); }
+double ProfileSummary::write_mb_per_s() const { return mb_per_s(posix.bytes_written, seconds); }
+
+int64_t file_bytes(const FileIo& file) {
+  int64_t bytes = 0;
+  const auto look_at = [&](int64_t moved, int64_t last_byte) {
+    if (moved > 0 && last_byte >= 0) bytes = std::max(bytes, sum_of(last_byte, 1));
+  };
+  if (file.posix) {
+    const auto& of = file.posix->counters;
+    look_at(of[P::BYTES_READ], of[P::MAX_BYTE_READ]);
+    look_at(of[P::BYTES_WRITTEN], of[P::MAX_BYTE_WRITTEN]);
+  }
+  if (file.stdio) {
+    const auto& of = file.stdio->counters;
+    look_at(of[S::BYTES_READ], of[S::MAX_BYTE_READ]);
+    look_at(of[S::BYTES_WRITTEN], of[S::MAX_BYTE_WRITTEN]);
+  }
+  return bytes;
+}
+
+ProfileSummary summarize(const IoProfile& profile) {
+  ProfileSummary sum;
+  sum.seconds = profile_seconds(profile);
+  std::map<int64_t, int64_t> sizes, strides;
+  for (const FileIo& file : profile.files) {
+    if (file.posix) {
+      add_module(sum.posix, *file.posix);
+      add_posix(sum, *file.posix);
+      add_common(sizes, *file.posix, P::ACCESS1_ACCESS);
+      add_common(strides, *file.posix, P::STRIDE1_STRIDE);
+    }
+    if (file.stdio) add_module(sum.stdio, *file.stdio);
+    if (const int64_t bytes = file_bytes(file); bytes > 0) ++sum.file_sizes[size_bucket(bytes)];
+  }
+  sum.access_sizes = most_frequent_first(sizes);
+  sum.strides = most_frequent_first(strides);
+  if (has_all_segments(profile)) {
+    sum.reading_s = union_s(profile, &FileIo::reads);
+    sum.writing_s = union_s(profile, &FileIo::writes);
+  }
+  return sum;
+}
+
+std::vector<FileRow> file_rows(const IoProfile& profile) {
+  std::vector<FileRow> rows;
+  for (const FileIo& file : profile.files) {
+    IoModuleSummary both, posix;
+    if (file.posix) add_module(posix, *file.posix);
+    both = posix;
+    if (file.stdio) add_module(both, *file.stdio);
+    const IoModuleSummary& moved = file.posix ? posix : both;
+    rows.push_back({&file, both.opens, both.reads, both.writes, moved.bytes_read,
+                    moved.bytes_written, file_bytes(file), both.read_s, both.write_s, both.meta_s});
+  }
+  std::sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {
+    return a.seconds() != b.seconds() ? a.seconds() > b.seconds() : a.file->path < b.file->path;
+  });
+  return rows;
+}
+
+std::vector<DirectoryRow> directory_rows(const IoProfile& profile) {
+  std::map<std::string_view, DirectoryRow> directories;
+  for (const FileRow& file : file_rows(profile)) {
+    const std::string_view path = file.file->path;
+    const size_t slash = path.rfind('/');
+    const std::string_view name =
+        slash == std::string_view::npos ? path : path.substr(0, std::max<size_t>(1, slash));
+    DirectoryRow& row = directories[name];
+    row.path = name;
+    ++row.files;
+    row.bytes_read = sum_of(row.bytes_read, file.bytes_read);
+    row.bytes_written = sum_of(row.bytes_written, file.bytes_written);
+    row.seconds += file.seconds();
+  }
+  std::vector<DirectoryRow> rows;
+  rows.reserve(directories.size());
+  for (auto& [name, row] : directories) rows.push_back(std::move(row));
+  std::stable_sort(rows.begin(), rows.end(), [](const DirectoryRow& a, const DirectoryRow& b) {
+    return sum_of(a.bytes_read, a.bytes_written) > sum_of(b.bytes_read, b.bytes_written);
+  });
+  return rows;
+}
+
+std::vector<BandwidthBin> bandwidth_over_time(const IoProfile& profile, size_t bins) {
+  const double seconds = profile_seconds(profile);
+  const bool any = std::any_of(profile.files.begin(), profile.files.end(), [](const FileIo& file) {
+    return !file.reads.empty() || !file.writes.empty();
+  });
+  if (!any || !(seconds > 0) || bins == 0) return {};
+  std::vector<BandwidthBin> all(bins);
+  for (size_t i = 0; i < bins; ++i) {
+    all[i].begin_s = seconds * static_cast<double>(i) / static_cast<double>(bins);
+    all[i].end_s = seconds * static_cast<double>(i + 1) / static_cast<double>(bins);
+  }
+  for (const FileIo& file : profile.files) {
+    add_segments(all, file.reads, &BandwidthBin::read_bytes);
+    add_segments(all, file.writes, &BandwidthBin::written_bytes);
+  }
+  return all;
+}
+
+std::optional<ByteCheck> check_bytes(const IoProfile& profile) {
+  if (!profile.kernel) return std::nullopt;
+  const ProfileSummary sum = summarize(profile);
+  const IoProfile::Kernel& kernel = *profile.kernel;
+  const int64_t read = sum_of(sum.posix.bytes_read, sum.stdio.bytes_read);
+  const int64_t written = sum_of(sum.posix.bytes_written, sum.stdio.bytes_written);
+  return ByteCheck{sum_of(read, kernel.elsewhere_read), kernel.bytes_read,
+                   sum_of(written, kernel.elsewhere_written), kernel.bytes_written};
+}
+
+}  // namespace stoker

@@ -1,0 +1,181 @@
+#include "io/profiler/view/profile_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "io/core/text.h"
+#include "io/profiler/profile_summary.h"
+#include "io/profiler/view/profile_remarks.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+json module_json(const IoModuleSummary& module) {
+  return {{"files", module.files},           {"opens", module.opens},
+          {"reads", module.reads},           {"writes", module.writes},
+          {"seeks", module.seeks},           {"stats", module.stats},
+          {"mmaps", module.mmaps},           {"syncs", module.syncs},
+          {"renames", module.renames},       {"flushes", module.flushes},
+          {"bytes_read", module.bytes_read}, {"bytes_written", module.bytes_written},
+          {"read_s", module.read_s},         {"write_s", module.write_s},
+          {"meta_s", module.meta_s}};
+}
+
+json share(int64_t part, int64_t whole) {
+  return whole > 0 ? json(static_cast<double>(part) / static_cast<double>(whole)) : json();
+}
+
+struct Direction {
+  int64_t count, bytes, sequential, consecutive;
+  double mb_per_s, under_way_s;
+  const SizeCounts& sizes;
+};
+
+json histogram_json(const SizeCounts& counts) {
+  return {{"bounds", kSizeBounds}, {"counts", counts}};
+}
+
+json direction_json(const Direction& of) {
+  json value = {{"bytes", of.bytes},
+                {"mb_per_s", of.mb_per_s},
+                {"sequential", of.sequential},
+                {"consecutive", of.consecutive},
+                {"sizes", histogram_json(of.sizes)}};
+  if (of.count > 0) {
+    value["sequential_share"] = share(of.sequential, of.count);
+    value["consecutive_share"] = share(of.consecutive, of.count);
+  }
+  if (of.under_way_s >= 0) value["under_way_s"] = of.under_way_s;
+  if (of.under_way_s > 0) {
+    value["under_way_mb_per_s"] = 1e-6 * static_cast<double>(of.bytes) / of.under_way_s;
+  }
+  return value;
+}
+
+json values_json(std::span<const CommonValue> values, size_t most) {
+  json list = json::array();
+  for (const CommonValue& value : values.first(std::min(most, values.size()))) {
+    list.push_back({{"value", value.value}, {"count", value.count}});
+  }
+  return list;
+}
+
+json files_json(std::span<const FileRow> rows, bool ranks) {
+  json list = json::array();
+  for (const FileRow& row : rows) {
+    list.push_back({{"path", to_text(row.file->path)},
+                    {"bytes", row.bytes},
+                    {"opens", row.opens},
+                    {"reads", row.reads},
+                    {"writes", row.writes},
+                    {"bytes_read", row.bytes_read},
+                    {"bytes_written", row.bytes_written},
+                    {"read_s", row.read_s},
+                    {"write_s", row.write_s},
+                    {"meta_s", row.meta_s},
+                    {"seconds", row.seconds()}});
+    if (ranks) list.back()["rank"] = row.file->rank;
+  }
+  return list;
+}
+
+json directories_json(std::span<const DirectoryRow> rows) {
+  json list = json::array();
+  for (const DirectoryRow& row : rows) {
+    list.push_back({{"path", to_text(row.path)},
+                    {"files", row.files},
+                    {"bytes_read", row.bytes_read},
+                    {"bytes_written", row.bytes_written},
+                    {"seconds", row.seconds}});
+  }
+  return list;
+}
+
+// Columns of equal length, as the charts of pages want them.
+json course_json(const std::vector<BandwidthBin>& bins) {
+  json course = {{"end_s", json::array()},
+                 {"read_mb_per_s", json::array()},
+                 {"write_mb_per_s", json::array()}};
+  for (const BandwidthBin& bin : bins) {
+    const double seconds = bin.end_s - bin.begin_s;
+    const auto rate = [&](double bytes) { return seconds > 0 ? 1e-6 * bytes / seconds : 0; };
+    course["end_s"].push_back(bin.end_s);
+    course["read_mb_per_s"].push_back(rate(bin.read_bytes));
+    course["write_mb_per_s"].push_back(rate(bin.written_bytes));
+  }
+  return course;
+}
+
+json job_json(const IoProfile& profile, double seconds) {
+  return {{"begin_unix_s", 1e-9 * static_cast<double>(profile.begin_ns)},
+          {"seconds", seconds},
+          {"uid", profile.uid},
+          {"job_id", profile.job_id},
+          {"ranks", profile.ranks},
+          {"host", to_text(profile.host)},
+          {"command", to_text(profile.command)}};
+}
+
+// Of the session's time in all ranks; those of several threads at once add up.
+json time_shares(const ProfileSummary& summary, int64_t ranks) {
+  const double whole = summary.seconds * static_cast<double>(std::max<int64_t>(1, ranks));
+  if (whole <= 0) return nullptr;
+  return {{"read", (summary.posix.read_s + summary.stdio.read_s) / whole},
+          {"write", (summary.posix.write_s + summary.stdio.write_s) / whole},
+          {"meta", (summary.posix.meta_s + summary.stdio.meta_s) / whole}};
+}
+
+}  // namespace
+
+json profile_json(const IoProfile& profile, const ProfileViewLimits& limits) {
+  const ProfileSummary summary = summarize(profile);
+  const IoModuleSummary& posix = summary.posix;
+  const std::vector<FileRow> files = file_rows(profile);
+  const std::vector<DirectoryRow> directories = directory_rows(profile);
+  json value = {
+      {"job", job_json(profile, summary.seconds)},
+      {"posix", module_json(posix)},
+      {"stdio", module_json(summary.stdio)},
+      {"read", direction_json({posix.reads, posix.bytes_read, summary.sequential_reads,
+                               summary.consecutive_reads, summary.read_mb_per_s(),
+                               summary.reading_s, summary.read_sizes})},
+      {"write", direction_json({posix.writes, posix.bytes_written, summary.sequential_writes,
+                                summary.consecutive_writes, summary.write_mb_per_s(),
+                                summary.writing_s, summary.write_sizes})},
+      {"read_write_switches", summary.read_write_switches},
+      {"memory_unaligned", summary.memory_unaligned},
+      {"file_unaligned", summary.file_unaligned},
+      {"access_sizes", values_json(summary.access_sizes, limits.values)},
+      {"strides", values_json(summary.strides, limits.values)},
+      {"file_sizes", histogram_json(summary.file_sizes)},
+      {"time_share", time_shares(summary, profile.ranks)},
+      {"files_in_all", files.size()},
+      {"files",
+       files_json(std::span(files).first(std::min(limits.files, files.size())), profile.ranks > 1)},
+      {"directories",
+       directories_json(
+           std::span(directories).first(std::min(limits.directories, directories.size())))},
+      {"dropped",
+       {{"files", profile.dropped.files},
+        {"segments", profile.dropped.segments},
+        {"posix", profile.dropped.posix},
+        {"stdio", profile.dropped.stdio},
+        {"segments_partial", profile.dropped.segments_partial}}},
+      {"remarks", profile_remarks(profile)}};
+  if (const auto bins = bandwidth_over_time(profile, limits.bins); !bins.empty()) {
+    value["course"] = course_json(bins);
+  }
+  if (const auto check = check_bytes(profile)) {
+    value["kernel"] = {{"bytes_read", check->kernel_read},
+                       {"bytes_read_seen", check->seen_read},
+                       {"bytes_written", check->kernel_written},
+                       {"bytes_written_seen", check->seen_written}};
+  }
+  return value;
+}
+
+}  // namespace stoker

@@ -1,0 +1,58 @@
+#include "io/profiler/view/profile_remarks.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "io/profiler/profile_summary.h"
+
+namespace stoker {
+namespace {
+
+std::string kernel_remark(const char* what, int64_t kernel, int64_t seen) {
+  const int64_t more = kernel - seen;
+  const double percent =
+      kernel > 0 ? 100 * static_cast<double>(std::abs(more)) / static_cast<double>(kernel) : 0;
+  return fmt::format("the kernel counts {} bytes {}, of which {} were seen: {} {} ({:.2f} %)",
+                     kernel, what, seen, std::abs(more), more < 0 ? "too many" : "not", percent);
+}
+
+}  // namespace
+
+std::vector<std::string> profile_remarks(const IoProfile& profile) {
+  std::vector<std::string> remarks;
+  const IoProfile::Dropped& dropped = profile.dropped;
+  const auto partial = [&](bool is_partial, const char* module) {
+    if (!is_partial) return;
+    remarks.push_back(
+        fmt::format("{} is incomplete: there was no memory for the records of more "
+                    "files",
+                    module));
+  };
+  partial(dropped.posix, "POSIX");
+  partial(dropped.stdio, "STDIO");
+  if (dropped.files > 0) {
+    remarks.push_back(fmt::format("{} opens were of files without a record", dropped.files));
+  }
+  if (dropped.segments > 0) {
+    remarks.push_back(
+        fmt::format("{} reads and writes are counted, but single ones are not kept: "
+                    "there was no memory for more",
+                    dropped.segments));
+  } else if (dropped.segments_partial) {
+    remarks.emplace_back(
+        "single reads and writes (DXT) are incomplete: there was no memory for more");
+  }
+  if (const std::optional<ByteCheck> check = check_bytes(profile)) {
+    remarks.push_back(kernel_remark("read", check->kernel_read, check->seen_read));
+    remarks.push_back(kernel_remark("written", check->kernel_written, check->seen_written));
+  }
+  remarks.emplace_back(
+      "never seen: page faults of mapped files (LMDB reads so), calls that the C library makes "
+      "itself, loops that keep the address of a call in a register");
+  return remarks;
+}
+
+}  // namespace stoker

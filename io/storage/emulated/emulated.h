@@ -1,0 +1,35 @@
+#pragma once
+
+#include "io/core/registry.h"
+#include "io/storage/emulated/tier_figures.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// The options of a tier of type emulated. In a header because `stoker advise` asks a tier for its
+// figures. A value.
+struct EmulatedOptions {
+  TierFigures figures;
+  bool shared = true;
+  Component<Storage> inner;
+
+  template <class V>
+  void visit(V& v) {
+    figures.visit(v);
+    v("shared", shared,
+      "one device for all processes of this user that have a tier of this name and these options; "
+      "false: each has its own");
+    v.required("inner", inner, "the tier that holds the data");
+  }
+  void check(const Section& section) const { figures.check(section); }
+  StorageInfo info() const {
+    const TierCosts costs = figures.costs();
+    StorageInfo info = inner.info();
+    info.emulated = true;
+    info.read_mb_per_s = 1e-6 * costs.read_bytes_per_s;
+    info.write_mb_per_s = 1e-6 * costs.write_bytes_per_s;
+    return info;
+  }
+};
+
+}  // namespace stoker

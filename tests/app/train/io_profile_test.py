@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""metrics.io_profile: sessions by steps, by SIGUSR2 and by POST; what they count of a training, and what it leaves."""
+import json
+import pathlib
+import re
+import signal
+import unittest
+import urllib.error
+import urllib.request
+
+from stoker import MINI, StokerTest, configuration, flow, posix, read_summary
+
+BATCH, STEPS = 16, 12
+# The tests may lie where the defaults look away.
+EVERYTHING = {"exclude": "[]", "include": "[]"}
+SESSIONS = flow(every_steps=4, steps=4, **EVERYTHING)
+ENDLESS = ("device={type: emulated, step_ms: 2}", "training.max_steps=1000000", "training.epochs=100000",
+           f"metrics.io_profile={flow(**EVERYTHING)}")
+
+
+class IoProfileTest(StokerTest):
+    CONFIG = configuration(
+        tiers={"data": flow(type="posix", read="tensorflow", root=MINI), "slow": posix("slow")},
+        loader=f"{{type: sync, batch_size: {BATCH}, shuffle: true}}", training=f"{{max_steps: {STEPS}}}",
+        evaluation="{enabled: false}", checkpoint="{type: direct, slow: slow, every_steps: 6, write: stdio}",
+        metrics=f"{{every_steps: 4, io_profile: {SESSIONS}, sinks: [{{type: csv}}, {{type: trace}}]}}")
+
+    def profiles(self, *options):
+        """Of each log of the latest run, in their order: (step, profile, records)."""
+        logs = self.json("darshan", self.latest, "--records", "--files", 100000, *options)["logs"]
+        found = [(int(re.search(r"io_profile-(\d+)\.darshan$", log["log"])[1]), log["profile"], log["records"]) for log in logs]
+        return sorted(found, key=lambda one: one[0])
+
+    def images(self, records):
+        return [record["POSIX"] for record in records if record["path"].endswith(".jpg")]
+
+    def test_sessions_by_steps_count_every_read_of_their_steps(self):
+        self.stoker("train", self.config)
+        profiles = self.profiles()
+        self.assertEqual([step for step, *_ in profiles], [0, 4, 8])
+        for _, profile, records in profiles:
+            images = self.images(records)
+            self.assertEqual(len(images), 4 * BATCH)
+            # A file is read by one call of its length and one of length zero, and by none else.
+            self.assertEqual({(one["POSIX_OPENS"], one["POSIX_READS"]) for one in images}, {(1, 2)})
+            self.assertEqual(sum(one["POSIX_SIZE_READ_0_100"] for one in images), 4 * BATCH)
+            self.assertEqual(profile["dropped"]["files"], 0)
+            for record in records:
+                if record["path"].endswith(".jpg"):
+                    self.assertEqual(record["POSIX"]["POSIX_BYTES_READ"], pathlib.Path(record["path"]).stat().st_size)
+        read = sum(record["POSIX"]["POSIX_BYTES_READ"] for _, _, records in profiles for record in records
+                   if record["path"].endswith(".jpg"))
+        self.assertEqual(read, read_summary(self.latest)["tiers"]["data"]["read"]["bytes"])
+
+    def test_checkpoints_are_streams_of_as_many_calls_as_the_layout_says(self):
+        self.stoker("train", self.config)
+        sets = {6: 4, 12: 8}  # saved after these steps, in the sessions that began there
+        for step, session in sets.items():
+            records = next(records for first, _, records in self.profiles() if first == session)
+            written = [record for record in records if "state.safetensors" in record["path"] and record.get("STDIO")]
+            self.assertEqual(len(written), 1, step)
+            size = (self.latest.parents[1] / "slow/trial" / f"step-{step:010d}" / "state.safetensors").stat().st_size
+            self.assertEqual(written[0]["STDIO"]["STDIO_BYTES_WRITTEN"], size)
+            self.assertEqual(written[0]["STDIO"]["STDIO_WRITES"], -(-size // (8 << 20)))
+
+    def test_each_file_has_a_row_in_the_trace(self):
+        self.stoker("train", self.config)
+        text = (self.latest / "trace.json").read_text()
+        names = [event["args"]["name"] for event in json.loads(text) if event["name"] == "thread_name"]
+        files = {record["path"] for _, _, records in self.profiles() for record in records if record["path"].endswith(".jpg")}
+        self.assertLessEqual(files, set(names))
+
+    def running(self, *overrides):
+        process = self.start("train", self.config, *ENDLESS, "checkpoint={type: none}", *overrides)
+        process.until(lambda: (self.latest / "steps.csv").read_text().count("\n") > 2)
+        return process
+
+    def ended(self, process, count=1):
+        process.until(lambda: len([*self.latest.glob("io_profile-*.darshan")]) == count)
+
+    def test_a_signal_begins_a_session_and_another_one_ends_it(self):
+        process = self.running()
+        self.assertEqual([*self.latest.glob("io_profile-*")], [])
+        for count in (1, 2):
+            process.send(signal.SIGUSR2)
+            process.until(lambda: "I/O profiler: attached" in process.log)
+            before = self.steps()
+            process.until(lambda before=before: self.steps() > before + 8)
+            process.send(signal.SIGUSR2)
+            self.ended(process, count)
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 75)
+        for _, profile, records in self.profiles():
+            self.assertGreater(len(self.images(records)), BATCH)
+
+    def steps(self):
+        return int((self.latest / "steps.csv").read_text().splitlines()[-1].split(",")[0])
+
+    def test_a_session_that_is_open_at_the_end_is_kept(self):
+        process = self.running()
+        process.send(signal.SIGUSR2)
+        process.until(lambda: "I/O profiler: attached" in process.log)
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 75)
+        self.assertEqual(len(self.profiles()), 1)
+
+    def post(self, port, path):
+        asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method="POST")
+        try:
+            with urllib.request.urlopen(asked, timeout=20) as reply:
+                return reply.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def serving(self, control):
+        sink = flow(type="prometheus", listen="127.0.0.1:9464", port="auto", control=control)
+        process = self.running(f"metrics.sinks=[{{type: csv}}, {sink}]")
+        return process, int(re.search(r"http://127.0.0.1:(\d+)/", process.log)[1])
+
+    def test_the_live_server_begins_and_ends_a_session_and_shows_it(self):
+        process, port = self.serving("true")
+        self.assertEqual(self.post(port, "/api/io_profile/begin"), 200)
+        process.until(lambda: "I/O profiler: attached" in process.log)
+        before = self.steps()
+        process.until(lambda: self.steps() > before + 8)
+        self.assertEqual(self.post(port, "/api/io_profile/end"), 200)
+        self.ended(process)
+
+        def shown():
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/status", timeout=20) as reply:
+                return json.load(reply).get("io_profile")
+        profile = process.until(shown)
+        self.assertGreater(profile["posix"]["reads"], 2 * BATCH)
+        process.send(signal.SIGTERM)
+        process.wait()
+
+    def test_the_live_server_takes_no_orders_unless_it_is_told_to(self):
+        process, port = self.serving("false")
+        self.assertEqual(self.post(port, "/api/io_profile/begin"), 405)
+        process.send(signal.SIGTERM)
+        process.wait()
+        self.assertEqual([*self.latest.glob("io_profile-*")], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "io/core/error.h"
+#include "tests/profiler/log/profiles.h"
+#include "tests/support/errors.h"
+
+namespace stoker {
+namespace {
+
+// Nothing but an Error that says what is wrong with the data, or a profile.
+void expect_no_crash(const std::string& log) {
+  try {
+    parsed(log);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::data) << error.what();
+  }
+}
+
+TEST(DamagedLogTest, a_log_that_is_cut_off_anywhere_is_an_error) {
+  const std::string log = darshan_log(small_profile());
+  for (size_t size = 0; size < log.size(); ++size) {
+    EXPECT_EQ(code_of([&] { parsed(log.substr(0, size)); }), ExitCode::data) << size;
+  }
+}
+
+TEST(DamagedLogTest, a_byte_that_is_changed_anywhere_is_an_error_or_a_profile) {
+  const std::string log = darshan_log(small_profile());
+  for (size_t at = 0; at < log.size(); ++at) {
+    for (const char change : {'\x01', '\x80', '\xFF'}) {
+      std::string changed = log;
+      changed[at] = static_cast<char>(changed[at] ^ change);
+      expect_no_crash(changed);
+    }
+  }
+}
+
+std::string with(std::string log, size_t at, const std::string& bytes) {
+  return log.replace(at, bytes.size(), bytes);
+}
+
+TEST(DamagedLogTest, what_is_not_read_is_named_with_what_to_do) {
+  const std::string log = darshan_log(small_profile());
+  const auto says = [](const std::string& changed) { return error_of([&] { parsed(changed); }); };
+  EXPECT_EQ(
+      says("no log"),
+      "LOG: is no log of Darshan 3; one of an older Darshan is made one by its darshan-convert");
+  EXPECT_EQ(says(with(log, 0, "3.00")),
+            "LOG: its format is '3.00'; known are 3.10, 3.20, 3.21 and 3.41: convert it by a "
+            "darshan-convert that knows it");
+  EXPECT_EQ(says(with(log, 16, "\x01")),
+            "LOG: is compressed by bzip2, which is not read: darshan-convert makes a copy by zlib");
+  const size_t versions = 1072;
+  EXPECT_EQ(says(with(log, versions + 4, "\x02")),
+            "LOG: POSIX: version 2 of this module is not read; convert the log by a newer "
+            "darshan-convert");
+  EXPECT_EQ(says(with(log, versions + 4 * 9, "\x03")),
+            "LOG: STDIO: version 3 of this module is not read; convert the log by a newer "
+            "darshan-convert");
+  EXPECT_EQ(says(with(log, 32, std::string(8, '\xFF'))),
+            "LOG: is damaged, or cut off: a part of it lies outside of the file");
+}
+
+TEST(DamagedLogTest, a_small_log_cannot_ask_for_much_memory) {
+  IoProfile profile;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    profile.files.push_back(file_of(i, "/data/a"));
+    profile.files.back().posix.emplace();
+  }
+  const std::string log = darshan_log(profile);
+  EXPECT_LT(log.size(), 100'000U);
+  EXPECT_EQ(error_of([&] { parse_darshan_log(bytes_of(log), "LOG", 1 << 20); }),
+            "LOG: POSIX: too large: what it holds would not fit into memory");
+}
+
+TEST(DamagedLogTest, a_count_of_segments_that_are_not_there_is_an_error) {
+  // Uncompressed: a header, a job of zeros, and a record whose count stands behind id, rank, a word
+  // and a host.
+  std::string log = darshan_log(IoProfile()).substr(0, 1328);
+  const std::string job(1100, '\0');
+  std::string record(128, '\0');
+  const int64_t count = int64_t{1} << 60;
+  std::memcpy(&record[16 + 8 + 64 + 8], &count, sizeof count);
+  const uint64_t none[2] = {};
+  const uint64_t place[2] = {log.size() + job.size(), record.size()};
+  std::memcpy(&log[32], none, sizeof none);
+  std::memcpy(&log[48 + 16 * 10], place, sizeof place);
+  log[16] = 2;
+  EXPECT_EQ(error_of([&] { parsed(log + job + record); }),
+            "LOG: DXT_POSIX: it ends in the middle of a record");
+}
+
+}  // namespace
+}  // namespace stoker

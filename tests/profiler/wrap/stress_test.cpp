@@ -1,0 +1,162 @@
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "tests/profiler/wrap/attached.h"
+
+// Attaching and detaching while everything else goes on. STOKER_ATTACH_ROUNDS=10000 is the long
+// version.
+
+namespace stoker {
+namespace {
+
+int rounds() {
+  const char* const wanted = std::getenv("STOKER_ATTACH_ROUNDS");
+  return wanted == nullptr ? 20 : std::atoi(wanted);
+}
+
+// Threads that do one thing again and again until they are told to stop.
+class Load {
+ public:
+  explicit Load(std::vector<std::function<void()>> tasks) {
+    for (auto& task : tasks) {
+      threads_.emplace_back([this, task = std::move(task)] {
+        while (!stop_) task();
+      });
+    }
+  }
+  ~Load() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+template <class Function>
+Function symbol(void* library, const char* name) {
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+class AttachStress : public testing::Test {
+ protected:
+  AttachStress() { EXPECT_EQ(pipe(empty_.data()), 0); }
+  ~AttachStress() override {
+    close(zero_);
+    close(file_);
+    for (const int end : empty_) close(end);
+  }
+
+  void read_zeros() {
+    char byte = 1;
+    ++reads_begun_;
+    if (read(zero_, &byte, 1) != 1 || byte != 0) ++wrong_;
+  }
+
+  void load_and_unload(const char* path) {
+    void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) {
+      ++wrong_;
+      return;
+    }
+    char byte = 1;
+    ++reads_begun_;
+    const auto read_by = symbol<ssize_t (*)(int, void*, size_t)>(library, "probe_read");
+    if (read_by(zero_, &byte, 1) != 1) ++wrong_;
+    dlclose(library);
+  }
+
+  void fork_once() {
+    const pid_t child = fork();
+    if (child == 0) {
+      char byte = 1;
+      for (int i = 0; i < 10; ++i) read(zero_, &byte, 1);
+      _exit(byte);
+    }
+    int status = -1;
+    if (waitpid(child, &status, 0) != child || status != 0) ++wrong_;
+  }
+
+  void cancel_a_read() {
+    const auto block = [](void* fd) -> void* {
+      char byte = 0;
+      read(*static_cast<int*>(fd), &byte, 1);
+      return nullptr;
+    };
+    pthread_t thread{};
+    if (pthread_create(&thread, nullptr, block, empty_.data()) != 0) return;
+    pthread_cancel(thread);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    if (result != PTHREAD_CANCELED) ++wrong_;
+  }
+
+  // What nobody else calls, so that each call must have been told, once.
+  void check_that_calls_are_counted() {
+    constexpr int kCalls = 100, kThreads = 2;
+    Told& told = Told::instance();
+    const int64_t seeks = told.of(Told::seeked), syncs = told.of(Told::synced);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([this] {
+        for (int call = 0; call < kCalls; ++call) lseek(zero_, 0, SEEK_SET);
+      });
+    }
+    for (const char* path : {PROBE_LAZY_TOO, PROBE_NOW_TOO}) {
+      void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+      const auto sync = symbol<int (*)(int)>(library, "probe_sync");
+      for (int call = 0; call < 3; ++call) sync(file_);
+      dlclose(library);
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(told.of(Told::seeked) - seeks, kThreads * kCalls);
+    EXPECT_EQ(told.of(Told::synced) - syncs, 2 * 3);
+  }
+
+  const int zero_ = open("/dev/zero", O_RDONLY);
+  const int file_ = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+  std::array<int, 2> empty_{};
+  std::atomic<int64_t> reads_begun_{0}, wrong_{0};
+};
+
+TEST_F(AttachStress, every_call_is_counted_once_beside_loading_forks_and_cancelled_reads) {
+  Told::instance().clear();
+  const Load load({[this] { read_zeros(); }, [this] { load_and_unload(PROBE_LAZY); },
+                   [this] { load_and_unload(PROBE_NOW); }, [this] { fork_once(); },
+#ifndef __SANITIZE_ADDRESS__  // what it knows of a stack is wrong after a cancellation
+                   [this] { cancel_a_read(); }
+#endif
+  });
+  const int wanted = rounds();
+  for (int round = 0; round < wanted && !HasFailure(); ++round) {
+    Attachment::instance().attach(wrapped_functions());
+    count_calls(true);
+    check_that_calls_are_counted();
+    count_calls(false);
+    Attachment::instance().detach();
+    const int64_t seeks = Told::instance().of(Told::seeked);
+    lseek(zero_, 0, SEEK_SET);
+    EXPECT_EQ(Told::instance().of(Told::seeked), seeks);
+    EXPECT_EQ(Attachment::instance().figures().slots, 0);
+    EXPECT_EQ(wrong_, 0);
+  }
+  EXPECT_LE(Told::instance().of(Told::read), reads_begun_);
+  EXPECT_GT(Told::instance().of(Told::read), 0);
+}
+
+}  // namespace
+}  // namespace stoker
