@@ -112,7 +112,7 @@ std::string sizes_text(const ProfileSummary& summary) {
   ResultTable table({{"", "bytes"}, {"", "reads"}, {"", "writes"}, {"", "files"}});
   bool any = false;
   for (size_t at = 0; at < kSizeNames.size(); ++at) {
-    if (summary.read_sizes[at] + summary.write_sizes[at] + summary.file_sizes[at] == 0) continue;
+    if ((summary.read_sizes[at] | summary.write_sizes[at] | summary.file_sizes[at]) == 0) continue;
     table.add(
         {kSizeNames[at], summary.read_sizes[at], summary.write_sizes[at], summary.file_sizes[at]});
     any = true;

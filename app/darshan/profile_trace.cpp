@@ -24,8 +24,9 @@ void ProfileTrace::add(IoProfile profile) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(start_.time_since_epoch());
   // Logs of one run; of others that lie years apart, the row of time would say nothing.
   constexpr int64_t kYear = int64_t{366} * 86400 * 1'000'000'000;
-  profile.begin_monotonic_ns =
-      begin.count() + std::clamp(profile.begin_ns - *first_ns_, -kYear, kYear);
+  int64_t after = 0;
+  if (__builtin_sub_overflow(profile.begin_ns, *first_ns_, &after)) after = kYear;
+  profile.begin_monotonic_ns = begin.count() + std::clamp(after, -kYear, kYear);
   hub_.tracer().add(file_lanes(profile));
 }
 
