@@ -161,9 +161,6 @@ TEST_F(AttachmentTest, DISABLED_in_a_preloaded_process) {
 }
 
 TEST_F(AttachmentTest, each_original_of_a_name_is_called_by_a_wrapper_of_its_own) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's library has to come first";
-#endif
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   const std::string command = "LD_PRELOAD='" PROBE_OWN_PARENT "' '" + program +
                               "' --gtest_also_run_disabled_tests --gtest_brief=1 "
