@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/profiler/attach/dlsym_stub.h"
+#include "io/profiler/attach/dlsym_trampoline.h"
 #include "io/profiler/attach/process_slots.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "io/profiler/attach/dlsym_stub.h"
+#include "io/profiler/attach/dlsym_trampoline.h"
 
 #include <cstddef>
 
@@ -6,7 +6,7 @@ extern "C" {
 // Names for the assembler below; nobody else's.
 [[gnu::visibility("hidden")]] stoker::WrapperInstance stoker_dlsym_instance;
 [[gnu::visibility("hidden")]] std::atomic<void (*)()> stoker_before_dlsym{nullptr};
-[[gnu::visibility("hidden")]] void stoker_dlsym_stub();
+[[gnu::visibility("hidden")]] void stoker_dlsym_trampoline();
 }
 static_assert(offsetof(stoker::WrapperInstance, original) == 8);
 static_assert(sizeof(std::atomic<void*>) == sizeof(void*));
@@ -15,10 +15,10 @@ static_assert(sizeof(std::atomic<void*>) == sizeof(void*));
 #if defined(__x86_64__)
 asm(R"(
   .pushsection .text
-  .globl stoker_dlsym_stub
-  .hidden stoker_dlsym_stub
-  .type stoker_dlsym_stub, @function
-stoker_dlsym_stub:
+  .globl stoker_dlsym_trampoline
+  .hidden stoker_dlsym_trampoline
+  .type stoker_dlsym_trampoline, @function
+stoker_dlsym_trampoline:
   .cfi_startproc
   endbr64
   pushq %rdi
@@ -36,16 +36,16 @@ stoker_dlsym_stub:
   .cfi_adjust_cfa_offset -8
   jmp *stoker_dlsym_instance+8(%rip)
   .cfi_endproc
-  .size stoker_dlsym_stub, .-stoker_dlsym_stub
+  .size stoker_dlsym_trampoline, .-stoker_dlsym_trampoline
   .popsection
 )");
 #elif defined(__aarch64__)
 asm(R"(
   .pushsection .text
-  .globl stoker_dlsym_stub
-  .hidden stoker_dlsym_stub
-  .type stoker_dlsym_stub, %function
-stoker_dlsym_stub:
+  .globl stoker_dlsym_trampoline
+  .hidden stoker_dlsym_trampoline
+  .type stoker_dlsym_trampoline, %function
+stoker_dlsym_trampoline:
   .cfi_startproc
   hint #34
   stp x29, x30, [sp, #-32]!
@@ -66,7 +66,7 @@ stoker_dlsym_stub:
   ldr x16, [x16, #8]
   br x16
   .cfi_endproc
-  .size stoker_dlsym_stub, .-stoker_dlsym_stub
+  .size stoker_dlsym_trampoline, .-stoker_dlsym_trampoline
   .popsection
 )");
 #endif
@@ -75,7 +75,7 @@ namespace stoker {
 
 WrappedFunction dlsym_before(void (*before)()) {
   stoker_before_dlsym.store(before);
-  stoker_dlsym_instance.wrapper = reinterpret_cast<void*>(&stoker_dlsym_stub);
+  stoker_dlsym_instance.wrapper = reinterpret_cast<void*>(&stoker_dlsym_trampoline);
   return {"dlsym", {&stoker_dlsym_instance, 1}};
 }
 
