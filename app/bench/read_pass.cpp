@@ -112,12 +112,12 @@ struct LoaderParts {
   Hub hub;
 };
 
-// ReadStages::read leaves the decoding to a device that nobody asks for it.
+// ReadStages::read drops the bytes.
 std::shared_ptr<LoaderParts> make_parts(const ExperimentOptions& experiment, ReadStages stages) {
   check_stages(stages);
   const auto parts = std::make_shared<LoaderParts>();
   Component<Decoder> decoder = experiment.decoder;
-  if (stages == ReadStages::read) decoder = changed(decoder, {"on_device=decode"});
+  if (stages == ReadStages::read) decoder = default_component<Decoder>("discard");
   if (stages == ReadStages::resize && decoder.info().frames) {
     decoder = changed(decoder, {"on_device=nothing"});
   }

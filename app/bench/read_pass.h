@@ -53,9 +53,8 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
                     uint64_t seed, bool libjpeg);
 
 // The loader `threaded` with so many workers: TensorFlow's parallel map, in the input order, and a
-// batch of `batch` samples (Chien et al. 2018). ReadStages::read leaves the decoding to a device
-// that nobody asks for it. The data set must outlive the pass. Error(ExitCode::config) for
-// ReadStages::decode, which no loader does, and for a decoder that cannot leave its work. Bad
+// batch of `batch` samples (Chien et al. 2018). ReadStages::read drops the bytes. The data set
+// must outlive the pass. Error(ExitCode::config) for ReadStages::decode, which no loader does. Bad
 // samples are replaced and count both as bad and, by their replacements, as images.
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch);
