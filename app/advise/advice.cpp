@@ -63,9 +63,10 @@ StagingPlan Advice::plan() const {
 
 std::string advice_text(const Advice& advice) {
   std::string text = fmt::format(
-      "tier {}: {} objects; slow: {}; fast: {}\n{}  by {} reader{}, {:.4g} epoch{}{}; everything "
+      "tier {}: {} objects; slow: {}; fast: {}\n  reads: {}\n{}  by {} reader{}, {:.4g} epoch{}{}; "
+      "everything "
       "planned is staged before the run; rate: against nothing staged\n",
-      advice.tier, advice.uses.size(), advice.slow_source, advice.fast_source,
+      advice.tier, advice.uses.size(), advice.slow_source, advice.fast_source, advice.reads_source,
       ways_table(advice).text(2), advice.pace.readers, advice.pace.readers == 1 ? "" : "s",
       advice.epochs, advice.epochs == 1 ? "" : "s",
       advice.pace.rest_s + advice.pace.decode_s > 0
@@ -85,6 +86,7 @@ nlohmann::json advice_json(const Advice& advice) {
                          {"tier", advice.tier},
                          {"slow", advice.slow_source},
                          {"fast", advice.fast_source},
+                         {"reads", advice.reads_source},
                          {"capacity", advice.capacity},
                          {"objects", advice.uses.size()},
                          {"epochs", advice.epochs},
@@ -107,6 +109,7 @@ nlohmann::ordered_json plan_facts(const Advice& advice) {
           {"chosen_by", way.name},
           {"slow", advice.slow_source},
           {"fast", advice.fast_source},
+          {"reads", advice.reads_source},
           {"predicted",
            {{"run_s", way.run.seconds},
             {"run_low_s", way.run.low},

@@ -20,6 +20,7 @@ struct StagingWay {
 struct Advice {
   std::string tier;
   std::string slow_source, fast_source;  // of their cost models, in words
+  std::string reads_source;              // of what is read of each object, likewise
   uint64_t capacity = 0;
   double epochs = 0;
   RunPace pace;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -15,10 +16,12 @@
 #include "app/advise/achieved.h"
 #include "app/advise/advice.h"
 #include "app/advise/configured_uses.h"
+#include "app/advise/seen_profile.h"
 #include "app/analysis/json_fields.h"
 #include "app/base/child_process.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/darshan/profile_logs.h"
 #include "app/experiment/data.h"
 #include "app/run/stop_signal.h"
 #include "io/core/file.h"
@@ -27,6 +30,7 @@
 #include "io/loader/sampler.h"
 #include "io/storage/cached/cached.h"
 #include "io/storage/cached/plan_file.h"
+#include "io/storage/file_tree.h"
 
 namespace stoker {
 namespace {
@@ -104,6 +108,37 @@ void look_back(const Subject& subject, const StagingCosts& costs, double steps, 
   advice.run_modelled_s = predict(costs, chosen).seconds * done / steps;
 }
 
+// Puts what an I/O profile saw in the place of what the configuration says, where there is one, and
+// says whose word counts. steps: of the whole run.
+std::string use_profile(const Subject& subject, const AdviseArguments& arguments,
+                        const FileTree* files, double steps, int64_t per_epoch, Advice& advice) {
+  const std::string configured = "by the configuration";
+  const bool wanted = !arguments.profile.empty();
+  const std::string where = wanted        ? arguments.profile
+                            : subject.run ? subject.run->directory
+                                          : std::string();
+  if (where.empty() || (!wanted && profile_logs(where).empty())) return configured;
+  try {
+    if (files == nullptr) {
+      throw Error(ExitCode::config, fmt::format("advise: tier '{}' has no files, and so no I/O "
+                                                "profile can say what is read of its objects",
+                                                subject.tier));
+    }
+    const SeenProfile seen =
+        seen_profile(where, {subject.tier, files->root(), advice.pace.readers,
+                             std::min(per_epoch, static_cast<int64_t>(std::ceil(steps)))});
+    use_seen(seen.reads, seen.steps > 0 ? steps / seen.steps : 1, advice.uses);
+    const std::string log =
+        fmt::format("{} log{} of the I/O profiler", seen.logs, seen.logs == 1 ? "" : "s");
+    return seen.steps > 0 ? fmt::format("seen by {} in {}, in {:.4g} steps of {:.4g}", log, where,
+                                        seen.steps, steps)
+                          : fmt::format("seen by {}, which counts as a whole run", where);
+  } catch (const Error& error) {
+    if (wanted) throw;
+    return fmt::format("{}, for: {}", configured, error.what());
+  }
+}
+
 Advice advise_on(const Subject& subject, const AdviseArguments& arguments) {
   const std::unique_ptr<ExperimentData> data = open_data(subject);
   const int64_t per_epoch = steps_per_epoch(subject, data->dataset());
@@ -116,6 +151,7 @@ Advice advise_on(const Subject& subject, const AdviseArguments& arguments) {
   advice.uses =
       configured_uses(subject.options, data->dataset(), data->tiers().at(subject.tier).list(""),
                       subject.slow.info().read_piece, advice.pace.readers);
+  advice.reads_source = use_profile(subject, arguments, data->files(), steps, per_epoch, advice);
   const TierCostModel slow = cost_model(subject.slow, "the slow tier of '" + subject.tier + "'",
                                         arguments.slow_fit, "--slow-fit");
   const TierCostModel fast = cost_model(subject.fast, "the fast tier of '" + subject.tier + "'",

@@ -7,6 +7,14 @@
 
 namespace stoker {
 
+ReadPattern& ReadPattern::operator+=(const ReadPattern& more) {
+  opens += more.opens;
+  requests += more.requests;
+  seeks += more.seeks;
+  bytes_read += more.bytes_read;
+  return *this;
+}
+
 void use_seen(const SeenReads& seen, double times, std::vector<ObjectUse>& uses) {
   for (ObjectUse& use : uses) {
     const auto found = seen.find(use.key);
@@ -16,7 +24,8 @@ void use_seen(const SeenReads& seen, double times, std::vector<ObjectUse>& uses)
   }
 }
 
-SeenReads seen_reads(const IoProfile& profile, const std::string& root) {
+SeenReads seen_reads(const IoProfile& profile, const std::string& root, int64_t readers) {
+  const double others = 1 - 1 / static_cast<double>(std::max<int64_t>(readers, 1));
   const std::string below = root.ends_with('/') ? root : root + '/';
   SeenReads seen;
   for (const FileIo& file : profile.files) {
@@ -26,11 +35,13 @@ SeenReads seen_reads(const IoProfile& profile, const std::string& root) {
     };
     const double requests = counter(PosixCounters::READS);
     if (requests == 0) continue;
-    ReadPattern& reads = seen[to_text(std::string_view(file.path).substr(below.size()))];
-    reads.opens += counter(PosixCounters::OPENS);
-    reads.requests += requests;
-    reads.seeks += std::max(0.0, requests - counter(PosixCounters::CONSEC_READS));
-    reads.bytes_read += counter(PosixCounters::BYTES_READ);
+    const double opens = counter(PosixCounters::OPENS);
+    const double consecutive = std::min(requests, counter(PosixCounters::CONSEC_READS));
+    // Reads of nothing, at the end: nothing is sought for them.
+    const double empty = std::min({consecutive, opens, counter(PosixCounters::SIZE_READ_0_100)});
+    seen[to_text(std::string_view(file.path).substr(below.size()))] +=
+        {opens, requests, requests - consecutive + (consecutive - empty) * others,
+         counter(PosixCounters::BYTES_READ)};
   }
   return seen;
 }

@@ -15,6 +15,7 @@ struct ReadPattern {
   double requests = 0;  // operations of the tier, those of no bytes included
   double seeks = 0;     // of them, those that do not go on where the one before ended
   double bytes_read = 0;
+  ReadPattern& operator+=(const ReadPattern& more);
 };
 
 // An object that may be staged. A value.
@@ -29,11 +30,12 @@ struct ObjectUse : ReadPattern {
 using SeenReads = std::unordered_map<std::string, ReadPattern>;
 
 // Puts what was seen in the place of what the configuration says, for every object. The order of
-// first reads stays. `runs`: what was seen counts so many times (seen in one of three epochs: 3).
+// first reads stays. times: what was seen counts so often (seen in one of three epochs: 3).
 void use_seen(const SeenReads& seen, double times, std::vector<ObjectUse>& uses);
 
 // What the counters of module POSIX say of the files below `root`, by their path in it, as a tier
-// of that root has its keys. A read that is not consecutive counts as a seek. Pure; any thread.
-SeenReads seen_reads(const IoProfile& profile, const std::string& root);
+// of that root has its keys. A read that is not consecutive counts as a seek; of n readers a
+// consecutive one does n - 1 times of n, for others get between. Pure; any thread.
+SeenReads seen_reads(const IoProfile& profile, const std::string& root, int64_t readers);
 
 }  // namespace stoker

@@ -29,6 +29,9 @@ std::string job_text(const DarshanLog& log, double seconds) {
                                  seconds, fmt::gmtime(begin), profile.job_id, profile.uid,
                                  profile.ranks, profile.ranks == 1 ? "" : "s");
   if (!profile.host.empty()) text += ", " + readable(profile.host);
+  if (const auto& steps = profile.steps) {
+    text += fmt::format(", steps {} to {}", steps->first, steps->last);
+  }
   text += fmt::format("\n  {}\n  format {}", readable(profile.command), log.version);
   std::string left_out;
   for (const DarshanLog::Module& module : log.modules) {

@@ -56,7 +56,7 @@ RunRecord Trainer::run(std::function<void()> started) {
     if (!known) throw;
     fail(known->code(), known->what());
   }
-  if (io_profile_) write_file([&] { io_profile_->finish(); });
+  if (io_profile_) write_file([&] { io_profile_->finish(position_.step); });
   write_samples();
   end();
   const ExitCode before = code_;

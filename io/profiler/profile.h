@@ -159,6 +159,12 @@ struct IoProfile {
   int64_t job_id = 0;  // the process
   int64_t ranks = 1;
   std::string host, command;
+  // Of a training: the steps that were done when it began and when it ended. Absent: not said.
+  struct Steps {
+    int64_t first = 0, last = 0;
+    bool operator==(const Steps&) const = default;
+  };
+  std::optional<Steps> steps;
   std::vector<Mount> mounts;
   std::vector<FileIo> files;
   // Where the cap on memory was reached: what is missing.

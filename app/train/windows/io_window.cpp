@@ -30,7 +30,7 @@ IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t
       writer_([this] {
         const OwnIo own;
         try {
-          while (const std::optional<Ended> ended = ended_.pop()) write(*ended);
+          while (const std::optional<IoProfile> ended = ended_.pop()) write(*ended);
         } catch (...) {
           ended_.close(std::current_exception());
         }
@@ -42,13 +42,13 @@ IoWindow::~IoWindow() { ended_.close(); }
 
 void IoWindow::at_step(int64_t step) {
   if (const auto wish = IoTrigger::instance().take(session_.has_value())) {
-    if (session_) end();
+    if (session_) end(step);
     if (*wish) begin(step);
     asked_for_ = *wish;
     return;
   }
   if (asked_for_ || options_.every_steps == 0) return;
-  if (session_ && step - first_step_ >= options_.steps) end();
+  if (session_ && step - first_step_ >= options_.steps) end(step);
   if (!session_ && step % options_.every_steps == 0) begin(step);
 }
 
@@ -61,24 +61,24 @@ void IoWindow::begin(int64_t step) {
   first_step_ = step;
 }
 
-void IoWindow::end() {
+void IoWindow::end(int64_t step) {
   IoProfile profile = session_->end();
   session_.reset();
-  ended_.push({first_step_, std::move(profile)});  // after a failure it is dropped
+  profile.steps = IoProfile::Steps{first_step_, step};
+  ended_.push(std::move(profile));  // after a failure it is dropped
 }
 
-void IoWindow::write(const Ended& ended) {
-  const IoProfile& profile = ended.profile;
-  const std::string path = fmt::format("{}/io_profile-{}.darshan", run_dir_, ended.first_step);
+void IoWindow::write(const IoProfile& profile) {
+  const std::string path = fmt::format("{}/io_profile-{}.darshan", run_dir_, profile.steps->first);
   write_darshan_log(profile, path);
   hub_.tracer().add(file_lanes(profile));
   nlohmann::json json = profile_json(profile, kLive);
-  json["first_step"] = ended.first_step;
+  json["first_step"] = profile.steps->first;
   hub_.set_io_profile(json_text(json));
 }
 
-void IoWindow::finish() {
-  if (session_) end();
+void IoWindow::finish(int64_t step) {
+  if (session_) end(step);
   profiler_.reset();
   ended_.close();
   writer_.join();

@@ -36,18 +36,14 @@ class IoWindow {
 
   // Call it before each step: ends and begins sessions. Error as IoProfiler's.
   void at_step(int64_t step);
-  // Once, when the run's I/O is over: ends the open session; when it returns, all logs are written.
-  // IoError where one could not be: those behind it are missing, too.
-  void finish();
+  // Once, when the run's I/O is over, after `step` steps: ends the open session; when it returns,
+  // all logs are written. IoError where one could not be: those behind it are missing, too.
+  void finish(int64_t step);
 
  private:
-  struct Ended {
-    int64_t first_step;
-    IoProfile profile;
-  };
   void begin(int64_t step);
-  void end();
-  void write(const Ended& ended);
+  void end(int64_t step);
+  void write(const IoProfile& profile);
 
   const IoProfileOptions options_;
   const std::string run_dir_;
@@ -58,7 +54,7 @@ class IoWindow {
   std::optional<IoSession> session_;
   bool asked_for_ = false;  // the open one
   int64_t first_step_ = 0;
-  BoundedQueue<Ended> ended_{4};
+  BoundedQueue<IoProfile> ended_{4};
   std::jthread writer_;
 };
 

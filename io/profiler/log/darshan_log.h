@@ -27,7 +27,7 @@ struct DarshanLog {
 
 // The profile as a log of format 3.41: POSIX (4), STDIO (2), DXT_POSIX (1) and, from its segments,
 // HEATMAP (1). Darshan's own tools read it. What has no place in their format is in the job's
-// metadata: the host, how much was dropped, and the kernel's count. Any thread.
+// metadata: the host, the steps, how much was dropped, and the kernel's count. Any thread.
 std::string darshan_log(const IoProfile& profile);
 // The same as a file that is whole and durable, or not there. IoError.
 void write_darshan_log(const IoProfile& profile, const std::string& path);

@@ -206,6 +206,10 @@ void read_own_metadata(DarshanLog& log) {
   };
   IoProfile& profile = log.profile;
   profile.host = text("stoker_host");
+  if (const std::string steps = text("stoker_steps"); !steps.empty()) {
+    const auto [first, last] = numbers_in<2>(steps);
+    if (first <= last) profile.steps = IoProfile::Steps{first, last};
+  }
   profile.dropped.files = numbers_in<1>(text("stoker_dropped_files"))[0];
   profile.dropped.segments = numbers_in<1>(text("stoker_dropped_segments"))[0];
   if (const std::string kernel = text("stoker_kernel_bytes"); !kernel.empty()) {

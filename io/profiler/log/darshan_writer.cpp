@@ -91,6 +91,9 @@ std::string metadata_of(const IoProfile& profile) {
   if (!profile.host.empty()) {
     text += fmt::format("stoker_host={}\n", first_bytes(one_line(profile.host), 256));
   }
+  if (const auto& steps = profile.steps) {
+    text += fmt::format("stoker_steps={} {}\n", steps->first, steps->last);
+  }
   if (profile.dropped.files > 0) {
     text += fmt::format("stoker_dropped_files={}\n", profile.dropped.files);
   }

@@ -111,13 +111,15 @@ json course_json(const std::vector<BandwidthBin>& bins) {
 }
 
 json job_json(const IoProfile& profile, double seconds) {
-  return {{"begin_unix_s", 1e-9 * static_cast<double>(profile.begin_ns)},
-          {"seconds", seconds},
-          {"uid", profile.uid},
-          {"job_id", profile.job_id},
-          {"ranks", profile.ranks},
-          {"host", to_text(profile.host)},
-          {"command", to_text(profile.command)}};
+  json job = {{"begin_unix_s", 1e-9 * static_cast<double>(profile.begin_ns)},
+              {"seconds", seconds},
+              {"uid", profile.uid},
+              {"job_id", profile.job_id},
+              {"ranks", profile.ranks},
+              {"host", to_text(profile.host)},
+              {"command", to_text(profile.command)}};
+  if (const auto& steps = profile.steps) job["steps"] = {steps->first, steps->last};
+  return job;
 }
 
 // Of the session's time in all ranks; those of several threads at once add up.

@@ -3,9 +3,16 @@ import json
 import os
 import unittest
 
+from darshan_logs import POSIX, counters_record, darshan_log
 from stoker import MINI, StokerTest, configuration, emulated
 
 STEPS = 18  # of an epoch
+OPENS, READS, BYTES_READ = 0, 3, 14  # of PosixCounters in io/profiler/profile.h
+
+
+def sessions(every, steps):
+    # The tests may lie where the defaults look away.
+    return f"metrics.io_profile={{every_steps: {every}, steps: {steps}, exclude: [], include: []}}"
 
 
 def size(path):
@@ -141,6 +148,62 @@ class Advise(StokerTest):
         self.assertGreater(advice["run"]["modelled_s"], 0)
         self.assertIn("the run itself took", self.stoker("advise", run, "--fast", "fast", "--capacity",
                                                          "1MiB").stdout)
+
+    def keys(self):
+        return {key for key, _ in self.planned()["objects"]}
+
+    def test_a_runs_own_profile_says_what_was_read(self):
+        _, run = self.train(self.slow, sessions(STEPS, STEPS))
+        advice = self.advise("--capacity", "10MiB", where=run)
+        self.assertEqual(advice["reads"], f"seen by 2 logs of the I/O profiler in {run}, in {2 * STEPS} steps of {2 * STEPS}")
+        seen = self.keys()
+        self.assertIn("reads: seen by", self.stoker("advise", run, "--fast", "fast", "--capacity", "10MiB").stdout)
+        self.assertEqual(self.advise(self.slow, "--capacity", "10MiB")["reads"], "by the configuration")
+        self.assertEqual(self.keys(), seen)
+
+    def test_a_profile_of_one_epoch_stands_for_all(self):
+        _, run = self.train(self.slow, sessions(1000, STEPS))
+        ten = "training.epochs=10"
+        seen = self.advise(ten, "--capacity", "10MiB", where=run)
+        self.assertIn(f"seen by 1 log of the I/O profiler in {run}, in {STEPS} steps of {10 * STEPS}", seen["reads"])
+        expected = self.advise(self.slow, ten, "--capacity", "10MiB", "--profile", run / "io_profile-0.darshan")
+        self.assertAlmostEqual(expected["epochs"], 10)
+        # As many reads as the configuration says, of other samples.
+        configured = self.advise(self.slow, ten, "--capacity", "10MiB")
+        for with_profile, without in zip(expected["ways"], configured["ways"]):
+            self.assertAlmostEqual(with_profile["run_s"] / without["run_s"], 1, delta=0.05)
+
+    def test_what_the_profile_of_another_run_did_not_see_is_not_staged(self):
+        _, run = self.train(self.slow, "dataset.exclude=[ketch]", sessions(STEPS, STEPS))
+        self.advise(self.slow, "--capacity", "10MiB", "--profile", run)
+        self.assertTrue(self.keys())
+        self.assertFalse([key for key in self.keys() if key.startswith("ketch/")])
+
+    def test_any_log_of_darshan_says_what_was_read(self):
+        read = sorted(self.sample_sizes())[:3]
+        values = [0] * 69
+        values[OPENS], values[READS], values[BYTES_READ] = 10, 20, 10_000
+        log = self.dir / "other.darshan"
+        log.write_bytes(darshan_log({POSIX: (4, [counters_record("<", at, 0, values, [0.0] * 17) for at in (1, 2, 3)])},
+                                    {at + 1: str(MINI / key) for at, key in enumerate(read)}))
+        advice = self.advise(self.slow, "--capacity", "10MiB", "--profile", log)
+        self.assertIn("which counts as a whole run", advice["reads"])
+        self.assertEqual(self.keys(), set(read))
+
+    def test_a_profile_that_did_not_see_all_is_left_and_says_why(self):
+        _, run = self.train(self.slow, sessions(6, 2))
+        advice = self.advise("--capacity", "10MiB", where=run)
+        why = f"it saw 2 steps on end, and an epoch has {STEPS}"
+        self.assertTrue(advice["reads"].startswith("by the configuration, for: "), advice["reads"])
+        self.assertIn(why, advice["reads"])
+        asked = ["advise", self.config, "--fast", "fast", self.slow, "--capacity", "10MiB", "--profile"]
+        self.assertIn(why, self.stoker(*asked, run, code=2).stderr)
+        _, mapped = self.train(self.slow.replace("type: posix", "type: posix, read: mmap"), sessions(STEPS, STEPS))
+        self.assertIn("it saw no read below", self.stoker(*asked, mapped, code=2).stderr)
+        self.assertIn("has no io_profile*.darshan", self.stoker(*asked, self.dir, code=2).stderr)
+        self.assertIn("there is no such file", self.stoker(*asked, self.dir / "none.darshan", code=3).stderr)
+        _, staged = self.train(self.staged(), sessions(STEPS, STEPS))
+        self.assertIn("the run read copies", self.stoker(*asked, staged, code=2).stderr)
 
     def test_real_tiers_need_what_their_reads_cost(self):
         error = self.stoker("advise", self.config, "--fast", "fast", "--capacity", "1MiB", code=2).stderr

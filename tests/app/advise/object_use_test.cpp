@@ -23,7 +23,7 @@ TEST(SeenReads, are_the_files_below_the_root_that_were_read) {
                    file_io("/database/3.jpg", 1, 1, 0, 9), file_io("/data/x\xff", 1, -1, 0, 0)};
   profile.files.emplace_back().path = "/data/only-stdio";
   for (const char* root : {"/data", "/data/"}) {
-    const SeenReads seen = seen_reads(profile, root);
+    const SeenReads seen = seen_reads(profile, root, 1);
     ASSERT_EQ(seen.size(), 1u) << root;
     const ReadPattern& reads = seen.at("a/1.jpg");
     EXPECT_EQ(reads.opens, 2);
@@ -31,6 +31,15 @@ TEST(SeenReads, are_the_files_below_the_root_that_were_read) {
     EXPECT_EQ(reads.seeks, 2);
     EXPECT_EQ(reads.bytes_read, 2000);
   }
+}
+
+// Two readings by five pieces and an empty one each.
+TEST(SeenReads, by_several_threads_are_not_consecutive_on_the_device) {
+  IoProfile profile;
+  profile.files = {file_io("/data/a", 2, 12, 10, 2000)};
+  profile.files[0].posix->counters[PosixCounters::SIZE_READ_0_100] = 2;
+  EXPECT_EQ(seen_reads(profile, "/data", 1).at("a").seeks, 2);
+  EXPECT_EQ(seen_reads(profile, "/data", 4).at("a").seeks, 2 + 8 * 0.75);
 }
 
 TEST(UseSeen, replaces_all_that_was_expected_but_sizes_and_order) {

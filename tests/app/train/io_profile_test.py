@@ -38,7 +38,8 @@ class IoProfileTest(StokerTest):
         self.stoker("train", self.config)
         profiles = self.profiles()
         self.assertEqual([step for step, *_ in profiles], [0, 4, 8])
-        for _, profile, records in profiles:
+        for step, profile, records in profiles:
+            self.assertEqual(profile["job"]["steps"], [step, step + 4])
             images = self.images(records)
             self.assertEqual(len(images), 4 * BATCH)
             # A file is read by one call of its length and one of length zero, and by none else.

@@ -25,6 +25,7 @@ inline IoProfile small_profile() {
   profile.job_id = 4711;
   profile.host = "node7";
   profile.command = "train config.yaml loader.workers=2";
+  profile.steps = IoProfile::Steps{5, 10};
   profile.mounts = {{"ext4", "/"}, {"lustre", "/scratch"}};
   profile.dropped = {
       .files = 12, .segments = 34, .posix = true, .stdio = false, .segments_partial = true};
