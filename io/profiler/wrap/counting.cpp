@@ -77,6 +77,7 @@ std::span<const WrappedFunction> wrapped_functions() {
     add_stream_transfer_calls(functions);
     add_formatted_calls(functions);
     add_uring_calls(functions);
+    add_aio_calls(functions);
     return functions;
   }();
   return all;

@@ -26,5 +26,6 @@ void add_stream_calls(WrappedFunctions& functions);
 void add_stream_transfer_calls(WrappedFunctions& functions);
 void add_formatted_calls(WrappedFunctions& functions);
 void add_uring_calls(WrappedFunctions& functions);
+void add_aio_calls(WrappedFunctions& functions);
 
 }  // namespace stoker
