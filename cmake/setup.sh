@@ -11,7 +11,7 @@ packages=(
   libopencv-imgcodecs-dev libisal-dev liburing-dev libssl-dev
   zlib1g-dev libhdf5-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
 test_packages=(
-  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2)
+  libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
 # Prometheus and promtool: unpacked, for their package would start a server.
 test_programs=$root/build/_deps/prometheus
 

@@ -73,6 +73,7 @@ void ProcessSlots::pass(const Each& each) {
     Pass pass{loaded_objects(preloaded_), std::vector<void*>(functions_.size()), {}};
     figures_.objects = figures_.left_out = figures_.relocations = figures_.slots = 0;
     figures_.skipped = {};
+    WritableMemory memory;
     for (const LoadedObject& object : pass.objects) {
       if (object.role != ObjectRole::program) {
         ++figures_.left_out;
@@ -82,7 +83,7 @@ void ProcessSlots::pass(const Each& each) {
       ++figures_.objects;
       figures_.relocations += static_cast<int64_t>(known.found.relocations);
       figures_.skipped.damaged += static_cast<int64_t>(known.found.damaged);
-      SlotWriter writer(object);
+      SlotWriter writer(object, memory);
       for (size_t i = 0; i < known.found.slots.size(); ++i) each(pass, object, known, i, writer);
     }
     known_ = std::move(pass.known);

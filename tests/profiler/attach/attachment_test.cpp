@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,6 +204,26 @@ TEST_F(AttachmentTest, read_only_pages_are_read_only_again) {
   attachment_.detach();
   EXPECT_EQ(writable_bytes(name), before);
   EXPECT_EQ(access_of(library.address()), "r-xp");
+}
+
+// As tools do that change slots themselves and come back to them (GOTCHA).
+TEST_F(AttachmentTest, pages_that_somebody_made_writable_stay_so) {
+  const Library library(PROBE_NOW);
+  const std::string name = std::string(PROBE_NOW).substr(std::string(PROBE_NOW).rfind('/'));
+  const int64_t closed = writable_bytes(name);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(name) || line.find(" r--p ") == std::string::npos) continue;
+    const uint64_t begin = std::stoull(line, nullptr, 16);
+    const uint64_t end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);
+    ASSERT_EQ(mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE), 0);
+  }
+  const int64_t opened = writable_bytes(name);
+  ASSERT_GT(opened, closed);
+  attachment_.attach(wrapped_getppid());
+  EXPECT_EQ(writable_bytes(name), opened);
+  attachment_.detach();
+  EXPECT_EQ(writable_bytes(name), opened);
 }
 
 TEST_F(AttachmentTest, a_pointer_that_was_taken_goes_on_after_detach) {
