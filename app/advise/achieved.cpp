@@ -59,18 +59,20 @@ std::vector<double> epoch_seconds(const Table& steps, int64_t steps_per_epoch, b
   return result;
 }
 
-RunPace pace_of(const ExperimentOptions& options, const nlohmann::json& summary, double steps) {
+RunPace pace_of(const ExperimentOptions& options, const nlohmann::json& summary, double steps,
+                int64_t ranks) {
   const LoaderInfo loader = options.loader.info();
   RunPace pace;
-  pace.readers = std::max<int64_t>(1, loader.workers);
+  pace.readers = ranks * std::max<int64_t>(1, loader.workers);
   pace.overlaps = loader.works_ahead();
   const double done = number_at(summary, "step_duration_s.count").value_or(0);
   if (done <= 0) return pace;
   const double scale = steps / done;
   for (const char* split : {"train", "test"}) {
     pace.decode_s +=
-        scale * number_at(summary, fmt::format("loaders.{}.stages.decode.duration_s.sum", split))
-                    .value_or(0);
+        scale * static_cast<double>(ranks) *
+        number_at(summary, fmt::format("loaders.{}.stages.decode.duration_s.sum", split))
+            .value_or(0);
   }
   const double waits = number_at(summary, "segments_s.data_wait").value_or(0) +
                        number_at(summary, "segments_s.eval").value_or(0);

@@ -19,8 +19,9 @@ namespace stoker {
 std::vector<double> epoch_seconds(const Table& steps, int64_t steps_per_epoch, bool resumed);
 
 // The pace of so many steps of this configuration. summary: of a run of it, or null: then nothing
-// but reading takes time. Pure.
-RunPace pace_of(const ExperimentOptions& options, const nlohmann::json& summary, double steps);
+// but reading takes time. ranks: that took part in it, each with its own readers. Pure.
+RunPace pace_of(const ExperimentOptions& options, const nlohmann::json& summary, double steps,
+                int64_t ranks);
 
 // A run that staged by a plan, beside what was predicted when the plan was made. A value.
 struct AchievedRun {

@@ -94,16 +94,20 @@ SeenProfile seen_profile(const std::string& where, const SeenTier& tier) {
       refuse_profile(log, "it does not say which steps it saw: another program's?");
     }
   }
-  double on_end = 0;
-  for (const auto& [directory, of_rank] : sessions) on_end += longest_stretch(of_rank);
-  if (!sessions.empty() && on_end < static_cast<double>(tier.epoch_steps)) {
-    refuse_profile(
-        where,
-        fmt::format("it saw {} steps on end, and an epoch has {}: what it did not "
-                    "see would count as not read; metrics.io_profile="
-                    "{{every_steps: {}, steps: {}}} sees all",
-                    on_end, tier.epoch_steps, tier.epoch_steps, tier.epoch_steps));
+  if (of_run && sessions.size() < directories_of_ranks(where).size()) {
+    refuse_profile(where, "some of its ranks have none");
   }
+  for (const auto& [directory, of_rank] : sessions) {
+    const double on_end = longest_stretch(of_rank);
+    if (on_end >= static_cast<double>(tier.epoch_steps)) continue;
+    refuse_profile(directory,
+                   fmt::format("it saw {} steps on end, and an epoch has {}: what it did not see "
+                               "would count as not read; metrics.io_profile={{every_steps: {}, "
+                               "steps: {}}} sees all",
+                               on_end, tier.epoch_steps, tier.epoch_steps, tier.epoch_steps));
+  }
+  // All ranks take part in each step.
+  if (!sessions.empty()) seen.steps /= static_cast<double>(sessions.size());
   if (std::ranges::all_of(seen.reads, [](const auto& one) { return one.second.bytes_read == 0; })) {
     refuse_profile(where,
                    fmt::format("it saw no read below {}: mapped files are read without a "

@@ -20,7 +20,7 @@ struct SeenTier {
 struct SeenProfile {
   SeenReads reads;
   int64_t logs = 0;
-  // Steps of all ranks together that it saw; 0: a log that does not say it, and so a whole run's.
+  // That it saw, of each rank; 0: a log that does not say it, and so a whole run's.
   double steps = 0;
 };
 

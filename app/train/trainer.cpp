@@ -346,6 +346,7 @@ bool Trainer::evaluate() {
       log_.warn("stopped by a signal in the evaluation, which will be done anew");
       return false;
     }
+    io_profile_->in_evaluation(position_.step);
     budget_.account(*batch);
     const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
     at::Tensor ranks;

@@ -6,8 +6,8 @@
 namespace stoker {
 
 // What somebody asks of the I/O profiler from outside of the training loop, which looks here
-// between two steps: SIGUSR2, a POST to the live server, a call in the program. The last wish
-// counts. One for the process. Any thread, and signal handlers.
+// between two steps or two batches of an evaluation: SIGUSR2, a POST to the live server, a call in
+// the program. The last wish counts. One for the process. Any thread, and signal handlers.
 class IoTrigger {
  public:
   static IoTrigger& instance() {

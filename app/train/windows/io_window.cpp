@@ -30,7 +30,7 @@ IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t
       writer_([this] {
         const OwnIo own;
         try {
-          while (const std::optional<IoProfile> ended = ended_.pop()) write(*ended);
+          while (const std::optional<Ended> ended = ended_.pop()) write(*ended);
         } catch (...) {
           ended_.close(std::current_exception());
         }
@@ -40,14 +40,19 @@ IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t
 
 IoWindow::~IoWindow() { ended_.close(); }
 
+bool IoWindow::obey(int64_t step) {
+  const auto wish = IoTrigger::instance().take(session_.has_value());
+  if (!wish) return false;
+  if (session_) end(step);
+  if (*wish) begin(step);
+  asked_for_ = *wish;
+  return true;
+}
+
+void IoWindow::in_evaluation(int64_t step) { obey(step); }
+
 void IoWindow::at_step(int64_t step) {
-  if (const auto wish = IoTrigger::instance().take(session_.has_value())) {
-    if (session_) end(step);
-    if (*wish) begin(step);
-    asked_for_ = *wish;
-    return;
-  }
-  if (asked_for_ || options_.every_steps == 0) return;
+  if (obey(step) || asked_for_ || options_.every_steps == 0) return;
   if (session_ && step - first_step_ >= options_.steps) end(step);
   if (!session_ && step % options_.every_steps == 0) begin(step);
 }
@@ -58,6 +63,7 @@ void IoWindow::begin(int64_t step) {
     log_("I/O profiler: attached");
   }
   session_.emplace();
+  begun_there_ = step == first_step_ ? begun_there_ + 1 : 1;
   first_step_ = step;
 }
 
@@ -65,12 +71,14 @@ void IoWindow::end(int64_t step) {
   IoProfile profile = session_->end();
   session_.reset();
   profile.steps = IoProfile::Steps{first_step_, step};
-  ended_.push(std::move(profile));  // after a failure it is dropped
+  const std::string again = begun_there_ > 1 ? fmt::format("-{}", begun_there_) : "";
+  // After a failure it is dropped.
+  ended_.push({fmt::format("io_profile-{}{}.darshan", first_step_, again), std::move(profile)});
 }
 
-void IoWindow::write(const IoProfile& profile) {
-  const std::string path = fmt::format("{}/io_profile-{}.darshan", run_dir_, profile.steps->first);
-  write_darshan_log(profile, path);
+void IoWindow::write(const Ended& ended) {
+  const IoProfile& profile = ended.profile;
+  write_darshan_log(profile, run_dir_ + "/" + ended.name);
   hub_.tracer().add(file_lanes(profile));
   nlohmann::json json = profile_json(profile, kLive);
   json["first_step"] = profile.steps->first;

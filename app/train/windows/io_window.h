@@ -19,10 +19,10 @@ class Hub;
 
 // Sessions of the I/O profiler (io/profiler), by metrics.io_profile or because IoTrigger was asked
 // for one. Each leaves io_profile-STEP.darshan in the run directory, where STEP is the one it began
-// after, a row for each file among the tracer's, and the live page's section. What is asked for
-// lasts until it is asked to end; the configured ones wait meanwhile. The profiler is attached from
-// the first session on. The trainer's thread; logs are written by one of its own. `hub` must
-// outlive it.
+// after (STEP-2 and so on where others began there), a row for each file among the tracer's, and
+// the live page's section. What is asked for lasts until it is asked to end; the configured ones
+// wait meanwhile. The profiler is attached from the first session on. The trainer's thread; logs
+// are written by one of its own. `hub` must outlive it.
 class IoWindow {
  public:
   // Begins the first session where there are any, so that it sees the loader's first reads. `step`:
@@ -36,14 +36,22 @@ class IoWindow {
 
   // Call it before each step: ends and begins sessions. Error as IoProfiler's.
   void at_step(int64_t step);
+  // Call it between batches of an evaluation: does what was asked for, and nothing else. Likewise.
+  void in_evaluation(int64_t step);
   // Once, when the run's I/O is over, after `step` steps: ends the open session; when it returns,
   // all logs are written. IoError where one could not be: those behind it are missing, too.
   void finish(int64_t step);
 
  private:
+  struct Ended {
+    std::string name;  // of the file
+    IoProfile profile;
+  };
+  // False: nothing was asked for.
+  bool obey(int64_t step);
   void begin(int64_t step);
   void end(int64_t step);
-  void write(const IoProfile& profile);
+  void write(const Ended& ended);
 
   const IoProfileOptions options_;
   const std::string run_dir_;
@@ -52,9 +60,10 @@ class IoWindow {
   const SessionSignal signal_;
   std::unique_ptr<IoProfiler> profiler_;
   std::optional<IoSession> session_;
-  bool asked_for_ = false;  // the open one
-  int64_t first_step_ = 0;
-  BoundedQueue<IoProfile> ended_{4};
+  bool asked_for_ = false;   // the open one
+  int64_t first_step_ = -1;  // of the latest one
+  int64_t begun_there_ = 0;  // sessions
+  BoundedQueue<Ended> ended_{4};
   std::jthread writer_;
 };
 

@@ -113,7 +113,8 @@ struct Duplicate {
 struct Control {
   using Original = int (*)(int, int, ...);
   static void tell(int result, CallTime time, int fd, int command, void*) {
-    if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
+    const bool duplicates = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+    if (result >= 0 && duplicates && in_counting_process()) {
       recorder().duplicated(fd, result, time);
     }
   }

@@ -31,6 +31,19 @@ TEST(EpochSeconds, leave_out_what_has_no_end_or_no_begin) {
   EXPECT_EQ(epochs_of(""), Seconds{});
 }
 
+TEST(RunPace, is_that_of_all_ranks_and_of_all_steps) {
+  const ExperimentOptions options;
+  const nlohmann::json summary = parse_json(
+      R"({"step_duration_s": {"count": 10}, "wall_s": 5, "segments_s": {"data_wait": 1},
+          "loaders": {"train": {"stages": {"decode": {"duration_s": {"sum": 2}}}}}})");
+  const RunPace one = pace_of(options, summary, 20, 1), two = pace_of(options, summary, 20, 2);
+  EXPECT_EQ(one.decode_s, 4);
+  EXPECT_EQ(one.rest_s, 8);
+  EXPECT_EQ(two.decode_s, 8);
+  EXPECT_EQ(two.rest_s, 8);
+  EXPECT_EQ(two.readers, 2 * one.readers);
+}
+
 TEST(AchievedRun, compares_the_epochs_behind_the_first_with_the_plan) {
   const TemporaryDirectory directory;
   const std::string plan = directory / "plan.json";

@@ -4,11 +4,12 @@ import json
 import pathlib
 import re
 import signal
+import time
 import unittest
 import urllib.error
 import urllib.request
 
-from stoker import MINI, StokerTest, configuration, flow, posix, read_summary
+from stoker import MINI, StokerTest, configuration, emulated, flow, posix, read_summary
 
 BATCH, STEPS = 16, 12
 # The tests may lie where the defaults look away.
@@ -93,6 +94,23 @@ class IoProfileTest(StokerTest):
         self.assertEqual(process.wait(), 75)
         for _, profile, records in self.profiles():
             self.assertGreater(len(self.images(records)), BATCH)
+
+    def test_sessions_begin_and_end_between_batches_of_an_evaluation(self):
+        slow = emulated(read_latency_ms=100)  # of 300 samples
+        process = self.start("train", self.config, f"storage.data={slow}", "dataset.split={train_per_class: 1, test_per_class: 30}",
+                             "loader={type: sync, batch_size: 2}", "training.max_steps=5", "evaluation={every_epochs: 1}",
+                             f"metrics.io_profile={flow(**EVERYTHING)}", "metrics.every_steps=1", "checkpoint={type: none}")
+        process.until(lambda: self.steps() == 5)
+
+        def toggled():  # two before a batch are one
+            process.send(signal.SIGUSR2)
+            time.sleep(0.3)
+            return {path.name for path in self.latest.glob("io_profile*")} >= {"io_profile-5.darshan", "io_profile-5-2.darshan"}
+        process.until(toggled)
+        self.assertNotIn("top-1", process.log)
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 75)
+        self.assertEqual(self.json("darshan", self.latest)["logs"][0]["profile"]["job"]["steps"], [5, 5])
 
     def steps(self):
         return int((self.latest / "steps.csv").read_text().splitlines()[-1].split(",")[0])

@@ -76,6 +76,7 @@ TEST(Counting, leaves_out_what_the_child_of_a_vfork_does_to_all_descriptors) {
     const pid_t child = vfork();
     if (child == 0) {
       dup2(1, 9);
+      fcntl(1, F_DUPFD, 10);
       closefrom(9);
       _exit(0);
     }
