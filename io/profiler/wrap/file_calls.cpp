@@ -84,9 +84,11 @@ struct Seek {
   }
 };
 
+// Of no file, a descriptor may be given all the same.
 struct Map {
-  static void tell(void* result, CallTime time, void*, size_t, int, int, int fd, off64_t) {
-    if (result != MAP_FAILED && fd >= 0) recorder().mapped(fd, time);
+  static void tell(void* result, CallTime time, void*, size_t, int, int flags, int fd, off64_t) {
+    const bool of_file = fd >= 0 && (flags & MAP_ANONYMOUS) == 0;
+    if (result != MAP_FAILED && of_file) recorder().mapped(fd, time);
   }
 };
 

@@ -55,6 +55,7 @@ TEST_F(FileCalls, that_seek_map_and_sync_are_told) {
     lseek64(file_, -1, SEEK_END);
     munmap(mmap(nullptr, 10, PROT_READ, MAP_PRIVATE, file_, 0), 10);
     munmap(mmap(nullptr, 10, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 10);
+    munmap(mmap(nullptr, 10, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, file_, 0), 10);
     fsync(file_);
     fdatasync(file_);
   });
