@@ -29,6 +29,35 @@ Chosen fill(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses
   return chosen;
 }
 
+bool saves_nothing(const TierLoad& slow, const TierLoad& fast) {
+  return slow.alone_s <= fast.alone_s && slow.slots_s <= fast.slots_s && slow.pipe_s <= fast.pipe_s;
+}
+
+// As fill(), but only as far as the run gets shorter: a fast tier may have too few slots for all.
+Chosen best_part(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses,
+                 const StagingCosts& costs, uint64_t capacity) {
+  constexpr double kRounding = 1e-9;
+  TierLoad slow, fast;
+  for (const TierLoad& load : costs.slow) slow += load;
+  double least = run_s(slow, fast, costs.pace);
+  Chosen chosen;
+  size_t best = 0;
+  for (const size_t i : order) {
+    if (uses[i].bytes > capacity) continue;
+    capacity -= uses[i].bytes;
+    chosen.push_back(i);
+    slow += costs.slow[i] * -1;
+    fast += costs.fast[i];
+    const double seconds = run_s(slow, fast, costs.pace);
+    if (seconds > least * (1 + kRounding)) continue;
+    least = std::min(least, seconds);
+    best = chosen.size();
+  }
+  chosen.resize(best);
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
 std::vector<size_t> smallest_first(const std::vector<ObjectUse>& uses) {
   std::vector<size_t> order(uses.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -70,8 +99,8 @@ Chosen choose_below(const std::vector<ObjectUse>& uses, uint64_t below, uint64_t
 Chosen choose_most_saved(const std::vector<ObjectUse>& uses, const StagingCosts& costs,
                          uint64_t capacity) {
   std::vector<size_t> useful = smallest_first(uses);
-  std::erase_if(useful, [&](size_t i) { return costs.slow[i].alone_s <= costs.fast[i].alone_s; });
-  Chosen best = fill(useful, uses, capacity);
+  std::erase_if(useful, [&](size_t i) { return saves_nothing(costs.slow[i], costs.fast[i]); });
+  Chosen best = best_part(useful, uses, costs, capacity);
   double least = predict(costs, best).seconds;
   for (const auto part : {&TierLoad::alone_s, &TierLoad::slots_s, &TierLoad::pipe_s}) {
     std::vector<double> saved_per_byte(uses.size());
@@ -81,7 +110,7 @@ Chosen choose_most_saved(const std::vector<ObjectUse>& uses, const StagingCosts&
     }
     std::vector<size_t> order = useful;
     std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return saved_per_byte[i]; });
-    Chosen chosen = fill(order, uses, capacity);
+    Chosen chosen = best_part(order, uses, costs, capacity);
     const double seconds = predict(costs, chosen).seconds;
     if (seconds < least) {
       least = seconds;

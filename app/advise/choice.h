@@ -53,8 +53,9 @@ Chosen choose_below(const std::vector<ObjectUse>& uses, uint64_t below, uint64_t
 
 // What saves the most time for the capacity: by time saved for the byte, greedily, as for a
 // knapsack. What a byte saves depends on what the run waits for (one reader's time, slots, pipe),
-// so each of them is tried, and smallest first as well; the shortest predicted run counts. So the
-// choice is never predicted to be worse than the rule's. Objects that save nothing are left out.
+// so each of them is tried, and smallest first as well, each as far as it makes the run shorter;
+// the shortest predicted run counts. So the choice is never predicted to be worse than the rule's,
+// or than nothing. Objects that save nothing are left out.
 Chosen choose_most_saved(const std::vector<ObjectUse>& uses, const StagingCosts& costs,
                          uint64_t capacity);
 

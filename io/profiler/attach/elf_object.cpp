@@ -108,4 +108,22 @@ std::vector<Elf64_Dyn> ElfObject::dynamic() const {
   return entries;
 }
 
+std::vector<std::string_view> ElfObject::needed() const {
+  const std::vector<Elf64_Dyn> entries = dynamic();
+  uint64_t address = 0, bytes = 0;
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_STRTAB) address = own_address(entry.d_un.d_val);
+    if (entry.d_tag == DT_STRSZ) bytes = entry.d_un.d_val;
+  }
+  const std::span<const std::byte> strings = table(address, bytes, 1);
+  std::vector<std::string_view> names;
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= strings.size()) continue;
+    const auto rest = strings.subspan(entry.d_un.d_val);
+    const auto* const text = reinterpret_cast<const char*>(rest.data());
+    names.emplace_back(text, strnlen(text, rest.size()));
+  }
+  return names;
+}
+
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace stoker {
@@ -33,6 +34,8 @@ class ElfObject {
   std::pair<uint64_t, uint64_t> relro() const { return relro_; }
   // The dynamic section, without the end mark.
   std::vector<Elf64_Dyn> dynamic() const;
+  // The names of the objects that it was linked with (DT_NEEDED).
+  std::vector<std::string_view> needed() const;
   // glibc adds the base to the addresses in the dynamic section, not in the one of the vdso.
   uint64_t own_address(uint64_t dynamic_value) const {
     return dynamic_value >= base_ ? dynamic_value - base_ : dynamic_value;

@@ -3,9 +3,11 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <unordered_map>
 
 namespace stoker {
 namespace {
@@ -45,6 +47,54 @@ void add_names(const std::string& list, std::set<std::string, std::less<>>& name
   }
 }
 
+// Walks what objects were linked with.
+class NeededObjects {
+ public:
+  explicit NeededObjects(const std::vector<LoadedObject>& objects) : objects_(objects) {
+    for (size_t i = 0; i < objects.size(); ++i) places_.emplace(objects[i].file_name(), i);
+  }
+
+  // `reached` grows by what the object at `from` leads to; it ends at objects of other roles.
+  void follow(size_t from, std::vector<bool>& reached) const {
+    std::vector<size_t> open{from};
+    while (!open.empty()) {
+      const size_t at = open.back();
+      open.pop_back();
+      for (const std::string_view name : objects_[at].elf.needed()) {
+        const auto found = places_.find(name);
+        if (found == places_.end() || reached[found->second]) continue;
+        if (objects_[found->second].role != ObjectRole::program) continue;
+        reached[found->second] = true;
+        open.push_back(found->second);
+      }
+    }
+  }
+
+ private:
+  const std::vector<LoadedObject>& objects_;
+  std::unordered_map<std::string_view, size_t> places_;
+};
+
+// A tool that is preloaded may have its wrappers in libraries of its own (GOTCHA's users): what
+// only preloaded libraries lead to belongs to them.
+void follow_preloaded(std::vector<LoadedObject>& objects) {
+  const auto is_preloaded = [](const LoadedObject& object) {
+    return object.role == ObjectRole::preloaded;
+  };
+  if (std::ranges::none_of(objects, is_preloaded)) return;
+  const NeededObjects needed(objects);
+  std::vector<bool> theirs(objects.size()), others(objects.size());
+  for (size_t i = 0; i < objects.size(); ++i) {
+    if (is_preloaded(objects[i])) needed.follow(i, theirs);
+  }
+  for (size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i].role == ObjectRole::program && !theirs[i]) needed.follow(i, others);
+  }
+  for (size_t i = 0; i < objects.size(); ++i) {
+    if (theirs[i] && !others[i]) objects[i].role = ObjectRole::preloaded;
+  }
+}
+
 }  // namespace
 
 std::string_view LoadedObject::file_name() const { return last_part(name); }
@@ -79,6 +129,7 @@ std::vector<LoadedObject> loaded_objects(const std::set<std::string, std::less<>
         return 0;
       },
       &found);
+  follow_preloaded(found.objects);
   return std::move(found.objects);
 }
 

@@ -15,7 +15,7 @@ enum class ObjectRole {
   program,    // the program or a library of it: its calls are seen
   libc,       // libc and what belongs to it
   loader,     // and the kernel's vdso
-  preloaded,  // by LD_PRELOAD or /etc/ld.so.preload
+  preloaded,  // by LD_PRELOAD or /etc/ld.so.preload, or by nobody but what was preloaded so
   sanitizer,  // the run time of one
 };
 
