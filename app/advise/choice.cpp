@@ -29,11 +29,7 @@ Chosen fill(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses
   return chosen;
 }
 
-bool saves_nothing(const TierLoad& slow, const TierLoad& fast) {
-  return slow.alone_s <= fast.alone_s && slow.slots_s <= fast.slots_s && slow.pipe_s <= fast.pipe_s;
-}
-
-// As fill(), but only as far as the run gets shorter: a fast tier may have too few slots for all.
+// As fill(), but no further than the run gets shorter: a fast tier may have too few slots for all.
 Chosen best_part(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses,
                  const StagingCosts& costs, uint64_t capacity) {
   constexpr double kRounding = 1e-9;
@@ -49,8 +45,8 @@ Chosen best_part(const std::vector<size_t>& order, const std::vector<ObjectUse>&
     slow += costs.slow[i] * -1;
     fast += costs.fast[i];
     const double seconds = run_s(slow, fast, costs.pace);
-    if (seconds > least * (1 + kRounding)) continue;
-    least = std::min(least, seconds);
+    if (seconds >= least * (1 - kRounding)) continue;
+    least = seconds;
     best = chosen.size();
   }
   chosen.resize(best);
@@ -99,7 +95,7 @@ Chosen choose_below(const std::vector<ObjectUse>& uses, uint64_t below, uint64_t
 Chosen choose_most_saved(const std::vector<ObjectUse>& uses, const StagingCosts& costs,
                          uint64_t capacity) {
   std::vector<size_t> useful = smallest_first(uses);
-  std::erase_if(useful, [&](size_t i) { return saves_nothing(costs.slow[i], costs.fast[i]); });
+  std::erase_if(useful, [&](size_t i) { return uses[i].requests <= 0; });
   Chosen best = best_part(useful, uses, costs, capacity);
   double least = predict(costs, best).seconds;
   for (const auto part : {&TierLoad::alone_s, &TierLoad::slots_s, &TierLoad::pipe_s}) {

@@ -43,6 +43,8 @@ def call_of(line):
     if name == "mmap":
         mapped = re.search(r", \d+<(/[^>]*)>, \S+$", arguments)
         return Call(float(at), "map", mapped[1], result) if mapped else None
+    if name not in KINDS:
+        return None
     path = opened if KINDS[name] == "open" else (OF_DESCRIPTOR.match(arguments) or [None, None])[1]
     if path is None or not path.startswith("/"):
         return None
