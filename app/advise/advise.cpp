@@ -112,12 +112,12 @@ void look_back(const Subject& subject, const StagingCosts& costs, double steps, 
 // says whose word counts. steps: of the whole run.
 std::string use_profile(const Subject& subject, const AdviseArguments& arguments,
                         const FileTree* files, double steps, int64_t per_epoch, Advice& advice) {
-  const std::string configured = "by the configuration";
+  constexpr const char* kConfigured = "by the configuration";
   const bool wanted = !arguments.profile.empty();
   const std::string where = wanted        ? arguments.profile
                             : subject.run ? subject.run->directory
                                           : std::string();
-  if (where.empty() || (!wanted && profile_logs(where).empty())) return configured;
+  if (where.empty() || (!wanted && profile_logs(where).empty())) return kConfigured;
   try {
     if (files == nullptr) {
       throw Error(ExitCode::config, fmt::format("advise: tier '{}' has no files, and so no I/O "
@@ -135,7 +135,7 @@ std::string use_profile(const Subject& subject, const AdviseArguments& arguments
                           : fmt::format("seen by {}, which counts as a whole run", where);
   } catch (const Error& error) {
     if (wanted) throw;
-    return fmt::format("{}, for: {}", configured, error.what());
+    return fmt::format("{}, for: {}", kConfigured, error.what());
   }
 }
 

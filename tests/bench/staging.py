@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What staging brings, predicted and achieved, from an emulated hard disk to an emulated Optane.
 
-tests/run bench/staging [--files 120] [--readers 1] [--epochs 3] [--fast /dev/shm]
+tests/run bench/staging [--files 120] [--readers 1] [--epochs 5] [--fast /dev/shm]
 
 Sizes as tf-Darshan's malware files have them (10,868 of BIG 2015; here every so-manieth): median 4 MB, 40 % of the files
 below 2 MB, which are 8 % of the bytes. A file is a small JPEG with zeros behind it, read as TensorFlow does (1 MiB pieces).
@@ -149,7 +149,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=120)
     parser.add_argument("--readers", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--fast", default="/dev/shm", help="where the files of the fast tier are")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=options.fast) as fast:
