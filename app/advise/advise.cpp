@@ -113,6 +113,7 @@ void look_back(const Subject& subject, const StagingCosts& costs, double steps, 
 std::string use_profile(const Subject& subject, const AdviseArguments& arguments,
                         const FileTree* files, double steps, int64_t per_epoch, Advice& advice) {
   constexpr const char* kConfigured = "by the configuration";
+  if (arguments.profile == "none") return kConfigured;
   const bool wanted = !arguments.profile.empty();
   const std::string where = wanted        ? arguments.profile
                             : subject.run ? subject.run->directory

@@ -20,7 +20,8 @@ struct AdviseArguments : ConfigArguments {  // config: a YAML file, or the direc
   std::string slow_fit;
   std::string fast_fit;
   // What was seen of reads, in the place of what the configuration says: a log of Darshan's, or the
-  // directory of a run with I/O profiles. Empty: the run's own, where it has them and they say it.
+  // directory of a run with I/O profiles; "none": nothing. Empty: the run's own, where it has them
+  // and they say it.
   std::string profile;
   // The file of the plan.
   std::string output = "plan.json";

@@ -31,9 +31,11 @@ void add_advise(const Command& program) {
   command.argument("--slow-fit", arguments.slow_fit,
                    "what reads of the slow tier cost: the output of bench storage --fit --json");
   command.argument("--fast-fit", arguments.fast_fit, "the same of the fast tier");
-  command.argument("--profile", arguments.profile,
-                   "what was seen of reads, in the place of what the configuration says: a log of "
-                   "Darshan's, or a run's directory; default: the run's own, where it kept one");
+  command.argument(
+      "--profile", arguments.profile,
+      "what was seen of reads, in the place of what the configuration says: a log of "
+      "Darshan's, or a run's directory; none: nothing; default: the run's own, where it "
+      "kept one");
   command.argument("--output", arguments.output, "the plan's file");
   command.flag("--auto", arguments.automatic,
                "train by the plan, which stages during the first epoch, what is read soonest "

@@ -20,12 +20,20 @@ ProfileBegin now_of(const RecorderState& state) {
   return now;
 }
 
+// What was missed since `begin`.
+IoProfile::Dropped dropped_since(const RecorderState& state, const ProfileBegin& begin) {
+  const int64_t segments = state.dropped_segments - begin.dropped_segments;
+  return {.files = state.dropped_files - begin.dropped_files,
+          .segments = segments,
+          .posix = state.posix_partial,
+          .stdio = state.stdio_partial,
+          .segments_partial = segments > 0};
+}
+
 // From `begin` until now, but for its files.
 IoProfile profile_since(const RecorderState& state, const ProfileBegin& begin) {
   IoProfile profile = profile_between(begin, now_of(state));
   profile.mounts = state.mounts.list();
-  profile.dropped.posix = state.posix_partial;
-  profile.dropped.stdio = state.stdio_partial;
   return profile;
 }
 
@@ -89,6 +97,8 @@ IoProfile IoSession::end() {
     out.reads = file.reads.take(state.segments);
     out.writes = file.writes.take(state.segments);
   });
+  // Files were in the session until they were collected.
+  profile.dropped = dropped_since(state, open->begin);
   // The last touched comes first in the list.
   std::reverse(profile.files.begin(), profile.files.end());
   const double begin_s = state.seconds_at(open->begin.monotonic_ns);
@@ -100,6 +110,7 @@ IoProfile IoRecorder::totals() const {
   RecorderState& state = started();
   const Inside own(&state);
   IoProfile profile = profile_since(state, state.begun);
+  profile.dropped = dropped_since(state, state.begun);
   for (FileRecord* file = state.records.newest(); file != nullptr; file = file->next_made) {
     FileIo out;
     out.id = file->id;

@@ -60,9 +60,6 @@ IoProfile profile_between(const ProfileBegin& begin, const ProfileBegin& end) {
   profile.job_id = ::getpid();
   profile.host = host_name();
   profile.command = command_line();
-  profile.dropped.files = end.dropped_files - begin.dropped_files;
-  profile.dropped.segments = end.dropped_segments - begin.dropped_segments;
-  profile.dropped.segments_partial = profile.dropped.segments > 0;
   if (begin.kernel && end.kernel) {
     profile.kernel = {end.kernel->read - begin.kernel->read - begin.kernel->asking,
                       end.kernel->written - begin.kernel->written,

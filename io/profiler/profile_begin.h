@@ -24,8 +24,8 @@ struct ProfileBegin {
 // Now, but for the recorder's part. Any thread.
 ProfileBegin begin_profile();
 
-// The profile of this process from `begin` to `end`, without its files and mounts, and what was
-// dropped as numbers only. Any thread.
+// The profile of this process from `begin` to `end`, without its files, mounts and what was
+// dropped. Any thread.
 IoProfile profile_between(const ProfileBegin& begin, const ProfileBegin& end);
 
 }  // namespace stoker

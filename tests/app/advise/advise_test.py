@@ -157,6 +157,7 @@ class Advise(StokerTest):
         advice = self.advise("--capacity", "10MiB", where=run)
         self.assertEqual(advice["reads"], f"seen by 2 logs of the I/O profiler in {run}, in {2 * STEPS} steps of {2 * STEPS}")
         seen = self.keys()
+        self.assertEqual(self.advise("--capacity", "10MiB", "--profile", "none", where=run)["reads"], "by the configuration")
         self.assertIn("reads: seen by", self.stoker("advise", run, "--fast", "fast", "--capacity", "10MiB").stdout)
         self.assertEqual(self.advise(self.slow, "--capacity", "10MiB")["reads"], "by the configuration")
         self.assertEqual(self.keys(), seen)
