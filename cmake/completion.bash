@@ -40,7 +40,7 @@ _stoker_options() {
     "environment") echo "--help --json" ;;
     "healthcheck") echo "--help --json" ;;
     "doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
-    "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --output --auto --json" ;;
+    "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
     "timelogger") echo "--help --nodes --max-bad --json" ;;
     "trace") echo "--help --json" ;;
     "darshan") echo "--help --files --output --trace --json --records --json" ;;
