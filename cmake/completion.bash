@@ -4,7 +4,7 @@ _stoker_commands() {
   case "$*" in
     "") echo "train launch check list describe dataset bench checkpoint mount sweep headspace report compare environment healthcheck doctor advise timelogger trace darshan" ;;
     "dataset") echo "fetch inspect synth convert stage" ;;
-    "bench") echo "read loader decode checkpoint storage train" ;;
+    "bench") echo "read loader decode checkpoint storage train lmdb" ;;
     "checkpoint") echo "list verify" ;;
   esac
 }
@@ -19,8 +19,8 @@ _stoker_options() {
     "dataset") echo "--help" ;;
     "dataset fetch") echo "--help --to --archive --url --json" ;;
     "dataset inspect") echo "--help --json" ;;
-    "dataset synth") echo "--help --samples --classes --kind --median-bytes --sigma --seed --json" ;;
-    "dataset convert") echo "--help --format --tier --shard-size --shuffle --no-verify --json" ;;
+    "dataset synth") echo "--help --samples --classes --kind --size --median-bytes --sigma --seed --json" ;;
+    "dataset convert") echo "--help --format --tier --shard-size --pixels --shuffle --no-verify --json" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
     "bench") echo "--help" ;;
     "bench read") echo "--help --json --stages --threads --pipeline --loader --batch --batches --repetitions --page-cache" ;;
@@ -29,6 +29,7 @@ _stoker_options() {
     "bench checkpoint") echo "--help --json --rounds" ;;
     "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --rounds --fit --json" ;;
     "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
+    "bench lmdb") echo "--help --json --ranks --readers --rounds --steps --page-cache --drop-caches" ;;
     "checkpoint") echo "--help" ;;
     "checkpoint list") echo "--help --json" ;;
     "checkpoint verify") echo "--help --json --all" ;;

@@ -1,6 +1,7 @@
 #include "app/bench/checkpoint.h"
 #include "app/bench/decode.h"
 #include "app/bench/headspace.h"
+#include "app/bench/lmdb.h"
 #include "app/bench/loader_bench.h"
 #include "app/bench/read.h"
 #include "app/bench/train.h"
@@ -103,12 +104,31 @@ void add_train_bench(const Command& bench) {
       .needs(bare);
 }
 
+void add_lmdb_bench(const Command& bench) {
+  const Command command = bench.add(
+      "lmdb",
+      "The configured training by each reader of the loader lmdbio on 1, 2, 4, 8 ranks: run time, "
+      "context switches, page faults and where a rank's time goes");
+  LmdbBenchArguments& arguments = command.run(bench_lmdb);
+  command.config(arguments);
+  command.argument("--ranks", arguments.ranks, "numbers of processes, e.g. 1,2,4,8").range(1, 1024);
+  command.argument("--readers", arguments.readers, "values of loader.reader, e.g. lmdb,lmm");
+  command.argument("--rounds", arguments.rounds, "interleaved rounds").range(1, 1000000);
+  command.argument("--steps", arguments.steps, "of each run; 0: one epoch").range(0, 1 << 30);
+  command
+      .argument("--page-cache", arguments.page_cache,
+                "cold: emptied of the data set's files before each run; as_is: as it is")
+      .one_of({"cold", "as_is"});
+  command.flag("--drop-caches", arguments.drop_caches,
+               "before each run all of the machine's page cache goes (as root)");
+}
+
 }  // namespace
 
 void add_bench(const Command& program) {
   const Command bench = program.add_group("bench", "Measure parts of the pipeline by themselves");
   for (const auto add : {add_read, add_loader, add_decode, add_checkpoint_bench, add_bench_storage,
-                         add_train_bench}) {
+                         add_train_bench, add_lmdb_bench}) {
     add(bench);
   }
 }

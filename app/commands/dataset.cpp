@@ -28,13 +28,22 @@ void add_inspect(const Command& dataset) {
 }
 
 void add_synth(const Command& dataset) {
-  const Command command = dataset.add("synth", "Write a folder of generated files");
+  const Command command =
+      dataset.add("synth", "Write a folder of generated files, or a generated database");
   SynthOptions& options = command.run(synth);
   command.argument("DIRECTORY", options.directory, "must not exist or be empty").required();
-  command.argument("--samples", options.files, "number of files").positive();
-  command.argument("--classes", options.classes, "number of folders").positive();
-  command.argument("--kind", options.kind, "jpeg: images; bytes: what looks like byte code")
-      .one_of({"jpeg", "bytes"});
+  command.argument("--samples", options.files, "number of files or records").positive();
+  command.argument("--classes", options.classes, "number of classes").positive();
+  command
+      .argument(
+          "--kind", options.kind,
+          "jpeg: images; bytes: what looks like byte code; datum: an LMDB database of pixels, as "
+          "Caffe's tools make it")
+      .one_of({"jpeg", "bytes", "datum"});
+  command
+      .argument("--size", options.size,
+                "datum: side of an image in pixels; 32: as CIFAR10, 256: as ImageNet")
+      .range(1, 512);
   command.argument("--median-bytes", options.image.median_bytes, "median file size, log-normal");
   command
       .argument("--sigma", options.image.sigma,
@@ -62,6 +71,9 @@ void add_convert(const Command& dataset) {
   command.argument("--format", arguments.format, "required; format to write: " + formats);
   command.argument("--tier", arguments.tier, "a tier of the experiment to write to");
   command.argument("--shard-size", arguments.shard_size, "bytes of one shard, at most");
+  command.flag("--pixels", arguments.pixels,
+               "lmdb: values are pixels as the decoder makes them (decoder.size=224), all of one "
+               "size, and no image files");
   command.flag(
       "--shuffle", arguments.shuffle,
       "training samples in an order drawn by run.seed: each shard has samples of all classes");

@@ -10,6 +10,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/data/synth_database.h"
 #include "io/core/file.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
@@ -42,6 +43,7 @@ SynthResult synth_dataset(const SynthOptions& options,
     throw Error(ExitCode::environment,
                 "dataset synth: " + options.directory + " is not empty; name a new directory");
   }
+  if (options.kind == "datum") return synth_database(options, progress);
   std::atomic<int64_t> files = 0;
   std::atomic<uint64_t> bytes = 0;
   const int64_t threads = options.threads > 0 ? options.threads : usable_cores();
@@ -55,11 +57,12 @@ SynthResult synth_dataset(const SynthOptions& options,
 }
 
 ExitCode synth(const SynthOptions& options) {
-  const SynthResult result = synth_dataset(options, progress_of("files"));
+  const SynthResult result = synth_dataset(options, progress_of("samples"));
   return print_result(
       options.json,
       {{"directory", options.directory}, {"files", result.files}, {"bytes", result.bytes}},
-      fmt::format("{}: {} files, {} bytes\n", options.directory, result.files, result.bytes));
+      fmt::format("{}: {} {}, {} bytes\n", options.directory, result.files,
+                  options.kind == "datum" ? "records" : "files", result.bytes));
 }
 
 }  // namespace stoker

@@ -14,10 +14,12 @@ namespace stoker {
 struct SynthOptions {
   // Made where it is not there.
   std::string directory;
-  // jpeg: images; bytes: what looks like byte code.
+  // jpeg: images; bytes: what looks like byte code; datum: a database of pixels.
   std::string kind = "jpeg";
   int64_t files = 1638;
   int64_t classes = 10;
+  // datum: pixels of a side.
+  int64_t size = 32;
   // Of sizes and pixels.
   uint64_t seed = 1;
   // 0: one per core.
@@ -34,7 +36,8 @@ struct SynthResult {
   uint64_t bytes = 0;
 };
 
-// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin). Their bytes are a
+// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin); of kind datum as
+// synth_database() says. Their bytes are a
 // function of the options, whatever the number of threads, which it starts and joins. progress
 // (files done, of all) is called by the calling thread, may be empty, and may throw to stop.
 // Error(ExitCode::environment) where the directory is there and not empty; IoError. What was

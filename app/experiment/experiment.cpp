@@ -1,5 +1,6 @@
 #include "app/experiment/experiment.h"
 
+#include <string>
 #include <utility>
 
 namespace stoker {
@@ -12,9 +13,18 @@ Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks)
       data_(options_, notify_) {}
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
+  RankTalk talk = rank_talk_;
+  if (talk.meet) {
+    // Several loaders may talk at once.
+    talk.meet = [meet = rank_talk_.meet, number = loaders_made_](const std::string& channel,
+                                                                 const std::string& own) {
+      return meet(std::to_string(number) + "/" + channel, own);
+    };
+  }
+  ++loaders_made_;
   return options_.loader.create({dataset(), decoder(), *device_, split, options_.run.seed, notify_,
                                  split == Split::train ? hub().train_loader() : hub().test_loader(),
-                                 Shard{ranks_.rank, ranks_.world}});
+                                 Shard{ranks_.rank, ranks_.world}, std::move(talk)});
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {

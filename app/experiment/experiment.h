@@ -29,6 +29,9 @@ class Experiment {
 
   // How the steps of an emulated device end with those of other ranks; to be set before the first.
   StepExchange& exchange() { return exchange_; }
+  // How loaders of all ranks talk to one another; to be set before the first is made, and all ranks
+  // have to make the same ones in the same order.
+  RankTalk& rank_talk() { return rank_talk_; }
   // A loader that has not been started. Its figures go into the hub, by split.
   std::unique_ptr<Loader> make_loader(Split split);
   // The batch on the device: where it lies already, or a copy, which may be under way.
@@ -53,6 +56,8 @@ class Experiment {
   Notify notify_;
   const Ranks ranks_;
   StepExchange exchange_;
+  RankTalk rank_talk_;
+  int64_t loaders_made_ = 0;
   std::unique_ptr<Device> device_;
   ExperimentData data_;
 };

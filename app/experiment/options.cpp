@@ -51,6 +51,19 @@ void check_checkpoint_tiers(const ExperimentOptions& options, const Section& roo
   }
 }
 
+// Those who map a file see neither the waits of an emulated tier nor another tier's copies.
+void check_mapped_files(const ExperimentOptions& options, const std::string& reader,
+                        const Section& root) {
+  const std::string tier = options.dataset.info().tier;
+  const StorageInfo info =
+      tier.empty() ? StorageInfo{.in_memory = true} : find_tier(options, tier).info();
+  if (!info.emulated && !info.keeps_copies && !info.in_memory && !info.read_only) return;
+  root.fail("loader", "must not map files (" + reader + ") where dataset.storage '" + tier +
+                          "' is no tier of this machine's own files: mount that tier by `stoker "
+                          "mount` and name the mount as a tier of type posix, or choose an "
+                          "explicit reader such as reader: indexed");
+}
+
 // What one section says of another.
 void check_together(const ExperimentOptions& options, const Section& root) {
   const LoaderInfo loader = options.loader.info();
@@ -72,6 +85,7 @@ void check_together(const ExperimentOptions& options, const Section& root) {
               "permutation, for each sample would read one: set loader.order to "
               "local_files or global_files, or leave access out");
   }
+  if (!loader.maps_files.empty()) check_mapped_files(options, loader.maps_files, root);
   if (options.training.cuda_graph) check_cuda_graph(options, root);
   check_checkpoint_tiers(options, root);
 }

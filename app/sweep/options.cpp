@@ -47,6 +47,11 @@ void check_plot(const PlotOptions& plot, const SweepMatrix& matrix, const Sectio
   if (plot.x == kTime && !plot.relative_to.empty()) {
     section.fail("relative_to", "goes with an axis as x, not with time");
   }
+  const bool alone = plot.series.names.empty() && plot.relative_to.empty() && plot.x != kTime &&
+                     plot.scale == PlotScale::linear;
+  if (!plot.stack.empty() && !alone) {
+    section.fail("stack", "goes with an axis as x, without series, relative_to and scale: log");
+  }
   for (const CellPattern::Term& term : plot.relative_to.terms) {
     if (term.names.size() != 1) section.fail_at(term.axis.at, "must be one value");
   }

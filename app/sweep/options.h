@@ -90,6 +90,7 @@ struct PlotOptions {
   std::string x;
   std::string y;
   AxisNames series;
+  std::vector<std::string> stack;
   CellPattern where;
   CellPattern relative_to;
   PlotScale scale = PlotScale::linear;
@@ -101,6 +102,8 @@ struct PlotOptions {
     v.required("x", x, "an axis, or time");
     v.required("y", y, "a figure; with time a column of timeline.csv");
     v("series", series, "an axis or a list of axes: a line for each of their values");
+    v("stack", stack,
+      "instead of series: parts of y, whose figures are y.PART, drawn one upon the other");
     v("where", where, "only cells with these values");
     v("relative_to", relative_to, "y is divided by that of the cell with these values");
     v("scale", scale, "of y");

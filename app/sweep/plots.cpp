@@ -82,6 +82,13 @@ json plot_json(const SweepOptions& options, const PlotOptions& plot, const Sweep
       if (!points.empty()) series_of(value["data"], name) = points;
       continue;
     }
+    for (const std::string& part : plot.stack) {
+      const std::vector<double> found = values(options, results, cell.at, plot.y + "." + part);
+      if (found.empty()) continue;
+      series_of(value["data"], part)
+          .push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
+    }
+    if (!plot.stack.empty()) continue;
     const std::vector<double> found = plotted(options, plot, results, cell.at);
     if (found.empty()) continue;
     series_of(value["data"], name).push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));

@@ -89,7 +89,8 @@ std::vector<std::string> main_figures(const SweepOptions& options) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
   for (const PlotOptions& plot : options.plots) {
-    if (plot.x != kTime) add(plot.y);
+    if (plot.x != kTime && plot.stack.empty()) add(plot.y);
+    for (const std::string& part : plot.stack) add(plot.y + "." + part);
   }
   for (const FindingOptions& finding : options.findings) add(finding.value);
   if (names.empty()) names = {"images_per_s", "io_share"};

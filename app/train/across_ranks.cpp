@@ -45,10 +45,12 @@ void make_equal(Peers& peers, const TrainStep& step) {
 
 }  // namespace
 
-void tell_times(Peers& peers, RunMeter& meter) {
+void tell_times(Peers& peers, Hub& hub) {
   if (!peers.ranks().many()) return;
-  std::vector<RankTimes> all = gather_values(peers, rank_times(meter.state().totals))();
-  if (peers.ranks().first()) meter.set_ranks(std::move(all));
+  const RunMeter::State run = hub.run().state();
+  std::vector<RankTimes> all = gather_values(
+      peers, rank_times(run.totals, run.info.timing_method, hub.train_loader().state()))();
+  if (peers.ranks().first()) hub.run().set_ranks(std::move(all));
 }
 
 std::string address_among(Peers& peers) {
@@ -97,6 +99,16 @@ void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedge
     return now + Clock::duration(*std::ranges::max_element(left));
   };
   experiment.exchange() = {peers.ranks().world, step.gradient_bytes(), slowest};
+}
+
+RankTalk talk_among(Peers& peers) {
+  if (!peers.ranks().many()) return {};
+  RankTalk talk;
+  talk.meet = [&peers](const std::string& channel, const std::string& own) {
+    return peers.meet("loaders/" + channel, own, [] { return true; });
+  };
+  talk.gone = [&peers] { return peers.gone(); };
+  return talk;
 }
 
 RunHistory own_history(const Ranks& ranks, const RunHistory& first) {

@@ -12,12 +12,17 @@
 #include "io/core/batch.h"
 #include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
-#include "io/metrics/run_meter.h"
+#include "io/loader/rank_talk.h"
+#include "io/metrics/hub.h"
 
 // What the ranks of a run make of what each of them has; with one rank, what it has. The trainer's
 // thread; all ranks call the same function. Errors as Peers'.
 
 namespace stoker {
+
+// How the loaders of the ranks talk to one another. peers must outlive it. Empty: there is one
+// rank.
+RankTalk talk_among(Peers& peers);
 
 // Where a rank of a run goes on: the history that was saved is rank 0's; of it, the others' is only
 // what they need.
@@ -49,8 +54,8 @@ std::string digests_of_all(Peers& peers, const Batch& batch);
 // The loss of a whole batch: the mean of each rank's, weighted by how many samples it had.
 double loss_of_all(Peers& peers, double own, double samples);
 
-// Where all ranks stand, into the meter of rank 0.
-void tell_times(Peers& peers, RunMeter& meter);
+// Where all ranks stand, into the run's meter in the hub of rank 0.
+void tell_times(Peers& peers, Hub& hub);
 
 // RunInfo::address of this rank.
 std::string address_among(Peers& peers);

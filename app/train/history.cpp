@@ -118,13 +118,17 @@ TrainingPosition resumed_position(const RunHistory& history, const ExperimentOpt
     return position;
   }
   const bool other_size = size_before != loader.batch_size;
-  if (deals_files(loader.order) && (other_size || history.ranks != ranks)) {
+  const bool files = deals_files(loader.order);
+  if ((files || loader.batches_by_ranks) && (other_size || history.ranks != ranks)) {
     throw Error(ExitCode::config,
                 fmt::format("checkpoint: it is from within epoch {} of {} ranks, and by "
-                            "loader.order each has files of its own: resume with {} ranks and "
+                            "{}: resume with {} ranks and "
                             "loader.batch_size={}, or from the end of an epoch "
                             "(checkpoint.resume)",
-                            position.epoch, history.ranks, history.ranks, size_before));
+                            position.epoch, history.ranks,
+                            files ? "loader.order each has files of its own"
+                                  : "loader.coalesce each has records of its own",
+                            history.ranks, size_before));
   }
   const int64_t sample = position.batch * size_before;
   if (sample % loader.batch_size != 0) {

@@ -27,6 +27,8 @@ class Progress {
   void add_step(int64_t images, int64_t epoch);
   // The device waited so long of its last steps for other ranks.
   void add_peers(Clock::duration waited) { idle_.add_peers(waited); }
+  // What the parts of all steps have taken, where that is known.
+  void set_pass(const std::optional<PassTimes>& times) { totals_.pass = times; }
   // One more epoch is over.
   void add_epoch() { ++totals_.epochs; }
   // Takes over the intervals of steps that the device has finished. wait: until it has finished

@@ -39,7 +39,9 @@ TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_
       schedule_(experiment.options().schedule.create({total_steps, steps_per_epoch})) {
   const at::Device device = experiment.device().info().torch_device;
   if (device.is_cpu()) keep_freed_heap();
+  if (experiment.device().info().timing_method == "host") times_.emplace();
   if (!options_.cuda_graph) return;
+  times_.reset();
   graphed_ = graphed(graph ? std::move(graph) : make_step_graph(device));
 }
 
@@ -65,6 +67,7 @@ void TrainStep::exchange_gradients(Peers& peers, std::function<void()> ready) {
 }
 
 at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, double share) {
+  const TimePoint begin = Clock::now();
   model_->set_training(true);
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
   if (exchange_) exchange_->before_forward();
@@ -72,9 +75,14 @@ at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, d
       at::cross_entropy_loss(forward(values).to(at::kFloat), labels, {}, at::Reduction::Mean,
                              /*ignore_index=*/-100, options_.label_smoothing);
   const at::Tensor own = share == 1 ? loss : loss.mul(share);
+  const TimePoint forward_end = Clock::now();
   exchange_ ? exchange_->backward(own) : own.backward();
   // Each rank's part of the batch has changed its own; the first rank's count, as in Python's DDP.
   if (!buffers_.empty()) peers_->broadcast(buffers_);
+  if (times_) {
+    times_->forward_s += seconds(forward_end - begin);
+    times_->backward_s += seconds(Clock::now() - forward_end);
+  }
   return loss.detach();
 }
 
@@ -95,7 +103,9 @@ void TrainStep::run(const DeviceBatch& batch, int64_t step,
     loss_ = pass((*to_input_)(batch), batch.labels, exchange_ ? begin_share(batch.host, step) : 1);
   }
   before_update();
+  const TimePoint begin = Clock::now();
   optimizer_->step(learning_rate(step));
+  if (times_) times_->update_s += seconds(Clock::now() - begin);
 }
 
 at::Tensor TrainStep::predict(const DeviceBatch& batch) {

@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "app/experiment/experiment.h"
 #include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
 #include "io/distributed/peers.h"
+#include "io/metrics/run_totals.h"
 
 namespace stoker {
 
@@ -35,6 +37,9 @@ class TrainStep {
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
   // Logits of a batch, in evaluation mode and without gradients.
   at::Tensor predict(const DeviceBatch& batch);
+  // What the parts of all steps took so far; absent where this thread does not compute them itself,
+  // and of a captured graph.
+  const std::optional<PassTimes>& times() const { return times_; }
   // The loss of the last step; reading it waits for the device.
   double loss() const;
   // The largest magnitude of a weight; NaN and infinity where one is. Waits for the device.
@@ -67,6 +72,7 @@ class TrainStep {
   int64_t ahead_ = 0;
   std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
   at::Tensor loss_;
+  std::optional<PassTimes> times_;
   // With many ranks alone.
   Peers* peers_ = nullptr;           // with gradients to exchange
   std::vector<at::Tensor> buffers_;  // of the model; with peers only

@@ -13,6 +13,7 @@
 #include "app/run/log.h"
 #include "app/run/start_watch.h"
 #include "app/run/stop_signal.h"
+#include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
 #include "io/core/json.h"
@@ -48,6 +49,7 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
   const RunDirectory directory(options, arguments.overrides, peers);
   log.also_to(directory.path() + "/log.txt");
   Experiment experiment(options, log.notify(), peers.ranks());
+  experiment.rank_talk() = talk_among(peers);
   Trainer trainer(experiment, directory, log, stop, peers);
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;
   const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));

@@ -45,7 +45,7 @@ RunRecord Trainer::run(std::function<void()> started) {
   try {
     train();
     share(peers_, "");  // another rank may still wait for its checkpoints, for as long as it takes
-    tell_times(peers_, experiment_.hub().run());
+    tell_times(peers_, experiment_.hub());
     code_ = stop_.exit_code();
     const std::string lost = checkpoints_->lost(code_);
     if (!lost.empty()) fail(ExitCode::storage, lost);
@@ -301,6 +301,7 @@ void Trainer::train_batch(Batch batch) {
   score_.reset();
   ledger_.switch_to(Segment::other);
   samples_ = batch.filler ? 0 : batch.size;
+  if (step_) progress_->set_pass(step_->times());
   progress_->add_step(samples_, position_.epoch);
 }
 
@@ -314,7 +315,7 @@ void Trainer::report() {
   ledger_.switch_to(Segment::log);
   const double rate = computes ? step_->learning_rate(position_.step - 1) : 0;
   checkpoints_->publish();
-  tell_times(peers_, experiment_.hub().run());
+  tell_times(peers_, experiment_.hub());
   progress_->report(loss, rate);
   if (loss) require_finite("loss", *loss);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "io/core/batch.h"
@@ -9,6 +10,7 @@
 #include "io/core/notify.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
+#include "io/loader/rank_talk.h"
 
 namespace stoker {
 
@@ -60,6 +62,11 @@ struct LoaderInfo {
   bool shuffle = true;
   // Batches have digests.
   bool digest = false;
+  // Which samples make up a batch depends on the number of ranks, whatever the order says.
+  bool batches_by_ranks = false;
+  // The data set's objects are mapped: they have to be files of this machine, of a tier that does
+  // not want to see their reads. Empty: they are not, else what maps them, as the user calls it.
+  std::string maps_files = {};
 
   // Are complete batches made before they are asked for?
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
@@ -153,6 +160,8 @@ class Loader {
     LoaderMeter& meter;
     // The part of every batch that this loader loads.
     Shard shard{};
+    // How loaders of all ranks talk to one another; empty: this one can't.
+    RankTalk talk{};
   };
   virtual ~Loader() = default;
 

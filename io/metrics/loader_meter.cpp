@@ -93,6 +93,7 @@ int64_t LoaderMeter::spans() const {
 LoaderMeter::State LoaderMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
+  result.record_reads = record_reads_.costs();
   result.busy = busy_.load(std::memory_order_relaxed);
   tallies_.each([&result](const Tallies& tallies) {
     for (size_t i = 0; i < kStages; ++i) result.stages[i] += tallies.stages[i].totals();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/metrics/queue_meter.h"
+#include "io/metrics/record_read_meter.h"
 #include "io/metrics/slow_samples.h"
 #include "io/metrics/tally.h"
 #include "io/metrics/thread_slots.h"
@@ -76,6 +77,10 @@ class LoaderMeter {
   // loader owns the meter; its figures go with it.
   std::shared_ptr<QueueMeter> add_queue(const std::string& name, int64_t capacity);
 
+  // Where loaders that read records of a database themselves say what that costs. Lives as long as
+  // the meter.
+  RecordReadMeter& record_reads() { return record_reads_; }
+
   // Items / capacity of the queue before the trainer, now. Absent: the loader has none.
   std::optional<double> queue_fill() const;
 
@@ -100,6 +105,8 @@ class LoaderMeter {
     // Bytes that the block layer delivered to the reading threads; absent where the kernel does
     // not say.
     std::optional<uint64_t> storage_bytes;
+    // Absent: nobody has read records of a database by record_reads().
+    std::optional<RecordReadCosts> record_reads;
 
     // Of one stage.
     const Tally::Totals& of(Stage stage) const { return stages[static_cast<size_t>(stage)]; }
@@ -117,6 +124,7 @@ class LoaderMeter {
   };
   Tracer& tracer_;
   ThreadSlots<Tallies> tallies_;
+  RecordReadMeter record_reads_;
   std::atomic<int64_t> busy_{0};
   mutable std::mutex mutex_;
   State state_;                        // the split, errors, skipped and tolerated

@@ -18,6 +18,11 @@ RunTotals operator-(const RunTotals& now, const RunTotals& before) {
   piece.device.busy -= before.device.busy;
   piece.device.copy -= before.device.copy;
   for (size_t i = 0; i < kIdleCauses; ++i) piece.device.idle[i] -= before.device.idle[i];
+  if (piece.pass && before.pass) {
+    piece.pass->forward_s -= before.pass->forward_s;
+    piece.pass->backward_s -= before.pass->backward_s;
+    piece.pass->update_s -= before.pass->update_s;
+  }
   return piece;
 }
 

@@ -10,7 +10,7 @@
 
 #include "io/metrics/history.h"
 #include "io/metrics/machine/system_stats.h"
-#include "io/metrics/rank_times.h"
+#include "io/metrics/ranks/rank_times.h"
 #include "io/metrics/spread.h"
 #include "io/metrics/tally.h"
 

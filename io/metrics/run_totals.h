@@ -9,6 +9,13 @@
 
 namespace stoker {
 
+// What the parts of steps took; only where the trainer's thread computes them itself. A value.
+struct PassTimes {
+  double forward_s = 0;   // with the loss
+  double backward_s = 0;  // with the exchange of gradients that runs beside it and after it
+  double update_s = 0;
+};
+
 // Where the training loop stands. A value. Sums are of this process, times are seconds since the
 // loop began.
 struct RunTotals {
@@ -24,6 +31,8 @@ struct RunTotals {
   // As the device's clock saw it, which may be some steps late: its observed time ends with a step
   // that has finished there.
   DeviceTime device;
+  // Absent: the device's steps cannot be divided.
+  std::optional<PassTimes> pass;
   // 0 to 1. Absent before the second step, or where the device is not observed.
   std::optional<double> au;
   // |sum of the segments - wall_s| / wall_s. Absent until the loop has ended.

@@ -8,31 +8,11 @@
 
 #include "io/core/error.h"
 #include "io/dataset/lmdb/lmdb_tree.h"
+#include "tests/fuzz/inputs/lmdb_pages.h"
 #include "tests/fuzz/target.h"
 
 namespace stoker {
 namespace {
-
-// A database of few bytes: of each page of 4096, the first and the last ones, between which are
-// zeros. An input is pages: u8 how many bytes at its begin, u8 at its end, these bytes.
-std::string unfolded(Bytes input) {
-  constexpr size_t kPage = 4096;
-  std::string file;
-  while (input.size() >= 2 && file.size() < 64 * kPage) {
-    const size_t head = input[0], tail = input[1];
-    input = input.subspan(2);
-    std::string page(kPage, '\0');
-    const Bytes first = input.first(std::min(head, input.size()));
-    input = input.subspan(first.size());
-    const Bytes last = input.first(std::min(tail, input.size()));
-    input = input.subspan(last.size());
-    std::ranges::copy(first, page.begin());
-    std::ranges::copy(last, page.end() - static_cast<std::ptrdiff_t>(last.size()));
-    file += page;
-  }
-  file.append(input.begin(), input.end());
-  return file;
-}
 
 // A tier with one object.
 class OneFile final : public Storage {
@@ -63,7 +43,7 @@ class OneFile final : public Storage {
 // way to them is not long.
 STOKER_FUZZ_TARGET(lmdb) {
   using namespace stoker;
-  const OneFile tier(unfolded(input));
+  const OneFile tier(unfolded_lmdb(input));
   const ObjectInfo object = tier.list("").front();
   std::set<uint64_t> begins;
   uint64_t bytes = 0;

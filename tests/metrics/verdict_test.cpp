@@ -52,7 +52,7 @@ TEST(Verdict, TheThresholdsAreFiveAndTwentyPercent) {
 
 TEST(Verdict, NamesTheRankThatHoldsTheOthersUp) {
   RunMeter::State run = run_with(IdleCause::peers, 0.3);
-  run.ranks = {rank_times(run.totals), rank_times(run.totals), rank_times(run.totals)};
+  run.ranks.assign(3, rank_times(run.totals, "host", {}));
   EXPECT_THAT(judge_of(run).text, Not(HasSubstr("Rank")));  // all wait alike
   RankTimes& slow = run.ranks[1];
   slow.idle[static_cast<size_t>(IdleCause::peers)] = 0;

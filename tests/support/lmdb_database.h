@@ -1,7 +1,10 @@
 #pragma once
 
+#include <fcntl.h>
 #include <lmdb.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -24,11 +27,11 @@ inline MDB_val lmdb_value(const std::string& bytes) {
 // A database that liblmdb makes, in a file of its own. One thread.
 class LmdbDatabase {
  public:
-  LmdbDatabase() {
+  explicit LmdbDatabase(size_t map_bytes = size_t{1} << 30) {
     MDB_env* env = nullptr;
     lmdb_check(::mdb_env_create(&env));
     env_.reset(env);
-    lmdb_check(::mdb_env_set_mapsize(env, size_t{1} << 30));
+    lmdb_check(::mdb_env_set_mapsize(env, map_bytes));
     lmdb_check(::mdb_env_set_maxdbs(env, 4));
     const std::string path = folder_ / "data.mdb";
     lmdb_check(::mdb_env_open(env, path.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0600));
@@ -62,6 +65,30 @@ class LmdbDatabase {
       }
     });
   }
+  // Records of which record(i) gives key and value, so many a transaction, with these flags of
+  // mdb_put().
+  template <class F>
+  void write(int64_t records, int64_t per_transaction, const F& record, unsigned flags) {
+    for (int64_t next = 0; next < records;) {
+      transaction([&](MDB_txn* txn, MDB_dbi dbi) {
+        for (int64_t i = 0; i < per_transaction && next < records; ++i, ++next) {
+          const auto [key, bytes] = record(next);
+          MDB_val name_of = lmdb_value(key), value = lmdb_value(bytes);
+          lmdb_check(::mdb_put(txn, dbi, &name_of, &value, flags));
+        }
+      });
+    }
+  }
+  // A copy without free pages.
+  void compact_into(const std::string& file) const {
+    const std::string path = folder_ / file;
+    const int fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    const int result = ::mdb_env_copyfd2(env_.get(), fd, MDB_CP_COMPACT);
+    ::close(fd);
+    lmdb_check(result);
+  }
+  // Where its file is, data.mdb.
+  std::string folder() const { return folder_.path(); }
   // As its file is now.
   std::string bytes() const { return folder_.read("data.mdb"); }
 

@@ -21,12 +21,15 @@ function readPlot(plot) {
     colour: series.find(({ name }) => name === one.series)?.colour ?? "ink" }));
   const all = [...series, ...published].flatMap(({ points }) => points);
   const names = [...new Set(all.map(({ x }) => String(x)))];
-  const numbers = names.length > 1 && names.every((name) => Number.isFinite(numeric(name)));
+  const stacked = (plot.stack ?? []).length > 0;
+  const numbers = !stacked && names.length > 1 && names.every((name) => Number.isFinite(numeric(name)));
   if (numbers) names.sort((a, b) => numeric(a) - numeric(b));
-  const values = all.flatMap((point) => [point.median ?? point.y, point.min, point.max]).filter(Number.isFinite);
+  const total = (name) => series.reduce((sum, { points }) => sum + (points.find(({ x }) => String(x) === name)?.median ?? 0), 0);
+  const values = (stacked ? names.map(total) : all.flatMap((point) => [point.median ?? point.y, point.min, point.max]))
+    .filter(Number.isFinite);
   // A course over time rather than a handful of settings: a line, and round numbers below it.
   const course = numbers && (plot.x === "time" || names.length > 24);
-  return { ...plot, series, published, names, numbers, course, values };
+  return { ...plot, series, published, names, numbers, stacked, course, values };
 }
 
 // Round values, some six of them, that lie in a range.
@@ -136,8 +139,16 @@ class SweepPlot {
   offset(index, size) {
     if (this.plot.numbers) return { dx: 0, width: 0 };
     const room = 0.7 * (size.w - size.left - size.right) / this.plot.names.length;
+    if (this.plot.stacked) return { dx: 0, width: Math.min(80, room) };
     const width = Math.min(40, room / this.plot.series.length);
     return { dx: (index - (this.plot.series.length - 1) / 2) * width, width: 0.86 * width };
+  }
+
+  // What lies below a part of a stack.
+  below(index, name) {
+    if (!this.plot.stacked) return 0;
+    return this.plot.series.slice(0, index).reduce((sum, { points }) =>
+      sum + (points.find(({ x }) => String(x) === name)?.median ?? 0), 0);
   }
 
   line(one, index, size, at) {
@@ -146,10 +157,11 @@ class SweepPlot {
     const hint = (point) => `${one.name} at ${point.x}: ${tickText(point.median)}`
       + (point.n > 1 ? ` (${tickText(point.min)} to ${tickText(point.max)}, ${point.n} runs)` : "");
     const parts = this.plot.course ? [] : points.flatMap((point) => {
-      const [px, py] = [at.x(point.x) + dx, at.y(point.median)];
-      const bar = point.max > point.min ? svg("path", { class: `error ${width ? "ink" : one.colour}`,
+      const below = this.below(index, String(point.x));
+      const [px, py] = [at.x(point.x) + dx, at.y(below + point.median)];
+      const bar = point.max > point.min && !this.plot.stacked ? svg("path", { class: `error ${width ? "ink" : one.colour}`,
         d: `M${px} ${at.y(point.min)}V${at.y(point.max)}M${px - 4} ${at.y(point.min)}h8M${px - 4} ${at.y(point.max)}h8` }) : null;
-      const zero = this.plot.scale === "log" ? size.h - size.bottom : at.y(0);
+      const zero = this.plot.scale === "log" ? size.h - size.bottom : at.y(below);
       const mark = width ? svg("rect", { x: px - width / 2, width, y: Math.min(py, zero), height: Math.abs(zero - py),
         class: `solid ${one.colour}` }, svg("title", {}, hint(point)))
         : svg("circle", { cx: px, cy: py, r: 3.5, class: `solid ${one.colour}` }, svg("title", {}, hint(point)));

@@ -163,6 +163,24 @@ Bytes datum_image(Buffer& value) {
   return value.bytes();
 }
 
+std::string pixel_datum(Bytes rows, const SampleSpec& spec, int32_t label) {
+  const auto channels = static_cast<size_t>(spec.channels);
+  const size_t plane = rows.size() / channels;
+  std::string planes(rows.size(), '\0');
+  for (size_t channel = 0; channel < channels; ++channel) {
+    // Blue comes first in the Datum, and last in a row.
+    char* const out = planes.data() + (channels - 1 - channel) * plane;
+    for (size_t i = 0; i < plane; ++i) out[i] = static_cast<char>(rows[i * channels + channel]);
+  }
+  std::string datum;
+  for (const auto& [field, number] :
+       {std::pair{1u, spec.channels}, {2u, spec.height}, {3u, spec.width}}) {
+    datum += wire_number(field, WireType::varint, static_cast<uint64_t>(number));
+  }
+  datum += wire_bytes(kData, planes);
+  return datum + wire_number(kLabel, WireType::varint, static_cast<uint64_t>(int64_t{label}));
+}
+
 std::string encoded_datum(Bytes image, int32_t label) {
   return wire_bytes(kData, {reinterpret_cast<const char*>(image.data()), image.size()}) +
          wire_number(kLabel, WireType::varint, static_cast<uint64_t>(int64_t{label})) +

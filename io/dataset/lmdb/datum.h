@@ -5,6 +5,7 @@
 #include <string>
 
 #include "io/core/memory.h"
+#include "io/core/sample_spec.h"
 
 // Caffe's Datum, a protobuf message: channels = 1, height = 2, width = 3, data = 4, label = 5,
 // float_data = 6, encoded = 7. Functions of bytes that nobody has to trust; any thread.
@@ -44,6 +45,10 @@ inline Datum read_datum(Bytes value) { return *read_datum({value, {}, value.size
 // The image in a Datum as decoders take it: a part of `value`, which is then rows of interleaved
 // RGB where it was planes. BadSample: it has none, or of a kind that no decoder takes.
 Bytes datum_image(Buffer& value);
+
+// The Datum of pixels, rows of interleaved RGB (or of one channel) as `spec` says: planes, as
+// Caffe's convert_imageset and convert_cifar_data write them.
+std::string pixel_datum(Bytes rows, const SampleSpec& spec, int32_t label);
 
 // The Datum of an image file, as Caffe's convert_imageset --encoded writes it.
 std::string encoded_datum(Bytes image, int32_t label);

@@ -18,6 +18,7 @@
 #include "io/dataset/lmdb/read_parts.h"
 #include "io/dataset/shards/shard_writer.h"
 #include "io/dataset/shards/sharded.h"
+#include "io/dataset/shards/stored_records.h"
 
 namespace stoker {
 
@@ -143,7 +144,7 @@ class LmdbFormat final : public ShardFormat {
 };
 
 // LMDB databases: Caffe's, and those of image files.
-class Lmdb final : public Sharded {
+class Lmdb final : public Sharded, public StoredRecords {
  public:
   struct Options : ShardedOptions {
     LmdbValues values = LmdbValues::automatic;
@@ -158,6 +159,12 @@ class Lmdb final : public Sharded {
   };
   Lmdb(const Options& options, const Inputs& inputs)
       : Sharded(options, inputs, std::make_unique<LmdbFormat>(options.values)) {}
+
+  const Storage& tier() const override { return tier_of_records(); }
+  Range place(Split split, int64_t index) const override { return place_of_record(split, index); }
+  EncodedSample unpack(Split split, int64_t index, Buffer& record) const override {
+    return unpack_record(split, index, record);
+  }
 };
 
 STOKER_REGISTER(Dataset, "lmdb", Lmdb);
@@ -165,14 +172,28 @@ STOKER_REGISTER(Dataset, "lmdb", Lmdb);
 class LmdbFormatWriter final : public ShardFormatWriter {
  public:
   struct Options {
-    WritableInfo info() const { return {"/data.mdb"}; }
+    bool pixels = false;
+    WritableInfo info() const { return {"/data.mdb", pixels}; }
     template <class V>
-    void visit(V& /*v*/) {}
+    void visit(V& v) {
+      v("pixels", pixels,
+        "values are pixels, as the experiment's decoder makes them for an evaluation, and no "
+        "image files");
+    }
   };
-  LmdbFormatWriter(const Options& /*options*/, const Inputs& /*inputs*/) {}
-  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override {
-    return create_lmdb(to, key);
+  LmdbFormatWriter(const Options& options, const Inputs& inputs) {
+    if (!options.pixels) return;
+    if (inputs.pixels.channels != 3) {
+      throw Error(ExitCode::config, "lmdb: pixels are those of images: name a decoder of images");
+    }
+    pixels_ = inputs.pixels;
   }
+  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override {
+    return create_lmdb(to, key, pixels_);
+  }
+
+ private:
+  std::optional<SampleSpec> pixels_;
 };
 
 STOKER_REGISTER(ShardFormatWriter, "lmdb", LmdbFormatWriter);

@@ -28,6 +28,19 @@ T number_at(Bytes bytes, size_t offset) {
   return value;
 }
 
+// Of 48 bytes: pad u32 | flags u16 | depth u16 | pages of branches, leaves, values, entries, root
+// u64
+LmdbShape shape_at(Bytes tree) {
+  LmdbShape shape;
+  shape.depth = number_at<uint16_t>(tree, 6);
+  shape.branch_pages = number_at<uint64_t>(tree, 8);
+  shape.leaf_pages = number_at<uint64_t>(tree, 16);
+  shape.overflow_pages = number_at<uint64_t>(tree, 24);
+  shape.entries = number_at<uint64_t>(tree, 32);
+  shape.root = shape.depth == 0 ? 0 : number_at<uint64_t>(tree, 40);
+  return shape;
+}
+
 // Meta `number`, if these are its bytes and it does not contradict itself.
 std::optional<LmdbMeta> meta_at(Bytes file, uint64_t offset, uint64_t number) {
   if (file.size() < offset + kLmdbMetaBytes) return std::nullopt;
@@ -37,13 +50,16 @@ std::optional<LmdbMeta> meta_at(Bytes file, uint64_t offset, uint64_t number) {
       number_at<uint32_t>(meta, 0) != kMagic || number_at<uint32_t>(meta, 4) != kVersion) {
     return std::nullopt;
   }
-  constexpr size_t kMain = 72;  // behind magic, version, address, size of the map, free pages
+  constexpr size_t kFree = 24;  // behind magic, version, address, size of the map
+  constexpr size_t kMain = 72;
   LmdbMeta result;
-  result.page_bytes = number_at<uint32_t>(meta, 24);
+  result.page_bytes = number_at<uint32_t>(meta, kFree);
   result.flags = number_at<uint16_t>(meta, kMain + 4);
   result.depth = number_at<uint16_t>(meta, kMain + 6);
   result.entries = number_at<uint64_t>(meta, kMain + 32);
   result.root = number_at<uint64_t>(meta, kMain + 40);
+  result.main = shape_at(meta.subspan(kMain));
+  result.free = shape_at(meta.subspan(kFree));
   result.last_page = number_at<uint64_t>(meta, 120);
   result.transaction = number_at<uint64_t>(meta, 128);
   const bool sizes = std::has_single_bit(result.page_bytes) &&

@@ -25,6 +25,19 @@ constexpr uint64_t kLmdbHeader = 16;
 constexpr uint64_t kLmdbMostPageBytes = 32768;
 constexpr uint64_t kLmdbMetaBytes = kLmdbHeader + 136;
 
+// The pages of a tree. A value.
+struct LmdbShape {
+  // Levels; the last one are leaves. 0: it is empty.
+  uint64_t depth = 0;
+  uint64_t branch_pages = 0;
+  uint64_t leaf_pages = 0;
+  uint64_t overflow_pages = 0;
+  uint64_t entries = 0;
+  // Of a tree that is not empty.
+  uint64_t root = 0;
+  bool operator==(const LmdbShape&) const = default;
+};
+
 // The main database as a transaction left it. A value.
 struct LmdbMeta {
   uint64_t transaction = 0;
@@ -37,6 +50,10 @@ struct LmdbMeta {
   uint64_t depth = 0;
   uint64_t root = 0;
   uint64_t entries = 0;
+  // What it says of the main database, and of the one in which free pages are listed; nobody has
+  // checked it.
+  LmdbShape main;
+  LmdbShape free;
 };
 
 // The meta that counts, of a file's first kLmdbMostPageBytes + kLmdbMetaBytes, or as many as it

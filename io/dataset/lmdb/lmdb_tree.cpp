@@ -47,6 +47,20 @@ std::vector<uint64_t> LmdbTree::leaves() {
   return level;
 }
 
+std::vector<LmdbEntry> LmdbTree::first_leaf() {
+  std::vector<LmdbEntry> entries;
+  if (meta_.depth == 0) return entries;
+  uint64_t page = meta_.root;
+  visit(page, 1);
+  for (uint64_t depth = 1; depth < meta_.depth; ++depth) {
+    std::vector<uint64_t> below;
+    add_children({&page, 1}, below);
+    page = below.front();
+  }
+  add_entries({&page, 1}, entries);
+  return entries;
+}
+
 void LmdbTree::walk(const std::function<void(std::span<const LmdbEntry>)>& take) {
   const std::vector<uint64_t> all = leaves();
   std::vector<LmdbEntry> entries;

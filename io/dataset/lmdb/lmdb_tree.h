@@ -35,6 +35,9 @@ class LmdbTree {
   // Its leaf pages in the order of their keys. Reads the branches, level by level: so it knows of
   // many pages that it wants, and reads them together.
   std::vector<uint64_t> leaves();
+  // The entries of the first leaf, valid until the next call. Reads one page of each level. Once,
+  // and no walk() behind it.
+  std::vector<LmdbEntry> first_leaf();
   // All entries in the order of their keys, leaf by leaf; `take` gets those of some hundred leaves
   // at a time, which are valid until it returns. Reads the branches and leaves once, and no value
   // that lies on pages of its own. Once.

@@ -119,7 +119,7 @@ SampleInfo Sharded::info(Split split, int64_t index) const {
           shards_[sample.shard]};
 }
 
-EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
+const Sharded::Sample& Sharded::good(Split split, int64_t index) const {
   const Sample& sample = of(split).at(static_cast<size_t>(index));
   if (!sample.bad.empty()) throw BadSample(BadReason::unsupported, sample.bad);
   if (sample.bytes > max_bytes_) {
@@ -127,6 +127,11 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
                     fmt::format("it has {} bytes, above {} (dataset.max_sample_bytes)",
                                 sample.bytes, max_bytes_));
   }
+  return sample;
+}
+
+EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
+  const Sample& sample = good(split, index);
   const std::string& shard = shards_[sample.shard];
   if (!sample.parts.empty()) {
     const auto read = [&](Range range, Buffer& out) { read_range(shard, range, out); };
@@ -135,6 +140,16 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
   const Range range{sample.offset, sample.bytes};
   if (!take_coming(split, index, range, scratch)) read_range(shard, range, scratch);
   return {format_->payload(scratch), sample.label};
+}
+
+Range Sharded::place_of_record(Split split, int64_t index) const {
+  const Sample& sample = of(split).at(static_cast<size_t>(index));
+  return {sample.offset, sample.bytes};
+}
+
+EncodedSample Sharded::unpack_record(Split split, int64_t index, Buffer& record) const {
+  const Sample& sample = good(split, index);
+  return {format_->payload(record), sample.label};
 }
 
 std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t> indices) const {

@@ -68,6 +68,12 @@ class Sharded : public Dataset {
   EncodedSample read(Split split, int64_t index, Buffer& scratch) const final;
   void expect(Split split, std::span<const int64_t> indices) const final;
 
+ protected:
+  // StoredRecords' three, for formats whose samples have no parts.
+  const Storage& tier_of_records() const { return tier_; }
+  Range place_of_record(Split split, int64_t index) const;
+  EncodedSample unpack_record(Split split, int64_t index, Buffer& record) const;
+
  private:
   struct Sample : ShardSample {
     size_t shard = 0;
@@ -87,6 +93,8 @@ class Sharded : public Dataset {
   using Coming = std::unordered_multimap<int64_t, ReadAhead::Handle>;
 
   std::vector<Run> runs_of(Split split, std::span<const int64_t> indices) const;
+  // The sample; BadSample where it is known to be one.
+  const Sample& good(Split split, int64_t index) const;
   bool take_coming(Split split, int64_t index, Range part, Buffer& out) const;
   void forget(Split split) const;
   std::vector<Sample> find(const std::string& pattern, const Inputs& inputs);

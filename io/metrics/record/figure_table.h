@@ -18,6 +18,8 @@ std::vector<Figure> tier_figures();
 std::vector<Figure> checkpoint_figures();
 std::vector<Figure> machine_figures();
 std::vector<Figure> rank_figures();
+std::vector<Figure> breakdown_figures();
+std::vector<Figure> record_read_figures();
 
 // How a figure is read of a record; called by any thread, also at once.
 using Read = std::function<FigureValues(const RunRecord&)>;

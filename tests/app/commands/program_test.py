@@ -211,7 +211,7 @@ class Commands(Program):
 
     def test_list_and_describe(self):
         kinds = self.json("list")
-        self.assertEqual(kinds["loader"], sorted([*LOADERS, "device_resident"]))
+        self.assertEqual(kinds["loader"], sorted([*LOADERS, "device_resident", "lmdbio"]))
         self.assertLessEqual({"memory", "posix"}, set(kinds["storage"]))
         self.assertLessEqual({"image_folder", "synthetic"}, set(kinds["dataset"]))
         self.assertLessEqual({"cpu", "cuda", "emulated"}, set(kinds["device"]))

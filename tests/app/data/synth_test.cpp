@@ -67,6 +67,32 @@ TEST(SynthDataset, of_bytes_is_a_folder_of_sizes_that_were_asked_for) {
   EXPECT_EQ(first, root.read("again/class_000/000000.bin"));
 }
 
+TEST(SynthDataset, of_datums_is_a_database_of_pixels_of_one_size_with_labels) {
+  TemporaryDirectory root;
+  SynthOptions options = small(root / "new");
+  options.kind = "datum";
+  options.files = 2500;
+  options.size = 16;
+  const SynthResult result = synth_dataset(options);
+  TestDataset data(posix_storage(root / "new"));
+  const Dataset& dataset = data.build("{type: lmdb, storage: data}");
+  EXPECT_EQ(dataset.size(Split::train), 2500);
+  EXPECT_EQ(dataset.classes().size(), 4u);
+  uint64_t bytes = 0;
+  Buffer scratch;
+  for (int64_t i = 0; i < 2500; ++i) {
+    const SampleInfo info = dataset.info(Split::train, i);
+    EXPECT_EQ(info.label, i % 4);
+    EXPECT_EQ(info.object, "train_lmdb/data.mdb");
+    bytes += info.bytes;
+    EXPECT_EQ(dataset.read(Split::train, i, scratch).bytes.size(), 3u * 16 * 16);
+  }
+  EXPECT_EQ(bytes, result.bytes);
+  options.directory = root / "again";
+  synth_dataset(options);
+  EXPECT_EQ(root.read("new/train_lmdb/data.mdb"), root.read("again/train_lmdb/data.mdb"));
+}
+
 TEST(SynthDataset, a_directory_with_files_is_refused) {
   TemporaryDirectory root;
   root.write("full/mine.txt", "x");

@@ -354,6 +354,19 @@ TEST_F(Judged, plots_have_a_series_per_value_and_may_be_relative) {
   EXPECT_DOUBLE_EQ(plot["data"][1]["points"][1]["median"], 101.0 / 50);
 }
 
+TEST_F(Judged, a_stack_has_a_series_for_each_part_of_its_figure) {
+  measure(
+      "plots: [{title: p, x: loader.workers, y: time, stack: [read, sync], where: {tier: hdd}}]\n");
+  results_.rows[0].figures["time.read"] = 3;
+  results_.rows[0].figures["time.sync"] = 1;
+  const json plot = plot_json(options_, options_.plots[0], plan_, results_, "");
+  ASSERT_EQ(plot["data"].size(), 2u);
+  EXPECT_EQ(plot["data"][0]["series"], "read");
+  EXPECT_EQ(plot["data"][0]["points"][0]["median"], 3);
+  EXPECT_EQ(plot["data"][1]["series"], "sync");
+  EXPECT_THAT(main_figures(options_), ElementsAre("time.read", "time.sync"));
+}
+
 TEST_F(Judged, a_plot_over_time_shows_the_first_run_of_each_cell) {
   measure("plots: [{title: p, x: time, y: data.read, series: [tier, loader.workers]}]\n");
   results_.rows[0].directory = "runs/a";

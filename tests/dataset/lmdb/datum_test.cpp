@@ -35,6 +35,19 @@ std::string data_field(const std::string& bytes) {
   return "\x22" + std::string(1, static_cast<char>(bytes.size())) + bytes;
 }
 
+TEST(Datum, pixels_are_planes_of_blue_green_and_red_and_read_back_as_rows) {
+  const std::string rows = "abcdefghijklmnopqr";  // 2 x 3 of RGB
+  const std::string datum = pixel_datum(bytes_in(rows), SampleSpec{2, 3}, 300);
+  const Datum read = datum_in(datum);
+  EXPECT_EQ(read.channels, 3);
+  EXPECT_EQ(read.height, 2);
+  EXPECT_EQ(read.width, 3);
+  EXPECT_EQ(read.label, 300);
+  EXPECT_FALSE(read.encoded);
+  EXPECT_EQ(datum.substr(read.data_offset, read.data_bytes), "cfilorbehknqadgjmp");
+  EXPECT_EQ(image_in(datum), rows);
+}
+
 TEST(Datum, an_image_file_and_its_label_are_read_as_they_were_written) {
   for (const int32_t label : {0, 1, 127, 128, 999, 2'147'483'647}) {
     const std::string image(1000, 'x');

@@ -48,6 +48,39 @@ class LmdbTest(StokerTest):
                                   datum(image.read_bytes(), CLASSES.index(image.parent.name)))
                                  for i, image in enumerate(images)])
 
+    def entries(self, folder):
+        """All entries, and how many transactions wrote them."""
+        with lmdb.open(str(folder), readonly=True, lock=False) as database, database.begin() as transaction:
+            return list(transaction.cursor()), database.info()["last_txnid"]
+
+    def test_it_reads_databases_of_pixels_that_we_generate(self):
+        made = self.json("dataset", "synth", "made", "--kind=datum", "--size=32", "--samples=2100", "--classes=7")
+        entries, transactions = self.entries(self.dir / "made/train_lmdb")
+        self.assertEqual(len(entries), 2100)
+        self.assertEqual(sum(len(value) for _, value in entries), made["bytes"])
+        self.assertEqual(transactions, 3)  # of 1,000 records, as Caffe's
+        for i, (key, value) in enumerate(entries):
+            self.assertEqual(key.decode(), f"{i:08}_class_{i % 7:03}/{i:08}")
+            self.assertEqual(value[:9], b"\x08\x03\x10\x20\x18\x20\x22\x80\x18")
+            self.assertEqual(value[9 + 3 * 32 * 32:], b"\x28" + varint(i % 7))
+        self.config.write_text(configuration({"made": posix(self.dir / "made")}, dataset=flow(type="lmdb", storage="made"),
+                                             decoder="{type: raw, height: 32, width: 32, size: 32}"))
+        classes = self.json("dataset", "inspect", self.config)["classes"]
+        self.assertEqual([one["train"] for one in classes], [300] * 7)
+        self.assertEqual(self.train("training.epochs=1")[0]["steps"], 2100 // 16)
+
+    def test_images_become_pixels_of_one_size(self):
+        made = self.json("dataset", "convert", MINI, "fixed", "--format=lmdb", "--pixels", "decoder.size=48")
+        self.assertTrue(made["verified"])
+        folder = next((self.dir / "fixed").glob("*train*"))
+        entries, _ = self.entries(folder)
+        self.assertEqual(len(entries), made["samples"])
+        for _, value in entries:
+            self.assertEqual(value[:10], b"\x08\x03\x10\x30\x18\x30\x22\x80\x36" + value[9:10])
+            self.assertEqual(value[9 + 3 * 48 * 48:][:1], b"\x28")
+        self.assertEqual(made["experiment"]["decoder"]["type"], "raw")
+        self.assertIn("pixels", self.stoker("dataset", "convert", MINI, "other", "--format=tar_shards", "--pixels", code=2).stderr)
+
     def test_what_it_writes_is_trained_on(self):
         entries = self.write_images("mini_train_lmdb", IMAGES[::2])
         self.write_images("mini_test_lmdb", IMAGES[1::2])

@@ -6,6 +6,7 @@
 #include "io/core/error.h"
 #include "io/dataset/lmdb/datum.h"
 #include "io/dataset/shards/shard_writer.h"
+#include "io/dataset/shards/stored_records.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
 #include "tests/support/lmdb_database.h"
@@ -66,6 +67,27 @@ TEST(Lmdb, caffes_databases_are_found_and_read) {
   EXPECT_EQ(read_sample(data, Split::train, 2), page);
   EXPECT_EQ(read_sample(data, Split::train, 3), large + page);
   EXPECT_TRUE(shard.remarks.empty());
+}
+
+TEST(Lmdb, a_record_that_is_read_in_another_way_is_unpacked_alike) {
+  LmdbShard shard({{"00000000_cat/1.jpg", datum_of(std::string(300'000, 'x'), 2)},
+                   {"00000001_dog/2.jpg", datum_of("small", 0)},
+                   {"00000002_dog/3.jpg", datum_of("bad", -1)}});
+  const Dataset& data = shard.build();
+  const auto& records = dynamic_cast<const StoredRecords&>(data);
+  EXPECT_EQ(&records.tier(), &shard.tier());
+  for (const int64_t index : {0, 1}) {
+    const Range place = records.place(Split::train, index);
+    Buffer record, scratch;
+    records.tier().read(data.info(Split::train, index).object, record, place);
+    EXPECT_EQ(record.size(), data.info(Split::train, index).bytes);
+    const EncodedSample sample = records.unpack(Split::train, index, record);
+    EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()),
+              read_sample(data, Split::train, index));
+    EXPECT_EQ(sample.label, data.read(Split::train, index, scratch).label);
+  }
+  Buffer nothing;
+  EXPECT_EQ(error_of([&] { records.unpack(Split::train, 2, nothing); }), shard.bad(2).substr(13));
 }
 
 TEST(Lmdb, planes_of_pixels_are_given_as_the_decoder_raw_takes_them) {

@@ -1,4 +1,4 @@
-#include "io/distributed/neighbour.h"
+#include "io/core/processes/neighbour.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "io/metrics/ranks/breakdown.h"
 #include "io/metrics/run_totals.h"
 
 namespace stoker {
@@ -18,10 +20,15 @@ struct RankTimes {
   double observed_s = 0;
   double busy_s = 0;
   std::array<double, kIdleCauses> idle{};
-  // What passed since an older value of the same rank.
+  // Of the run so far.
+  Breakdown breakdown{};
+  std::optional<RecordReadCosts> record_reads;
+  // What passed since an older value of the same rank, but for the last two.
   RankTimes& operator-=(const RankTimes& before);
 };
-RankTimes rank_times(const RunTotals& totals);
+// timing: DeviceInfo::timing_method; loader: of the training batches.
+RankTimes rank_times(const RunTotals& totals, const std::string& timing,
+                     const LoaderMeter::State& loader);
 
 // The rank that the others wait for. A value.
 struct Straggler {

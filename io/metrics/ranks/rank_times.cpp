@@ -1,4 +1,4 @@
-#include "io/metrics/rank_times.h"
+#include "io/metrics/ranks/rank_times.h"
 
 #include <algorithm>
 
@@ -34,9 +34,16 @@ RankTimes& RankTimes::operator-=(const RankTimes& before) {
   return *this;
 }
 
-RankTimes rank_times(const RunTotals& totals) {
-  return {totals.images,          totals.wall_s,      totals.segments,
-          totals.device.observed, totals.device.busy, totals.device.idle};
+RankTimes rank_times(const RunTotals& totals, const std::string& timing,
+                     const LoaderMeter::State& loader) {
+  return {totals.images,
+          totals.wall_s,
+          totals.segments,
+          totals.device.observed,
+          totals.device.busy,
+          totals.device.idle,
+          break_down(totals, timing, loader),
+          loader.record_reads};
 }
 
 std::optional<Straggler> find_straggler(const std::vector<RankTimes>& ranks) {

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/loader/lmdbio/explicit/object_ranges.h"
+#include "io/loader/lmdbio/explicit/range_plan.h"
+#include "io/loader/lmdbio/explicit/record_places.h"
+#include "io/loader/lmdbio/record_reader.h"
+#include "io/loader/lmdbio/waiting.h"
+
+namespace stoker {
+namespace {
+
+// Who may read: `stagger` nodes at once. Each waits until the one so many places before it is
+// through, and says so to the one so many behind it. One thread.
+class Turns {
+ public:
+  Turns(Group& group, int64_t stagger) : group_(group), stagger_(stagger) {}
+
+  // Until it is this node's turn.
+  void wait(int64_t batch) const {
+    const int64_t before = group_.node() - stagger_;
+    if (stagger_ == 0 || before < 0) return;
+    int64_t said = -1;
+    const std::vector<uint8_t> message = group_.receive(before);
+    if (message.size() == sizeof said) std::memcpy(&said, message.data(), sizeof said);
+    if (said != batch) {
+      throw Error(ExitCode::device,
+                  fmt::format("loader: node {} reads batch {}, and node {} batch {}", before, said,
+                              group_.node(), batch));
+    }
+  }
+  void pass_on(int64_t batch) const {
+    const int64_t behind = group_.node() + stagger_;
+    if (stagger_ == 0 || behind >= group_.nodes()) return;
+    std::array<uint8_t, sizeof batch> message{};
+    std::memcpy(message.data(), &batch, sizeof batch);
+    group_.send(behind, message);
+  }
+
+ private:
+  Group& group_;
+  const int64_t stagger_;  // 0: all at once
+};
+
+// lmm_dio, prov, coal and stag: explicit reads of ranges, straight into the window.
+class RangeFiller final : public WindowFiller {
+ public:
+  explicit RangeFiller(const ReaderInputs& inputs)
+      : inputs_(inputs),
+        reads_(inputs.records.tier(), inputs.object),
+        turns_(inputs.group,
+               inputs.options.reader == LmdbReader::stag ? inputs.options.stagger : 0) {
+    if (inputs_.options.reader != LmdbReader::lmm_dio) places_ = replay_places(inputs_);
+    if (!places_) places_ = walk_places(inputs_);
+    for_stretches(inputs_.order, inputs_.group.node(), [&](Records stretch) {
+      window_bytes_ = std::max(window_bytes_, plan_ranges(places_->of(stretch)).bytes);
+    });
+  }
+
+  size_t window_bytes(int64_t /*records*/) const override { return window_bytes_; }
+
+  void fill(int64_t batch, Window& window) override {
+    const Records stretch = inputs_.order.node_stretch(batch, inputs_.group.node());
+    const std::vector<RecordPlace> places = places_->of(stretch);
+    const RangePlan plan = plan_ranges(places);
+    if (plan.bytes > window.bytes().size() || places.size() > window.places().size()) {
+      throw std::logic_error("a window is too small for its stretch");
+    }
+    {
+      const Waiting waiting(inputs_.meter);
+      turns_.wait(batch);
+    }
+    RecordReadCosts costs;
+    for (const RangePlan::Read& read : plan.reads) {
+      reads_.read(read.range.offset, window.bytes().subspan(read.to, read.range.length));
+      costs.bytes += static_cast<int64_t>(read.range.length);
+    }
+    turns_.pass_on(batch);
+    {
+      // As the authors' code: nobody has the records before all have read.
+      const Waiting waiting(inputs_.meter);
+      inputs_.group.meet_readers();
+    }
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Window::Place& to = plan.places[i];
+      const uint64_t lead = places[i].lead;
+      places_->check(stretch.first + static_cast<int64_t>(i),
+                     window.bytes().subspan(to.offset - lead, lead + to.bytes));
+      window.places()[i] = to;
+    }
+    costs.requests = std::ssize(plan.reads);
+    costs.pages_needed = plan.pages_needed;
+    costs.pages_fetched = plan.pages_fetched;
+    inputs_.meter.add(costs);
+  }
+
+ private:
+  const ReaderInputs inputs_;
+  ObjectRanges reads_;
+  const Turns turns_;
+  std::unique_ptr<RecordPlaces> places_;
+  size_t window_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<WindowFiller> make_range_filler(const ReaderInputs& inputs) {
+  return std::make_unique<RangeFiller>(inputs);
+}
+
+}  // namespace stoker

@@ -1,0 +1,299 @@
+#include "io/loader/lmdbio/group.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <list>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/processes/neighbour.h"
+#include "io/core/processes/shared_memory.h"
+#include "io/loader/lmdbio/group_layout.h"
+#include "io/loader/lmdbio/shared_wait.h"
+
+namespace stoker {
+namespace {
+
+// The machine of a place_of(), as far as processes see each other there.
+std::string machine_of(const std::string& place) { return place.substr(0, place.rfind('/')); }
+std::string process_of(const std::string& place) { return place.substr(place.rfind('/') + 1); }
+
+}  // namespace
+
+struct Group::Shared {
+  Shard shard;
+  int64_t node_size;
+  RankTalk talk;
+  std::string channel;
+  std::vector<std::string> places;    // of the processes, by rank
+  std::vector<Neighbour> neighbours;  // by rank
+  std::list<SharedMemory> memories;   // the first holds what follows
+  GroupFront* front = nullptr;
+  GroupBarrier* node_barriers = nullptr;
+  GroupMailbox* mailboxes = nullptr;  // from each node to each
+  GroupSaid* said = nullptr;          // by rank
+  GroupRank* ranks = nullptr;
+  std::atomic<bool> leaving{false};
+
+  int64_t nodes() const { return (shard.world + node_size - 1) / node_size; }
+  int64_t node() const { return shard.rank / node_size; }
+  size_t bytes() const {
+    const auto many = static_cast<size_t>(nodes());
+    return sizeof(GroupFront) + many * sizeof(GroupBarrier) + many * many * sizeof(GroupMailbox) +
+           static_cast<size_t>(shard.world) * (sizeof(GroupSaid) + sizeof(GroupRank));
+  }
+  GroupMailbox& mailbox(int64_t from, int64_t to) { return mailboxes[from * nodes() + to]; }
+
+  std::vector<std::string> meet(const std::string& own);
+  void watch();
+  std::span<uint8_t> share(size_t bytes, int64_t maker, bool alone);
+  void lay_out(std::span<uint8_t> memory);
+  void end(const std::string& why);
+  void leave();
+  // Ranks of the meetings of a kind that this one goes to.
+  enum Kind { kAll, kReaders, kNode };
+  bool member(Kind kind, int64_t rank) const {
+    if (kind == kReaders) return rank % node_size == 0;
+    return kind == kAll || rank / node_size == node();
+  }
+  // awaited: of a rank, whether the wait is for it.
+  using Awaited = std::function<bool(int64_t rank)>;
+  struct Lost {
+    std::string why;
+    bool left;  // and nobody has failed
+  };
+  std::optional<Lost> look_around(const Awaited& awaited);
+  template <class Ready>
+  void wait(uint32_t& word, const Ready& ready, const Awaited& awaited);
+  void pass(GroupBarrier& barrier, Kind kind);
+};
+
+// By the talk until there is memory, and then by that: there nobody waits for a rank that failed.
+std::vector<std::string> Group::Shared::meet(const std::string& own) {
+  if (shard.world == 1) return {own};
+  if (front == nullptr) return talk.meet(channel, own);
+  std::vector<std::string> all(static_cast<size_t>(shard.world));
+  uint64_t most = 0;
+  for (uint64_t at = 0; at == 0 || at < most; at += sizeof GroupSaid::piece) {
+    GroupSaid& mine = said[shard.rank];
+    mine.bytes = own.size();
+    if (at < own.size()) {
+      std::memcpy(mine.piece, &own[at], std::min(own.size() - at, sizeof mine.piece));
+    }
+    pass(front->all, kAll);
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      const GroupSaid& each = said[rank];
+      most = std::max(most, each.bytes);
+      const uint64_t left = each.bytes - std::min(each.bytes, at);
+      all[rank].append(reinterpret_cast<const char*>(each.piece),
+                       std::min(left, sizeof each.piece));
+    }
+    pass(front->all, kAll);
+  }
+  return all;
+}
+
+void Group::Shared::watch() {
+  places = meet(place_of(::getpid()));
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    if (machine_of(places[rank]) != machine_of(places[0])) {
+      throw Error(ExitCode::environment,
+                  fmt::format("loader: rank {} runs on another machine, or in another container, "
+                              "than rank 0, and ranks that read by lmdbio share memory: start them "
+                              "all on one (`stoker launch`), or use another loader",
+                              rank));
+    }
+    neighbours.emplace_back(places[rank]);
+  }
+}
+
+// Of a collective call: memory that `maker` makes, and this rank and perhaps others open.
+std::span<uint8_t> Group::Shared::share(size_t bytes, int64_t maker, bool alone) {
+  if (alone) return memories.emplace_back(bytes, true).bytes();
+  std::string trouble;
+  const auto attempt = [&trouble](const auto& action) {
+    try {
+      action();
+    } catch (const std::exception& error) {
+      trouble = error.what();
+    }
+  };
+  const bool own = maker == shard.rank;
+  if (own) attempt([&] { memories.emplace_back(bytes); });
+  const auto names = meet(own && trouble.empty() ? memories.back().name() : "");
+  const std::string& name = names[static_cast<size_t>(maker)];
+  if (!own && !name.empty()) attempt([&] { memories.emplace_back(name, bytes); });
+  const auto troubles = meet(trouble);
+  for (size_t rank = 0; rank < troubles.size(); ++rank) {
+    if (troubles[rank].empty()) continue;
+    throw Error(ExitCode::environment,
+                fmt::format("loader: rank {} can't share memory with the others: {}", rank,
+                            troubles[rank]));
+  }
+  if (own) memories.back().hide();
+  return memories.back().bytes();
+}
+
+void Group::Shared::lay_out(std::span<uint8_t> memory) {
+  front = reinterpret_cast<GroupFront*>(memory.data());
+  node_barriers = reinterpret_cast<GroupBarrier*>(memory.data() + sizeof(GroupFront));
+  mailboxes = reinterpret_cast<GroupMailbox*>(node_barriers + nodes());
+  said = reinterpret_cast<GroupSaid*>(mailboxes + nodes() * nodes());
+  ranks = reinterpret_cast<GroupRank*>(said + shard.world);
+}
+
+void Group::Shared::leave() {
+  leaving = true;
+  std::atomic_ref(ranks[shard.rank].left).store(1, std::memory_order_release);
+}
+
+void Group::Shared::end(const std::string& why) {
+  // Who could not go on without a rank that left has not failed: others may need neither.
+  if (leaving) return;
+  GroupEnding& ending = front->ending;
+  const std::atomic_ref state(ending.state);
+  uint32_t on = GroupEnding::kOn;
+  if (!state.compare_exchange_strong(on, GroupEnding::kWriting)) return;
+  const size_t bytes = std::min(why.size(), sizeof ending.why - 1);
+  std::memcpy(ending.why, why.data(), bytes);
+  state.store(GroupEnding::kEnded, std::memory_order_release);
+}
+
+// Why the wait can't end. Nothing: it may. Others than those who are waited for may go: nobody
+// needs what they would have done next.
+std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awaited) {
+  if (std::string gone = talk.gone ? talk.gone() : ""; !gone.empty()) return Lost{gone, false};
+  const GroupEnding& ending = front->ending;
+  if (std::atomic_ref(front->ending.state).load(std::memory_order_acquire) == GroupEnding::kEnded) {
+    return Lost{{ending.why, ::strnlen(ending.why, sizeof ending.why)}, false};
+  }
+  if (leaving) return Lost{"this rank reads no further", true};
+  for (int64_t rank = 0; rank < std::ssize(neighbours); ++rank) {
+    if (!awaited(rank)) continue;
+    const bool ended = neighbours[static_cast<size_t>(rank)].ended();
+    if (std::atomic_ref(ranks[rank].left).load(std::memory_order_acquire) != 0) {
+      return Lost{fmt::format("rank {} reads no further", rank), true};
+    }
+    if (!ended) continue;
+    return Lost{fmt::format("rank {} (process {}) has died, or ended, while ranks read together",
+                            rank, process_of(places[static_cast<size_t>(rank)])),
+                false};
+  }
+  return std::nullopt;
+}
+
+// Until ready(word) is true. What is so already is no wait, whatever has become of the others.
+template <class Ready>
+void Group::Shared::wait(uint32_t& word, const Ready& ready, const Awaited& awaited) {
+  std::optional<Lost> lost;
+  for (;;) {
+    const uint32_t now = std::atomic_ref(word).load(std::memory_order_acquire);
+    // Whoever is lost may have done it before.
+    if (ready(now)) return;
+    if (lost) break;
+    if (!shared_wait(word, now)) lost = look_around(awaited);
+  }
+  if (lost->left) {
+    leave();
+  } else {
+    end(lost->why);
+  }
+  throw Error(ExitCode::device, "loader: " + lost->why);
+}
+
+void Group::Shared::pass(GroupBarrier& barrier, Kind kind) {
+  const std::atomic_ref arrived(barrier.arrived), round(barrier.round);
+  const uint32_t before = round.load();
+  uint32_t members = 0;
+  for (int64_t rank = 0; rank < shard.world; ++rank) members += member(kind, rank) ? 1 : 0;
+  const bool last = arrived.fetch_add(1) + 1 == members;
+  std::atomic_ref(ranks[shard.rank].came[kind]).store(before + 1);
+  if (last) {
+    arrived.store(0);
+    round.store(before + 1);
+    shared_wake(barrier.round);
+    return;
+  }
+  wait(
+      barrier.round, [before](uint32_t now) { return now != before; },
+      [&](int64_t rank) {
+        return member(kind, rank) && std::atomic_ref(ranks[rank].came[kind]).load() != before + 1;
+      });
+}
+
+Group::Group(Shard shard, int64_t node_size, RankTalk talk, const std::string& channel)
+    : shared_(std::make_unique<Shared>()) {
+  Shared& own = *shared_;
+  own.shard = shard;
+  own.node_size = node_size;
+  own.talk = std::move(talk);
+  own.channel = channel;
+  if (shard.world > 1) {
+    if (!own.talk.meet) {
+      throw Error(ExitCode::config,
+                  "loader: ranks that read by lmdbio have to talk to one another, and these can't: "
+                  "start them by `stoker launch`, or use another loader");
+    }
+    own.watch();
+  }
+  own.lay_out(own.share(own.bytes(), 0, shard.world == 1));
+}
+
+Group::~Group() {
+  if (shared_->front != nullptr) shared_->leave();
+}
+
+int64_t Group::rank() const { return shared_->shard.rank; }
+int64_t Group::world() const { return shared_->shard.world; }
+int64_t Group::node() const { return shared_->node(); }
+int64_t Group::nodes() const { return shared_->nodes(); }
+bool Group::reads() const { return rank() % shared_->node_size == 0; }
+
+std::vector<std::string> Group::meet(const std::string& own) { return shared_->meet(own); }
+
+void Group::end(const std::string& why) { shared_->end(why); }
+
+void Group::leave() { shared_->leave(); }
+
+std::span<uint8_t> Group::share_with_node(size_t bytes) {
+  const bool alone = std::min(shared_->node_size, world()) == 1;
+  return shared_->share(bytes, node() * shared_->node_size, alone);
+}
+
+void Group::meet_node() { shared_->pass(shared_->node_barriers[node()], Shared::kNode); }
+
+void Group::meet_readers() { shared_->pass(shared_->front->readers, Shared::kReaders); }
+
+void Group::send(int64_t to_node, Bytes message) {
+  if (message.size() > kMostMessage) throw std::length_error("a message to another node");
+  GroupMailbox& box = shared_->mailbox(node(), to_node);
+  shared_->wait(
+      box.full, [](uint32_t full) { return full == 0; },
+      [&](int64_t rank) { return rank == to_node * shared_->node_size; });
+  std::memcpy(box.message, message.data(), message.size());
+  box.bytes = static_cast<uint32_t>(message.size());
+  std::atomic_ref(box.full).store(1, std::memory_order_release);
+  shared_wake(box.full);
+}
+
+std::vector<uint8_t> Group::receive(int64_t from_node) {
+  GroupMailbox& box = shared_->mailbox(from_node, node());
+  shared_->wait(
+      box.full, [](uint32_t full) { return full != 0; },
+      [&](int64_t rank) { return rank == from_node * shared_->node_size; });
+  const size_t bytes = std::min<size_t>(box.bytes, kMostMessage);
+  std::vector<uint8_t> message(box.message, box.message + bytes);
+  std::atomic_ref(box.full).store(0, std::memory_order_release);
+  shared_wake(box.full);
+  return message;
+}
+
+}  // namespace stoker

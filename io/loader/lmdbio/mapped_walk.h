@@ -1,0 +1,38 @@
+#pragma once
+
+#include <lmdb.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "io/core/memory.h"
+#include "io/loader/lmdbio/record_reader.h"
+
+namespace stoker {
+
+// A database that is mapped by liblmdb, and walked by its cursor, record by record, as Caffe does:
+// the only way to a record leads over all in front of it. One thread. Failures: as RecordReader;
+// see the README for what a damaged file does to a mapped reader.
+class MappedWalk {
+ public:
+  // Checks, opens and maps the file.
+  explicit MappedWalk(const ReaderInputs& inputs);
+
+  // The value of a record, in the map: forward from the last one, or from the first one on where it
+  // lies behind. Touches none of its pages.
+  Bytes walk_to(int64_t record);
+
+ private:
+  void move(MDB_cursor_op where);
+  void check(int result) const;
+
+  const ReaderInputs inputs_;
+  std::unique_ptr<MDB_env, void (*)(MDB_env*)> env_{nullptr, ::mdb_env_close};
+  std::unique_ptr<MDB_txn, void (*)(MDB_txn*)> transaction_{nullptr, ::mdb_txn_abort};
+  std::unique_ptr<MDB_cursor, void (*)(MDB_cursor*)> cursor_{nullptr, ::mdb_cursor_close};
+  int64_t at_ = -1;
+  MDB_val value_{};
+  const uint8_t* map_ = nullptr;  // as the first record says
+};
+
+}  // namespace stoker

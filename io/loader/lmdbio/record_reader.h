@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/core/memory.h"
+#include "io/dataset/shards/stored_records.h"
+#include "io/loader/lmdbio/group.h"
+#include "io/loader/lmdbio/group_order.h"
+#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/window.h"
+#include "io/metrics/record_read_meter.h"
+
+namespace stoker {
+
+// What the readers of this folder are built with. Refers to what lives longer than they.
+struct ReaderInputs {
+  const LmdbioOptions& options;
+  const GroupOrder& order;
+  // Those of one object: records [0, size(split)) of the database, in the order of its keys.
+  const Dataset& dataset;
+  const StoredRecords& records;
+  Split split;
+  std::string object;  // their key
+  std::string path;    // the same as a file of this machine; empty: it is none
+  // Of all ranks; with one rank it has one.
+  Group& group;
+  RecordReadMeter& meter;
+  Notify notify;
+};
+
+// Gets the records of this rank, batch by batch. All ranks of the group make the same calls; one
+// thread each. IoError, Error as of Group; Error(ExitCode::data) where the database is not what it
+// was when it was verified. After an exception only the destructor is of use.
+class RecordReader {
+ public:
+  virtual ~RecordReader() = default;
+  // Values of the records order.of_rank(batch, rank), in their order; valid until the next call.
+  // Batches in ascending order, from any one on; again from the first one in the next epoch.
+  virtual std::span<const Bytes> read(int64_t batch) = 0;
+};
+
+// Fills a node's window; made and called on its reader alone, for the same stretches on all nodes.
+class WindowFiller {
+ public:
+  virtual ~WindowFiller() = default;
+  // Bytes that a window of so many records needs at most.
+  virtual size_t window_bytes(int64_t records) const = 0;
+  // Puts the records of the node's stretch for `batch` there, and says where: place i is record
+  // stretch.first + i.
+  virtual void fill(int64_t batch, Window& window) = 0;
+};
+
+// The reader of these options, with all that belongs to it.
+std::unique_ptr<RecordReader> make_record_reader(const ReaderInputs& inputs);
+// Fillers, for ReaderInputs::options.reader: lmm · lmm_dm · lmm_dio, prov, coal and stag.
+std::unique_ptr<WindowFiller> make_cursor_filler(const ReaderInputs& inputs);
+std::unique_ptr<WindowFiller> make_ring_filler(const ReaderInputs& inputs);
+std::unique_ptr<WindowFiller> make_range_filler(const ReaderInputs& inputs);
+// Readers without a window: lmdb · indexed.
+std::unique_ptr<RecordReader> make_walking_reader(const ReaderInputs& inputs);
+std::unique_ptr<RecordReader> make_indexed_reader(const ReaderInputs& inputs);
+
+}  // namespace stoker

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/loader/rank_talk.h"
+#include "tests/support/temporary_directory.h"
+
+namespace stoker {
+
+// The talk of ranks by files of a folder; each rank has one of its own. `gone` says what is in the
+// folder's file of that name.
+inline RankTalk talk_in(const std::string& folder, int64_t rank, int64_t world) {
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  RankTalk talk;
+  talk.gone = [=] { return read(folder + "/gone"); };
+  talk.meet = [=, rounds = std::make_shared<std::map<std::string, int>>()](
+                  const std::string& channel, const std::string& own) {
+    std::string name = channel;
+    for (char& letter : name) letter = letter == '/' ? '-' : letter;
+    const std::string meeting = folder + "/" + name + "." + std::to_string((*rounds)[name]++) + ".";
+    const std::string mine = meeting + std::to_string(rank);
+    std::ofstream(mine + ".new", std::ios::binary) << own;
+    std::filesystem::rename(mine + ".new", mine);
+    std::vector<std::string> said;
+    for (int64_t other = 0; other < world; ++other) {
+      for (int tries = 0; !std::filesystem::exists(meeting + std::to_string(other)); ++tries) {
+        if (tries == 60'000) throw Error(ExitCode::device, "a rank does not come to " + channel);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      said.push_back(read(meeting + std::to_string(other)));
+    }
+    return said;
+  };
+  return talk;
+}
+
+// What each of these processes gave, or "error: " and its message; "" of one that was killed.
+inline std::vector<std::string> in_processes(int64_t world,
+                                             const std::function<std::string(int64_t)>& f) {
+  const TemporaryDirectory folder;
+  std::vector<pid_t> children;
+  for (int64_t rank = 0; rank < world; ++rank) {
+    const pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error("fork");
+    if (child == 0) {
+      std::string result;
+      try {
+        result = f(rank);
+      } catch (const std::exception& error) {
+        result = std::string("error: ") + error.what();
+      }
+      std::ofstream(folder / std::to_string(rank), std::ios::binary) << result;
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  std::vector<std::string> results;
+  for (size_t rank = 0; rank < children.size(); ++rank) {
+    int status = 0;
+    ::waitpid(children[rank], &status, 0);
+    std::ifstream file(folder / std::to_string(rank), std::ios::binary);
+    results.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return results;
+}
+
+// The same in threads of this process.
+inline std::vector<std::string> in_threads(int64_t world,
+                                           const std::function<std::string(int64_t)>& f) {
+  std::vector<std::string> results(static_cast<size_t>(world));
+  std::vector<std::jthread> threads;
+  for (int64_t rank = 0; rank < world; ++rank) {
+    threads.emplace_back([&, rank] {
+      std::string& result = results[static_cast<size_t>(rank)];
+      try {
+        result = f(rank);
+      } catch (const std::exception& error) {
+        result = std::string("error: ") + error.what();
+      }
+    });
+  }
+  threads.clear();
+  return results;
+}
+
+}  // namespace stoker
