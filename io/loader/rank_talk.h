@@ -7,8 +7,8 @@
 namespace stoker {
 
 // How the loaders of a training's ranks talk to one another when they begin, and learn that one of
-// them is gone. A value; its functions may be called by any thread, each channel by one. Both empty:
-// there is one rank.
+// them is gone. A value; its functions may be called by any thread, each channel by one. Both
+// empty: there is one rank.
 struct RankTalk {
   // Says something on a channel, waits until all ranks have said something there, and returns it in
   // the order of the ranks. Some milliseconds: not for every batch. Error(ExitCode::device) where a

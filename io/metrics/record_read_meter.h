@@ -11,8 +11,8 @@ namespace stoker {
 // What reading the records of a database has cost this rank. A value. Its instruments are those of
 // LMDBIO's papers (HPCC 2017, section III; ICPADS 2017, section V).
 struct RecordReadCosts {
-  // Seconds of the reading threads, while they read: all, and of it in user space and in the kernel.
-  // The rest is sleep.
+  // Seconds of the reading threads, while they read: all, and of it in user space and in the
+  // kernel. The rest is sleep.
   double wall_s = 0;
   double user_s = 0;
   double kernel_s = 0;

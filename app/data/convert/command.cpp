@@ -84,10 +84,9 @@ ConvertOptions convert_options(const ConvertArguments& arguments,
   if (arguments.format.empty()) {
     throw Error(ExitCode::config, "dataset convert: name the format to write by --format");
   }
-  options.format = arguments.pixels
-                       ? parse_component<ShardFormatWriter>(
-                             mapping({{"type", arguments.format}, {"pixels", "true"}}))
-                       : default_component<ShardFormatWriter>(arguments.format);
+  options.format = arguments.pixels ? parse_component<ShardFormatWriter>(
+                                          mapping({{"type", arguments.format}, {"pixels", "true"}}))
+                                    : default_component<ShardFormatWriter>(arguments.format);
   options.plan.shard_bytes = arguments.shard_size.bytes;
   if (arguments.shuffle) options.plan.shuffle = experiment.run.seed;
   // Waiting for reads, and for an fsync of each object, takes the time where nothing is decoded.

@@ -17,7 +17,7 @@ struct ConvertArguments : ConfigArguments {
   std::string format;  // a writable one of the registry
   // Of one shard, at most; a sample at least is in each.
   ByteSize shard_size{uint64_t{256} << 20};
-  bool pixels = false;  // the format's option of that name
+  bool pixels = false;   // the format's option of that name
   bool shuffle = false;  // by the experiment's run.seed
   bool no_verify = false;
 };
