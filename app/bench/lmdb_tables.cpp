@@ -190,7 +190,7 @@ ResultTable costs_table(const std::vector<LmdbCell>& cells) {
   }
   const auto count = [&figures](const char* key, const char* title, std::vector<std::string> places,
                                 bool range = false) {
-    for (std::string& place : places) place = "record_reads/" + place;
+    for (std::string& place : places) place.insert(0, "record_reads/");
     figures.push_back({{key, title, 0, 1, range}, sums_at(std::move(places))});
   };
   count("voluntary_switches", "voluntary switches (min max)", {"switches/voluntary"}, true);
