@@ -36,7 +36,7 @@ plots: [{title: rate, x: loader.workers, y: images_per_s, series: loader}]
 findings:
   - {name: all steps, value: steps, of: {loader: threaded, loader.workers: 1}, at_least: 4}
 """
-SLOW = "--set=device.step_ms=100"  # so that a signal meets a run
+SLOW = "--set=device.step_ms=300"  # so that a signal meets a run
 
 
 class Sweep(StokerTest):

@@ -187,10 +187,11 @@ TEST(Lmdbio, can_be_destroyed_at_any_time) {
   }
 }
 
+// Without folders: other tests have theirs there.
 Texts shared_files() {
   Texts names;
   for (const auto& file : std::filesystem::directory_iterator("/dev/shm")) {
-    names.push_back(file.path().string());
+    if (!file.is_directory()) names.push_back(file.path().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -231,7 +232,7 @@ TEST(Lmdbio, a_rank_that_is_killed_ends_the_others_and_leaves_nothing) {
                                                     "or ended, while ranks read together"));
     }
   }
-  EXPECT_EQ(shared_files(), before);
+  EXPECT_THAT(before, testing::IsSupersetOf(shared_files()));
 }
 
 TEST(Lmdbio, a_rank_whose_loader_fails_tells_the_others_why) {
