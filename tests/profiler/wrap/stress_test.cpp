@@ -20,7 +20,8 @@
 #include "tests/profiler/wrap/attached.h"
 
 // Attaching and detaching while everything else goes on. STOKER_ATTACH_ROUNDS=10000 is the long
-// version.
+// version. Under ThreadSanitizer 400 a process: GCC 12's keeps 1.2 MB for each dlopen, and the
+// kernel lets no process fork whose memory is more than the machine's.
 
 namespace stoker {
 namespace {
