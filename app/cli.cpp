@@ -53,10 +53,10 @@ int run_cli(int argc, char** argv) {
   const Command program = line.root();
   program.footer(kFooter);
   for (const auto add :
-       {add_train,     add_launch, add_check,      add_list,        add_describe,
-        add_dataset,   add_bench,  add_checkpoint, add_mount,       add_sweep,
-        add_headspace, add_report, add_compare,    add_environment, add_healthcheck,
-        add_doctor,    add_advise, add_timelogger, add_trace,       add_darshan}) {
+       {add_train,      add_launch,      add_check,       add_list,   add_describe,  add_dataset,
+        add_bench,      add_checkpoint,  add_mount,       add_sweep,  add_headspace, add_report,
+        add_compare,    add_environment, add_healthcheck, add_doctor, add_advise,    add_simulate,
+        add_timelogger, add_trace,       add_darshan}) {
     add(program);
   }
   std::set_terminate(end_without_memory);

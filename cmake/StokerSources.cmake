@@ -43,6 +43,7 @@ function(stoker_finish_sources)
     get_target_property(sources ${target} SOURCES)
     set(rare ${sources})
     list(FILTER rare INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(app|models|io/checkpoint|io/sinks)/")
+    list(FILTER rare EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/app/simulate/")  # a million events a second
     if(rare)
       list(REMOVE_ITEM sources ${rare})
       set_target_properties(${target} PROPERTIES SOURCES "${sources}")

@@ -2,7 +2,7 @@
 # From here: tests/run app/commands/completion_test --update
 _stoker_commands() {
   case "$*" in
-    "") echo "train launch check list describe dataset bench checkpoint mount sweep headspace report compare environment healthcheck doctor advise timelogger trace darshan" ;;
+    "") echo "train launch check list describe dataset bench checkpoint mount sweep headspace report compare environment healthcheck doctor advise simulate timelogger trace darshan" ;;
     "dataset") echo "fetch inspect synth convert stage" ;;
     "bench") echo "read loader decode checkpoint storage train lmdb" ;;
     "checkpoint") echo "list verify" ;;
@@ -19,7 +19,7 @@ _stoker_options() {
     "dataset") echo "--help" ;;
     "dataset fetch") echo "--help --to --archive --url --json" ;;
     "dataset inspect") echo "--help --json" ;;
-    "dataset synth") echo "--help --samples --classes --kind --size --median-bytes --sigma --seed --json" ;;
+    "dataset synth") echo "--help --samples --classes --kind --size --per-file --test-files --per-test-file --median-bytes --sigma --seed --json" ;;
     "dataset convert") echo "--help --format --tier --shard-size --pixels --shuffle --no-verify --json" ;;
     "dataset stage") echo "--help --json --dry-run" ;;
     "bench") echo "--help" ;;
@@ -42,6 +42,7 @@ _stoker_options() {
     "healthcheck") echo "--help --json" ;;
     "doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
     "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
+    "simulate") echo "--help --run --machine --what-if --inputs --json" ;;
     "timelogger") echo "--help --nodes --max-bad --json" ;;
     "trace") echo "--help --json" ;;
     "darshan") echo "--help --files --output --trace --json --records --json" ;;

@@ -18,8 +18,14 @@ struct NamedTensor {
   bool trained;
 };
 
-// A network for image classification. One thread at a time. Networks of LibTorch's modules derive
-// from Network (models/network.h), which leaves them forward() alone to write.
+// What is to be found out about a sample: its class, or (maps) the class of each of its pixels.
+// Said by the options of models, losses and metrics, which have to agree. A value.
+struct TargetInfo {
+  bool maps = false;
+};
+
+// A network for classes of images or of their pixels. One thread at a time. Networks of LibTorch's
+// modules derive from Network (models/network.h), which leaves them forward() alone to write.
 //
 // Names and order of the state are part of a checkpoint; those of known networks are
 // torchvision's. Weights come from LibTorch's global generator, which the caller has seeded.
@@ -28,6 +34,7 @@ struct NamedTensor {
 class Model {
  public:
   static constexpr const char* kKind = "model";
+  using Info = TargetInfo;
   // The shape of a sample, and how many logits there are.
   struct Inputs {
     int64_t channels;
@@ -37,7 +44,8 @@ class Model {
   };
   virtual ~Model() = default;
   // x: float32 or bfloat16 [N, channels, height, width], on the model's device, in any memory
-  // format. Returns logits [N, classes]. Queued on the current stream; nothing is waited for.
+  // format. Returns logits [N, classes], or of each pixel [N, classes, height, width]. Queued on
+  // the current stream; nothing is waited for.
   virtual at::Tensor forward(at::Tensor x) = 0;
   // Parameters, then buffers; the same ones in every call.
   virtual std::vector<NamedTensor> state() const = 0;

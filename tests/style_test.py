@@ -20,8 +20,8 @@ MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 
 # Each folder includes itself and what stands before it.
 LAYERS = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
-          "io/device", "io/loader", "io/distributed", "models", "app/base", "app/optimizer", "app/experiment", "app/run", "app/train",
-          "app/bench", "app/mount", "app/data", "app/darshan", "app/analysis", "app/advise", "app/sweep", "app/commands", "app"]
+          "io/device", "io/loader", "io/distributed", "models", "app/base", "app/optimizer", "app/objective", "app/experiment", "app/run", "app/train",
+          "app/bench", "app/mount", "app/data", "app/darshan", "app/analysis", "app/advise", "app/simulate", "app/sweep", "app/commands", "app"]
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
 # tests/ has the folders of the sources, and these.
 OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
@@ -39,7 +39,7 @@ NOT_OURS = {"io/distributed/gloo_declarations.h"}
 INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decoder.h",
               "io/loader/loader.h", "io/device/device.h", "io/distributed/peers.h", "io/distributed/gradients.h",
               "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/model.h",
-              "models/network.h", "app/optimizer/optimizer.h"]
+              "models/network.h", "app/optimizer/optimizer.h", "app/objective/loss.h", "app/objective/metric.h"]
 MAX_TRACKED_BYTES = 1 << 20
 
 

@@ -48,11 +48,9 @@ TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad);
 //
 //   nodes, notes     what is missing or has to be known, in words
 //   components       a row for each description (component) and rank: count, sum_s of the
-//   durations,
-//                    union_s with at least one under way
+//                    durations, union_s with at least one under way
 //   hepcnnb          HEPCNNB's method: durations are summed over all ranks and epochs and divided
-//   by
-//                    the nodes, the nested ones taken off the ones around them: read_s, load_s
+//                    by the nodes, the nested ones taken off the ones around them: read_s, load_s
 //                    (Load File without its reads), training_s, checkpoint_s (rank 0's, not
 //                    divided), read_share of all four; nested: there are Load File records, which
 //                    the method takes for granted. Absent without reads or without iterations.
@@ -60,12 +58,15 @@ TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad);
 //                    are added up over epochs, unknown ones being the first: read_s, training_s,
 //                    index = read / (read + training), run_s from the first begin to the last end
 //                    of either, read_share_of_run. The overlap of the two is not taken off, so the
-//                    index is no share of any time. Absent as hepcnnb.
+//                    index is no share of any time. Beside it, what their paper left to do:
+//                    read_alone_s, reads under way while no rank trained, its waits for data taken
+//                    off. Absent as hepcnnb.
 //   overlap          what neither published method says, a row for each rank: read_s (united) and
 //                    what it was hidden behind: hidden_s beside an iteration that waited for
 //                    nothing, exposed_s in a Call to Next Batch, checkpoint_s in a Checkpoint
-//                    Listener, outside_s outside of iterations. Empty without Call to Next Batch
-//                    records: nothing tells waiting from training then.
+//                    Listener, outside_s outside of iterations; waited_s of the iterations_s of
+//                    its iterations, whose quotient is the blocking share. Empty without Call to
+//                    Next Batch records: nothing tells waiting from training then.
 //   read_union_s     of all ranks' reads together
 nlohmann::json time_log_figures(const TimeLog& log, int64_t nodes);
 

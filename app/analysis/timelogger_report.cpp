@@ -52,9 +52,11 @@ void print_methods(const Json& figures) {
     const Json& of = figures["cdb"];
     fmt::print(
         "merged intervals of all ranks by epoch (CDB): read {:.3f} s, training {:.3f} s; index "
-        "{:.2f} %; of the {:.3f} s of the run, reads were under way in {:.2f} %\n",
+        "{:.2f} %; of the {:.3f} s of the run, reads were under way in {:.2f} %, and in {:.2f} % "
+        "while no rank trained\n",
         number(of, "read_s"), number(of, "training_s"), 100 * number(of, "index"),
-        number(of, "run_s"), 100 * number(of, "read_share_of_run"));
+        number(of, "run_s"), 100 * number(of, "read_share_of_run"),
+        100 * number(of, "read_alone_s") / number(of, "run_s"));
   }
 }
 
@@ -64,9 +66,9 @@ void print_overlap(const Json& overlap) {
     const double read = of.at("read_s"), hidden = of.at("hidden_s"), exposed = of.at("exposed_s");
     fmt::print(
         "  {:<9} {:>10.3f} s of reading: hidden {:.3f} s ({:.1f} %), exposed {:.3f} s ({:.1f} %), "
-        "beside checkpoints {:.3f} s, outside of iterations {:.3f} s\n",
+        "beside checkpoints {:.3f} s, outside of iterations {:.3f} s; blocking share {:.2f} %\n",
         who, read, hidden, 100 * hidden / read, exposed, 100 * exposed / read,
-        of.at("checkpoint_s"), of.at("outside_s"));
+        of.at("checkpoint_s"), of.at("outside_s"), 100 * of.at("waited_s") / of.at("iterations_s"));
   };
   if (!overlap.empty()) fmt::print("reading beside training:\n");
   for (const auto& of : overlap.get<std::vector<std::map<std::string, double>>>()) {

@@ -37,33 +37,33 @@ void write_npy(const std::string& path, const std::string& type, const std::vect
 
 }  // namespace
 
-bool BatchProbe::floats() const {
-  return spec_.bytes() ==
-         static_cast<size_t>(spec_.height * spec_.width * spec_.channels) * sizeof(float);
-}
+bool BatchProbe::floats() const { return spec_.type == PixelType::float32; }
 
 bool BatchProbe::see(const Batch& batch) {
   if (!batch.pixels || spec_.frame != 0) return false;
-  const size_t bytes = static_cast<size_t>(batch.size) * spec_.bytes();
-  if (seen_ == 0) {
-    first_.assign(batch.pixels.get(), batch.pixels.get() + bytes);
-    first_size_ = batch.size;
+  const size_t bytes = spec_.value_bytes();
+  for (size_t i = 0; i < static_cast<size_t>(batch.size); ++i) {
+    const uint8_t* const values = batch.pixels.get() + i * spec_.bytes();
+    if (seen_ == 0) first_.insert(first_.end(), values, values + bytes);
+    add({values, bytes});
   }
-  ++seen_;
+  if (seen_++ == 0) first_size_ = batch.size;
+  return seen_ < kBatches;
+}
+
+void BatchProbe::add(Bytes values) {
   if (floats()) {
-    for (size_t at = 0; at < bytes; at += sizeof(float), ++count_) {
+    for (size_t at = 0; at < values.size(); at += sizeof(float), ++count_) {
       float value = 0;
-      std::memcpy(&value, batch.pixels.get() + at, sizeof value);
+      std::memcpy(&value, values.data() + at, sizeof value);
       sum_ += value;
     }
-    return seen_ < kBatches;
+    return;
   }
-  for (size_t at = 0; at < bytes; ++at, ++count_) {
+  for (size_t at = 0; at < values.size(); ++at, ++count_) {
     const size_t channel = at % static_cast<size_t>(spec_.channels);
-    sum_ +=
-        (batch.pixels.get()[at] - means(spec_.channels)[channel]) * scales(spec_.channels)[channel];
+    sum_ += (values[at] - means(spec_.channels)[channel]) * scales(spec_.channels)[channel];
   }
-  return seen_ < kBatches;
 }
 
 std::optional<double> BatchProbe::mean() const {

@@ -36,6 +36,8 @@ class BatchProbe {
  private:
   // Samples are float32, planes of a channel; else uint8, pixel by pixel.
   bool floats() const;
+  // Of one sample, without its target.
+  void add(Bytes values);
 
   const SampleSpec spec_;
   int64_t seen_ = 0;

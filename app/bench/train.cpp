@@ -217,6 +217,9 @@ class TrainingRuns {
 };
 
 void require_computing(Experiment& experiment) {
+  if (!experiment.options().training.compute) {
+    throw Error(ExitCode::config, "bench train: training.compute is false: leave it out");
+  }
   if (!experiment.device().info().emulated) return;
   throw Error(ExitCode::config,
               "bench train: an emulated device computes nothing that could be measured: set "

@@ -29,6 +29,7 @@ void add_environment(const Command& program);
 void add_healthcheck(const Command& program);
 void add_doctor(const Command& program);
 void add_advise(const Command& program);
+void add_simulate(const Command& program);
 void add_timelogger(const Command& program);
 void add_trace(const Command& program);
 void add_darshan(const Command& program);

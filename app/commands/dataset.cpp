@@ -38,12 +38,19 @@ void add_synth(const Command& dataset) {
       .argument(
           "--kind", options.kind,
           "jpeg: images; bytes: what looks like byte code; datum: an LMDB database of pixels, as "
-          "Caffe's tools make it")
-      .one_of({"jpeg", "bytes", "datum"});
+          "Caffe's tools make it; hep, climate: HDF5 files as of HEPCNNB, of the Climate Data "
+          "Benchmark")
+      .one_of({"jpeg", "bytes", "datum", "hep", "climate"});
   command
       .argument("--size", options.size,
-                "datum: side of an image in pixels; 32: as CIFAR10, 256: as ImageNet")
-      .range(1, 512);
+                "side of an image in pixels. datum: default 32, as CIFAR10; 256: as ImageNet. hep: "
+                "default 224. climate: rows, default 768, and half as many columns more")
+      .range(8, 4096);
+  command.argument("--per-file", options.per_file, "hep: samples in a file").positive();
+  command.argument("--test-files", options.test_files, "hep: files to test on, beside --samples")
+      .range(0, 1 << 20);
+  command.argument("--per-test-file", options.per_test_file, "hep: samples in one of those")
+      .positive();
   command.argument("--median-bytes", options.image.median_bytes, "median file size, log-normal");
   command
       .argument("--sigma", options.image.sigma,

@@ -11,6 +11,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/data/synth_database.h"
+#include "app/data/synth_hdf5.h"
 #include "io/core/file.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
@@ -44,6 +45,7 @@ SynthResult synth_dataset(const SynthOptions& options,
                 "dataset synth: " + options.directory + " is not empty; name a new directory");
   }
   if (options.kind == "datum") return synth_database(options, progress);
+  if (options.kind == "hep" || options.kind == "climate") return synth_hdf5(options, progress);
   std::atomic<int64_t> files = 0;
   std::atomic<uint64_t> bytes = 0;
   const int64_t threads = options.threads > 0 ? options.threads : usable_cores();

@@ -14,12 +14,18 @@ namespace stoker {
 struct SynthOptions {
   // Made where it is not there.
   std::string directory;
-  // jpeg: images; bytes: what looks like byte code; datum: a database of pixels.
+  // jpeg: images; bytes: what looks like byte code; datum: a database of pixels; hep, climate:
+  // HDF5 files of scientific data.
   std::string kind = "jpeg";
   int64_t files = 1638;
   int64_t classes = 10;
-  // datum: pixels of a side.
-  int64_t size = 32;
+  // datum: pixels of a side; hep: likewise; climate: rows, with half as many columns more. 0: 32,
+  // 224, 768.
+  int64_t size = 0;
+  // hep: samples in a file, files to test on beside `files`, and samples in one of those.
+  int64_t per_file = 709;
+  int64_t test_files = 0;
+  int64_t per_test_file = 94;
   // Of sizes and pixels.
   uint64_t seed = 1;
   // 0: one per core.
@@ -37,8 +43,8 @@ struct SynthResult {
 };
 
 // Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin); of kind datum as
-// synth_database() says. Their bytes are a
-// function of the options, whatever the number of threads, which it starts and joins. progress
+// synth_database() says, of hep and climate as synth_hdf5(). Their bytes are a function of the
+// options, whatever the number of threads, which it starts and joins. progress
 // (files done, of all) is called by the calling thread, may be empty, and may throw to stop.
 // Error(ExitCode::environment) where the directory is there and not empty; IoError. What was
 // written before a failure stays.

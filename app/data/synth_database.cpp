@@ -20,7 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Pages of a transaction of 1,000 of the largest records that --size allows.
+// Sides of an image.
+constexpr int64_t kSize = 32;
+constexpr int64_t kMaxSize = 512;
+// Pages of a transaction of 1,000 of the largest records.
 constexpr uint64_t kMostPages = uint64_t{1} << 18;
 
 // Noise: what is in the pixels costs no reader anything.
@@ -48,7 +51,13 @@ SynthResult synth_database(const SynthOptions& options,
   const fs::path folder = fs::path(options.directory) / "train_lmdb";
   fs::create_directories(folder);
   write_class_names(options);
-  const SampleSpec spec{options.size, options.size};
+  const int64_t size = options.size > 0 ? options.size : kSize;
+  if (size > kMaxSize) {
+    throw Error(ExitCode::config, fmt::format("dataset synth: --size {} is more than {}, the "
+                                              "largest side of a datum",
+                                              size, kMaxSize));
+  }
+  const SampleSpec spec{size, size};
   std::vector<uint8_t> pixels(spec.bytes());
   SynthResult result;
   // Nobody takes a half of it for the whole.

@@ -1,5 +1,7 @@
 #include "app/experiment/experiment.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -40,19 +42,37 @@ std::shared_ptr<DeviceBatch> Experiment::first_batch() {
   return on_device(*batch);
 }
 
+at::Device Experiment::computing_device() const {
+  const DeviceInfo& info = device_->info();
+  return info.emulated ? at::Device(at::kCPU) : info.torch_device;
+}
+
 std::unique_ptr<Model> Experiment::make_model() {
   const SampleSpec spec = decoder().spec();
-  std::unique_ptr<Model> model = options_.model.create(
-      {spec.channels, spec.height, spec.width, static_cast<int64_t>(dataset().classes().size())});
-  const DeviceInfo& device = device_->info();
-  model->place(device.emulated ? at::Device(at::kCPU) : device.torch_device,
-               options_.training.channels_last ? at::MemoryFormat::ChannelsLast
-                                               : at::MemoryFormat::Contiguous);
+  std::unique_ptr<Model> model =
+      options_.model.create({spec.channels, spec.height, spec.width, classes()});
+  model->place(computing_device(), options_.training.channels_last ? at::MemoryFormat::ChannelsLast
+                                                                   : at::MemoryFormat::Contiguous);
   return model;
 }
 
 std::unique_ptr<Optimizer> Experiment::make_optimizer(const Model& model) {
   return options_.optimizer.create({parameters(model)});
+}
+
+std::unique_ptr<Loss> Experiment::make_loss() {
+  const bool maps = decoder().spec().target != 0;
+  if (options_.loss.info().maps != maps) {
+    throw Error(ExitCode::config,
+                fmt::format("loss: {} is for {}, and the samples of decoder {} have {}",
+                            options_.loss.type(), maps ? "classes" : "maps",
+                            options_.decoder.type(), maps ? "maps" : "no maps"));
+  }
+  return options_.loss.create({classes(), computing_device(), options_.training.label_smoothing});
+}
+
+std::unique_ptr<Metric> Experiment::make_metric() {
+  return options_.evaluation.metric.create({classes()});
 }
 
 std::unique_ptr<Checkpointer> Experiment::make_checkpointer(

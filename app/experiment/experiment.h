@@ -44,6 +44,9 @@ class Experiment {
   std::unique_ptr<Model> make_model();
   // For that model; shares its parameters.
   std::unique_ptr<Optimizer> make_optimizer(const Model& model);
+  // Error(ExitCode::config) where it is of maps and the samples have none, or the other way round.
+  std::unique_ptr<Loss> make_loss();
+  std::unique_ptr<Metric> make_metric();
   // For states of these tensors, in this order. stop_requested: since when the process has been
   // asked to end. warn: what the user has to see. group: who saves with this process; it has to
   // outlive the checkpointer.
@@ -52,6 +55,11 @@ class Experiment {
       Notify warn, SetGroup& group = alone());
 
  private:
+  // Of labels or maps.
+  int64_t classes() const { return static_cast<int64_t>(dataset().classes().size()); }
+  // Where the model lies: of an emulated device on the host, as if.
+  at::Device computing_device() const;
+
   ExperimentOptions options_;
   Notify notify_;
   const Ranks ranks_;

@@ -40,9 +40,9 @@ Kind kind() {
 
 // All kinds, with the plug-ins that are loaded by now.
 std::vector<Kind> kinds() {
-  return {kind<Storage>(),      kind<Dataset>(),    kind<Decoder>(),   kind<Loader>(),
-          kind<Device>(),       kind<Model>(),      kind<Optimizer>(), kind<Schedule>(),
-          kind<Checkpointer>(), kind<MetricsSink>()};
+  return {kind<Storage>(),   kind<Dataset>(),  kind<Decoder>(),      kind<Loader>(),
+          kind<Device>(),    kind<Model>(),    kind<Loss>(),         kind<Metric>(),
+          kind<Optimizer>(), kind<Schedule>(), kind<Checkpointer>(), kind<MetricsSink>()};
 }
 
 Kind find_kind(const std::string& name) {

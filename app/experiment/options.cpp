@@ -64,6 +64,22 @@ void check_mapped_files(const ExperimentOptions& options, const std::string& rea
                           "explicit reader such as reader: indexed");
 }
 
+// The model, its loss and its metric are all of classes, or all of maps.
+void check_targets(const ExperimentOptions& options, const Section& root) {
+  const bool maps = options.model.info().maps;
+  const auto require = [&](const char* section, const auto& component, const char* key,
+                           const char* fitting) {
+    if (component.info().maps == maps) return;
+    root.fail(section, fmt::format("must not be of {} ({}) where model.type {} answers {}: set "
+                                   "{}.type={}",
+                                   maps ? "classes" : "maps", component.type(),
+                                   options.model.type(), maps ? "maps" : "classes", key, fitting));
+  };
+  require("loss", options.loss, "loss", maps ? "pixel_cross_entropy" : "cross_entropy");
+  if (!options.evaluation.enabled) return;
+  require("evaluation", options.evaluation.metric, "evaluation.metric", maps ? "iou" : "accuracy");
+}
+
 // What one section says of another.
 void check_together(const ExperimentOptions& options, const Section& root) {
   const LoaderInfo loader = options.loader.info();
@@ -87,6 +103,12 @@ void check_together(const ExperimentOptions& options, const Section& root) {
   }
   if (!loader.maps_files.empty()) check_mapped_files(options, loader.maps_files, root);
   if (options.training.cuda_graph) check_cuda_graph(options, root);
+  if (!options.training.compute && options.device.info().emulated) {
+    root.fail("training",
+              "must not say compute: false where device.type is emulated, which "
+              "computes nothing as it is: leave compute out, or set device.type=cpu");
+  }
+  check_targets(options, root);
   check_checkpoint_tiers(options, root);
 }
 

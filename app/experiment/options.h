@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "app/experiment/precision.h"
+#include "app/objective/loss.h"
+#include "app/objective/metric.h"
 #include "app/optimizer/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
@@ -78,6 +80,8 @@ struct TrainingOptions {
   OnNan on_nan = OnNan::stop;
   // Refused where the device has no graphs, or batches have more than one size.
   bool cuda_graph = false;
+  // Not: batches are read and moved to the device, for what that costs by itself.
+  bool compute = true;
   // auto: as many as there are cores that this process may use.
   Workers threads;
   template <class V>
@@ -97,19 +101,24 @@ struct TrainingOptions {
     v("cuda_graph", cuda_graph,
       "forward and backward as one launch, captured once: for shapes and models that stay the "
       "same");
+    v("compute", compute,
+      "false: batches are read and moved to the device, in evaluations, too, and nothing is "
+      "computed: no loss, no accuracy");
     v("threads", threads, "threads of LibTorch's kernels on the CPU");
   }
 };
 
-// `evaluation:`, when the accuracy on the test split is measured.
+// `evaluation:`, when the test split is evaluated, and what is measured.
 struct EvaluationOptions {
   // At the end of the run; and absent: only then.
   bool enabled = true;
   std::optional<int64_t> every_epochs;
+  Component<Metric> metric = default_component<Metric>("accuracy");
   template <class V>
   void visit(V& v) {
     v("enabled", enabled, "evaluate on the test split at the end of the run");
     v("every_epochs", every_epochs, "evaluate after every so many epochs, too", Limits{1, 1e9});
+    v("metric", metric, "what is measured; its first figure decides which checkpoint is the best");
   }
 };
 
@@ -183,6 +192,8 @@ struct ExperimentOptions {
   // How many workers, how far ahead, in which order: all loaders have the same options.
   Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
+  // Of classes or of maps, as the model is.
+  Component<Loss> loss = default_component<Loss>("cross_entropy");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
   // A factor of the optimizer's rate.
   Component<Schedule> schedule = default_component<Schedule>("constant");
@@ -204,6 +215,7 @@ struct ExperimentOptions {
     v("decoder", decoder, "bytes to pixels");
     v("loader", loader, "how batches reach the trainer");
     v("model", model, "the network");
+    v("loss", loss, "what training makes small");
     v("optimizer", optimizer, "how weights are updated");
     v("schedule", schedule, "the learning rate over the run");
     v("training", training, "how long and how precisely");
@@ -211,7 +223,7 @@ struct ExperimentOptions {
       same_results(
           "many ranks train one model; they are started by torchrun, mpirun, srun, `stoker "
           "launch` ..."));
-    v("evaluation", evaluation, same_results("accuracy on the test split"));
+    v("evaluation", evaluation, same_results("how good the model is on the test split"));
     v("checkpoint", checkpoint, same_results("how the state is saved, and where to"));
     v("metrics", metrics, same_results("what is reported, and where to"));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "app/train/tensors.h"
@@ -163,9 +164,15 @@ double loss_of_all(Peers& peers, double own, double samples) {
   return loss / all;
 }
 
-Accuracy accuracy_of_all(Peers& peers, const Accuracy& own) {
-  Accuracy all(own.classes());
-  for (const std::string& counts : peers.gather(own.counts())()) all.add(counts);
+EvaluationCounts counts_of_all(Peers& peers, const EvaluationCounts& own) {
+  const std::vector<int64_t>& values = own.values();
+  EvaluationCounts all;
+  for (const std::string& text : gather_texts(peers, {reinterpret_cast<const char*>(values.data()),
+                                                      values.size() * sizeof(int64_t)})) {
+    std::vector<int64_t> of_rank(text.size() / sizeof(int64_t));
+    std::memcpy(of_rank.data(), text.data(), text.size());
+    all.add(of_rank);
+  }
   return all;
 }
 

@@ -63,7 +63,7 @@ std::string address_among(Peers& peers);
 // Where all ranks' metrics can be scraped (the sink `prometheus`), into rank 0's targets.json.
 void tell_targets(Peers& peers, const std::string& run_dir);
 
-// The counts of all ranks together.
-Accuracy accuracy_of_all(Peers& peers, const Accuracy& own);
+// The counts of all ranks together. A rank may have none.
+EvaluationCounts counts_of_all(Peers& peers, const EvaluationCounts& own);
 
 }  // namespace stoker

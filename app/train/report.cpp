@@ -96,11 +96,18 @@ std::string checkpoints_text(const json& summary) {
 std::string accuracy_text(const json& evaluations) {
   if (evaluations.empty()) return "";
   const auto last = evaluations.back().get<Evaluation>();
-  return fmt::format(
-      "  accuracy on {} held-out images: top-1 {:.1f} %, top-5 {:.1f} %, mean per class {:.1f} %\n"
-      "    (chance {:.1f} %, always guessing the largest class {:.1f} %)\n",
-      last.samples, 100 * last.top1, 100 * last.top5, 100 * last.mean_per_class, 100 * last.chance,
-      100 * last.largest_class);
+  std::string text;
+  for (const auto& [name, value] : other_measures(last)) {
+    text += fmt::format("  {} on {} held-out samples: {:.4f}\n", name, last.samples, value);
+  }
+  if (!last.measures.contains("top1")) return text;
+  const auto percent = [&last](const char* name) { return 100 * last.measures.at(name); };
+  return text + fmt::format(
+                    "  accuracy on {} held-out images: top-1 {:.1f} %, top-5 {:.1f} %, mean per "
+                    "class {:.1f} %\n"
+                    "    (chance {:.1f} %, always guessing the largest class {:.1f} %)\n",
+                    last.samples, percent("top1"), percent("top5"), percent("mean_per_class"),
+                    percent("chance"), percent("largest_class"));
 }
 
 // Which GPU NVML means, as it does not know CUDA_VISIBLE_DEVICES. Empty: none, or chosen by name.
@@ -171,6 +178,7 @@ json summary_json(Experiment& experiment, const RunHistory& total) {
                         {"samples", dataset.size(Split::train) + dataset.size(Split::test)},
                         {"classes", dataset.classes().size()}};
   if (const FileTree* files = experiment.files()) conditions["data"]["folder"] = files->root();
+  if (!options.training.compute) conditions["compute"] = false;
   conditions["storage"] = json::object();
   for (const auto& [name, tier] : options.storage) conditions["storage"][name] = tier.type();
   if (record.checkpoints.report) {
@@ -203,7 +211,9 @@ std::string summary_text(const json& summary) {
                   at(summary, "/images"), at(summary, "/wall_s"), at(summary, "/images_per_s"),
                   summary["device"]["emulated"].get<bool>()
                       ? ", on an EMULATED device: no arithmetic, no accuracy"
-                      : "");
+                  : summary["conditions"].value("compute", true)
+                      ? ""
+                      : ", COMPUTING NOTHING (training.compute: false): no loss, no accuracy");
   std::string verdict = text_of("/verdict/level");  // "input_bound"
   std::ranges::replace(verdict, '_', '-');
   text += fmt::format(

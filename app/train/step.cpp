@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/aminmax.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/stack.h>
 
 #include <utility>
@@ -31,10 +30,11 @@ TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_
                      std::unique_ptr<StepGraph> graph)
     : options_(experiment.options().training),
       seed_(experiment.options().run.seed),
-      frames_(experiment.decoder().spec().frame != 0),
+      spec_(experiment.decoder().spec()),
       to_input_(make_input_transform(input_of(experiment))),
       model_(experiment.make_model()),
       parameters_(parameters(*model_)),
+      loss_of_(experiment.make_loss()),
       optimizer_(experiment.make_optimizer(*model_)),
       schedule_(experiment.options().schedule.create({total_steps, steps_per_epoch})) {
   const at::Device device = experiment.device().info().torch_device;
@@ -48,7 +48,9 @@ TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_
 std::unique_ptr<CapturedPass> TrainStep::graphed(std::unique_ptr<StepGraph> graph) {
   CapturedPass::Pass work = [this](const at::Tensor& images, const at::Tensor& labels) {
     // What is made of frames has one size in every batch; they themselves have not.
-    return pass(frames_ ? images : (*to_input_)({images, labels, {}, nullptr}), labels);
+    if (spec_.frame != 0) return pass(images, labels);
+    const DeviceBatch batch{images, labels, {}, nullptr};
+    return pass((*to_input_)(batch), targets(batch, spec_));
   };
   return std::make_unique<CapturedPass>(std::move(graph), parameters_, std::move(work));
 }
@@ -66,14 +68,12 @@ void TrainStep::exchange_gradients(Peers& peers, std::function<void()> ready) {
   }
 }
 
-at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& labels, double share) {
+at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& target, double share) {
   const TimePoint begin = Clock::now();
   model_->set_training(true);
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
   if (exchange_) exchange_->before_forward();
-  const at::Tensor loss =
-      at::cross_entropy_loss(forward(values).to(at::kFloat), labels, {}, at::Reduction::Mean,
-                             /*ignore_index=*/-100, options_.label_smoothing);
+  const at::Tensor loss = (*loss_of_)(forward(values).to(at::kFloat), target);
   const at::Tensor own = share == 1 ? loss : loss.mul(share);
   const TimePoint forward_end = Clock::now();
   exchange_ ? exchange_->backward(own) : own.backward();
@@ -98,9 +98,10 @@ double TrainStep::begin_share(const Batch& batch, int64_t step) {
 void TrainStep::run(const DeviceBatch& batch, int64_t step,
                     const std::function<void()>& before_update) {
   if (graphed_) {
-    loss_ = (*graphed_)(frames_ ? (*to_input_)(batch) : batch.images, batch.labels);
+    loss_ = (*graphed_)(spec_.frame != 0 ? (*to_input_)(batch) : batch.images, batch.labels);
   } else {
-    loss_ = pass((*to_input_)(batch), batch.labels, exchange_ ? begin_share(batch.host, step) : 1);
+    loss_ = pass((*to_input_)(batch), targets(batch, spec_),
+                 exchange_ ? begin_share(batch.host, step) : 1);
   }
   before_update();
   const TimePoint begin = Clock::now();
@@ -112,6 +113,11 @@ at::Tensor TrainStep::predict(const DeviceBatch& batch) {
   const at::NoGradGuard no_grad;
   model_->set_training(false);
   return forward((*to_input_)(batch)).to(at::kFloat);
+}
+
+at::Tensor TrainStep::count(const DeviceBatch& batch, const Metric& metric) {
+  const at::NoGradGuard no_grad;
+  return metric.count(predict(batch), targets(batch, spec_));
 }
 
 uint64_t TrainStep::gradient_bytes() const {

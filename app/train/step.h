@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
+#include "app/objective/loss.h"
+#include "app/objective/metric.h"
 #include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
 #include "io/distributed/peers.h"
@@ -37,6 +39,8 @@ class TrainStep {
   void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
   // Logits of a batch, in evaluation mode and without gradients.
   at::Tensor predict(const DeviceBatch& batch);
+  // What the metric counts of a batch's logits.
+  at::Tensor count(const DeviceBatch& batch, const Metric& metric);
   // What the parts of all steps took so far; absent where this thread does not compute them itself,
   // and of a captured graph.
   const std::optional<PassTimes>& times() const { return times_; }
@@ -54,19 +58,20 @@ class TrainStep {
  private:
   // Logits, in training.precision.
   at::Tensor forward(const at::Tensor& values);
-  // Forward and backward: the loss, and new gradients in the parameters. share: of this rank's part
-  // in the mean over all ranks' samples, times their number.
-  at::Tensor pass(const at::Tensor& values, const at::Tensor& labels, double share = 1);
+  // Forward and backward: the loss, and new gradients in the parameters. target: labels or maps.
+  // share: of this rank's part in the mean over all ranks' samples, times their number.
+  at::Tensor pass(const at::Tensor& values, const at::Tensor& target, double share = 1);
   // Of a step with many ranks: pass()'s share. Seeds the generators.
   double begin_share(const Batch& batch, int64_t step);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
 
   const TrainingOptions options_;
   const uint64_t seed_;
-  const bool frames_;
+  const SampleSpec spec_;
   const std::unique_ptr<InputTransform> to_input_;
   std::unique_ptr<Model> model_;
   const std::vector<at::Tensor> parameters_;
+  const std::unique_ptr<Loss> loss_of_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
   int64_t ahead_ = 0;

@@ -21,6 +21,7 @@ namespace stoker {
 Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log,
                  StopSignal& stop, Peers& peers, std::unique_ptr<Loader> loader)
     : experiment_(experiment),
+      computes_(!experiment.device().info().emulated && experiment.options().training.compute),
       directory_(directory),
       log_(log),
       stop_(stop),
@@ -109,9 +110,10 @@ void Trainer::prepare() {
   if (!loader_) loader_ = experiment_.make_loader(Split::train);
   per_epoch_ = loader_->batches();
   plan_steps(0);
-  if (!device.emulated || options.checkpoint.info().saves || peers_.ranks().many()) {
+  if (computes_ || options.checkpoint.info().saves || peers_.ranks().many()) {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
+  if (computes_ && options.evaluation.enabled) metric_ = experiment_.make_metric();
   checkpoints_ =
       std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_, peers_);
 }
@@ -290,30 +292,30 @@ void Trainer::train_batch(Batch batch) {
   batch.pixels.reset();
   ledger_.switch_to(Segment::compute);
   device.run(on_device.get(), [&] {
+    if (!computes_) return;
     step_->run(*on_device, position_.step, [this] {
       exchange_time_.end();
       checkpoints_->before_update();
     });
   });
-  // An emulated step has no update of its own: the host waits where it would launch it.
+  // Without an update of its own, the host waits where it would launch it.
   checkpoints_->before_update();
   ++position_.step;
   score_.reset();
   ledger_.switch_to(Segment::other);
   samples_ = batch.filler ? 0 : batch.size;
-  if (step_) progress_->set_pass(step_->times());
+  if (computes_) progress_->set_pass(step_->times());
   progress_->add_step(samples_, position_.epoch);
 }
 
 void Trainer::report() {
   std::optional<double> loss;
-  const bool computes = !experiment_.device().info().emulated;
-  if (computes) {
+  if (computes_) {
     ledger_.switch_to(Segment::compute);  // reading the loss waits for the device
     loss = loss_of_all(peers_, step_->loss(), static_cast<double>(samples_));
   }
   ledger_.switch_to(Segment::log);
-  const double rate = computes ? step_->learning_rate(position_.step - 1) : 0;
+  const double rate = computes_ ? step_->learning_rate(position_.step - 1) : 0;
   checkpoints_->publish();
   tell_times(peers_, experiment_.hub());
   progress_->report(loss, rate);
@@ -339,7 +341,7 @@ bool Trainer::evaluate() {
   run.set_phase(RunPhase::eval);
   const double begin = ledger_.wall();
   if (!test_loader_) test_loader_ = experiment_.make_loader(Split::test);
-  Accuracy accuracy(static_cast<int64_t>(dataset.classes().size()));
+  EvaluationCounts counts;
   Device& device = experiment_.device();
   test_loader_->start(position_.epoch, 0);
   while (std::optional<Batch> batch = test_loader_->next()) {
@@ -350,33 +352,27 @@ bool Trainer::evaluate() {
     io_profile_->in_evaluation(position_.step);
     budget_.account(*batch);
     const std::shared_ptr<DeviceBatch> on_device = experiment_.on_device(*batch);
-    at::Tensor ranks;
+    at::Tensor counted;
     device.run(on_device.get(), [&] {
-      const at::Tensor logits = step_->predict(*on_device);
-      const at::Tensor own = logits.gather(1, on_device->labels.unsqueeze(1));
-      // Ties and NaN count against the model.
-      ranks = logits.lt(own).sum(1).neg().add(logits.size(1) - 1);
+      if (computes_) counted = step_->count(*on_device, *metric_);
     });
-    ranks = ranks.cpu();
+    if (computes_ && !batch->filler) counts.add(counted, batch->size);
     run.add_evaluated(batch->filler ? 0 : batch->size);
-    if (batch->filler) continue;
-    for (int64_t i = 0; i < batch->size; ++i) {
-      accuracy.add((*batch->labels)[static_cast<size_t>(i)], ranks[i].item<int64_t>());
-    }
   }
   run.set_phase(RunPhase::train);
-  add_evaluation(accuracy_of_all(peers_, accuracy), ledger_.wall() - begin);
+  add_evaluation(counts_of_all(peers_, counts), ledger_.wall() - begin);
   return true;
 }
 
-void Trainer::add_evaluation(const Accuracy& accuracy, double took) {
-  log_.info(fmt::format("epoch {}: top-1 {:.1f} %, top-5 {:.1f} % on {} test samples",
-                        position_.epoch, 100 * accuracy.top1(), 100 * accuracy.top5(),
-                        accuracy.samples()));
-  score_ = accuracy.top1();
-  experiment_.hub().run().add_evaluation(
-      {position_.epoch, position_.step, accuracy.samples(), accuracy.top1(), accuracy.top5(),
-       accuracy.mean_per_class(), accuracy.chance(), accuracy.largest_class(), took});
+void Trainer::add_evaluation(const EvaluationCounts& counts, double took) {
+  if (counts.samples() == 0) return;
+  const std::vector<Measure> measures = counts.measures(*metric_);
+  Evaluation evaluation{position_.epoch, position_.step, counts.samples(), {}, took};
+  for (const Measure& each : measures) evaluation.measures[each.name] = each.value;
+  log_.info(fmt::format("epoch {}: {} on {} test samples", position_.epoch,
+                        measures_text(evaluation.measures), evaluation.samples));
+  score_ = measures.front().value;
+  experiment_.hub().run().add_evaluation(evaluation);
 }
 
 void Trainer::write_summary() {

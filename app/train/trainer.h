@@ -87,7 +87,7 @@ class Trainer {
   void require_finite(const char* what, double value);
   // Does nothing where nothing is to be evaluated. False: a signal asked to stop.
   bool evaluate();
-  void add_evaluation(const Accuracy& accuracy, double took);
+  void add_evaluation(const EvaluationCounts& counts, double took);
   // Tells the checkpointer that a set may be saved here; it decides whether one is.
   void offer_checkpoint(bool epoch_ended, bool last);
   // What the run has come to, processes before this one included.
@@ -96,6 +96,8 @@ class Trainer {
   void write_summary();
 
   Experiment& experiment_;
+  // There are a loss and an accuracy: no emulated device, and training.compute.
+  const bool computes_;
   const RunDirectory& directory_;
   RunLog& log_;
   StopSignal& stop_;
@@ -114,8 +116,10 @@ class Trainer {
   std::unique_ptr<Loader> loader_;
   // Made for the first evaluation.
   std::unique_ptr<Loader> test_loader_;
-  // Null on an emulated device without checkpoints: there is nothing to compute or to save.
+  // Null where nothing is computed and no checkpoint saved.
   std::unique_ptr<TrainStep> step_;
+  // Null where nothing is computed or evaluated.
+  std::unique_ptr<Metric> metric_;
   std::unique_ptr<RunCheckpoints> checkpoints_;
   std::unique_ptr<RunSinks> sinks_;
   std::unique_ptr<Progress> progress_;

@@ -85,12 +85,7 @@ bool Engine::due(const CheckpointOffer& offer) {
     const std::lock_guard lock(mutex_);
     return offer.last && offer.step == lost_step_;
   }
-  if (offer.last) return true;
-  if (options_.every_steps && offer.step % *options_.every_steps == 0) return true;
-  if (options_.every_epochs && offer.epoch_ended && offer.epochs % *options_.every_epochs == 0) {
-    return true;
-  }
-  return options_.every_seconds && seconds(offer.now - *last_begin_) >= *options_.every_seconds;
+  return options_.due(offer, seconds(offer.now - *last_begin_));
 }
 
 std::optional<TimePoint> Engine::deadline() const {

@@ -45,6 +45,13 @@ void CheckpointOptions::check(const Section& section) const {
   if (!plain) section.fail("directory", "must be a relative path inside the tier");
 }
 
+bool CheckpointOptions::due(const CheckpointOffer& offer, double since_s) const {
+  if (offer.last) return true;
+  if (every_steps && offer.step % *every_steps == 0) return true;
+  if (every_epochs && offer.epoch_ended && offer.epochs % *every_epochs == 0) return true;
+  return every_seconds && since_s >= *every_seconds;
+}
+
 CheckpointerInfo CheckpointOptions::info() const {
   CheckpointerInfo info{.directory = directory,
                         .snapshot = Field<SnapshotMode>::dump(snapshot).scalar,

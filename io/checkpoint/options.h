@@ -104,6 +104,8 @@ struct CheckpointOptions {
   // Without `written`, which is the implementation's to say.
   CheckpointerInfo info() const;
 
+  // Whether what a run offers is to be saved, so long after the last one that began.
+  bool due(const CheckpointOffer& offer, double since_s) const;
   // `threads`, or what 0 stands for on this machine.
   int64_t resolve_threads() const;
 };

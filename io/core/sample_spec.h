@@ -19,12 +19,16 @@ struct SampleSpec {
   int64_t channels = 3;
   PixelType type = PixelType::uint8;
   size_t frame = 0;  // not 0: its place holds a frame (frame_header.h) of this capacity, in bytes
-  // Bytes of one place: the distance from a sample to the next.
-  size_t bytes() const {
-    const size_t values = static_cast<size_t>(height * width * channels);
-    if (frame != 0) return frame;
+  // Bytes of the target that follows the values in the same place: uint8 [height, width], the class
+  // of each pixel. 0: the sample's target is its label.
+  size_t target = 0;
+  // Bytes of its values alone.
+  size_t value_bytes() const {
+    const auto values = static_cast<size_t>(height * width * channels);
     return type == PixelType::float32 ? values * sizeof(float) : values;
   }
+  // Bytes of one place: the distance from a sample to the next.
+  size_t bytes() const { return frame != 0 ? frame : value_bytes() + target; }
   // How many bytes count in this place: all, or the frame's header and what it says. Digests,
   // copies and their metrics cover these only.
   size_t used(const uint8_t* place) const;

@@ -1,18 +1,20 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/synthetic_image.h"
+#include "io/dataset/synthetic_planes.h"
 
 namespace stoker {
 namespace {
 
-// Generated JPEGs in memory: loaders and decoders without any disk. The label of sample i is
-// i % classes. Only `unique` images per split are made, by the constructor, and sample i is one of
-// those of its class: making an image costs more than decoding it, and would be measured as
-// reading.
+// Generated JPEGs, or planes of numbers, in memory: loaders and decoders without any disk. The
+// label of sample i is i % classes. Only `unique` images per split are made, by the constructor,
+// and sample i is one of those of its class: making an image costs more than decoding it, and would
+// be measured as reading.
 class Synthetic final : public Dataset {
  public:
   struct Options {
@@ -21,6 +23,7 @@ class Synthetic final : public Dataset {
     int64_t classes = 10;
     int64_t unique = 256;
     SyntheticImageOptions image;
+    std::optional<SyntheticPlanesOptions> planes;
     OnError on_error;
     template <class V>
     void visit(V& v) {
@@ -30,10 +33,14 @@ class Synthetic final : public Dataset {
       v("unique", unique, "distinct images in memory per split; at least one for each class",
         Limits{1, 1e6});
       v("image", image, "what the images look like");
+      v("planes", planes, "instead of images, planes of float32 for the decoder `planes`");
       v("on_error", on_error, "what to do with bad samples");
     }
     void check(const Section& section) const {
       if (samples < classes) section.fail("samples", "must be at least 'classes'");
+      if (planes && planes->target && classes > 256) {
+        section.fail("classes", "must be at most 256 with planes.target");
+      }
     }
   };
 
@@ -63,9 +70,13 @@ class Synthetic final : public Dataset {
       const int64_t rounds = std::max<int64_t>(1, options.unique / options.classes);
       const int64_t distinct = std::min(rounds * options.classes, count);
       for (int64_t i = 0; i < distinct; ++i) {
-        images.push_back(synthetic_jpeg(options.image, options.classes, i % options.classes,
-                                        mix(seed, static_cast<uint64_t>(i))));
+        images.push_back(
+            generate(options, i % options.classes, mix(seed, static_cast<uint64_t>(i))));
       }
+    }
+    static std::vector<uint8_t> generate(const Options& options, int64_t label, uint64_t seed) {
+      return options.planes ? synthetic_planes(*options.planes, options.classes, label, seed)
+                            : synthetic_jpeg(options.image, options.classes, label, seed);
     }
     const std::vector<uint8_t>& at(int64_t index) const {
       return images[static_cast<size_t>(index) % images.size()];

@@ -38,7 +38,8 @@ struct DeviceInfo {
 // submitted. On a device without memory of its own its tensors are views of the host slot and keep
 // it. On others the device itself keeps the slot until the copy has ended.
 struct DeviceBatch {
-  // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device. Of frames: bytes.
+  // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device. Of frames, and of samples with a
+  // target (SampleSpec), bytes: the places as they are.
   at::Tensor images;
   // int64 [N] on the same device.
   at::Tensor labels;

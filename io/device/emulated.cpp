@@ -183,13 +183,12 @@ class Emulated final : public Device {
     return from_seconds(options_.distribution.sample(mean, seed_, steps_++));
   }
 
-  // What of a ring all-reduce (Patarasuk and Yuan 2009) is not hidden behind computing.
+  // What of it is not hidden behind computing.
   Clock::duration allreduce(Clock::duration computing) const {
     if (!options_.allreduce_gb_per_s) return {};
-    const auto n = static_cast<double>(exchange_->ranks);
-    const double bytes = 2 * (n - 1) / n * static_cast<double>(exchange_->gradient_bytes);
-    const double took = 2 * (n - 1) * options_.allreduce_latency_us / 1e6 +
-                        bytes / (1e9 * *options_.allreduce_gb_per_s);
+    const double took =
+        ring_allreduce_s(exchange_->ranks, static_cast<double>(exchange_->gradient_bytes),
+                         *options_.allreduce_gb_per_s, options_.allreduce_latency_us);
     return from_seconds(std::max(0.0, took - options_.allreduce_overlap * seconds(computing)));
   }
 

@@ -8,7 +8,9 @@
 namespace stoker {
 
 BatchLayout batch_layout(int64_t size, const SampleSpec& spec) {
-  if (spec.frame != 0) return {{size, static_cast<int64_t>(spec.frame), 1, 1}, at::kByte};
+  if (spec.frame != 0 || spec.target != 0) {
+    return {{size, static_cast<int64_t>(spec.bytes()), 1, 1}, at::kByte};
+  }
   if (spec.type == PixelType::float32) {
     return {{size, spec.channels, spec.height, spec.width}, at::kFloat};
   }

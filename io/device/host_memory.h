@@ -16,7 +16,8 @@ namespace stoker {
 
 // A batch's pixels as a tensor sees them. A value.
 struct BatchLayout {
-  // NHWC; NCHW where the type is float32; frames: N, bytes, 1, 1.
+  // NHWC; NCHW where the type is float32; frames, and values with a target behind them: N, bytes,
+  // 1, 1.
   std::array<int64_t, 4> shape;
   // uint8, or float32 where the decoder has normalised.
   at::ScalarType type;

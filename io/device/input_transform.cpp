@@ -118,7 +118,46 @@ class OnCpu final : public InputTransform {
   mutable IdlePool<Bench> benches_;
 };
 
+// A batch's places, one a row.
+at::Tensor places(const DeviceBatch& batch) { return batch.images.flatten(1); }
+
+// Of samples with a target behind their values: the values alone, to another transform.
+class BesideTarget final : public InputTransform {
+ public:
+  explicit BesideTarget(const Inputs& inputs) : spec_(inputs.spec) {
+    Inputs values = inputs;
+    values.spec.target = 0;
+    inner_ = make_input_transform(values);
+  }
+  at::Tensor operator()(const DeviceBatch& batch) const override {
+    const bool floats = spec_.type == PixelType::float32;
+    DeviceBatch values = batch;
+    at::Tensor rows = places(batch).narrow(1, 0, static_cast<int64_t>(spec_.value_bytes()));
+    if (floats) {
+      // Floats can be seen where they lie if all places begin at a multiple of their size.
+      if (spec_.bytes() % sizeof(float) != 0) rows = rows.clone(at::MemoryFormat::Contiguous);
+      rows = rows.view(at::kFloat);
+      values.images = rows.view({rows.size(0), spec_.channels, spec_.height, spec_.width});
+    } else {
+      values.images = rows.view({rows.size(0), spec_.height, spec_.width, spec_.channels});
+    }
+    return (*inner_)(values);
+  }
+
+ private:
+  const SampleSpec spec_;
+  std::unique_ptr<InputTransform> inner_;
+};
+
 }  // namespace
+
+at::Tensor targets(const DeviceBatch& batch, const SampleSpec& spec) {
+  if (spec.target == 0) return batch.labels;
+  const at::Tensor rows = places(batch);
+  const auto begin = static_cast<int64_t>(spec.value_bytes());
+  return rows.narrow(1, begin, spec.height * spec.width)
+      .view({rows.size(0), spec.height, spec.width});
+}
 
 template <>
 Registry<InputTransform>& Registry<InputTransform>::global() {
@@ -127,6 +166,7 @@ Registry<InputTransform>& Registry<InputTransform>::global() {
 }
 
 std::unique_ptr<InputTransform> make_input_transform(const Inputs& inputs) {
+  if (inputs.spec.target != 0) return std::make_unique<BesideTarget>(inputs);
   if (inputs.spec.type == PixelType::float32) return std::make_unique<Ready>(inputs);
   const bool colours = inputs.spec.channels == 3;
   if (inputs.device.is_cpu() && colours) return std::make_unique<OnCpu>(inputs);

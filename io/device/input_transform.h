@@ -33,6 +33,12 @@ class InputTransform {
   virtual at::Tensor operator()(const DeviceBatch& batch) const = 0;
 };
 
+// What the model is to find out about the samples of a batch on its device: their labels, int64
+// [N]; or, of samples with a target (SampleSpec), the classes of their pixels, uint8 [N, height,
+// width], seen where they lie in the batch, which must stay. The trainer's thread, inside
+// Device::run.
+at::Tensor targets(const DeviceBatch& batch, const SampleSpec& spec);
+
 // Plug-ins register theirs; `cuda_kernels` is the one that is looked for.
 template <>
 Registry<InputTransform>& Registry<InputTransform>::global();

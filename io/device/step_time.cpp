@@ -85,6 +85,11 @@ double StepTime::sample(double mean, uint64_t seed, int64_t step) const {
   return mean;
 }
 
+double ring_allreduce_s(int64_t ranks, double bytes, double gb_per_s, double latency_us) {
+  const auto n = static_cast<double>(ranks);
+  return 2 * (n - 1) * latency_us / 1e6 + 2 * (n - 1) / n * bytes / (1e9 * gb_per_s);
+}
+
 const AcceleratorPreset& preset(Accelerator accelerator) {
   return kPresets[static_cast<size_t>(accelerator)];
 }

@@ -31,6 +31,10 @@ struct StepTime {
 };
 EnumNames<StepTime::Type> enum_names(StepTime::Type);
 
+// A ring all-reduce of so many bytes (Patarasuk and Yuan 2009), on links of 10^9 bytes/s that are
+// each rank's: seconds. Pure.
+double ring_allreduce_s(int64_t ranks, double bytes, double gb_per_s, double latency_us);
+
 // Accelerators for which there is a preset.
 enum class Accelerator { k4000, k80, h200 };
 EnumNames<Accelerator> enum_names(Accelerator);

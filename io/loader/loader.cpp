@@ -11,11 +11,9 @@ Registry<Loader>& Registry<Loader>::global() {
 }
 
 EnumNames<SampleOrder> enum_names(SampleOrder) {
-  return {{"permutation", SampleOrder::permutation},
-          {"window", SampleOrder::window},
-          {"local_files", SampleOrder::local_files},
-          {"global_files", SampleOrder::global_files},
-          {"shards", SampleOrder::shards}};
+  return {{"permutation", SampleOrder::permutation},   {"window", SampleOrder::window},
+          {"local_files", SampleOrder::local_files},   {"global_files", SampleOrder::global_files},
+          {"local_window", SampleOrder::local_window}, {"shards", SampleOrder::shards}};
 }
 
 int64_t Workers::resolve() const { return count > 0 ? count : usable_cores(); }

@@ -34,12 +34,11 @@ struct Scalar<Workers> {
 };
 
 // In which order training takes the samples. A file is what SampleInfo::file says.
-enum class SampleOrder { permutation, window, local_files, global_files, shards };
+enum class SampleOrder { permutation, window, local_files, global_files, local_window, shards };
 EnumNames<SampleOrder> enum_names(SampleOrder);
 // Are files dealt to ranks, so that batches depend on how many there are?
 constexpr bool deals_files(SampleOrder order) {
-  return order == SampleOrder::local_files || order == SampleOrder::global_files ||
-         order == SampleOrder::shards;
+  return order != SampleOrder::permutation && order != SampleOrder::window;
 }
 
 // What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
@@ -104,12 +103,13 @@ struct LoaderOptions {
     v("order", order,
       "permutation: of all samples; window: all files in a new order, then `window`; local_files: "
       "each rank keeps its files, and shuffles them and the samples in each; global_files: "
-      "likewise, with the files dealt anew every epoch; shards: files dealt anew every epoch, "
-      "each read from begin to end, and `window` samples at a time mixed. With the last three, "
-      "batches depend on the number of ranks");
+      "likewise, with the files dealt anew every epoch; local_window: each rank keeps its files "
+      "in the data set's order, then `window`; shards: files dealt anew every epoch, each read "
+      "from begin to end, and `window` samples at a time mixed. With the last four, batches depend "
+      "on the number of ranks");
     v("window", window,
-      "order: window: samples in the shuffle buffer, as of tf.data's shuffle(); order: shards: "
-      "samples that are mixed with one another",
+      "order: window and local_window: samples in the shuffle buffer, as of tf.data's shuffle(); "
+      "order: shards: samples that are mixed with one another",
       Limits{1, 1e9});
     v("cycle_length", cycle_length,
       "order: shards: files that are read at once, in turn, as of tf.data's interleave()",

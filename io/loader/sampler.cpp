@@ -69,7 +69,9 @@ Sampler::Sampler(const LoaderOptions& options, Shard shard, const Dataset& datas
       shard_(shard),
       samples_(dataset.size(split)),
       shuffled_(split == Split::train && options.shuffle),
+      dealt_(deals_files(options.order) && (shuffled_ || split == Split::test)),
       seed_(seed),
+      files_(std::make_shared<const SampleFiles>()),
       batches_(samples_ / options.batch_size) {
   const bool train = split == Split::train;
   const bool rest = samples_ % options.batch_size != 0;
@@ -80,13 +82,24 @@ Sampler::Sampler(const LoaderOptions& options, Shard shard, const Dataset& datas
                             "smaller batch_size, or drop_last: false",
                             options.batch_size, samples_));
   }
-  if (options.batch_size < shard.world) {
+  check_ranks();
+  if (dealt_ || (shuffled_ && options.order == SampleOrder::window)) {
+    files_ = std::make_shared<const SampleFiles>(dataset, split);
+  }
+}
+
+Sampler::Sampler(const Sampler& other, Shard shard) : Sampler(other) {
+  shard_ = shard;
+  check_ranks();
+}
+
+void Sampler::check_ranks() const {
+  if (options_.batch_size < shard_.world) {
     throw Error(ExitCode::config,
                 fmt::format("loader: batch_size {} is not one sample for each of {} ranks: it is "
                             "that of all ranks together",
-                            options.batch_size, shard.world));
+                            options_.batch_size, shard_.world));
   }
-  if (shuffled_ && options.order != SampleOrder::permutation) files_ = SampleFiles(dataset, split);
 }
 
 BatchPart Sampler::part(int64_t batch) const {
@@ -102,8 +115,8 @@ BatchPart Sampler::part(int64_t batch) const {
 
 EpochOrder Sampler::order(int64_t epoch) const {
   if (shuffled_ && options_.order == SampleOrder::shards) return of_shards(epoch);
-  EpochOrder order{epoch, shuffled_ && (files_.count() == 0 || files_.count() == samples_), {}};
-  if (shuffled_ && deals_files(options_.order)) {
+  EpochOrder order{epoch, shuffled_ && (files_->count() == 0 || files_->count() == samples_), {}};
+  if (dealt_) {
     order.samples = of_own_files(epoch);
     return order;
   }
@@ -126,20 +139,22 @@ std::vector<int64_t> Sampler::of_all_ranks(int64_t epoch) const {
     shuffle(all, random);
     return all;
   }
-  std::vector<int64_t> files = numbers(files_.count());
+  std::vector<int64_t> files = numbers(files_->count());
   shuffle(files, random);
   all.clear();
   for (const int64_t file : files) {
-    const std::span<const int64_t> samples = files_.of(file);
+    const std::span<const int64_t> samples = files_->of(file);
     all.insert(all.end(), samples.begin(), samples.end());
   }
   return shuffle_in_window(all, options_.window, random);
 }
 
 std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
-  std::vector<int64_t> files = numbers(files_.count());
-  if (options_.order != SampleOrder::local_files) {
-    const bool stays = options_.single_file_stays && files_.count() <= shard_.world;
+  std::vector<int64_t> files = numbers(files_->count());
+  const bool stay_dealt =
+      options_.order == SampleOrder::local_files || options_.order == SampleOrder::local_window;
+  if (shuffled_ && !stay_dealt) {
+    const bool stays = options_.single_file_stays && files_->count() <= shard_.world;
     Random random(mix(seed_, static_cast<uint64_t>(stays ? 0 : epoch)));
     shuffle(files, random);
   }
@@ -150,7 +165,7 @@ std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
   std::vector<std::vector<int64_t>> own;
   int64_t at = 0;
   for (const int64_t file : files) {
-    const std::span<const int64_t> samples = files_.of(file);
+    const std::span<const int64_t> samples = files_->of(file);
     const int64_t size = std::ssize(samples);
     const int64_t first = std::clamp(begin - at, int64_t{0}, size);
     const int64_t last = std::clamp(end - at, int64_t{0}, size);
@@ -163,12 +178,14 @@ std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
 std::vector<int64_t> Sampler::of_own_files(int64_t epoch) const {
   std::vector<std::vector<int64_t>> own = share(epoch);
   Random random = random_of(epoch);
-  shuffle(own, random);
+  const bool by_files = shuffled_ && options_.order != SampleOrder::local_window;
+  if (by_files) shuffle(own, random);
   std::vector<int64_t> order;
   for (std::vector<int64_t>& file : own) {
-    shuffle(file, random);
+    if (by_files) shuffle(file, random);
     order.insert(order.end(), file.begin(), file.end());
   }
+  if (shuffled_ && !by_files) order = shuffle_in_window(order, options_.window, random);
   order.resize(static_cast<size_t>(own_samples()));
   add_filler(order);
   return order;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "io/core/random.h"
@@ -40,7 +41,8 @@ struct BatchPart {
 // All ranks have equally many batches, and take an equal part of each, one behind the other (parts
 // differ by one sample where it cannot be divided). Training: batch_size samples each of an epoch
 // in which every sample is once; what is left at the end is dropped, or without drop_last a smaller
-// batch. Evaluation: the order of the data set.
+// batch. Evaluation: the order of the data set; where loader.order deals files to ranks, each rank
+// goes through its share of the files in that order.
 //
 // loader.order says which samples those are. permutation and window: an order of all samples is cut
 // into batches, and each batch into parts, so that a batch is the same whatever the number of
@@ -48,7 +50,9 @@ struct BatchPart {
 // in a new one each epoch, are cut into a share for each rank, of as many samples as its parts
 // have; its batches go through its share, file by file in a new order each epoch, and through each
 // file in a new order. So a file belongs to one rank, but for those that a cut goes through: none
-// where the ranks divide batch_size, and files of equal size. shards: files are dealt as by
+// where the ranks divide batch_size, and files of equal size. local_window: shares as by
+// local_files; a rank goes through its own as it lies, through a shuffle buffer of `window`
+// samples. shards: files are dealt as by
 // global_files; a rank goes through cycle_length of its files in turn, block_length samples of
 // each, as they lie there, from a place that is drawn each epoch; every `window` samples of that
 // are shuffled among themselves. (tf.data's interleave; MosaicML Streaming's py1b.)
@@ -58,6 +62,9 @@ class Sampler {
   // rank. Keeps no reference.
   Sampler(const LoaderOptions& options, Shard shard, const Dataset& dataset, Split split,
           uint64_t seed);
+
+  // The same of another rank; what is known of files is shared. Error(ExitCode::config) likewise.
+  Sampler(const Sampler& other, Shard shard);
 
   // Of every epoch; the same for all ranks.
   int64_t batches() const { return batches_; }
@@ -69,6 +76,8 @@ class Sampler {
  private:
   // All samples, in the order of the batches.
   std::vector<int64_t> of_all_ranks(int64_t epoch) const;
+  // Error(ExitCode::config) where a batch has not one sample for each rank.
+  void check_ranks() const;
   // This rank's, file by file, as they were dealt.
   std::vector<std::vector<int64_t>> share(int64_t epoch) const;
   // This rank's, in the order of its batches.
@@ -83,8 +92,9 @@ class Sampler {
   Shard shard_;
   int64_t samples_;
   bool shuffled_;
+  bool dealt_;  // files, to ranks
   uint64_t seed_;
-  SampleFiles files_;  // none where the order does not ask for them
+  std::shared_ptr<const SampleFiles> files_;  // none where the order does not ask for them
   int64_t batches_ = 0;
 };
 

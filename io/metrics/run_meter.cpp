@@ -37,6 +37,16 @@ const char* to_string(RunPhase phase) {
   return kNames[static_cast<size_t>(phase)];
 }
 
+std::vector<std::pair<std::string, double>> other_measures(const Evaluation& evaluation) {
+  std::vector<std::pair<std::string, double>> others;
+  for (const auto& measure : evaluation.measures) {
+    if (std::ranges::find(kAccuracyMeasures, measure.first) == kAccuracyMeasures.end()) {
+      others.emplace_back(measure);
+    }
+  }
+  return others;
+}
+
 void RunMeter::describe(const RunInfo& info) {
   const std::lock_guard lock(mutex_);
   state_.info = info;

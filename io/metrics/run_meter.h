@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -68,24 +70,25 @@ enum class RunPhase { setup, train, eval, flush, completed, stopped, failed };
 inline constexpr size_t kRunPhases = 7;
 const char* to_string(RunPhase phase);
 
-// What the model came to on the test split. Shares are of all samples, but mean_per_class. A value.
+// What the model came to on the test split. A value.
 struct Evaluation {
   // When it was made: the last epoch that had begun, and the finished steps.
   int64_t epoch = 0;
   int64_t step = 0;
-  // How many samples were ranked.
+  // How many samples were looked at.
   int64_t samples = 0;
-  // The label is the first, or among the first five, of the model's answers.
-  double top1 = 0;
-  double top5 = 0;
-  // The mean over the classes of each class's top-1, so that a large class counts no more.
-  double mean_per_class = 0;
-  // What guessing would come to: 1 / classes, and always the commonest class.
-  double chance = 0;
-  double largest_class = 0;
+  // By name what evaluation.metric measures: shares of 0 to 1. No name is that of another member.
+  std::map<std::string, double> measures;
   // Wall time that it took.
   double seconds = 0;
 };
+// The measures that are an accuracy. The label is the first, or among the first five, of the
+// model's answers; the mean over the classes of each class's top-1, so that a large class counts no
+// more; what guessing would come to: 1 / classes, and always the commonest class.
+inline constexpr std::array<const char*, 5> kAccuracyMeasures{"top1", "top5", "mean_per_class",
+                                                              "chance", "largest_class"};
+// The others: "auc", "iou", or those of a plug-in's metric.
+std::vector<std::pair<std::string, double>> other_measures(const Evaluation& evaluation);
 
 // What the page cache should hold of the data set when a run begins.
 enum class PageCache { as_is, cold, warm };

@@ -8,7 +8,7 @@ namespace stoker {
 
 // What steps.csv, steps.jsonl and TensorBoard get every metrics.every_steps steps: figures of a
 // step's record. Counters are those of the run so far, quotients those of the window. Any thread.
-// The names are the same in every row, as far as evaluations and checkpoints are there. Lives as
+// The names are the same in every row. Lives as
 // long as the program.
 inline const std::vector<const Figure*>& step_figures() {
   // Of what the trainer and the checkpoints publish: cheap enough for every step.
@@ -26,6 +26,8 @@ inline const std::vector<const Figure*>& step_figures() {
                       "segments_s.{segment}",
                       "segments_share.{segment}",
                       "evaluation.accuracy.{measure}",
+                      "evaluation.auc",
+                      "evaluation.iou",
                       "checkpoints.saved",
                       "checkpoints.failed",
                       "checkpoints.skipped",

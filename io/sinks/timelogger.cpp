@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
@@ -15,9 +17,17 @@
 #include "io/sinks/output_file.h"
 
 namespace stoker {
+
+// Which reads are records.
+enum class LoggedReads { samples, files };
+EnumNames<LoggedReads> enum_names(LoggedReads) {
+  return {{"samples", LoggedReads::samples}, {"files", LoggedReads::files}};
+}
+
 namespace {
 
 constexpr int64_t kUnknown = -1;  // epoch
+constexpr size_t kReadsKept = 256;
 constexpr const char* kHeader =
     "Epoch,Rank,Action Name,Action Description,Start Time,End Time,Time Taken,Process ID,"
     "Current Thread\n";
@@ -50,7 +60,9 @@ struct Span {
 //   Call to Next Batch         that wait, at the begin of the iteration [epoch]
 //   Checkpoint Listener        checkpoints hold up the trainer [step]; every step offers one, so
 //                              there are records of microseconds where none was due
-//   Time to Read Single Image  a thread of a loader reads one sample [-1]
+//   Time to Read Single Image  a thread of a loader reads one sample [-1]; with reads: samples
+//   Load File, HDF5 File Read  that thread has to get a sample's file first, and the tier's read of
+//                              it, which is a part of the former [-1]; with reads: files
 //   Training Loop              the trainer's first segment to its last [-1]
 //
 // and those that they do not have:
@@ -59,13 +71,21 @@ struct Span {
 //   Checkpoint Snapshot, Checkpoint Write, Checkpoint Drain, Checkpoint Restore
 //                              parts of a checkpoint's way, beside the training [step of the set]
 //
-// Epochs begin at 0, as in all our files. Their "Load File" and "HDF5 File Read" do not occur:
-// samples are files, and read beside the training rather than inside an iteration.
+// Epochs begin at 0, as in all our files.
 class TimeLogger final : public MetricsSink {
  public:
-  using Options = NoOptions;
-  TimeLogger(Options, const Inputs& inputs)
+  struct Options {
+    LoggedReads reads = LoggedReads::samples;
+    template <class V>
+    void visit(V& v) {
+      v("reads", reads,
+        "samples: a record each time that a sample is read (CDB); files: two each time that a file "
+        "is read for one of its samples (HEPCNNB, with dataset.access: whole)");
+    }
+  };
+  TimeLogger(Options options, const Inputs& inputs)
       : inputs_(inputs),
+        reads_(options.reads),
         rank_(inputs.hub.run().state().info.rank),
         file_(path_of(inputs.run_dir + "/time_logger_output", rank_)) {
     file_.write(kHeader);
@@ -93,20 +113,37 @@ class TimeLogger final : public MetricsSink {
 
   // A thread of the tracer's, until events_ is gone.
   void take(const TraceRow& row) {
-    for (const TraceEvent& event : row.events) add(row.id, event);
+    for (const TraceEvent& event : row.events) add(row, event);
     write_text();
   }
 
-  void add(int64_t thread, const TraceEvent& event) {
+  void add(const TraceRow& row, const TraceEvent& event) {
     const std::string_view category = event.category, name = event.name;
-    const Span span{thread, event.begin, event.end};
+    const Span span{row.id, event.begin, event.end};
     if (category == "trainer") {
       add_segment(name, event.step, span);
     } else if (category == "checkpoint") {
       if (const char* text = checkpoint_description(name)) put(event.step, name, text, span);
     } else if (category == "loader" && name == "read") {
-      put(kUnknown, name, "Time to Read Single Image", span);
+      add_sample_read(row, span);
+    } else if (category == "storage" && name == "read" && reads_ == LoggedReads::files) {
+      // What this one is made of ended before it.
+      std::vector<Span>& reads = tier_reads_[row.id];
+      std::erase_if(reads, [&](const Span& inner) { return inner.begin >= span.begin; });
+      if (reads.size() == kReadsKept) reads.erase(reads.begin());  // of a thread without samples
+      reads.push_back(span);
     }
+  }
+
+  void add_sample_read(const TraceRow& row, const Span& span) {
+    if (reads_ == LoggedReads::samples) {
+      return put(kUnknown, "read", "Time to Read Single Image", span);
+    }
+    std::vector<Span>& reads = tier_reads_[row.id];
+    std::erase_if(reads, [&](const Span& read) { return read.begin < span.begin; });
+    for (const Span& read : reads) put(kUnknown, "read", "HDF5 File Read", read);
+    if (!reads.empty()) put(kUnknown, "load", "Load File", span);
+    reads.clear();
   }
 
   void add_segment(std::string_view name, int64_t step, const Span& span) {
@@ -159,6 +196,7 @@ class TimeLogger final : public MetricsSink {
   }
 
   const Inputs inputs_;
+  const LoggedReads reads_;
   const int64_t rank_;
   const int64_t pid_ = ::getpid();
   const OutputFile file_;
@@ -167,8 +205,10 @@ class TimeLogger final : public MetricsSink {
       std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
   std::string text_;
   std::optional<Iteration> iteration_;
-  std::optional<Span> loop_;                      // up to the last segment
-  int64_t step_ = kUnknown;                       // of the last whole iteration
+  std::optional<Span> loop_;  // up to the last segment
+  int64_t step_ = kUnknown;   // of the last whole iteration
+  // By thread: reads of tiers that belong to the sample that it reads now.
+  std::map<int64_t, std::vector<Span>> tier_reads_;
   std::unique_ptr<Tracer::Subscription> events_;  // last: its end still uses the others
 };
 

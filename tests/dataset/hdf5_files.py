@@ -49,6 +49,19 @@ def climate(file, chunks):
     file["climate/labels"] = np.array([4], "i2")
 
 
+def map_file(file):
+    """As CDB: a map of classes, and what is known of the channels."""
+    file.create_dataset("climate/data", data=FLOATS[0:2].reshape(6, 6, 5), chunks=(6, 6, 5))
+    file["climate/labels"] = np.arange(30, dtype="f4").reshape(6, 5) % 3
+    file["climate/stats"] = RNG.normal(size=(6, 4)).astype("f4")
+
+
+def map_rows(file):
+    """A map for each row, in packed chunks beside an array in one piece."""
+    rows(file, FLOATS)
+    file.create_dataset("map", data=np.arange(7 * 30).reshape(7, 6, 5) % 4, dtype="i2", chunks=(3, 6, 5), compression="gzip")
+
+
 READ = {
     "encoded": encoded,
     "encoded-chunked": lambda file: encoded(file, chunks=(1000,)),
@@ -63,6 +76,8 @@ READ = {
     "rows-unfiltered": unfiltered_chunk,
     "climate": lambda file: climate(file, (6, 6, 5)),
     "climate-chunks": lambda file: climate(file, (1, 6, 5)),
+    "map-file": map_file,
+    "map-rows": map_rows,
 }
 
 
@@ -107,6 +122,11 @@ def few_labels(file):
     file["labels"] = np.zeros(len(IMAGES) - 1, "i4")
 
 
+def many_maps(file):
+    rows(file, FLOATS)
+    file["map"] = np.zeros((len(FLOATS) + 1, 6, 5), "u1")
+
+
 REFUSED = {
     "external-link": lambda file: file.__setitem__("images", h5py.ExternalLink("rows.h5", "images")),
     "soft-to-external": lambda file: (file.__setitem__("away", h5py.ExternalLink("rows.h5", "images")),
@@ -128,6 +148,7 @@ REFUSED = {
     "float-labels": float_labels,
     "many-labels": many_labels,
     "few-labels": few_labels,
+    "many-maps": many_maps,
 }
 
 
@@ -135,6 +156,8 @@ def samples_of(path):
     """What h5py reads of it."""
     with h5py.File(path) as file:
         group = file.get("climate", file)
+        if "stats" in group:
+            return [{"bytes": b"".join(group[name][:].tobytes() for name in ("data", "labels", "stats")).hex(), "label": 0}]
         if "data" in group:
             return [{"bytes": group["data"][:].tobytes().hex(), "label": int(group["labels"][0])}]
         images, labels = file["images"], file["labels"][:]
@@ -143,6 +166,8 @@ def samples_of(path):
             found = [images[begin:end].tobytes() for begin, end in zip(places, places[1:])]
         else:
             found = [images[i].tobytes() for i in range(len(images))]
+        if "map" in file:
+            found = [bytes_ + file["map"][i].tobytes() for i, bytes_ in enumerate(found)]
         names = [key.decode() for key in file["keys"][:]] if "keys" in file else []
     return [{"bytes": bytes_.hex(), "label": int(label)} | ({"key": names[i]} if names else {})
             for i, (bytes_, label) in enumerate(zip(found, labels))]

@@ -51,6 +51,10 @@ struct Hdf5Shards : TestDataset {
   explicit Hdf5Shards(const std::string& contents) : TestDataset(make_storage("{type: memory}")) {
     put(tier(), "train.h5", contents);
   }
+  Hdf5Shards& with_classes() {
+    put(tier(), "classes.txt", "nothing\ncyclone\nriver\n");
+    return *this;
+  }
   const Dataset& build(const std::string& more = "") {
     return TestDataset::build("{type: hdf5, storage: data" + more + "}");
   }
@@ -69,6 +73,11 @@ Json samples_of(const Dataset& data, bool keys) {
 }
 
 std::string options_of(const std::string& name) {
+  if (name.starts_with("map-rows")) return ", target: map";
+  if (name.starts_with("map-file")) {
+    return ", images: climate/data, labels: '', target: climate/labels, stats: climate/stats, "
+           "samples: file";
+  }
   return name.starts_with("climate")
              ? ", images: climate/data, labels: climate/labels, samples: file"
              : "";
@@ -89,6 +98,7 @@ TEST(Hdf5, every_sample_is_what_h5py_reads_of_its_files_in_parts_and_as_a_whole)
     const std::string name = entry.path().stem();
     const Json want = Json::parse(files().read(name + ".json"));
     Hdf5Shards shards(files().read(name + ".h5"));
+    if (name.starts_with("map")) shards.with_classes();
     for (const char* const access : {"parts", "whole", "parts"}) {  // the last by the kept index
       const Dataset& data = shards.build(options_of(name) + ", access: " + access);
       EXPECT_EQ(samples_of(data, want.at(0).contains("key")), want) << name << " " << access;
@@ -96,7 +106,7 @@ TEST(Hdf5, every_sample_is_what_h5py_reads_of_its_files_in_parts_and_as_a_whole)
     }
     ++count;
   }
-  EXPECT_EQ(count, 26);
+  EXPECT_EQ(count, 30);
 }
 
 TEST(Hdf5, what_leads_out_of_the_file_is_refused) {
@@ -166,6 +176,21 @@ TEST(Hdf5, data_sets_that_are_missing_or_do_not_fit_are_named) {
                 .info(Split::train, 3)
                 .key,
             "train/3");
+}
+
+TEST(Hdf5, maps_have_to_be_there_for_every_sample_and_need_names_of_classes) {
+  const std::string shard = "dataset: shard train.h5 ";
+  EXPECT_EQ(refusal_of("rows-earliest.h5", ", target: map"),
+            shard +
+                "has no data set 'map': name the one that follows its samples (dataset.target, "
+                "dataset.stats), or leave that out");
+  EXPECT_EQ(error_of([] {
+              Hdf5Shards(files().read("map-file-earliest.h5")).build(options_of("map-file"));
+            }),
+            "dataset: 'classes.txt' in tier 'data' names no classes, and the maps of "
+            "dataset.target have some: write their names there, a line each");
+  EXPECT_EQ(refusal_of("refused-many-maps.h5", ", target: map"),
+            shard + "is damaged: data set 'images': 8 rows are to follow 7 samples");
 }
 
 TEST(Hdf5, what_is_no_hdf5_file_or_is_cut_is_refused) {

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 #include <set>
 
 #include "io/dataset/synthetic_image.h"
@@ -118,12 +121,55 @@ TEST(SyntheticImage, encoded_sizes_are_log_normal) {
   EXPECT_NEAR(std::sqrt(square), 0.5, 0.09);
 }
 
+std::vector<float> floats_of(const std::string& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST_F(SyntheticTest, planes_show_their_label_in_one_of_them) {
+  const Dataset& dataset = data.build(
+      "{type: synthetic, samples: 6, classes: 2, unique: 6, planes: {height: 20, width: 30}}");
+  for (int64_t i = 0; i < 6; ++i) {
+    const std::vector<float> values = floats_of(read_sample(dataset, Split::train, i));
+    ASSERT_EQ(values.size(), 3u * 20 * 30);
+    for (int64_t plane = 0; plane < 3; ++plane) {
+      const auto begin = values.begin() + plane * 600;
+      const double mean = std::accumulate(begin, begin + 600, 0.0) / 600;
+      EXPECT_NEAR(mean, plane == i % 2 ? 1 : 0.5, 0.06);  // five standard errors of a mean
+    }
+  }
+}
+
+TEST_F(SyntheticTest, a_map_follows_its_planes_and_is_seen_in_them) {
+  const Dataset& dataset = data.build(
+      "{type: synthetic, samples: 3, classes: 3, unique: 3, planes: {height: 20, width: 30, "
+      "target: "
+      "true}}");
+  const std::vector<float> values = floats_of(read_sample(dataset, Split::train, 1));
+  ASSERT_EQ(values.size(), 4u * 600);
+  std::array<int64_t, 3> pixels{};
+  std::array<double, 3> brightness{};  // of class k in plane k
+  for (size_t i = 0; i < 600; ++i) {
+    const auto of = static_cast<size_t>(values[1800 + i]);
+    ASSERT_LT(of, 3u);
+    ++pixels[of];
+    brightness[of] += values[of * 600 + i];
+  }
+  EXPECT_GT(pixels[1], 0);
+  EXPECT_EQ(pixels[2], 5 * 7);  // the last rectangle lies on top
+  EXPECT_NEAR(brightness[2] / 35, 1, 0.25);
+  EXPECT_NE(read_sample(dataset, Split::train, 0), read_sample(dataset, Split::train, 1));
+}
+
 TEST(SyntheticImage, wrong_options_are_refused_with_their_place) {
   const auto refused = [](const std::string& yaml) {
     return error_of([&] { TestDataset::parse(yaml); });
   };
   EXPECT_EQ(refused("{type: synthetic, samples: 5, classes: 10}"),
             "test.yaml:1:28: dataset: 'samples' must be at least 'classes'");
+  EXPECT_EQ(refused("{type: synthetic, samples: 300, classes: 300, planes: {target: true}}"),
+            "test.yaml:1:42: dataset: 'classes' must be at most 256 with planes.target");
   EXPECT_EQ(refused("{type: synthetic, image: {median_bytes: 1KiB}}"),
             "test.yaml:1:41: dataset.image: 'median_bytes' must be between 4KiB and 16MiB");
 }

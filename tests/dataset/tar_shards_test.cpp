@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "io/core/error.h"
 #include "io/dataset/shards/shard_index.h"
@@ -68,6 +70,35 @@ TEST(TarShards, samples_are_neighbours_of_one_name_in_the_order_of_the_shards) {
   EXPECT_EQ(objects_of(data, Split::train), (Strings{"train-0.tar", "train-1.tar"}));
   EXPECT_EQ(objects_of(data, Split::train, std::vector<int64_t>{2}), Strings{"train-1.tar"});
   EXPECT_TRUE(shards.remarks.empty());
+}
+
+TEST(TarShards, shards_of_one_pattern_may_be_split_in_an_order_that_is_drawn_once) {
+  ArchiveFiles objects;
+  for (char name = 'a'; name < 'a' + 20; ++name) {
+    objects.emplace_back(std::string("train-") + name,
+                         tar({{std::string("c/") + name + ".jpg", "x"}}));
+  }
+  Shards shards(objects);
+  const std::string pattern = ", train: 'train-*'";
+  const Strings all = keys(shards.build(pattern), Split::train);
+  const Dataset& data = shards.build(pattern + ", split: {train: 0.8, test: 0.1}");
+  const Strings train = keys(data, Split::train), test = keys(data, Split::test);
+  EXPECT_EQ(train.size(), 16u);
+  EXPECT_EQ(test.size(), 2u);
+  EXPECT_FALSE(std::ranges::is_sorted(train));
+  std::set<std::string> once(train.begin(), train.end());
+  once.insert(test.begin(), test.end());
+  EXPECT_EQ(once.size(), 18u);
+  EXPECT_TRUE(std::ranges::includes(all, once));
+  // The same whatever the run's seed, another one by a seed of its own.
+  EXPECT_EQ(keys(static_cast<TestDataset&>(shards).build(
+                     "{type: tar_shards, storage: data" + pattern + ", split: {}}", 7),
+                 Split::train),
+            train);
+  EXPECT_NE(keys(shards.build(pattern + ", split: {seed: 1}"), Split::train), train);
+  EXPECT_EQ(shards.refused(pattern + ", split: {train: 0.8, test: 0.3}"),
+            "test.yaml:1:60: dataset: 'split' must train on some shards, and not on those that "
+            "test");
 }
 
 TEST(TarShards, long_names_of_every_kind_of_tar_are_read) {

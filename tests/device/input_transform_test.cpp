@@ -1,10 +1,12 @@
 #include "io/device/input_transform.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
 #include <gtest/gtest.h>
 
 #include "io/decoder/normalise.h"
 #include "io/decoder/normalise_pixels.h"
+#include "io/device/host_memory.h"
 #include "tests/decoder/images.h"
 
 // What the model is given: the same values by every way from the file to the batch.
@@ -128,6 +130,69 @@ at::Tensor decoded(const Decoder& decoder, const std::vector<std::string>& files
   }
   if (spec.frame != 0) return batch.view({count, bytes, 1, 1});
   return batch.view({count, spec.height, spec.width, spec.channels});
+}
+
+// A batch of these values, each sample with the map of its number behind them.
+struct WithMaps {
+  Batch batch;
+  std::vector<uint8_t> bytes;  // keeps it
+};
+WithMaps with_maps(const std::vector<std::vector<uint8_t>>& samples, const SampleSpec& spec) {
+  WithMaps made;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    made.bytes.insert(made.bytes.end(), samples[i].begin(), samples[i].end());
+    for (size_t pixel = 0; pixel < spec.target; ++pixel) {
+      made.bytes.push_back(static_cast<uint8_t>(10 * i + pixel % 7));
+    }
+  }
+  made.batch.size = static_cast<int64_t>(samples.size());
+  made.batch.labels = std::make_shared<std::vector<int64_t>>(samples.size());
+  made.batch.pixels = std::shared_ptr<uint8_t>(made.bytes.data(), [](uint8_t*) {});
+  return made;
+}
+
+// Cut out of a batch with maps, the values are those of one without, and the maps come out.
+void expect_cut(const std::vector<std::vector<uint8_t>>& samples, SampleSpec spec) {
+  std::vector<uint8_t> together;
+  for (const auto& sample : samples) together.insert(together.end(), sample.begin(), sample.end());
+  const auto count = static_cast<int64_t>(samples.size());
+  const auto& [shape, type] = batch_layout(count, spec);
+  const at::Tensor plain = at::from_blob(together.data(), shape, at::TensorOptions(type));
+  const at::Tensor expected = run(plain, {at::kCPU, spec});
+  spec.target = static_cast<size_t>(spec.height * spec.width);
+  const WithMaps made = with_maps(samples, spec);
+  const DeviceBatch batch = view_batch(made.batch, spec);
+  EXPECT_TRUE((*make_input_transform({at::kCPU, spec}))(batch).equal(expected));
+  const at::Tensor maps = targets(batch, spec);
+  ASSERT_EQ(maps.sizes(), at::IntArrayRef({count, spec.height, spec.width}));
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t pixel = 0; pixel < spec.height * spec.width; ++pixel) {
+      ASSERT_EQ(maps[i].flatten()[pixel].item<int64_t>(), 10 * i + pixel % 7);
+    }
+  }
+}
+
+TEST(InputTransform, a_map_behind_the_values_is_cut_off_and_is_the_target) {
+  for (const int64_t side : {4, 5}) {  // where floats of the second sample lie aligned, and not
+    std::vector<std::vector<uint8_t>> floats, pixels;
+    for (int64_t i = 0; i < 3; ++i) {
+      const at::Tensor values = at::arange(2 * side * side).mul(0.25).add(i).to(at::kFloat);
+      const auto* begin = static_cast<const uint8_t*>(values.const_data_ptr());
+      floats.emplace_back(begin, begin + values.nbytes());
+      const at::Tensor levels = at::arange(3 * side * side).add(i).to(at::kByte);
+      const auto* first = levels.const_data_ptr<uint8_t>();
+      pixels.emplace_back(first, first + levels.nbytes());
+    }
+    expect_cut(floats, {side, side, 2, PixelType::float32});
+    expect_cut({floats.front()}, {side, side, 2, PixelType::float32});
+    expect_cut(pixels, {side, side});
+  }
+}
+
+TEST(InputTransform, without_a_map_the_target_is_the_label) {
+  DeviceBatch batch;
+  batch.labels = at::arange(3);
+  EXPECT_TRUE(targets(batch, kLevels).is_same(batch.labels));
 }
 
 TEST(InputTransform, frames_give_the_values_of_pixels) {

@@ -1,5 +1,6 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -16,18 +17,24 @@ class EveryModel : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<Model> make(const Model::Inputs& inputs, uint64_t seed = 1) const {
     return make_model("{type: " + GetParam() + "}", inputs, seed);
   }
+  bool maps() const { return default_component<Model>(GetParam()).info().maps; }
+  // Of the logits of a batch.
+  std::vector<int64_t> shape(int64_t batch, const Model::Inputs& inputs) const {
+    if (!maps()) return {batch, inputs.classes};
+    return {batch, inputs.classes, inputs.height, inputs.width};
+  }
 };
 
-TEST_P(EveryModel, gives_one_logit_per_class) {
+TEST_P(EveryModel, gives_one_logit_per_class_of_the_image_or_of_each_pixel) {
   for (const int64_t side : {64, 112}) {
     const Model::Inputs inputs{3, side, side, 5};
-    EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes(), at::IntArrayRef({2, 5}));
+    EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes().vec(), shape(2, inputs));
   }
 }
 
 TEST_P(EveryModel, takes_images_that_are_not_square_or_not_in_colour) {
   const Model::Inputs inputs{1, 70, 97, 3};
-  EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes(), at::IntArrayRef({2, 3}));
+  EXPECT_EQ(make(inputs)->forward(images(2, inputs)).sizes().vec(), shape(2, inputs));
 }
 
 TEST_P(EveryModel, does_not_change_its_input) {
@@ -41,7 +48,8 @@ TEST_P(EveryModel, does_not_change_its_input) {
 TEST_P(EveryModel, every_parameter_gets_a_gradient) {
   const Model::Inputs inputs{3, 96, 96, 4};
   const auto model = make(inputs);
-  const at::Tensor labels = at::tensor({0, 1, 2}, at::kLong);
+  const at::Tensor labels =
+      maps() ? at::randint(4, {3, 96, 96}, at::kLong) : at::tensor({0, 1, 2}, at::kLong);
   at::cross_entropy_loss(model->forward(images(3, inputs)), labels).backward();
   for (const NamedTensor& item : model->state()) {
     if (!item.trained) continue;
@@ -83,6 +91,7 @@ TEST(Models, parameter_counts_are_those_of_the_literature) {
   EXPECT_EQ(count("alexnet", 102), 57'421'734);
   EXPECT_EQ(count("alexnet_lrn", 102), 58'699'238);
   EXPECT_EQ(count("resnet18", 1000), 11'689'512);
+  EXPECT_EQ(count("hepcnnb", 2), 594'178);
   EXPECT_EQ(count("linear", 102), 3 * 224 * 224 * 102 + 102);
 }
 

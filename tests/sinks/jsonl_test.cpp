@@ -29,8 +29,7 @@ TEST(Jsonl, holds_the_figures_of_a_step_at_their_places) {
       "learning_rate": 0.0625, "io_share": 0.25,
       "device": {"idle_share": 0.375, "idle_share_by_cause":
                  {"data": 0.25, "h2d": 0.0, "checkpoint": 0.0, "peers": 0.0, "host": 0.125}},
-      "evaluation": {"accuracy": {"top1": 0.5, "top5": 0.75, "mean_per_class": 0.0, "chance": 0.0,
-                                  "largest_class": 0.0}},
+      "evaluation": {"accuracy": {"top1": 0.5, "top5": 0.75}, "auc": 0.875},
       "checkpoints": {"saved": 3, "failed": 1, "skipped": 2, "drained": 2, "drains_left": 1,
                       "saved_step": 9, "durable_step": 7, "steps_at_risk": 3}})");
   for (const auto& [name, value] : expected.items()) EXPECT_EQ(found.at(name), value) << name;

@@ -45,8 +45,7 @@ inline RunRecord full_record(int64_t step) {
   r.run.loss = 4.5;
   r.run.learning_rate = 0.0625;
   r.run.evaluations.emplace_back();
-  r.run.evaluations.back().top1 = 0.5;
-  r.run.evaluations.back().top5 = 0.75;
+  r.run.evaluations.back().measures = {{"top1", 0.5}, {"top5", 0.75}, {"auc", 0.875}};
   CheckpointReport& checkpoints = r.checkpoints.report.emplace();
   checkpoints.saved = 3;
   checkpoints.failed = 1;

@@ -27,11 +27,11 @@ struct Record {
 
 class TimeLoggerTest : public testing::Test {
  protected:
-  void make(int64_t rank = 0) {
+  void make(int64_t rank = 0, const std::string& options = "") {
     RunInfo info;
     info.rank = rank;
     setup.hub.run().describe(info);
-    sink = setup.make("{type: timelogger}");
+    sink = setup.make("{type: timelogger" + options + "}");
   }
   // What the trainer's thread does, one after the other.
   void segment(const char* name, int64_t us, int64_t step) {
@@ -156,6 +156,29 @@ TEST_F(TimeLoggerTest, reads_carry_their_thread_and_no_epoch) {
     EXPECT_EQ(r.fields[8], std::to_string(reader));
   }
   EXPECT_EQ(found[0].fields[6].substr(0, 6), "0.0000");
+}
+
+TEST_F(TimeLoggerTest, reads_of_files_are_the_tier_s_outermost_and_what_is_around_them) {
+  TierMeter& outer = setup.hub.add_tier("outer", "emulated", true);
+  TierMeter& inner = setup.hub.add_tier("inner", "posix", false);
+  make(0, ", reads: files");
+  const TimePoint begin = Clock::now();
+  inner.finished(TierOp::read, begin, 10);  // nobody's: an index, say
+  const TimePoint sample = Clock::now();
+  const TimePoint file = Clock::now();
+  inner.finished(TierOp::read, Clock::now(), 10);
+  const TimePoint read = outer.finished(TierOp::read, file, 10);
+  setup.hub.train_loader().finished(Stage::read, sample, Clock::now(), 10);
+  const TimePoint next = Clock::now();  // the next sample is in memory
+  setup.hub.train_loader().finished(Stage::read, next, Clock::now(), 10);
+  sink->flush();
+  const std::vector<Record> found = records();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].description(), "HDF5 File Read");
+  EXPECT_NEAR(found[0].us(6), (read - file) / microseconds(1), 1);
+  EXPECT_EQ(found[1].description(), "Load File");
+  EXPECT_LE(found[1].us(4), found[0].us(4));
+  EXPECT_GE(found[1].us(5), found[0].us(5));
 }
 
 TEST_F(TimeLoggerTest, stamps_are_unix_time) {

@@ -16,6 +16,8 @@ function runFigures(run, base) {
     figure("loss", "The last one", key("summary.loss"), "number"),
     figure("top-1", "On held-out images, at the end", key("summary.evaluation.accuracy.top1"), "share",
       [item(make("i", {}, "top-5 "), show(key("summary.evaluation.accuracy.top5"), "share")),
+        item(make("i", {}, "AUC "), show(key("summary.evaluation.auc"), "share")),
+        item(make("i", {}, "IoU "), show(key("summary.evaluation.iou"), "share")),
         item(show(key("summary.evaluation.samples"), "count"), make("i", {}, " images"))]));
 }
 

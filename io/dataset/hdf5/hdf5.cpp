@@ -36,7 +36,16 @@ struct Hdf5Names {
   std::string offsets = "offsets";
   std::string labels = "labels";
   std::string keys = "keys";
+  std::string target;
+  std::string stats;
   Hdf5Form form = Hdf5Form::automatic;
+  // What follows a sample's own bytes.
+  std::vector<std::string> beside() const {
+    std::vector<std::string> paths;
+    if (!target.empty()) paths.push_back(target);
+    if (!stats.empty()) paths.push_back(stats);
+    return paths;
+  }
 };
 
 // "a/b.h5" without what is behind its last dot.
@@ -55,22 +64,30 @@ class Hdf5Format final : public ShardFormat {
   }
 
   std::string name() const override {
-    return fmt::format("hdf5 1, images {}, offsets {}, labels {}, keys {}, form {}", names_.images,
-                       names_.offsets, names_.labels, names_.keys,
-                       static_cast<uint64_t>(names_.form));
+    std::string text =
+        fmt::format("hdf5 1, images {}, offsets {}, labels {}, keys {}, form {}", names_.images,
+                    names_.offsets, names_.labels, names_.keys, static_cast<uint64_t>(names_.form));
+    if (!names_.target.empty()) text += ", target " + names_.target;
+    if (!names_.stats.empty()) text += ", stats " + names_.stats;
+    return text;
   }
 
   std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override {
     const auto read = [&](Range range, Buffer& out) { tier.read(shard.key, out, range); };
     const auto form = std::to_string(static_cast<uint64_t>(names_.form));
-    const Buffer answer = run_hdf5({"shard " + shard.key,
-                                    {"scan", std::to_string(shard.bytes), form, names_.images,
-                                     names_.offsets, names_.labels, names_.keys},
-                                    read,
-                                    shard.bytes});
+    std::vector<std::string> words{
+        "scan",     std::to_string(shard.bytes), form, names_.images, names_.offsets, names_.labels,
+        names_.keys};
+    for (std::string& path : names_.beside()) words.push_back(std::move(path));
+    const Buffer answer = run_hdf5({"shard " + shard.key, std::move(words), read, shard.bytes});
     try {
-      return hdf5_samples(parse_hdf5_layout(answer.bytes(), shard.bytes), shard.bytes,
-                          stem_of(shard.key));
+      std::vector<ShardSample> samples = hdf5_samples(
+          parse_hdf5_layout(answer.bytes(), shard.bytes), shard.bytes, stem_of(shard.key));
+      // A map says the classes of its pixels, and its sample needs none.
+      for (ShardSample& sample : samples) {
+        if (!names_.target.empty()) sample.label = std::max<int64_t>(sample.label, 0);
+      }
+      return samples;
     } catch (const Error& error) {
       throw Error(ExitCode::data,
                   fmt::format("dataset: shard {} is damaged: data set '{}': {}: repair it, write "
@@ -85,8 +102,8 @@ class Hdf5Format final : public ShardFormat {
     uint8_t* to = out.resize(sample.bytes);
     scratch_.with([&](Scratch& scratch) {
       for (const ShardPart& part : sample.parts) {
-        read({part.offset, part.bytes}, scratch.stored);
-        const Bytes bytes = unpacked(part, scratch);
+        const Bytes stored = read({part.offset, part.bytes}, scratch.stored);
+        const Bytes bytes = unpacked(part, stored, scratch);
         to = std::ranges::copy(bytes.subspan(part.begin, part.taken), to).out;
       }
     });
@@ -100,13 +117,13 @@ class Hdf5Format final : public ShardFormat {
     Hdf5Unpacker unpacker;
   };
 
-  static Bytes unpacked(const ShardPart& part, Scratch& scratch) {
+  static Bytes unpacked(const ShardPart& part, Bytes stored, Scratch& scratch) {
     const bool plain = part.packing == 0;
     if (plain ? part.unpacked != part.bytes : !hdf5_chunk_fits(part.bytes, part.unpacked)) {
       throw BadSample(BadReason::corrupt, "its chunk contradicts itself");
     }
-    if (plain) return scratch.stored.bytes();
-    scratch.unpacker.unpack(scratch.stored.bytes(), part.packing, part.unpacked,
+    if (plain) return stored;
+    scratch.unpacker.unpack(stored, part.packing, part.unpacked,
                             scratch.unpacked.resize(part.unpacked));
     return scratch.unpacked.bytes();
   }
@@ -134,6 +151,11 @@ class Hdf5 final : public Sharded {
       v("keys", keys,
         "data set with the samples' names, strings of fixed length; where there is none, they are "
         "numbered");
+      v("target", target,
+        "data set whose part, a row or with samples: file all of it, follows a sample's own: the "
+        "class of each pixel (decoder planes, target: true); empty: none");
+      v("stats", stats,
+        "likewise, behind that: numbers of each channel (decoder planes, stats); empty: none");
       v("samples", form,
         "what is a sample; auto: as there are offsets or not; encoded: a file such as a JPEG, a "
         "part of a data set of bytes; rows: an element along the first axis; file: all of a "
@@ -154,7 +176,14 @@ class Hdf5 final : public Sharded {
   Hdf5(const Options& options, const Inputs& inputs)
       : Sharded(
             options, inputs, std::make_unique<Hdf5Format>(options),
-            options.access == Hdf5Access::whole ? static_cast<size_t>(options.keep_shards) : 0) {}
+            options.access == Hdf5Access::whole ? static_cast<size_t>(options.keep_shards) : 0) {
+    if (!options.target.empty() && classes().size() < 2) {
+      throw Error(ExitCode::environment,
+                  fmt::format("dataset: '{}' in tier '{}' names no classes, and the maps of "
+                              "dataset.target have some: write their names there, a line each",
+                              options.classes, options.storage.name));
+    }
+  }
 };
 
 STOKER_REGISTER(Dataset, "hdf5", Hdf5);

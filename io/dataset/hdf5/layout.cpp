@@ -68,97 +68,117 @@ class Answer {
   Bytes rest_;
 };
 
+Hdf5Array read_array(Answer& answer) {
+  Hdf5Array array;
+  array.element_bytes = answer.word();
+  array.shape = answer.words<uint64_t>(kHdf5MaxRank);
+  for (uint64_t i = answer.count(kHdf5MaxFilters); i > 0; --i) {
+    const auto filter = static_cast<Hdf5Filter>(answer.word());
+    array.filters.push_back({filter, answer.word()});
+  }
+  array.chunk_rows = answer.word();
+  const auto chunks = answer.words<uint64_t>(3 * kHdf5MaxSamples);
+  if (chunks.size() % 3 != 0) refuse("a chunk is incomplete");
+  for (size_t i = 0; i < chunks.size(); i += 3) {
+    array.chunks.push_back({chunks[i], chunks[i + 1], chunks[i + 2]});
+  }
+  return array;
+}
+
 Hdf5Layout read_layout(Bytes bytes) {
   Answer answer(bytes);
   Hdf5Layout layout;
   layout.form = static_cast<Hdf5Form>(answer.word());
-  layout.element_bytes = answer.word();
-  layout.shape = answer.words<uint64_t>(kHdf5MaxRank);
-  for (uint64_t i = answer.count(kHdf5MaxFilters); i > 0; --i) {
-    const auto filter = static_cast<Hdf5Filter>(answer.word());
-    layout.filters.push_back({filter, answer.word()});
-  }
-  layout.chunk_rows = answer.word();
-  const auto chunks = answer.words<uint64_t>(3 * kHdf5MaxSamples);
-  if (chunks.size() % 3 != 0) refuse("a chunk is incomplete");
-  for (size_t i = 0; i < chunks.size(); i += 3) {
-    layout.chunks.push_back({chunks[i], chunks[i + 1], chunks[i + 2]});
-  }
+  layout.images = read_array(answer);
   layout.offsets = answer.words<uint64_t>(kHdf5MaxSamples + 1);
   layout.labels = answer.words<int64_t>(kHdf5MaxSamples);
   layout.key_width = answer.count(kHdf5MaxKey);
   layout.keys = answer.text(kHdf5MaxAnswer);
+  for (uint64_t i = answer.count(kHdf5MaxBeside); i > 0; --i) {
+    layout.beside.push_back(read_array(answer));
+  }
   if (!answer.at_end()) refuse("it goes on behind its end");
   return layout;
 }
 
-// Its data set, as bytes one after another in C order.
+// A data set, as bytes one after another in C order.
 struct Extent {
   uint64_t row = 0;    // bytes of a row
   uint64_t total = 0;  // bytes of all rows
   uint64_t chunk = 0;  // bytes of a chunk, of the last one as well
-  uint64_t samples = 0;
 };
 
-Extent extent_of(const Hdf5Layout& layout) {
-  const bool known = layout.form == Hdf5Form::encoded || layout.form == Hdf5Form::rows ||
-                     layout.form == Hdf5Form::file;
-  if (!known || layout.shape.empty()) refuse("its form is unknown");
-  Extent extent;
-  std::optional<uint64_t> row = layout.element_bytes;
-  for (size_t i = 1; row && i < layout.shape.size(); ++i) row = product(*row, layout.shape[i]);
-  const std::optional<uint64_t> total = row ? product(*row, layout.shape[0]) : row;
-  const std::optional<uint64_t> chunk = row ? product(*row, layout.chunk_rows) : row;
+Extent extent_of(const Hdf5Array& array) {
+  if (array.shape.empty()) refuse("its shape is none");
+  std::optional<uint64_t> row = array.element_bytes;
+  for (size_t i = 1; row && i < array.shape.size(); ++i) row = product(*row, array.shape[i]);
+  const std::optional<uint64_t> total = row ? product(*row, array.shape[0]) : row;
+  const std::optional<uint64_t> chunk = row ? product(*row, array.chunk_rows) : row;
   if (!total || !chunk || *row == 0) refuse("its shape is none");
-  extent = {*row, *total, *chunk, layout.shape[0]};
-  if (layout.form == Hdf5Form::file) extent.samples = 1;
-  if (layout.form == Hdf5Form::encoded) {
-    if (*row != 1 || layout.shape.size() != 1 || layout.offsets.empty()) refuse("no encoded files");
-    extent.samples = layout.offsets.size() - 1;
+  return {*row, *total, *chunk};
+}
+
+uint64_t samples_of(const Hdf5Layout& layout) {
+  const Hdf5Array& images = layout.images;
+  uint64_t samples = 0;
+  switch (layout.form) {
+    case Hdf5Form::file:
+      samples = 1;
+      break;
+    case Hdf5Form::rows:
+      samples = images.shape.empty() ? 0 : images.shape[0];
+      break;
+    case Hdf5Form::encoded:
+      if (images.element_bytes != 1 || images.shape.size() != 1 || layout.offsets.empty()) {
+        refuse("no encoded files");
+      }
+      samples = layout.offsets.size() - 1;
+      break;
+    default:
+      refuse("its form is unknown");
   }
-  if (extent.samples > kHdf5MaxSamples) refuse("it has too many samples");
-  return extent;
+  if (samples > kHdf5MaxSamples) refuse("it has too many samples");
+  return samples;
 }
 
 bool lies_in(const Hdf5Chunk& chunk, uint64_t shard_bytes) {
   return chunk.address <= shard_bytes && chunk.bytes <= shard_bytes - chunk.address;
 }
 
-void check_chunks(const Hdf5Layout& layout, const Extent& extent, uint64_t shard_bytes) {
-  // Rows that were never written take no place in the file, but memory here.
-  if (extent.samples > shard_bytes) refuse("it has more samples than bytes");
-  for (const Hdf5Chunk& chunk : layout.chunks) {
+void check_chunks(const Hdf5Array& array, uint64_t shard_bytes) {
+  const Extent extent = extent_of(array);
+  for (const Hdf5Chunk& chunk : array.chunks) {
     if (!lies_in(chunk, shard_bytes)) refuse("a part of it lies behind the end of the file");
   }
-  if (layout.chunk_rows == 0) {
-    const bool whole = layout.chunks.size() == 1 && layout.chunks[0].bytes >= extent.total &&
-                       layout.filters.empty() && layout.chunks[0].skipped == 0;
+  if (array.chunk_rows == 0) {
+    const bool whole = array.chunks.size() == 1 && array.chunks[0].bytes >= extent.total &&
+                       array.filters.empty() && array.chunks[0].skipped == 0;
     if (!whole) refuse("it holds fewer bytes than its shape says");
     return;
   }
   const uint64_t needed =
-      layout.shape[0] / layout.chunk_rows + (layout.shape[0] % layout.chunk_rows == 0 ? 0 : 1);
-  if (layout.chunks.size() != needed) refuse("its chunks do not cover it");
+      array.shape[0] / array.chunk_rows + (array.shape[0] % array.chunk_rows == 0 ? 0 : 1);
+  if (array.chunks.size() != needed) refuse("its chunks do not cover it");
 }
 
 // The chunk's filters as one number; empty: it does not make sense.
-std::optional<uint64_t> packing_of(const Hdf5Layout& layout, const Hdf5Chunk& chunk) {
+std::optional<uint64_t> packing_of(const Hdf5Array& array, const Hdf5Chunk& chunk) {
   std::vector<Hdf5FilterUse> used;
-  for (size_t i = 0; i < layout.filters.size(); ++i) {
-    if ((chunk.skipped >> i & 1) == 0) used.push_back(layout.filters[i]);
+  for (size_t i = 0; i < array.filters.size(); ++i) {
+    if ((chunk.skipped >> i & 1) == 0) used.push_back(array.filters[i]);
   }
   return hdf5_packing(used);
 }
 
-// Adds the bytes [begin, end) of the data set to the sample; why it can't.
-std::string add_parts(ShardSample& sample, const Hdf5Layout& layout, const Extent& extent,
-                      uint64_t begin, uint64_t end) {
+// Adds the part [begin, end) of a data set in chunks to the sample; why it can't.
+std::string add_chunked(ShardSample& sample, const Hdf5Array& array, const Extent& extent,
+                        uint64_t begin, uint64_t end) {
   while (begin < end) {
     const uint64_t number = begin / extent.chunk;
     const uint64_t skip = begin % extent.chunk;
-    const Hdf5Chunk& chunk = layout.chunks[number];
+    const Hdf5Chunk& chunk = array.chunks[number];
     const uint64_t taken = std::min(end - begin, extent.chunk - skip);
-    const std::optional<uint64_t> packing = packing_of(layout, chunk);
+    const std::optional<uint64_t> packing = packing_of(array, chunk);
     if (chunk.bytes == 0) return "a part of it was never written";
     const bool plain = packing == uint64_t{0};
     if (!packing ||
@@ -175,35 +195,51 @@ std::string add_parts(ShardSample& sample, const Hdf5Layout& layout, const Exten
   return "";
 }
 
-void place(ShardSample& sample, const Hdf5Layout& layout, const Extent& extent, uint64_t begin,
-           uint64_t end) {
+// Adds the bytes [begin, end) of a data set to the sample.
+void add(ShardSample& sample, const Hdf5Array& array, uint64_t begin, uint64_t end) {
+  if (!sample.bad.empty()) return;
+  const Extent extent = extent_of(array);
   if (begin > end || end > extent.total) {
     sample.bad = kNoPlace;
     return;
   }
-  sample.bytes = end - begin;
-  if (layout.chunk_rows == 0) {
-    sample.offset = layout.chunks[0].address + begin;
-    return;
+  sample.bytes += end - begin;
+  if (array.chunk_rows != 0) {
+    sample.bad = add_chunked(sample, array, extent, begin, end);
+  } else {
+    sample.parts.push_back(
+        {array.chunks[0].address + begin, end - begin, end - begin, 0, 0, end - begin});
   }
-  sample.bad = add_parts(sample, layout, extent, begin, end);
-  // One that lies as it is, in one chunk, is read as any other.
-  if (sample.bad.empty() && sample.parts.size() == 1 && sample.parts[0].packing == 0) {
-    sample.offset = sample.parts[0].offset;
-    sample.parts.clear();
-  }
+}
+
+// One that lies as it is, in one piece, is read as any other.
+void settle(ShardSample& sample, uint64_t shard_bytes) {
+  if (!sample.bad.empty()) sample.parts.clear();
+  if (sample.parts.size() != 1 || sample.parts[0].packing != 0) return;
+  sample.offset = sample.parts[0].offset;
+  sample.parts.clear();
+  const uint64_t left = shard_bytes - std::min(sample.offset, shard_bytes);
+  if (sample.bytes > left) sample.bad = "its shard ends in the middle of it";
 }
 
 }  // namespace
 
 Hdf5Layout parse_hdf5_layout(Bytes answer, uint64_t shard_bytes) {
   Hdf5Layout layout = read_layout(answer);
-  const Extent extent = extent_of(layout);
-  check_chunks(layout, extent, shard_bytes);
-  if (!layout.labels.empty() && layout.labels.size() != extent.samples) {
-    refuse(fmt::format("it has {} labels for {} samples", layout.labels.size(), extent.samples));
+  const uint64_t samples = samples_of(layout);
+  // Rows that were never written take no place in the file, but memory here.
+  if (samples > shard_bytes) refuse("it has more samples than bytes");
+  check_chunks(layout.images, shard_bytes);
+  for (const Hdf5Array& array : layout.beside) {
+    check_chunks(array, shard_bytes);
+    if (layout.form != Hdf5Form::file && array.shape[0] != samples) {
+      refuse(fmt::format("{} rows are to follow {} samples", array.shape[0], samples));
+    }
   }
-  if (layout.keys.size() != layout.key_width * extent.samples) {
+  if (!layout.labels.empty() && layout.labels.size() != samples) {
+    refuse(fmt::format("it has {} labels for {} samples", layout.labels.size(), samples));
+  }
+  if (layout.keys.size() != layout.key_width * samples) {
     refuse("it has not one key for each sample");
   }
   return layout;
@@ -211,36 +247,30 @@ Hdf5Layout parse_hdf5_layout(Bytes answer, uint64_t shard_bytes) {
 
 std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_bytes,
                                       const std::string& stem) {
-  const Extent extent = extent_of(layout);
-  std::vector<ShardSample> samples(extent.samples);
+  const Extent extent = extent_of(layout.images);
+  std::vector<ShardSample> samples(samples_of(layout));
   uint64_t reached = 0;
-  for (uint64_t i = 0; i < extent.samples; ++i) {
+  for (uint64_t i = 0; i < samples.size(); ++i) {
     ShardSample& sample = samples[i];
     const std::string key(layout.keys, layout.key_width * i, layout.key_width);
     sample.key = to_text(key.substr(0, key.find('\0')));
     if (sample.key.empty()) sample.key = fmt::format("{}/{}", stem, i);
     if (!layout.labels.empty()) sample.label = layout.labels[i];
-    switch (layout.form) {
-      case Hdf5Form::encoded:
-        // None overlaps another: so there are no more parts than samples and chunks.
-        if (layout.offsets[i] < reached) {
-          sample.bad = kNoPlace;
-        } else {
-          place(sample, layout, extent, layout.offsets[i], layout.offsets[i + 1]);
-        }
-        reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));
-        break;
-      case Hdf5Form::rows:
-        place(sample, layout, extent, i * extent.row, (i + 1) * extent.row);
-        break;
-      default:
-        place(sample, layout, extent, 0, extent.total);
+    const bool file = layout.form == Hdf5Form::file;
+    if (layout.form == Hdf5Form::encoded) {
+      // None overlaps another: so there are no more parts than samples and chunks.
+      if (layout.offsets[i] < reached) sample.bad = kNoPlace;
+      add(sample, layout.images, layout.offsets[i], layout.offsets[i + 1]);
+      reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));
+    } else {
+      add(sample, layout.images, file ? 0 : i * extent.row,
+          file ? extent.total : (i + 1) * extent.row);
     }
-    if (!sample.bad.empty()) sample.parts.clear();
-    const uint64_t left = shard_bytes - std::min(sample.offset, shard_bytes);
-    if (sample.bad.empty() && sample.parts.empty() && sample.bytes > left) {
-      sample.bad = "its shard ends in the middle of it";
+    for (const Hdf5Array& array : layout.beside) {
+      const Extent of = extent_of(array);
+      add(sample, array, file ? 0 : i * of.row, file ? of.total : (i + 1) * of.row);
     }
+    settle(sample, shard_bytes);
   }
   return samples;
 }

@@ -23,9 +23,8 @@ struct Hdf5FilterUse {
   uint64_t element_bytes = 0;  // of shuffle
 };
 
-// Where the samples of an HDF5 file lie, as libhdf5 found it. A value.
-struct Hdf5Layout {
-  Hdf5Form form{};
+// Where the numbers of a data set lie. A value.
+struct Hdf5Array {
   uint64_t element_bytes = 0;
   std::vector<uint64_t> shape;
   std::vector<Hdf5FilterUse> filters;  // in the order in which they were applied
@@ -33,10 +32,19 @@ struct Hdf5Layout {
   // along the first axis, each of so many of its rows and of all other axes.
   uint64_t chunk_rows = 0;
   std::vector<Hdf5Chunk> chunks;
+};
+
+// Where the samples of an HDF5 file lie, as libhdf5 found it. A value.
+struct Hdf5Layout {
+  Hdf5Form form{};
+  Hdf5Array images;
   std::vector<uint64_t> offsets;  // of form `encoded`: one more than samples
   std::vector<int64_t> labels;    // one for each sample; or none
   uint64_t key_width = 0;
   std::string keys;  // padded by zeros to that width; or none
+  // What follows a sample's own bytes: of form `file` all of them, else a row of each, one after
+  // another.
+  std::vector<Hdf5Array> beside;
 };
 
 // Error(ExitCode::data) for an answer that contradicts itself, or what a file of so many bytes can

@@ -13,10 +13,9 @@
 //
 //   version     "1.10.8": bytes alone
 //   scan        Hdf5Layout (layout.h), in the order of its fields; a list has its length in front
-//   write       where the bytes of the images begin in the file on descriptor 3, in which they are
-//               a hole
-//
-// What `write` reads: `samples` + 1 offsets, as many labels, then keys of `width` bytes each.
+//   write       where the values of each data set begin in the file on descriptor 3, in which they
+//               are a hole; no length in front. Asked by four words for each data set: path, type
+//               (as NumPy: u1, u8, i4, i8, f4, S12), shape (16x768x1152), contiguous or chunk
 
 namespace stoker {
 
@@ -42,6 +41,7 @@ inline constexpr uint64_t kHdf5MaxSamples = uint64_t{1} << 24;  // and chunks of
 inline constexpr uint64_t kHdf5MaxKey = 4096;
 inline constexpr uint64_t kHdf5MaxRank = 32;  // libhdf5's own
 inline constexpr uint64_t kHdf5MaxFilters = 2;
+inline constexpr uint64_t kHdf5MaxBeside = 2;
 inline constexpr int kHdf5FileDescriptor = 3;
 
 }  // namespace stoker

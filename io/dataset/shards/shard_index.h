@@ -40,9 +40,9 @@ struct ShardSample {
   std::vector<ShardPart> parts = {};
 };
 
-// Reads of one shard: fills the buffer with all of a range. IoError as the tier's; BadSample where
-// the shard was cut short.
-using ShardRead = std::function<void(Range, Buffer&)>;
+// Reads of one shard: all of a range, in the buffer, or where it lies in memory as long as the call
+// of assemble() takes. IoError as the tier's; BadSample where the shard was cut short.
+using ShardRead = std::function<Bytes(Range, Buffer&)>;
 
 // What a format knows of its shards. Immutable; any thread.
 class ShardFormat {

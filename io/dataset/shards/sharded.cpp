@@ -9,6 +9,7 @@
 
 #include "io/core/error.h"
 #include "io/core/parallel.h"
+#include "io/core/random.h"
 #include "io/core/usable_cores.h"
 #include "io/dataset/class_names.h"
 
@@ -21,6 +22,23 @@ uint64_t gap_before(uint64_t sample_bytes) {
   return std::clamp(sample_bytes, uint64_t{4} << 10, uint64_t{64} << 10);
 }
 
+// Shares are written as decimals: 0.8 + 0.1 of ten shards are nine.
+constexpr double kRounding = 1e-9;
+
+size_t share_of(double share, size_t count) {
+  return std::min(count, static_cast<size_t>(share * static_cast<double>(count) + kRounding));
+}
+
+[[noreturn]] void fail_short(const std::string& shard) {
+  throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
+}
+
+// Of a whole shard.
+Bytes part_of(Bytes all, const std::string& shard, Range range) {
+  if (range.offset > all.size() || range.length > all.size() - range.offset) fail_short(shard);
+  return all.subspan(range.offset, range.length);
+}
+
 // The class that a key names: its first folder; empty: none.
 std::string class_of(const std::string& key) {
   const size_t slash = key.find('/');
@@ -31,6 +49,9 @@ std::string class_of(const std::string& key) {
 
 void ShardedOptions::check(const Section& section) const {
   if (train.empty()) section.fail("train", "must be a pattern of shards such as train-*");
+  if (split && (split->train <= 0 || split->train + split->test > 1 + kRounding)) {
+    section.fail("split", "must train on some shards, and not on those that test");
+  }
 }
 
 Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
@@ -41,9 +62,8 @@ Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
       max_bytes_(options.max_sample_bytes.bytes),
       block_(options.block.bytes),
       whole_(keep_whole == 0 ? nullptr : std::make_unique<WholeFiles>(tier_, keep_whole)),
-      train_(find(options.train, inputs)),
-      test_(find(options.test, inputs)),
       ahead_(tier_, options.readers, options.read_ahead.bytes) {
+  scan_all(options, inputs.notify);
   if (train_.empty()) {
     throw Error(ExitCode::environment,
                 fmt::format("dataset: {} in tier '{}': set dataset.train to a pattern of shards "
@@ -55,7 +75,7 @@ Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
   name_classes(options.classes);
 }
 
-std::vector<Sharded::Sample> Sharded::find(const std::string& pattern, const Inputs& inputs) {
+std::vector<ObjectInfo> Sharded::find(const std::string& pattern) const {
   std::vector<ObjectInfo> shards;
   const std::string prefix = pattern.substr(0, pattern.find_first_of("*?[\\"));
   for (const ObjectInfo& object : tier_.list(prefix)) {
@@ -63,10 +83,32 @@ std::vector<Sharded::Sample> Sharded::find(const std::string& pattern, const Inp
     if (::fnmatch(pattern.c_str(), object.key.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) continue;
     shards.push_back(object);
   }
+  return shards;
+}
+
+void Sharded::scan_all(const ShardedOptions& options, const Notify& notify) {
+  std::vector<ObjectInfo> train = find(options.train), test;
+  if (options.split) {
+    Random random(options.split->seed);
+    shuffle(train, random);
+    const size_t trains = share_of(options.split->train, train.size());
+    const size_t tests = share_of(options.split->train + options.split->test, train.size());
+    test.assign(train.begin() + static_cast<std::ptrdiff_t>(trains),
+                train.begin() + static_cast<std::ptrdiff_t>(tests));
+    train.resize(trains);
+  } else {
+    test = find(options.test);
+  }
+  train_ = scan(train, notify);
+  test_ = scan(test, notify);
+}
+
+std::vector<Sharded::Sample> Sharded::scan(const std::vector<ObjectInfo>& shards,
+                                           const Notify& notify) {
   std::vector<std::vector<ShardSample>> found(shards.size());
   parallel_for(usable_cores(), std::ssize(shards), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
-    found[at] = shard_samples(tier_, shards[at], *format_, inputs.notify);
+    found[at] = shard_samples(tier_, shards[at], *format_, notify);
   });
   std::vector<Sample> samples;
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -134,7 +176,12 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
   const Sample& sample = good(split, index);
   const std::string& shard = shards_[sample.shard];
   if (!sample.parts.empty()) {
-    const auto read = [&](Range range, Buffer& out) { read_range(shard, range, out); };
+    const std::shared_ptr<const Buffer> all = whole_ ? whole_->get(shard) : nullptr;
+    const auto read = [&](Range range, Buffer& out) {
+      if (all) return part_of(all->bytes(), shard, range);
+      read_range(shard, range, out);
+      return out.bytes();
+    };
     return {format_->assemble(sample, read, scratch), sample.label};
   }
   const Range range{sample.offset, sample.bytes};
@@ -221,15 +268,12 @@ void Sharded::forget(Split split) const {
 void Sharded::read_range(const std::string& shard, Range range, Buffer& out) const {
   if (whole_) {
     const std::shared_ptr<const Buffer> all = whole_->get(shard);
-    const Bytes rest = all->bytes().subspan(std::min<uint64_t>(range.offset, all->size()));
-    const Bytes part = rest.first(std::min<uint64_t>(range.length, rest.size()));
+    const Bytes part = part_of(all->bytes(), shard, range);
     std::ranges::copy(part, out.resize(part.size()));
-  } else {
-    tier_.read(shard, out, range);
+    return;
   }
-  if (out.size() != range.length) {
-    throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
-  }
+  tier_.read(shard, out, range);
+  if (out.size() != range.length) fail_short(shard);
 }
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -16,12 +17,26 @@
 
 namespace stoker {
 
+// Which shards of one pattern train and which test. A value.
+struct ShardSplit {
+  uint64_t seed = 12345;
+  double train = 0.8;
+  double test = 0.1;
+  template <class V>
+  void visit(V& v) {
+    v("seed", seed, "of the order of the shards: the same in every run, whatever run.seed");
+    v("train", train, "share of the shards, the first ones of that order", Limits{0, 1});
+    v("test", test, "share of them, the next ones; those behind are left out", Limits{0, 1});
+  }
+};
+
 // The options of every format whose samples lie in a few large objects. A value.
 struct ShardedOptions {
   TierName storage;
   // Patterns of keys, as of a shell.
   std::string train;
   std::string test;
+  std::optional<ShardSplit> split;
   std::string classes = "classes.txt";
   ByteSize max_sample_bytes{uint64_t{64} << 20};
   ByteSize block{uint64_t{8} << 20};
@@ -35,6 +50,9 @@ struct ShardedOptions {
     v.required("storage", storage, same_results("tier that holds the shards"));
     v("train", train, "shards to train on: a pattern with * and ?");
     v("test", test, "shards to test on; a pattern that fits none: nothing is tested");
+    v("split", split,
+      "{seed, train, test}: the shards of `train` in an order that is drawn once, and shares of "
+      "it; absent: the two patterns say which shards train and which test");
     v("classes", classes,
       "object of that tier with the names of the classes, a line each, by label; where there is "
       "none, classes have their numbers, or the names that the samples say");
@@ -97,7 +115,11 @@ class Sharded : public Dataset {
   const Sample& good(Split split, int64_t index) const;
   bool take_coming(Split split, int64_t index, Range part, Buffer& out) const;
   void forget(Split split) const;
-  std::vector<Sample> find(const std::string& pattern, const Inputs& inputs);
+  // Of the tier, by key.
+  std::vector<ObjectInfo> find(const std::string& pattern) const;
+  // Fills in the samples of both splits.
+  void scan_all(const ShardedOptions& options, const Notify& notify);
+  std::vector<Sample> scan(const std::vector<ObjectInfo>& shards, const Notify& notify);
   void name_classes(const std::string& key);
   void read_range(const std::string& shard, Range range, Buffer& out) const;
 

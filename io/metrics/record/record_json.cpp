@@ -156,18 +156,20 @@ json to_json(std::span<const Figure* const> chosen, const RunRecord& now, const 
 }
 
 void to_json(json& out, const Evaluation& evaluation) {
-  out = {{"epoch", evaluation.epoch},     {"step", evaluation.step},
-         {"samples", evaluation.samples}, {"top1", evaluation.top1},
-         {"top5", evaluation.top5},       {"mean_per_class", evaluation.mean_per_class},
-         {"chance", evaluation.chance},   {"largest_class", evaluation.largest_class},
-         {"seconds", evaluation.seconds}};
+  out = evaluation.measures;
+  out["epoch"] = evaluation.epoch;
+  out["step"] = evaluation.step;
+  out["samples"] = evaluation.samples;
+  out["seconds"] = evaluation.seconds;
 }
 
 void from_json(const json& in, Evaluation& evaluation) {
   const auto whole = [&](const char* name) { return whole_number(in.at(name)); };
-  evaluation = {whole("epoch"),  whole("step"),          whole("samples"),
-                in.at("top1"),   in.at("top5"),          in.at("mean_per_class"),
-                in.at("chance"), in.at("largest_class"), in.at("seconds")};
+  evaluation = {whole("epoch"), whole("step"), whole("samples"), {}, in.at("seconds")};
+  for (const auto& [name, value] : in.items()) {
+    const bool own = name == "epoch" || name == "step" || name == "samples" || name == "seconds";
+    if (!own) evaluation.measures[name] = value;
+  }
 }
 
 }  // namespace stoker

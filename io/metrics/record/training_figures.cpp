@@ -24,6 +24,16 @@ const Evaluation* newest(R record) {
   return record.run.evaluations.empty() ? nullptr : &record.run.evaluations.back();
 }
 
+Value measure(const Evaluation* of, const char* name) {
+  if (of == nullptr) return std::nullopt;
+  const auto found = of->measures.find(name);
+  return found == of->measures.end() ? Value() : found->second;
+}
+
+Read newest_measure(const char* name) {
+  return one([name](R record) { return measure(newest(record), name); });
+}
+
 Read newest_evaluation(int64_t Evaluation::*member) {
   return one([member](R record) {
     const Evaluation* last = newest(record);
@@ -114,17 +124,20 @@ std::vector<Figure> learning() {
        "The newest evaluation of the test split: top-1, top-5, mean over the classes of top-1; "
        "beside them 1 / classes and always guessing the largest class.",
        kEvaluation, several([](R r, const auto& add) {
-         const Evaluation* last = newest(r);
-         if (last == nullptr) return;
-         add({"top1"}, last->top1);
-         add({"top5"}, last->top5);
-         add({"mean_per_class"}, last->mean_per_class);
-         add({"chance"}, last->chance);
-         add({"largest_class"}, last->largest_class);
+         for (const char* name : kAccuracyMeasures) add({name}, measure(newest(r), name));
        })},
+      {"evaluation.auc", gauge, Unit::share,
+       "Area under the receiver operating characteristic of class 1 of two (evaluation.metric: "
+       "auc).",
+       "Samples counted by the probability of class 1, in bins between thresholds; trapezoids as "
+       "TensorFlow sums them.",
+       newest_measure("auc")},
+      {"evaluation.iou", gauge, Unit::share,
+       "Mean over the classes of intersection over union (evaluation.metric: iou).",
+       "The confusion matrix of all pixels.", newest_measure("iou")},
       {"evaluation.step", gauge, Unit::none, "Step after which it was made.", kTrainer,
        newest_evaluation(&Evaluation::step)},
-      {"evaluation.samples", gauge, Unit::none, "Samples that it ranked.", kEvaluation,
+      {"evaluation.samples", gauge, Unit::none, "Samples that it looked at.", kTrainer,
        newest_evaluation(&Evaluation::samples)},
       {"evaluation.batches", counter, Unit::none, "Batches of all evaluations of this process.",
        kTrainer, one([](R r) { return r.run.eval_batches; })},

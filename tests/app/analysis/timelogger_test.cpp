@@ -87,6 +87,8 @@ TEST(TimeLog, intervals_of_all_ranks_are_merged_by_epoch) {
   EXPECT_NEAR(figures["cdb"]["index"].get<double>(), 4. / 13, 1e-9);
   EXPECT_NEAR(figures["cdb"]["run_s"].get<double>(), 10, 1e-9);
   EXPECT_NEAR(figures["cdb"]["read_share_of_run"].get<double>(), 0.4, 1e-9);
+  // Iterations last from 2 to 10.
+  EXPECT_NEAR(figures["cdb"]["read_alone_s"].get<double>(), 2, 1e-9);
   const nlohmann::json& component = figures["components"][0];
   EXPECT_EQ(component["description"], "Time to Read Single Image");
   EXPECT_EQ(component["rank"], 0);
@@ -95,6 +97,19 @@ TEST(TimeLog, intervals_of_all_ranks_are_merged_by_epoch) {
   EXPECT_NEAR(component["union_s"].get<double>(), 2, 1e-9);
   EXPECT_TRUE(figures["overlap"].empty());
   EXPECT_EQ(figures["notes"].size(), 2U);
+}
+
+TEST(TimeLog, files_that_are_loaded_ahead_are_not_nested_and_a_note_says_so) {
+  const std::string ahead =
+      "-1,0,l,Load File,3,5,2,1,2\n"
+      "-1,0,r,HDF5 File Read,3,4,1,1,2\n"
+      "0,0,t,Training Iteration,1,11,10,1,1\n"
+      "0,0,w,Call to Next Batch,1,3,2,1,1\n";
+  const nlohmann::json figures = time_log_figures(parsed(ahead), 0);
+  EXPECT_TRUE(figures["hepcnnb"]["nested"].get<bool>());
+  ASSERT_EQ(figures["notes"].size(), 1U);
+  EXPECT_TRUE(figures["notes"][0].get<std::string>().starts_with("files are loaded beside"));
+  EXPECT_TRUE(time_log_figures(parsed(kHep), 0)["notes"].empty());
 }
 
 TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
@@ -112,6 +127,11 @@ TEST(TimeLog, reading_is_hidden_behind_training_or_exposed_in_waits) {
   EXPECT_NEAR(of["checkpoint_s"].get<double>(), 1, 1e-9);
   EXPECT_NEAR(of["hidden_s"].get<double>(), 3 + 0.5 + 1, 1e-9);
   EXPECT_NEAR(of["outside_s"].get<double>(), 1 + 1, 1e-9);
+  EXPECT_NEAR(of["waited_s"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(of["iterations_s"].get<double>(), 10, 1e-9);
+  const nlohmann::json cdb = time_log_figures(log, 0)["cdb"];
+  // Before the iteration, in its wait, and behind it.
+  EXPECT_NEAR(cdb["read_alone_s"].get<double>(), 1 + 2 + 1, 1e-9);
   double parts = 0;
   for (const char* part : {"hidden_s", "exposed_s", "checkpoint_s", "outside_s"}) {
     parts += of[part].get<double>();

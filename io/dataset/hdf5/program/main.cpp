@@ -61,17 +61,16 @@ std::vector<uint8_t> answer_to(const Words& words) {
     return bytes_of(text.data(), text.size());
   }
   set_up();
-  if (words.size() == 7 && words[0] == "scan") {
+  if (words.size() >= 7 && words.size() <= 7 + kHdf5MaxBeside && words[0] == "scan") {
     confine();
     Hdf5Parent parent(number(words[1]));
     const auto form = static_cast<Hdf5Form>(number(words[2]));
-    return scan_hdf5(parent, {form, words[3], words[4], words[5], words[6]});
+    return scan_hdf5(parent, {form, words[3], words[4], words[5], words[6],
+                              Words(words.begin() + 7, words.end())});
   }
-  if (words.size() == 4 && words[0] == "write") {
-    const Hdf5Frame frame{number(words[1]), number(words[2]), number(words[3])};
-    Hdf5Parent parent(frame_bytes(frame));
-    const uint64_t place = write_hdf5(parent, frame);
-    return bytes_of(&place, sizeof place);
+  if (words.size() % 4 == 1 && words[0] == "write") {
+    const std::vector<uint64_t> places = write_hdf5(Words(words.begin() + 1, words.end()));
+    return bytes_of(places.data(), places.size() * sizeof(uint64_t));
   }
   throw Hdf5Refusal("can't be read: stoker_hdf5 is of another release");
 }

@@ -51,9 +51,6 @@ Hdf5Form form_of(const Hdf5DataSet& images, const Hdf5Scan& scan, bool has_offse
   if (form == Hdf5Form::rows && images.shape().size() < 2) {
     images.refuse("has one dimension alone, and so no arrays as samples");
   }
-  const H5T_class_t type = images.type_class();
-  if (type != H5T_INTEGER && type != H5T_FLOAT) images.refuse("has elements that are no numbers");
-  if (images.big_endian()) images.refuse("has big-endian elements: write it little-endian");
   return form;
 }
 
@@ -116,7 +113,15 @@ void add_chunks(const Hdf5DataSet& images, Words& words) {
   words.list(chunks);
 }
 
-void add_storage(const Hdf5DataSet& images, Words& words) {
+// How its numbers lie.
+void add_array(const Hdf5DataSet& images, Words& words) {
+  if (images.shape().empty()) images.refuse("is a single value");
+  const H5T_class_t type = images.type_class();
+  if (type != H5T_INTEGER && type != H5T_FLOAT) images.refuse("has elements that are no numbers");
+  if (images.big_endian()) images.refuse("has big-endian elements: write it little-endian");
+  (void)images.elements();
+  words.word(images.element_bytes());
+  words.list(images.shape());
   switch (H5Pget_layout(images.list())) {
     case H5D_CONTIGUOUS:
       return add_contiguous(images, words);
@@ -154,13 +159,10 @@ std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
   const std::optional<Hdf5DataSet> labels = find(file.get(), scan.labels);
   const std::optional<Hdf5DataSet> keys = find(file.get(), scan.keys);
   const Hdf5Form form = form_of(*images, scan, offsets.has_value());
-  (void)images->elements();
 
   Words words;
   words.word(static_cast<uint64_t>(form));
-  words.word(images->element_bytes());
-  words.list(images->shape());
-  add_storage(*images, words);
+  add_array(*images, words);
   uint64_t samples = form == Hdf5Form::file ? 1 : images->shape()[0];
   std::vector<uint64_t> places;
   if (form == Hdf5Form::encoded) {
@@ -172,6 +174,16 @@ std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
   words.list(labels ? labels->numbers<int64_t>(samples) : std::vector<int64_t>());
   words.word(keys ? keys->element_bytes() : 0);
   words.text(keys ? keys->strings(samples) : std::string());
+  words.word(scan.beside.size());
+  for (const std::string& path : scan.beside) {
+    const std::optional<Hdf5DataSet> set = find(file.get(), path);
+    if (!set) {
+      throw Hdf5Refusal("has no data set '" + path +
+                        "': name the one that follows its samples (dataset.target, "
+                        "dataset.stats), or leave that out");
+    }
+    add_array(*set, words);
+  }
   return words.take();
 }
 

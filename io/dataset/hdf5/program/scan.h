@@ -16,6 +16,8 @@ struct Hdf5Scan {
   std::string offsets;
   std::string labels;
   std::string keys;
+  // Of data sets that have to be there: what follows each sample, one after another.
+  std::vector<std::string> beside;
 };
 
 // The answer to it (protocol.h). Hdf5Refusal.

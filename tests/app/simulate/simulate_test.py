@@ -1,0 +1,76 @@
+"""stoker simulate: by a measured run; what it says of its inputs; bad ones."""
+import json
+import unittest
+
+from stoker import StokerTest, configuration, emulated
+
+
+class Simulate(StokerTest):
+    CONFIG = configuration(
+        device="{type: emulated, step_ms: 20}",
+        tiers={"data": emulated(read_latency_ms=2, queue_depth=4), "slow": emulated("SLOW", metadata_latency_ms=1)},
+        loader="{type: sync, batch_size: 16}", decoder="{type: turbojpeg, size: 32}",
+        training="{max_steps: 12}", evaluation="{enabled: false}",
+        checkpoint="{type: direct, slow: slow, every_steps: 6}")
+
+    def setUp(self):
+        super().setUp()
+        self.config.write_text(self.config.read_text().replace("SLOW", str(self.dir / "slow")))
+
+    def simulate(self, *arguments, code=0):
+        return self.json("simulate", *arguments, code=code)
+
+    def test_a_measured_run_is_predicted_and_its_inputs_are_named(self):
+        summary, run = self.train()
+        result = self.simulate("--run", run)
+        baseline = result["results"][0]
+        self.assertEqual(baseline["steps"], summary["steps"])
+        self.assertEqual(baseline["checkpoints"]["saved"], summary["checkpoints"]["saved"])
+        # No less than what the run measured of its parts; how well it is met is for bench/simulator.
+        self.assertGreater(baseline["wall_s"], summary["device"]["busy_s"])
+        self.assertGreater(baseline["data_wait_s"], 16 * 12 * 0.002)
+        inputs = {each["input"]: each for each in result["inputs"]}
+        self.assertIn("summary.json: loaders.train.stages.decode", inputs["workload.costs.decode_ms"]["from"])
+        self.assertEqual(inputs["workload.data.tier"]["value"], "data")
+        self.assertEqual(inputs["machine.storage.data.read_latency_ms"]["value"], "2")
+        self.assertIn("config.yaml", inputs["machine.storage.data.read_latency_ms"]["from"])
+        self.assertEqual(inputs["workload.costs.step_stdev"]["from"], "default")
+        self.assertGreater(float(inputs["workload.set.operations"]["value"]), 8)
+
+        # Twice: the same.
+        again = self.simulate("--run", run)
+        self.assertEqual(again["results"][0]["wall_s"], baseline["wall_s"])
+
+        turned = self.simulate("--run", run, "--what-if", "storage=4x,compute=2x")["results"]
+        self.assertEqual(turned[0]["wall_s"], baseline["wall_s"])
+        self.assertEqual(turned[1]["what"], "storage=4x,compute=2x")
+        self.assertLess(turned[1]["wall_s"], 0.7 * baseline["wall_s"])
+        text = self.stoker("simulate", "--run", run, "--what-if", "decode=2x").stdout
+        self.assertIn("SIMULATED", text)
+        self.assertIn("decode=2x", text)
+
+    def test_a_file_says_everything(self):
+        machine = self.dir / "machine.yaml"
+        machine.write_text("workload: {data: {samples: 640}, costs: {decode_ms: 1, step_ms: 100}, loader: {type: sync}}\n"
+                           "machine: {nodes: 2, ranks_per_node: 4}\n"
+                           "published: {source: me, points: [{figures: {wall_s: 1.08}}, {with: [machine.nodes=1], figures: {speedup: 0.5}}]}\n")
+        result = self.simulate("--machine", machine)
+        self.assertAlmostEqual(result["results"][0]["wall_s"], 10 * (0.1 + 0.008))
+        self.assertAlmostEqual(result["published"][0]["error"], 0)
+        self.assertAlmostEqual(result["published"][1]["simulated"], 1.08 / 1.16)
+        self.assertGreater(result["results"][0]["simulation"]["rank_steps_per_s"], 0)
+        one = self.simulate("--machine", machine, "machine.nodes=1")
+        self.assertAlmostEqual(one["results"][0]["wall_s"], 10 * (0.1 + 0.016))
+
+    def test_what_is_wrong_is_said(self):
+        said = self.stoker("simulate", code=2).stderr
+        self.assertIn("workload", said)
+        self.assertIn("nowhere", self.stoker("simulate", "--run", self.dir / "nowhere", code=3).stderr)
+        machine = self.dir / "machine.yaml"
+        machine.write_text("workload: {data: {samples: 640}}\npublished: {points: [{figures: {wal_s: 1}}]}\n")
+        self.assertIn("'wal_s'", self.stoker("simulate", "--machine", machine, code=2).stderr)
+        self.assertIn("no knob 'cores'", self.stoker("simulate", "--machine", machine, "--what-if", "cores=2", code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
