@@ -4,7 +4,7 @@ that only it sees (a bind mount of its own), a cgroup that limits its memory to 
 share of the files, and reads of the disk throttled to what a node of the study had. Prints the share of reading by both
 published methods and the blocking share, beside what was published, for docs/results.md.
 
-tests/run bench/shuffle_nodes [--ranks 1,2,4,8] [--rounds 3] [--files 32] [--epochs 5] [--images-per-s 768] [--folder DIR]
+tests/run bench/shuffle_nodes [--ranks 1,2,4,8] [--rounds 3] [--files 16] [--epochs 5] [--images-per-s 768] [--folder DIR]
 
 As root, with the cgroup controllers memory and blkio (version 1) or memory and io (version 2).
 """
@@ -88,7 +88,7 @@ class Bench:
             f"training: {{epochs: {options.epochs}, threads: 1}}\ndistributed: {{}}\n"
             "metrics: {every_steps: 1000, sinks: [{type: timelogger, reads: files}]}\n")
 
-    def run(self, ranks, shuffle, anonymous=None):
+    def run(self, ranks, shuffle, anonymous=None, *overrides):
         """What `stoker timelogger` says, and the most anonymous memory that a rank had. anonymous: with it, memory is limited."""
         share = -(-self.options.files // ranks) * FILE_BYTES
         limit = int(anonymous + HEADROOM * share) if anonymous else None
@@ -96,15 +96,15 @@ class Bench:
         name = f"{shuffle}-{ranks}-{len(list(self.directory.glob('runs/*')))}"
         port = free_port()
         words = [STOKER, "train", self.config, f"loader.order={shuffle}_files", f"loader.batch_size={128 * ranks}",
-                 f"run.name={name}", "--json"]
+                 f"run.name={name}", *overrides, "--json"]
         for copy in self.copies:
             forget(copy)
+        log, started = (self.directory / "log").open("w+"), []
         try:
-            started = []
             for i, node in enumerate(nodes):
                 of_rank = {"RANK": str(i), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(i), "MASTER_ADDR": "127.0.0.1",
                            "MASTER_PORT": str(port)}
-                started.append(node.start(words, cwd=self.directory, env={**os.environ, **of_rank},
+                started.append(node.start(words, cwd=self.directory, env={**os.environ, **of_rank}, stderr=log,
                                           stdout=subprocess.PIPE if i == 0 else subprocess.DEVNULL))
             most = 0
             while any(process.poll() is None for process in started[1:]) or started[0].poll() is None:
@@ -114,7 +114,8 @@ class Bench:
                 except subprocess.TimeoutExpired:
                     pass
             if any(process.returncode for process in started):
-                sys.exit(f"{name}: exit codes {[process.returncode for process in started]}")
+                log.seek(0)
+                sys.exit(f"{name}: exit codes {[process.returncode for process in started]}\n{log.read()}")
             run = self.directory / json.loads(started[0].stdout.read())["run_directory"]
         finally:
             for process in started:
@@ -136,7 +137,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], default=[1, 2, 4, 8])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--files", type=int, default=32)
+    parser.add_argument("--files", type=int, default=16)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--images-per-s", type=int, default=768)
     parser.add_argument("--folder", help="of the files; default: the one for temporary files")
@@ -147,7 +148,7 @@ def main():
               f"{HEADROOM} shares for each node; percent: median (least to most) of {options.rounds} rounds\n")
         print("| nodes | shuffle | nested sums | merged intervals | blocking share | reading of a node, s |\n|---|---|---|---|---|---|", flush=True)
         for ranks in options.ranks:
-            anonymous = bench.run(ranks, "local")[1]
+            anonymous = bench.run(ranks, "local", None, "training.max_steps=12")[1]
             rows = {"local": [], "global": []}
             for _ in range(options.rounds):
                 for shuffle, seen in rows.items():

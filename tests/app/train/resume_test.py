@@ -46,7 +46,7 @@ class Resume(CheckpointTest):
 
 class Interruptions(Resume):
     """Each resumed by another loader, strategy and snapshot mode."""
-    OF_EACH_KIND = 5 if LONG else 2
+    OF_EACH_KIND = 5 if LONG else 1
     expected = None
 
     def setUp(self):
