@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ./test.sh [CTEST ARGUMENT...]: installs what is missing, builds stoker and runs its tests; the last
 # lines name what was skipped. SANITIZE=address|thread ./test.sh: in a build folder of its own, those
-# tests that do not run LibTorch's kernels (LibTorch is not instrumented); `thread`: those of io/ that
-# have threads.
+# tests of io/ that do not run LibTorch's kernels (LibTorch is not instrumented); `thread`: those that
+# have threads. STOKER_LONG=1: what takes long is done more often, and `address` is for app/ as well.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
 
@@ -21,7 +21,7 @@ case ${SANITIZE:-} in
     ;;
 esac
 options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
-[ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug)
+[ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug -DSTOKER_SANITIZE_APP="${STOKER_LONG:+ON}")
 
 install_for_tests
 build "$folder" all "${options[@]}"

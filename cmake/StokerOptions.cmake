@@ -7,6 +7,13 @@ option(STOKER_UNITY "Compile the sources of a folder as one: less time for a who
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 
+option(STOKER_SANITIZE_APP "With STOKER_SANITIZE=address: app and models as well" OFF)
+# Sanitizers are for io, where the threads are and where bytes from outside are taken apart.
+set(STOKER_IO_ALONE OFF)
+if(STOKER_SANITIZE STREQUAL "thread" OR (STOKER_SANITIZE AND NOT STOKER_SANITIZE_APP))
+  set(STOKER_IO_ALONE ON)
+endif()
+
 set(STOKER_FUZZ "" CACHE STRING
   "Build tests/fuzz for clang's libFuzzer alone: ON (address and undefined), fast (undefined) or memory")
 
