@@ -28,13 +28,12 @@ void add_list(const Command& program) {
 }
 
 void add_describe(const Command& program) {
-  const Command command = program.add(
-      "describe",
-      "Describe a component's options; without KIND and NAME: the experiment file's keys");
+  const Command command = program.add("describe",
+                                      "Describe the options of a component, or of all of a KIND; "
+                                      "without both: the experiment file's keys");
   ListArguments& arguments = command.run(describe_component);
-  const Argument kind =
-      command.argument("KIND", arguments.kind, "storage, dataset, decoder, loader, ...");
-  kind.needs(command.argument("NAME", arguments.type, "its type: in YAML"));
+  command.argument("KIND", arguments.kind, "storage, dataset, decoder, loader, ...");
+  command.argument("NAME", arguments.type, "its type: in YAML");
   add_shared(command, arguments);
 }
 

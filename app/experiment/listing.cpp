@@ -62,6 +62,31 @@ std::vector<FieldHelp> describe_experiment() {
   return describer.take();
 }
 
+nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const FieldHelp& row : rows) {
+    json.push_back({{"key", row.key},
+                    {"type", row.type},
+                    {"default", row.required ? nlohmann::json() : nlohmann::json(row.fallback)},
+                    {"required", row.required},
+                    {"help", row.help}});
+  }
+  return json;
+}
+
+std::string to_text(const std::string& title, const std::vector<FieldHelp>& rows) {
+  std::string text = title + "\n";
+  if (rows.empty()) text += "  no options\n";
+  size_t width = 4;
+  for (const FieldHelp& row : rows) width = std::max(width, row.key.size());
+  for (const FieldHelp& row : rows) {
+    const std::string fallback = row.required ? "required" : "default " + row.fallback;
+    text += fmt::format("  {:<{}}  {}\n  {:<{}}  {}; {}\n", row.key, width, row.help, "", width,
+                        row.type, fallback);
+  }
+  return text;
+}
+
 }  // namespace
 
 ExitCode list_components(const ListArguments& arguments) {
@@ -83,25 +108,22 @@ ExitCode list_components(const ListArguments& arguments) {
 
 ExitCode describe_component(const ListArguments& arguments) {
   for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
-  const bool file = arguments.kind.empty();
-  const std::vector<FieldHelp> rows =
-      file ? describe_experiment() : find_kind(arguments.kind).describe(arguments.type);
-  nlohmann::json json = nlohmann::json::array();
-  size_t width = 4;
-  for (const FieldHelp& row : rows) {
-    width = std::max(width, row.key.size());
-    json.push_back({{"key", row.key},
-                    {"type", row.type},
-                    {"default", row.required ? nlohmann::json() : nlohmann::json(row.fallback)},
-                    {"required", row.required},
-                    {"help", row.help}});
+  if (arguments.kind.empty()) {
+    const std::vector<FieldHelp> rows = describe_experiment();
+    return print_result(arguments.json, to_json(rows), to_text("experiment file", rows), 2);
   }
-  std::string text = file ? "experiment file\n" : arguments.kind + " " + arguments.type + "\n";
-  if (rows.empty()) text += "  no options\n";
-  for (const FieldHelp& row : rows) {
-    const std::string fallback = row.required ? "required" : "default " + row.fallback;
-    text += fmt::format("  {:<{}}  {}\n  {:<{}}  {}; {}\n", row.key, width, row.help, "", width,
-                        row.type, fallback);
+  const Kind kind = find_kind(arguments.kind);
+  if (!arguments.type.empty()) {
+    const std::vector<FieldHelp> rows = kind.describe(arguments.type);
+    const std::string title = kind.name + " " + arguments.type;
+    return print_result(arguments.json, to_json(rows), to_text(title, rows), 2);
+  }
+  nlohmann::json json = nlohmann::json::object();
+  std::string text;
+  for (const std::string& type : kind.types) {
+    const std::vector<FieldHelp> rows = kind.describe(type);
+    json[type] = to_json(rows);
+    text += to_text(kind.name + " " + type, rows);
   }
   return print_result(arguments.json, json, text, 2);
 }

@@ -11,7 +11,7 @@ namespace stoker {
 // What `stoker list` and `stoker describe` are asked for. A value.
 struct ListArguments {
   std::string kind;                  // empty: all; of `describe`: the experiment file
-  std::string type;                  // of `describe`
+  std::string type;                  // of `describe`; empty: all of the kind
   std::vector<std::string> plugins;  // absolute paths, loaded first
   bool json = false;
   bool figures = false;  // of `list`: every figure of a run instead, as a page of Markdown
@@ -22,7 +22,8 @@ struct ListArguments {
 
 // `stoker list`: the components of one kind, or of all; or the page of all figures.
 ExitCode list_components(const ListArguments& arguments);
-// `stoker describe`: one component's options, or the keys of the experiment file.
+// `stoker describe`: one component's options, those of all of a kind (as JSON an object by type),
+// or the keys of the experiment file.
 ExitCode describe_component(const ListArguments& arguments);
 // `stoker check`: the configuration with every default, as YAML or JSON. Touches no data.
 // Error(ExitCode::config) as read_experiment.

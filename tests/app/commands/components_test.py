@@ -39,10 +39,10 @@ def table(rows):
 
 def page():
     parts = [INTRODUCTION, "## The experiment file\n", table(ask("describe"))]
-    for kind, types in ask("list").items():
+    for kind in ask("list"):
         tables = {}  # types with the same options share one
-        for name in types:
-            tables.setdefault(table(ask("describe", kind, name)), []).append(f"`{name}`")
+        for name, rows in ask("describe", kind).items():
+            tables.setdefault(table(rows), []).append(f"`{name}`")
         parts.append(f"## {kind}\n")
         for options, names in tables.items():
             parts += [f"### {kind} {', '.join(names)}\n", options]
