@@ -78,6 +78,20 @@ Section element(const Section& section, const char* key, size_t i) {
 
 }  // namespace
 
+std::vector<std::string> words_of(const SweepPreparation& step) {
+  std::vector<std::string> words;
+  for (const Word& word : step.run) {
+    Path path;
+    if (!Scalar<Path>::parse(word.text, path)) {
+      throw Error(ExitCode::config, fmt::format("{}: prepare: '{}' must be a word (is the variable "
+                                                "in it set?)",
+                                                word.at.text(), word.text));
+    }
+    words.push_back(path.value);
+  }
+  return words;
+}
+
 void Field<SweepBase>::read(const Section& at, SweepBase& out, Limits limits) {
   if (at.node().kind == Node::Kind::mapping) {
     out.experiment = at.node();

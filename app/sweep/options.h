@@ -42,9 +42,13 @@ struct SweepPreparation {
   template <class V>
   void visit(V& v) {
     v.required("creates", creates, "nothing is run where this exists");
-    v.required("run", run, "arguments of stoker, e.g. [dataset, synth, data/x]");
+    v.required("run", run,
+               "arguments of stoker, e.g. [dataset, synth, data/x]; ${NAME} as in paths");
   }
 };
+// Its command, with ${NAME} and ${NAME:-default} replaced in each word as in a path. Error(config)
+// at the word whose variable is not set.
+std::vector<std::string> words_of(const SweepPreparation& step);
 
 // [x, y]: x is the name of an axis' value, y a figure in the unit of the plot's. A value.
 struct PublishedPoint {

@@ -102,7 +102,7 @@ void SweepRunner::prepare() const {
   for (const SweepPreparation& step : options_.prepare) {
     const std::string& made = step.creates.value;
     if (fs::exists(made)) continue;
-    const std::vector<std::string> words = texts(step.run);
+    const std::vector<std::string> words = words_of(step);
     const std::string command = fmt::format("stoker {}", fmt::join(words, " "));
     fmt::print(stderr, "{} is not there yet: {}\n", made, command);
     const std::string log = directory_.path("logs/prepare.log");

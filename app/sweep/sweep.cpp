@@ -67,7 +67,7 @@ void check_words(const std::vector<std::string>& words, const std::vector<Word>&
 // What is run before the first cell, and the command of every cell.
 void check_commands(const SweepOptions& options, const SweepPlan& plan, const CheckWords& check) {
   for (const SweepPreparation& step : options.prepare) {
-    check_words(texts(step.run), step.run, check, "in prepare");
+    check_words(words_of(step), step.run, check, "in prepare");
   }
   for (const SweepCell& cell : plan.cells) {
     std::vector<std::string> words = command_words(cell, "CONFIG");

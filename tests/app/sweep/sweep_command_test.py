@@ -139,7 +139,7 @@ class Results(Sweep):
         base = base.replace("{type: synthetic, samples: 64, classes: 2, test_samples: 0}",
                             "{type: image_folder, storage: data}")
         self.write("name: trial\nbase:" + base + "\nmatrix: {loader.workers: [1, 2]}\nprepare:\n"
-                   "  - {creates: made, run: [dataset, synth, made, --samples=64, --classes=2, --median-bytes=2KiB]}\n")
+                   "  - {creates: made, run: [dataset, synth, \"${MADE:-made}\", --samples=64, --classes=2, --median-bytes=2KiB]}\n")
         self.assertIn("made is not there yet", self.sweep().stderr)
         self.assertEqual(len(list((self.dir / "made").glob("*/*.jpg"))), 64)
         self.assertEqual([row["status"] for row in self.results()["rows"]], ["ok", "ok"])
@@ -267,6 +267,8 @@ class Failures(Sweep):
                 r"sweep.yaml:10:13: stoker train .*unknown option '--quite' \(did you mean '--quiet'\?\)")
         refused(SWEEP.replace("repeat: 2", "prepare: [{creates: x, run: [dataset, sytnh, x]}]"),
                 r"sweep.yaml:10:39: stoker dataset sytnh x: .*did you mean 'synth'.*\(in prepare\)")
+        refused(SWEEP.replace("repeat: 2", "prepare: [{creates: x, run: [dataset, synth, \"${STOKER_NOWHERE}\"]}]"),
+                r"sweep.yaml:10:38: prepare: '\$\{STOKER_NOWHERE\}' must be a word \(is the variable in it set")
         refused("name: [", "this is no YAML")
 
     def test_check_prints_the_plan(self):
