@@ -268,7 +268,7 @@ class Failures(Sweep):
         refused(SWEEP.replace("repeat: 2", "prepare: [{creates: x, run: [dataset, sytnh, x]}]"),
                 r"sweep.yaml:10:39: stoker dataset sytnh x: .*did you mean 'synth'.*\(in prepare\)")
         refused(SWEEP.replace("repeat: 2", "prepare: [{creates: x, run: [dataset, synth, \"${STOKER_NOWHERE}\"]}]"),
-                r"sweep.yaml:10:38: prepare: '\$\{STOKER_NOWHERE\}' must be a word \(is the variable in it set")
+                r"sweep.yaml:10:46: prepare: '\$\{STOKER_NOWHERE\}' must be a word \(is the variable in it set")
         refused("name: [", "this is no YAML")
 
     def test_check_prints_the_plan(self):
