@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from stoker import STOKER, flow, free_port, stoker
 
@@ -107,12 +108,9 @@ class Bench:
                 started.append(node.start(words, cwd=self.directory, env={**os.environ, **of_rank}, stderr=log,
                                           stdout=subprocess.PIPE if i == 0 else subprocess.DEVNULL))
             most = 0
-            while any(process.poll() is None for process in started[1:]) or started[0].poll() is None:
+            while any(process.poll() is None for process in started):
                 most = max([most, *(node.anonymous_bytes() for node in nodes)])
-                try:
-                    started[0].wait(0.25)
-                except subprocess.TimeoutExpired:
-                    pass
+                time.sleep(0.25)
             if any(process.returncode for process in started):
                 log.seek(0)
                 sys.exit(f"{name}: exit codes {[process.returncode for process in started]}\n{log.read()}")
@@ -123,6 +121,7 @@ class Bench:
                 process.wait()
             for node in nodes:
                 node.remove()
+            log.close()
         return json.loads(stoker("timelogger", run, f"--nodes={ranks}", "--json", cwd=self.directory, timeout=None).stdout), most
 
 
