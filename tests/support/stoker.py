@@ -3,6 +3,7 @@
 STOKER names the binary; without it, that of build/. ctest and tests/run put this folder into Python's path.
 """
 import contextlib
+import fcntl
 import importlib.util
 import json
 import os
@@ -197,17 +198,21 @@ def needed(*programs, package):
 
 
 def environment(*names):
-    """The Python of an environment that has these packages of PyPI, which is made once in the build folder."""
+    """The Python of an environment that has these packages of PyPI, which is made once in the build folder. Tests beside this one wait
+    until it is whole."""
     directory = BUILD / "tests" / "-".join(("python", *names))
     python, whole = directory / "bin/python", directory / "whole"
-    if not whole.exists():
-        venv.create(directory, clear=True)
-        base = pathlib.Path(sys.base_prefix) / "bin/python3"  # one with pip: installing that as well takes seconds
-        done = subprocess.run([base, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", *names],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"FAILED: pip cannot install {' '.join(names)}: {done.stderr}")
-        whole.touch()
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{directory}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not whole.exists():
+            venv.create(directory, clear=True)
+            base = pathlib.Path(sys.base_prefix) / "bin/python3"  # one with pip: installing that as well takes seconds
+            done = subprocess.run([base, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", *names],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                sys.exit(f"FAILED: pip cannot install {' '.join(names)}: {done.stderr}")
+            whole.touch()
     return python
 
 
