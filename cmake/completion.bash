@@ -43,7 +43,7 @@ _stoker_options() {
     "doctor") echo "--help --verify --rounds --seconds --steps --dir --json" ;;
     "advise") echo "--help --capacity --max-file --fast --slow-fit --fast-fit --profile --output --auto --json" ;;
     "simulate") echo "--help --run --machine --what-if --inputs --json" ;;
-    "timelogger") echo "--help --nodes --max-bad --json" ;;
+    "timelogger") echo "--help --nodes --timeline --max-bad --json" ;;
     "trace") echo "--help --json" ;;
     "darshan") echo "--help --files --output --trace --json --records --json" ;;
   esac

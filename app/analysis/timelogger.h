@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/analysis/intervals.h"
+#include "app/analysis/timeline.h"
 
 namespace stoker {
 
@@ -69,5 +70,10 @@ TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad);
 //                    Next Batch records: nothing tells waiting from training then.
 //   read_union_s     of all ranks' reads together
 nlohmann::json time_log_figures(const TimeLog& log, int64_t nodes);
+
+// The records' reads beside what a profiler saw of the same time, which the study left to do:
+// window_s of the timeline, operations_s with at least one operation under way, read_s with a read
+// of any rank; of that hidden_s beside an operation, exposed_s without one; idle_s with neither.
+nlohmann::json joined_figures(const TimeLog& log, const Timeline& timeline);
 
 }  // namespace stoker

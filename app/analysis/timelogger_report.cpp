@@ -78,6 +78,18 @@ void print_overlap(const Json& overlap) {
   if (overlap.size() > 1) line("all ranks", all);
 }
 
+void print_joined(const Json& joined) {
+  for (const Json& of : joined) {
+    fmt::print(
+        "joined with {}: in its {:.3f} s, {} ran for {:.3f} s, reads for {:.3f} s: hidden {:.3f} "
+        "s, "
+        "exposed {:.3f} s; neither for {:.3f} s\n",
+        of.at("path").get<std::string>(), number(of, "window_s"), of.at("what").get<std::string>(),
+        number(of, "operations_s"), number(of, "read_s"), number(of, "hidden_s"),
+        number(of, "exposed_s"), number(of, "idle_s"));
+  }
+}
+
 void print_time_logs(const TimeLog& log, const Json& figures, std::optional<double> bandwidth) {
   fmt::print("{} records in {} files, {} bad lines\n", log.records.size(), log.files.size(),
              log.bad.size());
@@ -93,6 +105,7 @@ void print_time_logs(const TimeLog& log, const Json& figures, std::optional<doub
   fmt::print("{}", table.text());
   print_methods(figures);
   print_overlap(figures["overlap"]);
+  print_joined(figures["joined"]);
   if (bandwidth) {
     fmt::print("bandwidth: {:.1f} MB/s (bytes / merged read time of {:.3f} s)\n", *bandwidth,
                number(figures, "read_union_s"));
@@ -113,6 +126,12 @@ Json bad_lines(const TimeLog& log) {
 ExitCode report_time_logs(const TimeLoggerArguments& arguments) {
   const TimeLog log = read_time_logs(arguments.paths, arguments.max_bad);
   Json figures = time_log_figures(log, arguments.nodes.value_or(0));
+  figures["joined"] = Json::array();
+  for (const std::string& path : arguments.timelines) {
+    figures["joined"].push_back(joined_figures(log, read_timeline(path)));
+    if (number(figures["joined"].back(), "read_s") > 0) continue;
+    figures["notes"].push_back(path + ": no read lies in its time: is it of this run?");
+  }
   const double read_s = number(figures, "read_union_s");
   std::optional<double> bandwidth;
   const std::optional<double> bytes = bytes_read(arguments.paths);

@@ -11,9 +11,10 @@ namespace stoker {
 
 // Of the command line. A value.
 struct TimeLoggerArguments {
-  std::vector<std::string> paths;  // runs, folders of records, or files of records
-  std::optional<int64_t> nodes;    // to divide sums by; absent: the ranks
-  double max_bad = 0.01;           // share of lines that may be no records
+  std::vector<std::string> paths;      // runs, folders of records, or files of records
+  std::vector<std::string> timelines;  // Chrome traces of the same time
+  std::optional<int64_t> nodes;        // to divide sums by; absent: the ranks
+  double max_bad = 0.01;               // share of lines that may be no records
   bool json = false;
 };
 

@@ -68,6 +68,9 @@ void add_timelogger(const Command& program) {
       .argument("--nodes", arguments.nodes,
                 "number of nodes to divide sums by; default: that of the ranks")
       .positive();
+  command.argument("--timeline", arguments.timelines,
+                   "profiler windows of the same run (profile-STEP.json), or a TF Timeline: what "
+                   "reading was hidden behind by these");
   command.argument("--max-bad", arguments.max_bad, "share of lines that may be broken")
       .between(0, 1);
   command.flag("--json", arguments.json, "print JSON");

@@ -148,8 +148,11 @@ void Trainer::train() {
   run.describe(info);
   sinks_ = std::make_unique<RunSinks>(experiment_, directory_.path(), log_, stop_);
   tell_targets(peers_, directory_.path());
+  // Ranks may share the page cache: all look at what all have left, before one of them reads.
   set_up_page_cache(experiment_, log_.notify());
+  share(peers_, "");
   cache_ = std::make_unique<CacheWatch>(experiment_);
+  share(peers_, "");
   const std::string missed = missed_page_cache(run.state().cache);
   if (!missed.empty()) log_.warn(missed);
   prepare();

@@ -179,6 +179,16 @@ CacheVerdict judge_cache(const RunRecord& record) {
         "; before the run the page cache held {:.0f} % of the data ({} files looked at)",
         100 * *cache.resident_before, cache.files_looked_at);
   }
+  // A page that one rank fetched serves them all: what came for this one says nothing then.
+  if (record.run.info.world_size > 1 && cache.resident_before) {
+    const double share = *cache.resident_before;
+    return {is_cold(share)   ? CacheVerdict::Level::cold
+            : is_warm(share) ? CacheVerdict::Level::warm
+                             : CacheVerdict::Level::mixed,
+            fmt::format("before the run the page cache held {:.0f} % of the data ({} files looked "
+                        "at); ranks of a machine share it",
+                        100 * share, cache.files_looked_at)};
+  }
   if (!loader.storage_bytes || asked <= 0) {
     return {CacheVerdict::Level::unknown, "not known where the data came from" + resident};
   }

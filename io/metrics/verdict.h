@@ -60,7 +60,8 @@ const char* to_string(CacheVerdict::Level level);
 // The page cache was not as the run was told to make it: why, in words. Such a run says nothing of
 // the storage below. Empty: it was, or nothing was asked.
 std::string missed_page_cache(const CacheEvidence& cache);
-// A whole record. `unknown` where the kernel does not say what the reading threads fetched.
+// A whole record. One process: by what its reading threads fetched; `unknown` where the kernel does
+// not say. Many ranks: by what the page cache held when the run began, where that is known.
 CacheVerdict judge_cache(const RunRecord& record);
 
 }  // namespace stoker

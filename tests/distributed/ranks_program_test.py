@@ -5,11 +5,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import unittest
 
-from stoker import Process, StokerTest, configuration, emulated, posix, read_summary
+from stoker import MINI, Process, StokerTest, configuration, emulated, posix, read_summary
 
 WITHIN = 2e-5  # of a loss: fp32 sums in another order, over some tens of steps
 
@@ -103,6 +104,17 @@ class RanksTest(StokerTest):
         self.assertEqual(summary["total"]["digest_chain"], alone["total"]["digest_chain"])
         for ours, theirs in zip(losses, self.losses(alone_run), strict=True):
             self.assertAlmostEqual(ours, theirs, delta=WITHIN * theirs)
+
+    def test_no_rank_reads_before_all_have_looked_at_the_cold_page_cache(self):
+        shutil.copytree(MINI, self.dir / "data")
+        options = [f"storage.data={posix(self.dir / 'data')}", "run.page_cache=cold", "training.max_steps=2", "evaluation.enabled=false"]
+        summary, run = self.launch(2, *options)
+        each = [summary["page_cache"], read_summary(run / "rank-1")["page_cache"]]
+        if "missed" in summary["page_cache"]:  # this file system does not let go of its pages: no rank calls itself cold
+            self.assertNotIn("cold", [rank["state"] for rank in each])
+        else:
+            self.assertEqual([rank["state"] for rank in each], ["cold", "cold"])
+            self.assertEqual([rank["resident_before"] for rank in each], [0, 0])
 
     def packed(self):
         """Overrides: 160 training samples in four files of 40, read as a whole and kept, so that each that a rank

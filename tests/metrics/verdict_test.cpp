@@ -104,8 +104,10 @@ TEST(Verdict, NothingObservedIsUnknownAndAFailureIsNamed) {
   EXPECT_THAT(judge_of(run).text, HasSubstr("no space left"));
 }
 
-CacheVerdict cache_of(const CacheEvidence& cache, const LoaderMeter::State& loader) {
+CacheVerdict cache_of(const CacheEvidence& cache, const LoaderMeter::State& loader,
+                      int64_t ranks = 1) {
   RunRecord record;
+  record.run.info.world_size = ranks;
   record.run.cache = cache;
   record.loaders = {loader};
   return judge_cache(record);
@@ -125,6 +127,18 @@ TEST(CacheVerdict, ComparesWhatWasAskedForWithWhatBlockDevicesDelivered) {
   EXPECT_EQ(cache_of({}, loader).level, CacheVerdict::Level::cold);
   EXPECT_THAT(cache_of({200, 0.25, {}}, loader).text,
               HasSubstr("held 25 % of the data (200 files"));
+}
+
+TEST(CacheVerdict, of_many_ranks_is_what_the_page_cache_held_before_for_one_may_read_for_all) {
+  LoaderMeter::State loader;
+  loader.stages[static_cast<size_t>(Stage::read)].bytes = 1000;
+  loader.storage_bytes = 0;
+  EXPECT_EQ(cache_of({200, 0.0, {}}, loader, 2).level, CacheVerdict::Level::cold);
+  EXPECT_EQ(cache_of({200, 0.5, {}}, loader, 2).level, CacheVerdict::Level::mixed);
+  loader.storage_bytes = 1000;
+  EXPECT_EQ(cache_of({200, 1.0, {}}, loader, 2).level, CacheVerdict::Level::warm);
+  EXPECT_THAT(cache_of({200, 1.0, {}}, loader, 2).text, HasSubstr("ranks of a machine share it"));
+  EXPECT_EQ(cache_of({}, loader, 2).level, CacheVerdict::Level::cold);  // no files to look at
 }
 
 TEST(PageCache, a_run_that_was_not_cold_as_told_is_found_out) {
