@@ -4,6 +4,7 @@
 its tables for docs/results.md.
 
 tests/run bench/lmdb_tiers [--full] [--ranks 1,2,4,8] [--readers lmdb,lmm] [--where disk loop hdd lustre] [--folder DIR]
+    [--set loader.read_ahead=false]
 
 As root. Debian: fuse3, mount, e2fsprogs (in a minimal system). Without the rights for a loop device or a throttle it
 says so and leaves that place out.
@@ -134,6 +135,7 @@ def main():
     parser.add_argument("--readers", default="lmdb,lmm,lmm_dm,lmm_dio,prov,coal,stag,indexed")
     parser.add_argument("--where", nargs="+", default=list(PLACES), choices=list(PLACES))
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--set", nargs="+", default=[], metavar="a.b=c", help="overrides of the runs' configuration")
     parser.add_argument("--folder", help="of the databases; default: the one for temporary files")
     options = parser.parse_args()
     ranks = options.ranks or ("1,2,4,8" if options.full else "1,4")
@@ -157,7 +159,7 @@ def main():
                         path = config(folder / f"{where}-{kind}.yaml", root, kind, *KINDS[kind])
                         print(f"\n## {kind} records, {what}\n", flush=True)
                         done = stoker("bench", "lmdb", path, f"--ranks={ranks}", f"--readers={options.readers}",
-                                      f"--rounds={rounds}", f"--steps={steps}", cwd=folder, code=None, timeout=None)
+                                      f"--rounds={rounds}", f"--steps={steps}", *options.set, cwd=folder, code=None, timeout=None)
                         print(done.stdout if done.returncode == 0 else done.stderr, flush=True)
                         if done.returncode != 0:
                             left_out.append(f"{where}, {kind}: {done.stderr.strip().splitlines()[-1]}")
