@@ -7,7 +7,6 @@
 
 #include "app/analysis/json_fields.h"
 #include "io/core/error.h"
-#include "io/core/file.h"
 #include "io/core/json.h"
 
 namespace stoker {
@@ -17,20 +16,22 @@ constexpr double kLatestUs = 1e18;  // fits into 63 bits
 
 }  // namespace
 
-Timeline read_timeline(const std::string& path) {
+Timeline read_timeline(std::string_view text, const std::string& path) {
   const auto refuse = [&path](const std::string& why) -> Error {
     return {ExitCode::data,
             fmt::format("{}: no Chrome trace of operations ({}): name a profile-STEP.json of "
                         "metrics.profile, or a TF Timeline",
                         path, why)};
   };
-  const std::optional<std::string> text = read_if_there(path);
-  if (!text) throw Error(ExitCode::environment, path + ": there is no such file");
-  const std::optional<nlohmann::json> trace = try_parse_json(*text);
-  if (!trace) throw refuse("not JSON");
-  const double base_us = 1e-3 * number_at(*trace, "baseTimeNanoseconds").value_or(0);
+  nlohmann::json trace;
+  try {
+    trace = parse_json(text, kOwnFiles);
+  } catch (const Error& error) {
+    throw refuse(error.what());
+  }
+  const double base_us = 1e-3 * number_at(trace, "baseTimeNanoseconds").value_or(0);
   TimeSpans kernels, operators;
-  for (const nlohmann::json& event : member_at(*trace, "traceEvents")) {
+  for (const nlohmann::json& event : member_at(trace, "traceEvents")) {
     const auto ts = number_at(event, "ts"), dur = number_at(event, "dur");
     if (!ts || !dur || member_at(event, "ph") != "X") continue;
     if (!(std::abs(base_us + *ts) < kLatestUs && *dur >= 0 && *dur < kLatestUs)) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "app/analysis/intervals.h"
 
@@ -16,8 +17,8 @@ struct Timeline {
 };
 
 // Events `ph: X` with `ts` and `dur` in microseconds from baseTimeNanoseconds on, or from 1970: of
-// the category kernel, else cpu_op or Op. Any thread. Error(ExitCode::environment) where the file
-// cannot be read, Error(ExitCode::data) where it is no such trace.
-Timeline read_timeline(const std::string& path);
+// the category kernel, else cpu_op or Op. path: for the message of Error(ExitCode::data), where the
+// text is no such trace. Any thread.
+Timeline read_timeline(std::string_view text, const std::string& path);
 
 }  // namespace stoker

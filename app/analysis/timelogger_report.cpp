@@ -10,6 +10,7 @@
 #include "app/analysis/run_files.h"
 #include "app/analysis/timelogger.h"
 #include "app/base/result_table.h"
+#include "io/core/file.h"
 #include "io/core/json.h"
 
 namespace stoker {
@@ -128,7 +129,9 @@ ExitCode report_time_logs(const TimeLoggerArguments& arguments) {
   Json figures = time_log_figures(log, arguments.nodes.value_or(0));
   figures["joined"] = Json::array();
   for (const std::string& path : arguments.timelines) {
-    figures["joined"].push_back(joined_figures(log, read_timeline(path)));
+    const std::optional<std::string> text = read_if_there(path);
+    if (!text) throw Error(ExitCode::environment, path + ": there is no such file");
+    figures["joined"].push_back(joined_figures(log, read_timeline(*text, path)));
     if (number(figures["joined"].back(), "read_s") > 0) continue;
     figures["notes"].push_back(path + ": no read lies in its time: is it of this run?");
   }

@@ -9,4 +9,8 @@ STOKER_FUZZ_TARGET(timelogger) {
   TimeLog log;
   read_time_log(std::string(fuzz::text(input)), "fuzz", log);
   (void)json_text(time_log_figures(log, 0));
+  try {
+    (void)json_text(joined_figures(log, read_timeline(fuzz::text(input), "fuzz")));
+  } catch (const Error&) {
+  }
 }

@@ -117,6 +117,8 @@ class Scientific(StokerTest):
         # The trainer's thread either reads or computes, which two clocks have to agree on.
         joined = self.time_log(self.latest, "--timeline", self.latest / "profile-4.json")["joined"][0]
         self.assertEqual(joined["what"], "operators")
+        self.stoker("timelogger", self.latest, "--timeline", self.latest / "profile-2.json", code=3)
+        self.stoker("timelogger", self.latest, "--timeline", self.latest / "digests.csv", code=4)
         self.assertGreater(joined["read_s"], 0.02 / 2)
         self.assertLess(joined["hidden_s"], 1e-3)
         self.assertAlmostEqual(joined["exposed_s"] + joined["operations_s"] + joined["idle_s"], joined["window_s"], places=2)
