@@ -1,10 +1,12 @@
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "io/decoder/framing.h"
 #include "io/decoder/jpeg/baseline_decoder.h"
+#include "io/decoder/jpeg/progressive_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/transform.h"
 
@@ -54,11 +56,27 @@ int64_t reduction_for(const Rect& crop, int64_t size) {
   return 1;
 }
 
+// Ours; null where the processor lacks what they need, or none is wanted.
+struct FastDecoders {
+  std::unique_ptr<BaselineDecoder> baseline;
+  std::unique_ptr<ProgressiveDecoder> progressive;
+
+  PixelRows* decode(Bytes encoded, const JpegHeader& header, std::span<const JpegSegment> segments,
+                    const Rect& needed, int64_t reduction) const {
+    if (header.process == JpegProcess::progressive) {
+      if (progressive == nullptr) return nullptr;
+      return progressive->decode(encoded, header, segments, needed, reduction);
+    }
+    if (baseline == nullptr || reduction != 1) return nullptr;
+    return baseline->decode(encoded, header, segments, needed);
+  }
+};
+
 // The fast decoder where there is one and it vouches for the file, else libjpeg-turbo, which alone
 // bears with damage.
 class Session : public DecoderSession {
  public:
-  Session(const JpegOptions& options, std::unique_ptr<BaselineDecoder> fast)
+  Session(const JpegOptions& options, FastDecoders fast)
       : options_(options),
         transform_(options),
         framing_(options),
@@ -88,7 +106,7 @@ class Session : public DecoderSession {
       sample(encoded, header, plan, Framing::pixels_of(out));
       return Framing::put_header(framing_.for_sample(), out);
     }
-    if (fast_ == nullptr && Framing::is_whole(*made)) {
+    if (fast_.baseline == nullptr && Framing::is_whole(*made)) {
       by_libjpeg(encoded, header, made->image_width, made->image_height, Framing::pixels_of(out));
       return Framing::put_header(*made, out);
     }
@@ -96,7 +114,7 @@ class Session : public DecoderSession {
   }
 
   void sample(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, uint8_t* out) {
-    if (fast_ == nullptr && transform_.is_copy(plan, header.width, header.height)) {
+    if (fast_.baseline == nullptr && transform_.is_copy(plan, header.width, header.height)) {
       by_libjpeg(encoded, header, header.width, header.height, out);
       return transform_.finish(plan, out);
     }
@@ -108,8 +126,8 @@ class Session : public DecoderSession {
   template <class Use>
   void with_rows(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, const Use& use) {
     const int64_t divisor = reduction(plan);
-    if (fast_ != nullptr && divisor == 1 && header.blemish.empty()) {
-      PixelRows* rows = fast_->decode(encoded, header, segments_, plan.crop);
+    if (header.blemish.empty()) {
+      PixelRows* rows = fast_.decode(encoded, header, segments_, plan.crop, divisor);
       if (rows != nullptr) return use(*rows);
     }
     const int64_t width = (header.width + divisor - 1) / divisor;
@@ -129,7 +147,7 @@ class Session : public DecoderSession {
   const JpegOptions& options_;
   Transform transform_;
   const Framing framing_;
-  std::unique_ptr<BaselineDecoder> fast_;
+  FastDecoders fast_;
   JpegCodec codec_;
   std::vector<JpegSegment> segments_;
   Buffer rgb_;
@@ -137,14 +155,15 @@ class Session : public DecoderSession {
 
 // libjpeg-turbo for all that it knows.
 struct TurboSession final : Session {
-  explicit TurboSession(const JpegOptions& options) : Session(options, nullptr) {}
+  explicit TurboSession(const JpegOptions& options) : Session(options, {}) {}
 };
 using TurboJpeg = SessionDecoder<DecodedBy<JpegBy::libjpeg>, TurboSession>;
 
 // The same pixels and the same verdicts from a decoder of our own, for the files that nearly all
 // are, and from libjpeg-turbo for the others.
 struct FastSession final : Session {
-  explicit FastSession(const JpegOptions& options) : Session(options, BaselineDecoder::create()) {}
+  explicit FastSession(const JpegOptions& options)
+      : Session(options, {BaselineDecoder::create(), ProgressiveDecoder::create()}) {}
 };
 using Jpeg = SessionDecoder<DecodedBy<JpegBy::ours>, FastSession>;
 

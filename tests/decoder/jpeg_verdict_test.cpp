@@ -48,7 +48,7 @@ class JpegVerdict : public testing::Test {
     ++verdicts_[ours.verdict.substr(0, ours.verdict.find(':'))];
   }
 
-  // Of all that the fast decoder knows, none of them large.
+  // Of all that the fast decoders know, none of them large.
   static std::vector<File> files() {
     std::vector<File> result;
     const std::vector<std::string> all = mini_files();
@@ -68,7 +68,11 @@ class JpegVerdict : public testing::Test {
     result.push_back(encoded(Pixels(90 * 70 * 3, 9), 90, 70, TJPF_RGB, TJSAMP_420, 75));
     result.push_back(encoded(pixels, 90, 70, TJPF_GRAY, TJSAMP_GRAY, 99));
     ::unsetenv("TJ_OPTIMIZE");
+    ::setenv("TJ_PROGRESSIVE", "1", 1);
+    result.push_back(encoded(pixels, 90, 70, TJPF_GRAY, TJSAMP_GRAY, 85));
+    ::unsetenv("TJ_PROGRESSIVE");
     ::unsetenv("TJ_RESTART");
+    result.push_back(progressive(result[7]));
     return result;
   }
 
@@ -183,7 +187,8 @@ TEST(JpegOptions, all_give_the_samples_of_turbojpeg) {
     const auto own_session = own->open(), libjpeg_session = libjpeg->open();
     for (size_t i = 0; i < paths.size(); i += 7) {
       const auto orientation = static_cast<uint8_t>(1 + i % 8);
-      const File file = with_orientation(read_file(paths[i]), orientation);
+      const File plain = read_file(paths[i]);
+      const File file = with_orientation(i % 3 == 0 ? progressive(plain) : plain, orientation);
       const DecodeMode mode{true, i};
       ASSERT_TRUE(decode(*own_session, *own, file, mode, 1) ==
                   decode(*libjpeg_session, *libjpeg, file, mode, 2))

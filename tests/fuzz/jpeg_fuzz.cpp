@@ -5,6 +5,7 @@
 
 #include "io/core/error.h"
 #include "io/decoder/jpeg/baseline_decoder.h"
+#include "io/decoder/jpeg/progressive_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/fuzz/target.h"
@@ -14,7 +15,7 @@ namespace {
 
 // So that an input takes microseconds: what a decoder does, it does in a few blocks.
 constexpr int64_t kMaxFuzzedPixels = 1 << 14;
-constexpr int64_t kMaxFuzzedScans = 8;
+constexpr int64_t kMaxFuzzedScans = 24;
 
 // libjpeg-turbo is not instrumented: with the memory sanitizer our decoder runs alone.
 #if defined(__has_feature)
@@ -34,7 +35,7 @@ struct JpegOutcome {
   bool operator==(const JpegOutcome&) const = default;
 };
 
-// Our decoder beside libjpeg-turbo, with all that a session of the decoder `jpeg` keeps from file
+// Our decoders beside libjpeg-turbo, with all that a session of the decoder `jpeg` keeps from file
 // to file: where ours gives up, libjpeg's verdict is the same whatever it has decoded before.
 class JpegDifferential {
  public:
@@ -47,6 +48,7 @@ class JpegDifferential {
     const std::optional<std::vector<uint8_t>> ours = decoded_by_us(file, header, whole);
     if (!kAlone) compare(file, header, ours);
     check_part(file, header, ours);
+    if (!kAlone) check_reduced(file, header);
   }
 
  private:
@@ -75,10 +77,37 @@ class JpegDifferential {
     fuzz::require(ours.rgb == theirs.rgb, "tolerant, with other pixels than libjpeg's");
   }
 
+  // At a half, a quarter or an eighth.
+  void check_reduced(Bytes file, const JpegHeader& header) {
+    if (header.process != JpegProcess::progressive || !progressive_) return;
+    const int64_t reduction = int64_t{2} << file.size() % 3;
+    PixelRows* rows = progressive_->decode(file, header, segments_,
+                                           {0, 0, header.width, header.height}, reduction);
+    if (rows == nullptr) return;
+    const auto row_bytes = static_cast<size_t>(rows->width() * 3);
+    std::vector<uint8_t> rgb(row_bytes * static_cast<size_t>(rows->height()));
+    try {
+      reference_.decode(file, header, rows->width(), rows->height(), rgb.data());
+    } catch (const BadSample&) {
+      fuzz::require(false, "decoded by us at a reduced size, and refused by libjpeg");
+    }
+    for (int64_t y = 0; y < rows->height(); ++y) {
+      const uint8_t* row = rows->row(y);
+      fuzz::require(
+          std::equal(row, row + row_bytes, rgb.data() + static_cast<size_t>(y) * row_bytes),
+          "other pixels at a reduced size");
+    }
+  }
+
   // The rectangle's pixels. Empty: it gives up.
   std::optional<std::vector<uint8_t>> decoded_by_us(Bytes file, const JpegHeader& header,
                                                     const Rect& needed) {
-    PixelRows* rows = fast_ ? fast_->decode(file, header, segments_, needed) : nullptr;
+    PixelRows* rows = nullptr;
+    if (header.process == JpegProcess::progressive) {
+      if (progressive_) rows = progressive_->decode(file, header, segments_, needed);
+    } else if (fast_) {
+      rows = fast_->decode(file, header, segments_, needed);
+    }
     if (rows == nullptr) return std::nullopt;
     std::vector<uint8_t> rgb;
     for (int64_t y = needed.y; y < needed.y + needed.height; ++y) {
@@ -126,6 +155,7 @@ class JpegDifferential {
   }
 
   std::unique_ptr<BaselineDecoder> fast_ = BaselineDecoder::create();
+  std::unique_ptr<ProgressiveDecoder> progressive_ = ProgressiveDecoder::create();
   JpegCodec fallback_;
   JpegCodec reference_;
   JpegCodec tolerant_{Tolerance::as_libjpeg};

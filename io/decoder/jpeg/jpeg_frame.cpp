@@ -29,18 +29,19 @@ constexpr std::array<uint8_t, 192> natural_order() {
 
 class FrameReader {
  public:
-  explicit FrameReader(JpegFrame& frame) : frame_(frame) {}
+  FrameReader(JpegFrame& frame, bool progressive) : frame_(frame), progressive_(progressive) {}
 
   bool read(const JpegSegment& segment) {
     const Bytes payload = segment.payload;
     switch (segment.marker) {
       case 0xc0:
       case 0xc1:
+      case 0xc2:
         return read_frame(payload);
       case 0xc4:
-        return read_huffman(payload);
+        return frame_.define_huffman(payload);
       case 0xda:
-        return read_scan(payload);
+        return progressive_ ? has_quantisation() : read_scan(payload);
       case 0xdb:
         return read_quantisation(payload);
       case 0xdd:
@@ -72,7 +73,7 @@ class FrameReader {
     std::array<int, 3> sampling{};
     for (size_t i = 0; i < count; ++i) {
       const uint8_t* component = payload.data() + 6 + 3 * i;
-      ids_[i] = component[0];
+      ids_[i] = frame_.component[i].id = component[0];
       sampling[i] = component[1];
       if (component[2] > 3) return false;
       frame_.component[i].quantisation = component[2];
@@ -89,18 +90,6 @@ class FrameReader {
     return sampling[0] == 0x11 || sampling[0] == 0x21 || sampling[0] == 0x22;
   }
 
-  bool read_huffman(Bytes payload) {
-    while (payload.size() >= 17) {
-      const uint8_t slot = payload[0];
-      const size_t symbols = std::accumulate(payload.begin() + 1, payload.begin() + 17, size_t{0});
-      if ((slot & 0xef) > 3 || symbols > 256 || symbols > payload.size() - 17) return false;
-      auto& tables = (slot & 0x10) != 0 ? frame_.ac_tables : frame_.dc_tables;
-      tables[slot & 3] = payload.subspan(1, 16 + symbols);
-      payload = payload.subspan(17 + symbols);
-    }
-    return payload.empty();
-  }
-
   bool read_quantisation(Bytes payload) {
     while (payload.size() >= 65) {
       const uint8_t slot = payload[0];
@@ -113,6 +102,13 @@ class FrameReader {
       payload = payload.subspan(65);
     }
     return payload.empty();
+  }
+
+  bool has_quantisation() const {
+    for (size_t i = 0; i < frame_.components; ++i) {
+      if (!quantisation_seen_[frame_.component[i].quantisation]) return false;
+    }
+    return true;
   }
 
   bool read_scan(Bytes payload) {
@@ -149,6 +145,7 @@ class FrameReader {
   }
 
   JpegFrame& frame_;
+  const bool progressive_;
   std::array<uint8_t, 3> ids_{};
   std::array<bool, 4> quantisation_seen_{};
   bool jfif_ = false;
@@ -164,7 +161,17 @@ bool JpegFrame::assign(const JpegHeader& header, std::span<const JpegSegment> se
   if (header.process != JpegProcess::baseline && header.process != JpegProcess::extended) {
     return false;
   }
-  if (!header.one_scan || header.precision != 8) return false;
+  return header.one_scan && assign_segments(header, segments, false);
+}
+
+bool JpegFrame::assign_progressive(const JpegHeader& header,
+                                   std::span<const JpegSegment> segments) {
+  return header.process == JpegProcess::progressive && assign_segments(header, segments, true);
+}
+
+bool JpegFrame::assign_segments(const JpegHeader& header, std::span<const JpegSegment> segments,
+                                bool progressive) {
+  if (header.precision != 8) return false;
   if (header.width > kMaxSide || header.height > kMaxSide) return false;
   width = header.width;
   height = header.height;
@@ -172,11 +179,23 @@ bool JpegFrame::assign(const JpegHeader& header, std::span<const JpegSegment> se
   restart_interval = 0;
   dc_tables.fill({});
   ac_tables.fill({});
-  FrameReader reader(*this);
+  FrameReader reader(*this, progressive);
   for (const JpegSegment& segment : segments) {
     if (!reader.read(segment)) return false;
   }
   return reader.finish();
+}
+
+bool JpegFrame::define_huffman(Bytes payload) {
+  while (payload.size() >= 17) {
+    const uint8_t slot = payload[0];
+    const size_t symbols = std::accumulate(payload.begin() + 1, payload.begin() + 17, size_t{0});
+    if ((slot & 0xef) > 3 || symbols > 256 || symbols > payload.size() - 17) return false;
+    auto& tables = (slot & 0x10) != 0 ? ac_tables : dc_tables;
+    tables[slot & 3] = payload.subspan(1, 16 + symbols);
+    payload = payload.subspan(17 + symbols);
+  }
+  return payload.empty();
 }
 
 McuSize mcu_size(ChromaSampling sampling) {

@@ -22,6 +22,8 @@ enum class ChromaSampling { gray, s444, s422, s420 };
 struct JpegFrame {
   // Of one component: indices of tables below.
   struct Component {
+    // Its name in scan headers.
+    uint8_t id = 0;
     // Index of the table.
     size_t quantisation = 0;
     size_t dc_table = 0;
@@ -45,6 +47,15 @@ struct JpegFrame {
   // Reads the segments of one file. False: something here is unusual or wrong, so the fast decoder
   // leaves the file to libjpeg-turbo; the contents are unspecified then.
   bool assign(const JpegHeader& header, std::span<const JpegSegment> segments);
+  // The same for a progressive file, but for what its scans say: dc_table, ac_table, and whether
+  // all Huffman tables are there.
+  bool assign_progressive(const JpegHeader& header, std::span<const JpegSegment> segments);
+  // Adds a segment's definitions of Huffman tables, as between scans. False: as above.
+  bool define_huffman(Bytes payload);
+
+ private:
+  bool assign_segments(const JpegHeader& header, std::span<const JpegSegment> segments,
+                       bool progressive);
 };
 
 // Size of an MCU (the unit in which a scan interleaves components) in samples of the luma

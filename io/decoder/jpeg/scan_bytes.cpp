@@ -37,6 +37,11 @@ STOKER_AVX2 const uint8_t* copy_plain(const uint8_t* from, const uint8_t* end, u
 }  // namespace
 
 bool ScanBytes::assign(Bytes rest, bool restarts) {
+  const std::optional<size_t> end = assign_up_to_marker(rest, restarts);
+  return end && rest[*end + 1] == 0xd9;
+}
+
+std::optional<size_t> ScanBytes::assign_up_to_marker(Bytes rest, bool restarts) {
   uint8_t* const begin = buffer_.resize(kFront + rest.size() + kSlack) + kFront;
   std::memset(begin - kFront, 0, kFront);
   uint8_t* to = begin;
@@ -48,7 +53,7 @@ bool ScanBytes::assign(Bytes rest, bool restarts) {
     while (from != end && *from != 0xff && end - from < static_cast<ptrdiff_t>(kStep)) {
       *to++ = *from++;
     }
-    if (end - from < 2) return false;
+    if (end - from < 2) return std::nullopt;
     const uint8_t next = from[1];
     from += 2;
     if (next == 0) {
@@ -56,11 +61,10 @@ bool ScanBytes::assign(Bytes rest, bool restarts) {
       continue;
     }
     ends_.push_back(static_cast<size_t>(to - begin));
-    if (next == 0xd9) break;
-    if (!restarts || next != 0xd0 + (ends_.size() - 1) % 8) return false;
+    if (!restarts || next != 0xd0 + (ends_.size() - 1) % 8) break;
   }
   std::memset(to, 0, kSlack);
-  return true;
+  return static_cast<size_t>(from - rest.data()) - 2;
 }
 
 }  // namespace stoker

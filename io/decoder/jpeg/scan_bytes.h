@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,9 @@ class ScanBytes {
   // end-of-image marker with nothing but restart markers in their order between (`restarts` says
   // whether such are allowed).
   bool assign(Bytes rest, bool restarts);
+  // The same up to whatever marker is none of these restarts: where in `rest` it is. Nothing: the
+  // file ends before.
+  std::optional<size_t> assign_up_to_marker(Bytes rest, bool restarts);
   // The first byte of the first segment.
   const uint8_t* data() const { return buffer_.data() + kFront; }
   // Where each segment between restart markers ends; the last one is the scan's end.

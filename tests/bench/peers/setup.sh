@@ -1,7 +1,7 @@
 #!/bin/bash
 # setup.sh FOLDER [cv2|dali|tf|grain|torch|shards|spdl|ffcv|data|large|make-shards ...]: makes what arena.yaml and shards.yaml need
 # below FOLDER (about 30 GB), all of it where nothing is named: a virtual environment per peer, the data set (from the archive that
-# STOKER_CALTECH101 names), 128 of its files for --pixels, larger generated files, and both in shards. What is there is left alone.
+# STOKER_CALTECH101 names), 128 of its files for --pixels, photographs of ImageNet's sizes, and both in shards. What is there is left alone.
 # PYTHON: the interpreter, 3.10 to 3.12.
 set -eu
 folder=$(mkdir -p "${1:?usage: setup.sh FOLDER [peer ...]}" && cd "$1" && pwd)
@@ -66,7 +66,7 @@ make_shards() {
   local here all form
   if ! wanted make-shards; then return; fi
   here=$(cd "$(dirname "$0")" && pwd)
-  for all in "$folder"/data/101_ObjectCategories "$folder"/data/synth-112k; do
+  for all in "$folder"/data/101_ObjectCategories "$folder"/data/photographs; do
     for form in tar:"$python" tfrecord:"$folder/v-tf/bin/python" arrayrecord:"$folder/v-grain/bin/python" \
       mds:"$folder/v-shards/bin/python"; do
       if [ -d "$all" ] && command -v "${form#*:}" >/dev/null &&
@@ -77,11 +77,25 @@ make_shards() {
   done
 }
 
-# As ImageNet's: 500 pixels, median 112 KB. STOKER: the program.
+# Photographs with ImageNet's statistics (photographs.py), made of what Debian's packages of wallpapers hold. These are unpacked, and not
+# installed.
 large() {
-  local all=$folder/data/synth-112k
+  local all=$folder/data/photographs sources=$folder/wallpapers here
   if ! wanted large || [ -d "$all" ]; then return; fi
-  "${STOKER:-stoker}" dataset synth "$all" --samples=4096 >"$folder/log-large.txt" 2>&1 ||
+  here=$(cd "$(dirname "$0")" && pwd)
+  environment large pillow
+  if [ ! -d "$sources" ]; then
+    mkdir -p "$sources.new"
+    if (cd "$sources.new" && apt-get download plasma-workspace-wallpapers mate-backgrounds lomiri-wallpapers-16.04 \
+      lomiri-wallpapers-20.04 ukui-wallpapers && for package in *.deb; do dpkg-deb -x "$package" . && rm "$package"; done) \
+      >"$folder/log-wallpapers.txt" 2>&1; then
+      mv "$sources.new" "$sources"
+    else
+      failed+=("large: see $folder/log-wallpapers.txt; it needs Debian's packages of wallpapers")
+      return
+    fi
+  fi
+  "$folder/v-large/bin/python" -B "$here/photographs.py" "$all" "$sources" >"$folder/log-large.txt" 2>&1 ||
     failed+=("large: see $folder/log-large.txt")
 }
 

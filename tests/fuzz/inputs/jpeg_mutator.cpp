@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-// libFuzzer changes a JPEG file by its parts: a segment keeps a length that is its own, the
-// entropy-coded data keep their stuffing, so that most changes get past the header.
+// libFuzzer changes a JPEG file by its parts: a segment keeps a length that is its own, and the
+// entropy-coded data of each scan keep their stuffing, so that most changes get past the header.
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -16,43 +16,64 @@ namespace {
 using Part = std::vector<uint8_t>;
 using Random = std::minstd_rand;
 
+// Of a scan's header with the data that follow it, up to the next segment.
 struct Segment {
   uint8_t marker;
   Part payload;
+  Part data;
 };
 
-struct File {
-  std::vector<Segment> segments;  // the last one is the scan's header
-  Part scan;                      // and what follows it
-};
+using File = std::vector<Segment>;
+
+constexpr uint8_t kScan = 0xda;
 
 size_t below(Random& random, size_t count) { return random() % count; }
 
-// Empty: not in this form.
+bool is_restart(uint8_t marker) { return (marker & 0xf8) == 0xd0; }
+
+// Where the data that begin at `at` meet a marker that is no restart; or the end.
+size_t data_end(const uint8_t* data, size_t size, size_t at) {
+  while (at + 1 < size && (data[at] != 0xff || data[at + 1] == 0 || is_restart(data[at + 1]))) ++at;
+  return at + 1 < size ? at : size;
+}
+
+// Empty: not in this form. What follows the last segment (the end marker) belongs to its data.
 std::optional<File> parse(const uint8_t* data, size_t size) {
   File file;
   for (size_t at = 2; at + 4 <= size && data[at] == 0xff;) {
     const size_t length = size_t{data[at + 2]} << 8 | data[at + 3];
     if (length < 2 || length > size - at - 2) break;
-    file.segments.push_back({data[at + 1], Part(data + at + 4, data + at + 2 + length)});
+    file.push_back({data[at + 1], Part(data + at + 4, data + at + 2 + length), {}});
     at += 2 + length;
-    if (file.segments.back().marker != 0xda) continue;
-    file.scan.assign(data + at, data + size);
-    return file;
+    if (file.back().marker != kScan) continue;
+    size_t end = data_end(data, size, at);
+    if (end + 1 < size && data[end + 1] == 0xd9) end = size;
+    file.back().data.assign(data + at, data + end);
+    at = end;
   }
-  return std::nullopt;
+  const auto scan = [](const Segment& segment) { return segment.marker == kScan; };
+  if (std::ranges::none_of(file, scan)) return std::nullopt;
+  return file;
 }
 
 Part joined(const File& file) {
   Part bytes{0xff, 0xd8};
-  for (const Segment& segment : file.segments) {
+  for (const Segment& segment : file) {
     const size_t length = segment.payload.size() + 2;
     bytes.insert(bytes.end(), {0xff, segment.marker, static_cast<uint8_t>(length >> 8),
                                static_cast<uint8_t>(length)});
     bytes.insert(bytes.end(), segment.payload.begin(), segment.payload.end());
+    bytes.insert(bytes.end(), segment.data.begin(), segment.data.end());
   }
-  bytes.insert(bytes.end(), file.scan.begin(), file.scan.end());
   return bytes;
+}
+
+// The data of some scan.
+Part& any_data(File& file, Random& random) {
+  for (;;) {
+    Segment& segment = file[below(random, file.size())];
+    if (segment.marker == kScan) return segment.data;
+  }
 }
 
 void mutate(Part& part) {
@@ -62,20 +83,20 @@ void mutate(Part& part) {
   part.resize(LLVMFuzzerMutate(part.data(), size, room));
 }
 
-// The data between two markers of the scan, without and then again with its stuffing.
-void mutate_entropy(File& file, Random& random) {
-  std::vector<size_t> ends;  // of the stretches; a marker follows
-  for (size_t at = 0; at + 1 < file.scan.size(); ++at) {
-    if (file.scan[at] == 0xff && file.scan[at + 1] != 0) ends.push_back(at);
+// The data between two markers of a scan, without and then again with its stuffing.
+void mutate_entropy(Part& scan, Random& random) {
+  std::vector<size_t> ends;  // of the stretches; a marker or nothing follows
+  for (size_t at = 0; at + 1 < scan.size(); ++at) {
+    if (scan[at] == 0xff && scan[at + 1] != 0) ends.push_back(at);
   }
-  if (ends.empty()) return mutate(file.scan);
+  ends.push_back(scan.size());
   const size_t chosen = below(random, ends.size());
   const size_t begin = chosen == 0 ? 0 : ends[chosen - 1] + 2, end = ends[chosen];
   if (begin > end) return;
   Part plain;
   for (size_t at = begin; at < end; ++at) {
-    plain.push_back(file.scan[at]);
-    if (file.scan[at] == 0xff) ++at;
+    plain.push_back(scan[at]);
+    if (scan[at] == 0xff) ++at;
   }
   mutate(plain);
   Part stuffed;
@@ -83,9 +104,9 @@ void mutate_entropy(File& file, Random& random) {
     stuffed.push_back(byte);
     if (byte == 0xff) stuffed.push_back(0);
   }
-  const auto at = file.scan.erase(file.scan.begin() + static_cast<ptrdiff_t>(begin),
-                                  file.scan.begin() + static_cast<ptrdiff_t>(end));
-  file.scan.insert(at, stuffed.begin(), stuffed.end());
+  const auto at = scan.erase(scan.begin() + static_cast<ptrdiff_t>(begin),
+                             scan.begin() + static_cast<ptrdiff_t>(end));
+  scan.insert(at, stuffed.begin(), stuffed.end());
 }
 
 void set_size(Part& frame, Random& random) {
@@ -110,7 +131,7 @@ void move_code(Part& table, Random& random) {
 }
 
 void mutate_segment(File& file, Random& random) {
-  Segment& segment = file.segments[below(random, file.segments.size())];
+  Segment& segment = file[below(random, file.size())];
   const bool frame = segment.marker >= 0xc0 && segment.marker <= 0xc2;
   switch (below(random, 4)) {
     case 0:
@@ -130,20 +151,20 @@ void mutate_segment(File& file, Random& random) {
 
 void change_order(File& file, Random& random) {
   const auto any = [&] {
-    return file.segments.begin() + static_cast<ptrdiff_t>(below(random, file.segments.size()));
+    return file.begin() + static_cast<ptrdiff_t>(below(random, file.size()));
   };
   switch (below(random, 4)) {
     case 0:
-      file.segments.erase(any());
+      file.erase(any());
       break;
     case 1:
-      file.segments.insert(any(), Segment(*any()));
+      file.insert(any(), Segment(*any()));
       break;
     case 2:
       std::iter_swap(any(), any());
       break;
     default:
-      file.segments.insert(any(), {0xdd, {0, static_cast<uint8_t>(below(random, 5))}});
+      file.insert(any(), {0xdd, {0, static_cast<uint8_t>(below(random, 5))}, {}});
   }
 }
 
@@ -151,7 +172,7 @@ void change_order(File& file, Random& random) {
 void number_restarts(Part& scan) {
   uint8_t next = 0;
   for (size_t at = 0; at + 1 < scan.size(); ++at) {
-    if (scan[at] == 0xff && (scan[at + 1] & 0xf8) == 0xd0) {
+    if (scan[at] == 0xff && is_restart(scan[at + 1])) {
       scan[at + 1] = static_cast<uint8_t>(0xd0 | next++ % 8);
     }
   }
@@ -168,13 +189,13 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   std::optional<File> file = parse(data, size);
   if (!file || kind == 0) return LLVMFuzzerMutate(data, size, max_size);
   if (kind < 8) {
-    mutate_entropy(*file, random);
+    mutate_entropy(any_data(*file, random), random);
   } else if (kind < 14) {
     mutate_segment(*file, random);
   } else if (kind == 14) {
     change_order(*file, random);
   } else {
-    number_restarts(file->scan);
+    number_restarts(any_data(*file, random));
   }
   const Part bytes = joined(*file);
   if (bytes.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);

@@ -1,0 +1,125 @@
+#include "io/decoder/jpeg/progressive_decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#if defined(__x86_64__)
+#include "io/decoder/jpeg/coefficients.h"
+#include "io/decoder/jpeg/progression.h"
+#include "io/decoder/jpeg/rgb_rows.h"
+#include "io/decoder/jpeg/sample_planes.h"
+#include "io/decoder/jpeg/scan_bytes.h"
+#include "io/decoder/jpeg/spectral_decoder.h"
+#endif
+
+namespace stoker {
+
+#if defined(__x86_64__)
+namespace {
+
+// What follows a scan.
+enum class Behind { scan, end, unusual };
+
+class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
+ public:
+  PixelRows* decode(Bytes file, const JpegHeader& header, std::span<const JpegSegment> segments,
+                    const Rect& needed, int64_t reduction) override {
+    if (header.width < SamplePlanes::kMinWidth * reduction ||
+        !frame_.assign_progressive(header, segments)) {
+      return nullptr;
+    }
+    const bool halved = frame_.sampling == ChromaSampling::s420;
+    if (reduction != 1 && frame_.sampling == ChromaSampling::s422) return nullptr;
+    const McuRect mcus = SamplePlanes::mcus_of(needed, frame_);
+    coefficients_.assign(frame_);
+    rest_ = file.subspan(header.first_scan);
+    if (!decode_scans(segments.back().payload, mcus.bottom)) return nullptr;
+    // Where it can, libjpeg makes smaller chroma by a larger transform, and then upsamples nothing.
+    const auto luma = static_cast<size_t>(8 / reduction);
+    const size_t chroma = halved && reduction != 1 ? 2 * luma : luma;
+    const std::array<size_t, 3> sides{luma, chroma, chroma};
+    const ChromaSampling sampling =
+        halved && reduction != 1 ? ChromaSampling::s444 : frame_.sampling;
+    const JpegPlanes& planes = planes_.assign(frame_, sampling, sides, reduction);
+    if (!coefficients_.to_samples(frame_, mcus, planes, sides)) return nullptr;
+    const int64_t first = needed.x / reduction;
+    const int64_t end = (needed.x + needed.width + reduction - 1) / reduction;
+    return &rows_.emplace(planes, first, end - first, scratch_);
+  }
+
+ private:
+  bool decode_scans(Bytes scan_header, size_t bottom) {
+    Progression progression;
+    ProgressiveScan scan;
+    for (;;) {
+      if (!scan.assign(frame_, scan_header) || !progression.take(scan)) return false;
+      const std::optional<size_t> end =
+          bytes_.assign_up_to_marker(rest_, frame_.restart_interval != 0);
+      if (!end || !decoder_.decode(frame_, scan, bytes_, bottom, coefficients_)) return false;
+      rest_ = rest_.subspan(*end);
+      switch (read_on(scan_header)) {
+        case Behind::scan:
+          break;
+        case Behind::end:
+          return progression.complete(frame_.components);
+        case Behind::unusual:
+          return false;
+      }
+    }
+  }
+
+  // Reads the segments behind a scan, the next one's header included.
+  Behind read_on(Bytes& scan_header) {
+    for (;;) {
+      if (rest_.size() < 2 || rest_[0] != 0xff) return Behind::unusual;
+      const uint8_t marker = rest_[1];
+      if (marker == 0xd9) return Behind::end;
+      if (rest_.size() < 4) return Behind::unusual;
+      const size_t length = size_t{rest_[2]} << 8 | rest_[3];
+      if (length < 2 || length > rest_.size() - 2) return Behind::unusual;
+      const Bytes payload = rest_.subspan(4, length - 2);
+      rest_ = rest_.subspan(2 + length);
+      if (marker == 0xda) {
+        scan_header = payload;
+        return Behind::scan;
+      }
+      if (!read_segment(marker, payload)) return Behind::unusual;
+    }
+  }
+
+  bool read_segment(uint8_t marker, Bytes payload) {
+    if (marker == 0xc4) return frame_.define_huffman(payload);
+    if (marker != 0xdd || payload.size() != 2) return false;
+    frame_.restart_interval = static_cast<size_t>(payload[0] << 8 | payload[1]);
+    return true;
+  }
+
+  JpegFrame frame_;
+  Bytes rest_;  // of the file, from the next byte that is to be read
+  ScanBytes bytes_;
+  SpectralDecoder decoder_;
+  Coefficients coefficients_;
+  SamplePlanes planes_;
+  std::optional<RgbRows> rows_;
+  Buffer scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProgressiveDecoder> ProgressiveDecoder::create() {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") ||
+      !__builtin_cpu_supports("popcnt")) {
+    return nullptr;
+  }
+  return std::make_unique<Avx2ProgressiveDecoder>();
+}
+
+#else
+
+std::unique_ptr<ProgressiveDecoder> ProgressiveDecoder::create() { return nullptr; }
+
+#endif
+
+}  // namespace stoker

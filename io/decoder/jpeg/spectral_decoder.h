@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "io/decoder/jpeg/bit_reader.h"
+#include "io/decoder/jpeg/coefficients.h"
+#include "io/decoder/jpeg/progression.h"
+#include "io/decoder/jpeg/scan_bytes.h"
+#include "io/decoder/jpeg/symbol_table.h"
+
+namespace stoker {
+
+// Entropy-coded data of one scan of a progressive file -> more of the image's coefficients. One
+// thread at a time; throws nothing. Needs AVX2, BMI2 and POPCNT.
+//
+// How a refinement is made without a look at each coefficient: the mask of those that are not 0
+// says which place a run of zeros leads to (pdep), how many bits of correction come before it
+// (popcnt) and whose they are (pdep again). A block's corrections are added at its end, sixteen
+// coefficients at a time.
+class SpectralDecoder {
+ public:
+  // All of the scan up to the MCU row `bottom` of the image; the rest is not looked at. Where that
+  // is the last row, the scan must end behind it. False: what was decoded is not a scan as an
+  // encoder makes it, and the coefficients are unspecified then.
+  bool decode(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+              size_t bottom, const Coefficients& coefficients);
+
+ private:
+  // So many blocks are decoded between two looks at the position: a block takes at most 63 symbols
+  // of 16 and 10 bits or less, and a run of 30.
+  static constexpr size_t kBatch = 16;
+  static_assert(kBatch * (63 * 26 + 30) / 8 + 16 <= ScanBytes::kSlack);
+
+  // Blocks of one row of a component that lie side by side.
+  struct Blocks {
+    int16_t* values = nullptr;
+    uint64_t* nonzero = nullptr;
+    size_t count = 0;
+  };
+
+  bool assign_tables(const JpegFrame& frame);
+  // A scan of one component: its own blocks, row by row.
+  bool decode_component(const JpegFrame& frame, const CoefficientPlane& plane, size_t bottom);
+  // A scan of several: whole MCUs of first coefficients.
+  bool decode_mcus(const JpegFrame& frame, const Coefficients& coefficients, size_t bottom);
+  bool decode_blocks(const Blocks& blocks);
+  bool first_dc(int16_t* value, size_t component);
+  bool refine_dc(int16_t* value);
+  STOKER_AVX2 bool first_ac(const Blocks& blocks);
+  bool refine_ac(const Blocks& blocks);
+
+  // Behind a restart marker, if the next MCU is. False: the segment before has not ended there.
+  bool restart_where_due();
+  bool within_segment() const { return bits_.used(bytes_->data()) <= segment_bits(); }
+  // And all but the padding of its last byte.
+  bool at_segment_end() const {
+    return within_segment() && segment_bits() - bits_.used(bytes_->data()) < 8 && run_ == 0;
+  }
+  bool in_last_segment() const { return segment_ + 1 == bytes_->ends().size(); }
+  uint64_t segment_bits() const { return uint64_t{bytes_->ends()[segment_]} * 8; }
+
+  std::array<SymbolTable, 3> tables_;
+  ProgressiveScan scan_;
+  const ScanBytes* bytes_ = nullptr;
+  BitReader bits_;
+  size_t segment_ = 0;
+  size_t interval_ = 0;       // MCUs between restarts; 0: none
+  size_t until_restart_ = 0;  // MCUs
+  // So many blocks to come have no symbols any more.
+  uint32_t run_ = 0;
+  std::array<int, 3> predictions_{};
+};
+
+}  // namespace stoker
