@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
+#include "app/bench/plain_tier.h"
 #include "app/experiment/experiment.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
@@ -29,12 +30,12 @@ struct SaveCost {
   double memcpy_s = 0;   // of as many bytes, in the same round: the best of 1 and all threads
 };
 
-// A tier by itself, in the same rounds: as many bytes in 8 MiB pieces past the page cache by the
-// same number of threads, written and synced, then read. Seconds.
+// A tier in the same rounds. Seconds.
 struct TierCost {
   std::string tier;
-  std::vector<double> write_s;
-  std::vector<double> read_s;
+  std::vector<double> write_s;  // write_plainly() of as many bytes
+  std::vector<double> read_s;   // read_plainly() of the newest set
+  std::vector<double> load_s;   // the same set, read, verified and in memory
 };
 
 // Times of all rounds, first save included.
@@ -45,7 +46,6 @@ struct CheckpointBenchmark {
   uint64_t set_bytes = 0;
   std::vector<SaveCost> saves;
   std::vector<double> drain_s;
-  std::vector<double> load_s;  // read, verified and in memory, of the newest set on the last tier
   std::vector<TierCost> tiers;
 };
 
@@ -90,59 +90,6 @@ class MemcpyBaseline {
   HostMemory to_;
   int64_t threads_;
 };
-
-// The same of a tier without files: one object.
-void probe(Storage& objects, const std::string& directory, Bytes bytes, TierCost& cost) {
-  const std::string key = directory + "/probe";
-  cost.write_s.push_back(timed([&] {
-    const std::unique_ptr<ObjectWriter> writer = objects.create(key);
-    for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
-      writer->append(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at)));
-    }
-    writer->commit();
-  }));
-  Buffer buffer;
-  cost.read_s.push_back(timed([&] {
-    for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
-      objects.read(key, buffer, {at, kChunkBytes});
-    }
-  }));
-  objects.remove(key);
-}
-
-// Writes and reads a file of `bytes` as a set is written and read, and removes it.
-void probe(const FileTree& tree, const std::string& directory, Bytes bytes, int64_t threads,
-           TierCost& cost) {
-  const std::string path = directory + "/.tmp-probe";
-  tree.make_directories(directory);
-  const Bytes whole = bytes.first(bytes.size() / kDirectAlignment * kDirectAlignment);
-  const auto chunks = static_cast<int64_t>((whole.size() + kChunkBytes - 1) / kChunkBytes);
-  const auto piece = [&](int64_t i) {
-    const uint64_t at = kChunkBytes * static_cast<uint64_t>(i);
-    return std::pair(at, std::min(kChunkBytes, whole.size() - at));
-  };
-  cost.write_s.push_back(timed([&] {
-    const TreeFile file = tree.create(path, FileAccess::direct);
-    file.reserve(whole.size());
-    parallel_for(threads, chunks, [&](int64_t i) {
-      const auto [at, size] = piece(i);
-      file.write_at(at, whole.subspan(at, size));
-    });
-    file.sync();
-  }));
-  cost.read_s.push_back(timed([&] {
-    const TreeFile file = tree.open(path, FileAccess::direct);
-    parallel_for(threads, threads, [&](int64_t thread) {
-      const std::unique_ptr<uint8_t, decltype(&std::free)> memory(
-          static_cast<uint8_t*>(std::aligned_alloc(kDirectAlignment, kChunkBytes)), std::free);
-      for (int64_t i = thread; i < chunks; i += threads) {
-        const auto [at, size] = piece(i);
-        file.read_at(at, {memory.get(), size});
-      }
-    });
-  }));
-  tree.remove(path);
-}
 
 // A model whose state is saved and loaded.
 class SavedModel {
@@ -196,19 +143,19 @@ class SavedModel {
     cost.saved_s = checkpointer_->status().save_s.back();
     return cost;
   }
-  double load(const std::string& tier, int64_t round, int64_t threads) const {
-    return timed([&] {
-      const auto sets = sets_on(tier, experiment_.tiers().at(tier), directory_);
-      LoadedState(sets->files(), sets->path(round), threads);
-    });
-  }
-  void probe_tier(TierCost& cost, Bytes bytes, int64_t threads) const {
+  // Which of the two readings comes first, changes: one may find what the other left in a cache.
+  void measure_tier(TierCost& cost, Bytes bytes, const CheckpointerInfo& info,
+                    int64_t round) const {
     Storage& tier = experiment_.tiers().at(cost.tier);
-    if (const FileTree* files = files_of(tier)) {
-      probe(*files, directory_, bytes, threads, cost);
-    } else {
-      probe(tier, directory_, bytes, cost);
-    }
+    cost.write_s.push_back(write_plainly(tier, directory_, bytes, info.threads));
+    const auto sets = sets_on(cost.tier, tier, directory_);
+    const std::string set = sets->path(round);
+    const auto load = [&] {
+      cost.load_s.push_back(timed([&] { LoadedState(sets->files(), set, info.readers); }));
+    };
+    if (round % 2 == 0) load();
+    cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, info.readers); }));
+    if (round % 2 != 0) load();
   }
 
  private:
@@ -247,9 +194,18 @@ std::vector<RoundFigure> figures_of(const CheckpointBenchmark& result) {
       {"saved_s", "saved, first tier", column(&SaveCost::saved_s)},
       {"drain_s", "drain", result.drain_s},
       {"durable_s", "durable, last tier", column(&SaveCost::durable_s)},
-      {"load_s", "load and verify", result.load_s}};
+      {"load_s", "load and verify", result.tiers.back().load_s}};
   std::erase_if(figures, [](const RoundFigure& figure) { return figure.seconds.empty(); });
   return figures;
+}
+
+// What loading gets of the tier's own rate, round by round.
+std::vector<double> load_shares(const TierCost& tier) {
+  std::vector<double> shares;
+  for (size_t i = 0; i < tier.load_s.size(); ++i) {
+    shares.push_back(tier.read_s[i] / tier.load_s[i]);
+  }
+  return shares;
 }
 
 nlohmann::json checkpoint_json(const CheckpointBenchmark& result) {
@@ -262,12 +218,16 @@ nlohmann::json checkpoint_json(const CheckpointBenchmark& result) {
       {"device", result.device},
       {"set_bytes", result.set_bytes},
       {"threads", result.info.threads},
+      {"readers", result.info.readers},
       {"saves", result.saves.size()},
       {"first",
        {{"stall_s", first.stall_s}, {"saved_s", first.saved_s}, {"durable_s", first.durable_s}}}};
   for (const RoundFigure& figure : figures_of(result)) json[figure.key] = spread(figure.seconds);
   for (const TierCost& tier : result.tiers) {
-    json["tiers"][tier.tier] = {{"write_s", spread(tier.write_s)}, {"read_s", spread(tier.read_s)}};
+    json["tiers"][tier.tier] = {{"write_s", spread(tier.write_s)},
+                                {"read_s", spread(tier.read_s)},
+                                {"load_s", spread(tier.load_s)},
+                                {"load_rate_share", spread(load_shares(tier))}};
   }
   return json;
 }
@@ -275,6 +235,7 @@ nlohmann::json checkpoint_json(const CheckpointBenchmark& result) {
 std::string checkpoint_text(const CheckpointBenchmark& result) {
   const double megabytes = 1e-6 * static_cast<double>(result.set_bytes);
   ResultTable table({{"", "ms"},
+                     {"", "min", 1},
                      {"", "p50", 1},
                      {"", "p99", 1},
                      {"", "max", 1},
@@ -282,18 +243,22 @@ std::string checkpoint_text(const CheckpointBenchmark& result) {
                      {"", "MB/s (p50)"}});
   const auto add = [&](const std::string& title, const std::vector<double>& seconds) {
     const Spread s = spread(seconds);
-    table.add({title, 1e3 * s.median, 1e3 * s.p99, 1e3 * s.max, 1e3 * seconds.front(),
+    table.add({title, 1e3 * s.min, 1e3 * s.median, 1e3 * s.p99, 1e3 * s.max, 1e3 * seconds.front(),
                megabytes / s.median});
   };
   for (const RoundFigure& figure : figures_of(result)) add(figure.title, figure.seconds);
   for (const TierCost& tier : result.tiers) {
     add(fmt::format("tier {} by itself: write", tier.tier), tier.write_s);
     add(fmt::format("tier {} by itself: read", tier.tier), tier.read_s);
+    add(fmt::format("tier {}: load and verify", tier.tier), tier.load_s);
+    const Spread share = spread(load_shares(tier));
+    table.note(fmt::format("tier {}: loaded at {:.2f} of its own rate ({:.2f} to {:.2f})",
+                           tier.tier, share.median, share.min, share.max));
   }
   return fmt::format(
-      "{} saves of {:.1f} MB, checkpoint {} ({}), durability {}, {} threads, on {}\n{}",
+      "{} saves of {:.1f} MB, checkpoint {} ({}), durability {}, {} threads ({} read), on {}\n{}",
       result.saves.size(), megabytes, result.type, result.info.snapshot, result.info.durability,
-      result.info.threads, result.device, table.text(2));
+      result.info.threads, result.info.readers, result.device, table.text(2));
 }
 
 CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {
@@ -308,7 +273,7 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
   CheckpointBenchmark result;
   result.type = options.checkpoint.type();
   result.info = info;
-  for (const std::string& tier : info.written) result.tiers.push_back({tier, {}, {}});
+  for (const std::string& tier : info.written) result.tiers.push_back({tier, {}, {}, {}});
 
   SavedModel measured(options);
   result.device = measured.device().info().name;
@@ -318,9 +283,8 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
     result.saves.push_back(measured.save(round));
     result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {
-      measured.probe_tier(tier, memcpy.bytes(), result.info.threads);
+      measured.measure_tier(tier, memcpy.bytes(), result.info, round);
     }
-    result.load_s.push_back(measured.load(result.tiers.back().tier, round, result.info.threads));
   }
   result.drain_s = measured.checkpointer().status().drain_s;
   return result;

@@ -81,7 +81,7 @@ std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
   return options_.checkpoint.create({tiers(), options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),
-                                     &hub().checkpoints(), group});
+                                     &hub().checkpoints(), group, &hub().run().input_wait()});
 }
 
 }  // namespace stoker

@@ -11,7 +11,7 @@ constexpr int64_t kBegin = 3, kOpen = 2, kSync = 4;
 constexpr uint64_t kPiece = 8 << 20;  // kChunkBytes
 
 uint64_t drain_limit(const CheckpointOptions& options) {
-  return options.drain_limit ? options.drain_limit->bytes : 0;
+  return options.drain_limit && options.drain_limit->fixed ? options.drain_limit->fixed->bytes : 0;
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ void SimulatedCheckpoints::committed(SimTime now) {
 
 void SimulatedCheckpoints::begin_drain(SimTime now) {
   verifying_ = false;
-  drain_begun_ = now;
+  drain_begun_ = part_begun_ = now;
   drains_left_ = ranks_;
   for (int64_t rank = 0; rank < ranks_; ++rank) {
     Chain& chain = chains_[drain_of(rank)];
@@ -172,12 +172,13 @@ void SimulatedCheckpoints::begin_drain(SimTime now) {
 
 void SimulatedCheckpoints::drain_chain_ended(SimTime now) {
   if (--drains_left_ > 0) return;
-  if (const uint64_t limit = drain_limit(options_); limit > 0 && !verifying_) {
+  if (const uint64_t limit = drain_limit(options_); limit > 0) {
     const double least = static_cast<double>(own_bytes(0)) / static_cast<double>(limit);
-    now = std::max(now, drain_begun_ + sim_time(least));
+    now = std::max(now, part_begun_ + sim_time(least));
   }
   if (!verifying_ && options_.verify != Verify::none) {
     verifying_ = true;
+    part_begun_ = now;
     drains_left_ = ranks_;
     for (int64_t rank = 0; rank < ranks_; ++rank) {
       Chain& chain = chains_[drain_of(rank)];

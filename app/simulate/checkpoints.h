@@ -90,7 +90,7 @@ class SimulatedCheckpoints {
   int64_t chains_left_ = 0;  // of the phase
   bool verifying_ = false;
   int64_t drains_left_ = 0;
-  SimTime drain_begun_ = 0, last_begun_ = 0;
+  SimTime drain_begun_ = 0, part_begun_ = 0, last_begun_ = 0;
   int64_t saved_ = 0, skipped_ = 0, drained_ = 0;
   SimTime save_time_ = 0, drain_time_ = 0;
 };

@@ -20,6 +20,7 @@
 namespace stoker {
 
 class CheckpointMeter;
+class InputWait;
 
 // Where a run stands when it offers a checkpoint. A value. Every step is offered; whether one is
 // taken is the checkpointer's decision.
@@ -48,7 +49,8 @@ struct CheckpointerInfo {
   std::string directory = {};             // below each tier's root; empty: the run's name
   std::string snapshot = {};              // "sync" or "async"; empty: not said
   std::string durability = {};            // "fsync" or "none"; likewise
-  int64_t threads = 1;                    // that copy, write and read
+  int64_t threads = 1;                    // that copy and write
+  int64_t readers = 1;                    // that read a set back
 };
 
 // Saves and restores the state of a run. The trainer's thread, for all methods.
@@ -79,6 +81,8 @@ class Checkpointer {
     CheckpointMeter* meter = nullptr;  // null: nobody watches
     // Who saves and restores with this process. All offer the same steps of the same state.
     SetGroup& group = alone();
+    // How long training waits for its data, for drains that give way to it; null: nobody trains.
+    const InputWait* input = nullptr;
   };
   virtual ~Checkpointer() = default;
 

@@ -25,7 +25,8 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
       group_(inputs.group),
       together_(group_, "load", [] { return true; }),
       directory_(options_.directory.empty() ? inputs.directory : options_.directory),
-      write_to_(write_to) {
+      write_to_(write_to),
+      rhythm_(options_) {
   if (options_.fast && options_.fast->name != options_.slow->name)
     add_store(options_.fast->name, inputs, false);
   add_store(options_.slow->name, inputs, true);
@@ -39,11 +40,15 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
   if (write_to_ == WriteTo::fast) {
     drain_ = std::make_unique<Drain>(
         first(), last(), options_,
-        Drain::Hooks{[this](int64_t step, TimePoint begin) { drained(step, begin); },
+        Drain::Hooks{[this](int64_t step, TimePoint begin, const std::string& remark) {
+                       drained(step, begin, remark);
+                     },
                      [this](int64_t step, const std::string& error, bool again) {
                        drain_failed(step, error, again);
                      },
-                     [this] { last_appeared(); }, deadline, inputs.meter},
+                     [this] { last_appeared(); },
+                     deadline,
+                     {inputs.input, inputs.meter, [this] { return next_save(); }}},
         group_);
   }
   saver_ = std::make_unique<Saver>(
@@ -108,11 +113,24 @@ bool Engine::in_time(const CheckpointOffer& offer) {
   return false;
 }
 
+void Engine::note_rhythm(int64_t step, bool begun) {
+  rhythm_.offered(step, Clock::now(), begun);
+  const std::optional<TimePoint> next = rhythm_.next();
+  next_save_ = next ? next->time_since_epoch().count() : 0;
+}
+
+std::optional<TimePoint> Engine::next_save() const {
+  const Clock::rep next = next_save_;
+  return next != 0 ? std::optional(TimePoint(Clock::duration(next))) : std::nullopt;
+}
+
 bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) {
   report_news();
   // The offers' clock may be another process's.
   if (!last_begin_) last_begin_ = offer.now;
-  if (!due(offer)) return false;
+  const bool is_due = due(offer);
+  note_rhythm(offer.step, is_due);
+  if (!is_due) return false;
   if (!in_time(offer)) {
     saver_->skip(offer.step);
     return false;
@@ -219,7 +237,7 @@ void Engine::saved(const SaveResult& result) {
   if (drain_) drain_->add(result.step);
 }
 
-void Engine::drained(int64_t step, TimePoint begin) {
+void Engine::drained(int64_t step, TimePoint begin, const std::string& remark) {
   const double took = seconds(Clock::now() - begin);
   {
     const std::lock_guard lock(mutex_);
@@ -230,8 +248,8 @@ void Engine::drained(int64_t step, TimePoint begin) {
     on_last_.insert(step);
   }
   measured(CheckpointPart::drain, begin, step);
-  news(false, fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s", step,
-                          last().tier(), took));
+  news(false, fmt::format("checkpoint of step {}: drained to tier '{}' in {:.3f} s{}", step,
+                          last().tier(), took, remark));
   try {
     if (apply_retention(first())) first().point_latest();
     apply_retention(last());

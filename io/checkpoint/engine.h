@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -11,7 +12,8 @@
 #include <vector>
 
 #include "io/checkpoint/checkpointer.h"
-#include "io/checkpoint/drain.h"
+#include "io/checkpoint/drain/drain.h"
+#include "io/checkpoint/drain/save_rhythm.h"
 #include "io/checkpoint/locate.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/saver.h"
@@ -68,10 +70,14 @@ class Engine : public Checkpointer {
   // Whether a checkpoint has to be taken now, and whether it would be done before the deadline.
   bool due(const CheckpointOffer& offer);
   bool in_time(const CheckpointOffer& offer);
+  // For the drain, on its threads.
+  std::optional<TimePoint> next_save() const;
+  // Tells it, after an offer.
+  void note_rhythm(int64_t step, bool begun);
   // What the threads report, each on its own thread, without the mutex.
   void measured(CheckpointPart part, TimePoint begin, int64_t step);
   void saved(const SaveResult& result);
-  void drained(int64_t step, TimePoint begin);
+  void drained(int64_t step, TimePoint begin, const std::string& remark);
   void drain_failed(int64_t step, const std::string& error, bool again);
   bool apply_retention(SetStore& store);
   bool make_room();
@@ -99,6 +105,8 @@ class Engine : public Checkpointer {
   int64_t start_step_ = -1;                        // of the set that was loaded
   int64_t last_step_ = -1;                         // of the newest save that began
   std::optional<TimePoint> last_begin_;            // or the start; of the offers' clock
+  SaveRhythm rhythm_;
+  std::atomic<Clock::rep> next_save_{0};  // 0: not known
 
   std::mutex mutex_;  // what the threads report
   CheckpointStatus status_;

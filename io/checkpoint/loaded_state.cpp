@@ -1,18 +1,32 @@
 #include "io/checkpoint/loaded_state.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
-#include "io/core/memory.h"
-
 namespace stoker {
+namespace {
+
+// Of x86-64, and of most kernels on AArch64.
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// Faults in the pages of a range that begins at one, whatever others write to it meanwhile. Nothing
+// happens on a kernel before 5.14: there the first writer pays.
+void fault_in(std::span<uint8_t> memory) {
+  ::madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE);
+}
+
+}  // namespace
 
 LoadedState::LoadedState(const SetFiles& from, const std::string& directory, int64_t threads)
     : manifest_(read_manifest(from, directory)), path_(from.full(directory)) {
   // Before memory is allocated by their sizes.
-  files_here(from, directory, manifest_);
+  const std::vector<size_t> files = whole_set(from, directory, manifest_);
   allocate();
-  read_set(from, directory, manifest_, threads, keep());
+  read(from, directory, files, threads);
 }
 
 LoadedState::LoadedState(Manifest manifest, std::string path)
@@ -22,20 +36,24 @@ LoadedState::LoadedState(Manifest manifest, std::string path)
 
 void LoadedState::allocate() {
   for (const FileSums& file : manifest_.files) {
-    // Faulted in by the threads that read.
     files_.push_back(allocate_huge(file.bytes, false));
   }
 }
 
-ChunkSink LoadedState::keep() {
-  return [this](size_t file, uint64_t offset, Bytes bytes) {
-    std::memcpy(files_[file].data.get() + offset, bytes.data(), bytes.size());
-  };
-}
-
+// Its pages are faulted in beside the reading, for a thread that meets a fault between two reads
+// keeps the tier waiting.
 void LoadedState::read(const SetFiles& from, const std::string& directory,
                        const std::vector<size_t>& files, int64_t threads) {
-  read_files(from, directory, manifest_, files, threads, keep());
+  FileMemory memory;
+  for (size_t i = 0; i < files_.size(); ++i) memory.push_back(file(i));
+  const std::jthread ahead([&](const std::stop_token& done) {
+    for (const size_t i : files) {
+      for (size_t at = 0; at < memory[i].size() && !done.stop_requested(); at += kHugePage) {
+        fault_in(memory[i].subspan(at, std::min(kHugePage, memory[i].size() - at)));
+      }
+    }
+  });
+  load_files(from, directory, manifest_, files, threads, memory);
 }
 
 std::span<uint8_t> LoadedState::file(size_t index) {

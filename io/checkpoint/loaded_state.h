@@ -43,7 +43,6 @@ class LoadedState {
 
  private:
   void allocate();
-  ChunkSink keep();
 
   Manifest manifest_;
   std::string path_;

@@ -7,6 +7,11 @@
 #include "io/core/usable_cores.h"
 
 namespace stoker {
+namespace {
+
+constexpr int64_t kMostThreads = 4;  // more gain nothing: memory and disks are busy by then
+
+}  // namespace
 
 template <>
 Registry<Checkpointer>& Registry<Checkpointer>::global() {
@@ -33,9 +38,22 @@ EnumNames<WriteMode> enum_names(WriteMode) {
           {"stdio", WriteMode::stdio}};
 }
 
+bool Scalar<DrainLimit>::parse(const std::string& text, DrainLimit& out) {
+  ByteSize size;
+  if (text != word && !Scalar<ByteSize>::parse(text, size)) return false;
+  out.fixed = text == word ? std::nullopt : std::optional(size);
+  return true;
+}
+
+std::string Scalar<DrainLimit>::format(const DrainLimit& value) {
+  return value.fixed ? Scalar<ByteSize>::format(*value.fixed) : word;
+}
+
 void CheckpointOptions::check(const Section& section) const {
   if (resume.empty()) section.fail("resume", "must be none, latest or the path of a set");
-  if (drain_limit && drain_limit->bytes == 0) section.fail("drain_limit", "must be above 0");
+  if (drain_limit && drain_limit->fixed && drain_limit->fixed->bytes == 0) {
+    section.fail("drain_limit", "must be above 0");
+  }
   if (layout == FileLayout::tf_saver && shards != 1) {
     section.fail("shards", "must be 1 with layout: tf_saver");
   }
@@ -56,7 +74,8 @@ CheckpointerInfo CheckpointOptions::info() const {
   CheckpointerInfo info{.directory = directory,
                         .snapshot = Field<SnapshotMode>::dump(snapshot).scalar,
                         .durability = Field<Durability>::dump(durability).scalar,
-                        .threads = resolve_threads()};
+                        .threads = resolve_threads(),
+                        .readers = resolve_readers()};
   for (const auto& tier : {fast, slow}) {
     if (tier) info.tiers.push_back(tier->name);
   }
@@ -64,9 +83,11 @@ CheckpointerInfo CheckpointOptions::info() const {
 }
 
 int64_t CheckpointOptions::resolve_threads() const {
-  constexpr int64_t kMost = 4;  // more gain nothing: memory and disks are busy by then
-  return threads > 0 ? threads : std::min(usable_cores(), kMost);
+  return threads > 0 ? threads : std::min(usable_cores(), kMostThreads);
 }
+
+// On few cores as well: they wait for the tier, and between two reads they sum and copy.
+int64_t CheckpointOptions::resolve_readers() const { return threads > 0 ? threads : kMostThreads; }
 
 FileAccess data_access(WriteMode mode) {
   switch (mode) {

@@ -34,6 +34,20 @@ EnumNames<Verify> enum_names(Verify);
 enum class WriteMode { automatic, uring, buffered, stdio };
 EnumNames<WriteMode> enum_names(WriteMode);
 
+// How many bytes per second a drain may copy. A value.
+struct DrainLimit {
+  std::optional<ByteSize> fixed;  // absent: auto, as DrainController says
+};
+
+// How a configuration writes it.
+template <>
+struct Scalar<DrainLimit> {
+  static bool parse(const std::string& text, DrainLimit& out);
+  static std::string format(const DrainLimit& value);
+  static constexpr const char* expected = "auto or a size such as 4096, 64KiB, 2MiB or 1GiB";
+  static constexpr const char* word = "auto";
+};
+
 // The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
 // Without any every_* a checkpoint is taken at the end of the run and when a signal asks to stop;
 // with several, when any of them is due. What each means is in its help below.
@@ -60,7 +74,7 @@ struct CheckpointOptions {
   double grace_seconds = 30;
   double hang_seconds = 60;
   double retry_seconds = 1;
-  std::optional<ByteSize> drain_limit;
+  std::optional<DrainLimit> drain_limit;
 
   template <class V>
   void visit(V& v) {
@@ -86,7 +100,8 @@ struct CheckpointOptions {
     v("write", write,
       "auto: past the page cache where the tier can; uring: the same by io_uring where the kernel "
       "allows it; stdio: by fwrite, 8 MiB a call");
-    v("threads", threads, "threads that copy, write and read; 0: one per core, up to four",
+    v("threads", threads,
+      "threads that copy, write and read; 0: one per core, up to four, and four that read",
       Limits{0, 1024});
     v("resume", resume, "none, latest (or start afresh), or the path of a set");
     v("directory", directory, "below each tier's root; empty: the run's name");
@@ -94,7 +109,9 @@ struct CheckpointOptions {
       Limits{0, 1e6});
     v("hang_seconds", hang_seconds,
       "seconds without progress on a tier until training goes on without it", Limits{0.1, 1e6});
-    v("drain_limit", drain_limit, "bytes per second that the drain may copy; absent: any");
+    v("drain_limit", drain_limit,
+      "bytes per second that the drain may copy and read back; auto: as many as slow the input "
+      "down by at most 1 %, but enough to be done before the next save; absent: any");
     v("retry_seconds", retry_seconds, "first pause after a failed drain; doubles up to 64 times",
       Limits{1e-3, 1e6});
   }
@@ -106,8 +123,9 @@ struct CheckpointOptions {
 
   // Whether what a run offers is to be saved, so long after the last one that began.
   bool due(const CheckpointOffer& offer, double since_s) const;
-  // `threads`, or what 0 stands for on this machine.
+  // `threads`, or what 0 stands for on this machine: for copying and writing, and for reading back.
   int64_t resolve_threads() const;
+  int64_t resolve_readers() const;
 };
 
 // How a set's data files are opened for writing: past the page cache unless it is asked for.

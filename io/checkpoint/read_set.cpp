@@ -7,21 +7,34 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "io/core/crc32c.h"
 #include "io/core/memory.h"
 #include "io/core/parallel.h"
 
-// Threads take chunks in order from one counter, so that a big tensor keeps all of them busy. The
-// CRC of a chunk is put together from those of the parts of tensors in it, which then give the CRCs
-// of the tensors without another pass.
+// Threads take pieces in order from one counter, so that a big tensor keeps all of them busy, and a
+// disk reads on where it is. Whoever finishes a chunk checks it. Its CRC is put together from those
+// of the parts of tensors in it, which then give the CRCs of the tensors without another pass.
 
 namespace stoker {
 namespace {
 
-// What a chunk holds of a tensor.
+// What is read at once into memory that is wanted as a whole: it passes through a buffer that stays
+// in the second-level cache, where it is summed on its way. Reading to its place directly takes a
+// quarter longer: the device would write to memory, and the sum would fetch it from there.
+constexpr uint64_t kPieceBytes = 2ull << 20;
+
+// What some bytes of a file hold of a tensor.
 struct Part : TensorPiece {
   uint32_t sum = 0;
+};
+
+// What was found in a piece of a chunk.
+struct PieceSums {
+  uint32_t sum = 0;
+  uint64_t bytes = 0;
+  std::vector<Part> parts;
 };
 
 struct Chunk {
@@ -29,6 +42,15 @@ struct Chunk {
   uint64_t begin = 0;
   uint64_t end = 0;
   uint32_t sum = 0;
+  std::vector<PieceSums> pieces = {};
+  size_t unread = 0;
+};
+
+struct Piece {
+  size_t chunk = 0;
+  size_t number = 0;  // in the chunk
+  uint64_t begin = 0;
+  uint64_t end = 0;
 };
 
 std::string range_text(uint64_t begin, uint64_t end) {
@@ -39,90 +61,131 @@ std::string sums_text(uint32_t found, uint32_t expected) {
   return fmt::format(" (CRC-32C {:08x}, expected {:08x})", found, expected);
 }
 
-HostMemory chunk_buffer() { return allocate_huge(kChunkBytes, false); }
-
 class SetReader {
  public:
+  // `memory` may be empty; else it holds a span for each file, and there is no sink.
   SetReader(const SetFiles& from, const std::string& directory, const Manifest& manifest,
-            const std::vector<size_t>& files, const ChunkSink& sink)
-      : from_(from), directory_(directory), manifest_(manifest), sink_(sink) {
+            const std::vector<size_t>& files, const ChunkSink& sink, const FileMemory& memory)
+      : from_(from), directory_(directory), manifest_(manifest), sink_(sink), memory_(memory) {
     files_.resize(manifest.files.size());
+    piece_bytes_ = memory.empty() ? kChunkBytes : load_request_bytes(from);
     for (const size_t i : files) {
       const FileSums& file = manifest.files[i];
       files_[i] = from.open(directory + "/" + file.name, FileAccess::direct);
       for (size_t k = 0; k < file.chunks.size(); ++k) {
         const uint64_t begin = k * kChunkBytes;
-        chunks_.push_back({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
+        add({i, begin, std::min(file.bytes, begin + kChunkBytes), file.chunks[k]});
       }
     }
   }
 
   void run(int64_t threads) {
-    const auto most = std::max<int64_t>(1, static_cast<int64_t>(chunks_.size()));
+    const auto most = std::max<int64_t>(1, static_cast<int64_t>(pieces_.size()));
     parallel_for(threads, std::min(threads, most), [this](int64_t) { work(); });
     if (failure_) std::rethrow_exception(failure_);
     check_tensors();
   }
 
  private:
-  // The failure of the smallest chunk is kept. All chunks before it were taken before it, so that
-  // damage is reported the same for any number of threads.
+  void add(Chunk chunk) {
+    for (uint64_t at = chunk.begin; at < chunk.end; at += piece_bytes_) {
+      pieces_.push_back(
+          {chunks_.size(), chunk.unread++, at, std::min(chunk.end, at + piece_bytes_)});
+    }
+    chunk.pieces.resize(chunk.unread);
+    chunks_.push_back(std::move(chunk));
+  }
+
+  // The failure of the smallest chunk is kept. All pieces of those before it were taken before it,
+  // so that damage is reported the same for any number of threads.
   void work() {
-    size_t taken = chunks_.size();
+    size_t chunk = chunks_.size();
     try {
-      const HostMemory buffer = chunk_buffer();
-      std::vector<Part> parts;
-      while ((taken = next_++) < chunks_.size()) {
-        const Chunk& chunk = chunks_[taken];
-        const std::span bytes(buffer.data.get(), chunk.end - chunk.begin);
-        files_[chunk.file]->read_at(chunk.begin, bytes);
-        verify(chunk, bytes, parts);
-        if (sink_) sink_(chunk.file, chunk.begin, bytes);
+      const HostMemory buffer = allocate_huge(piece_bytes_, false);
+      for (size_t taken = 0; (taken = next_++) < pieces_.size();) {
+        const Piece& piece = pieces_[taken];
+        chunk = piece.chunk;
+        const size_t file = chunks_[chunk].file;
+        const std::span bytes(buffer.data.get(), piece.end - piece.begin);
+        files_[file]->read_at(piece.begin, bytes);
+        if (!finishes(piece, sum(file, piece, bytes))) continue;
+        check(chunks_[chunk]);
+        if (sink_) sink_(file, chunks_[chunk].begin, bytes);
       }
-      const std::lock_guard lock(mutex_);
-      parts_.insert(parts_.end(), parts.begin(), parts.end());
     } catch (...) {
-      next_ = chunks_.size();
+      next_ = pieces_.size();
       const std::lock_guard lock(mutex_);
-      if (!failure_ || taken < failed_) failure_ = std::current_exception();
-      failed_ = std::min(failed_, taken);
+      if (!failure_ || chunk < failed_) failure_ = std::current_exception();
+      failed_ = std::min(failed_, chunk);
     }
   }
 
-  // Adds what the chunk holds of tensors to `parts`.
-  void verify(const Chunk& chunk, Bytes bytes, std::vector<Part>& parts) const {
-    const size_t first = parts.size();
-    collect(chunk, parts);
-    uint32_t sum = 0;
-    uint64_t at = chunk.begin;
-    for (size_t i = first; i < parts.size(); ++i) {
-      Part& part = parts[i];
-      sum = crc32c(bytes.subspan(at - chunk.begin, part.offset - at), sum);
-      part.sum = crc32c(bytes.subspan(part.offset - chunk.begin, part.bytes));
-      sum = crc32c_combine(sum, part.sum, part.bytes);
+  // Moves the bytes to where they are wanted, if anywhere.
+  PieceSums sum(size_t file, const Piece& piece, Bytes bytes) const {
+    PieceSums sums{0, bytes.size(), parts_in(file, piece.begin, piece.end)};
+    const auto take = [&](uint64_t begin, uint64_t end) {
+      const Bytes some = bytes.subspan(begin - piece.begin, end - begin);
+      const uint32_t sum =
+          memory_.empty() ? crc32c(some) : copy_crc32c(memory_[file].data() + begin, some);
+      sums.sum = crc32c_combine(sums.sum, sum, some.size());
+      return sum;
+    };
+    uint64_t at = piece.begin;
+    for (Part& part : sums.parts) {
+      take(at, part.offset);
+      part.sum = take(part.offset, part.offset + part.bytes);
       at = part.offset + part.bytes;
     }
-    sum = crc32c(bytes.subspan(at - chunk.begin), sum);
-    if (sum == chunk.sum) return;
-    const std::string what =
-        suspects(chunk, std::span(parts).subspan(first)) + sums_text(sum, chunk.sum);
-    throw DamagedSet(path(chunk.file) + ": damaged in " + range_text(chunk.begin, chunk.end) +
-                     what);
+    take(at, piece.end);
+    return sums;
   }
 
-  void collect(const Chunk& chunk, std::vector<Part>& parts) const {
-    if (chunk.file >= manifest_.layout.files.size()) return;
-    const std::vector<TensorPiece>& pieces = manifest_.layout.files[chunk.file].pieces;
-    auto piece = std::partition_point(pieces.begin(), pieces.end(), [&](const TensorPiece& each) {
-      return each.offset + each.bytes <= chunk.begin;
-    });
-    for (; piece != pieces.end() && piece->offset < chunk.end; ++piece) {
-      const uint64_t begin = std::max(piece->offset, chunk.begin);
-      const uint64_t end = std::min(piece->offset + piece->bytes, chunk.end);
-      if (begin < end)
-        parts.push_back(
-            {{piece->tensor, piece->begin + (begin - piece->offset), end - begin, begin}});
+  // Whether it was the last one of its chunk.
+  bool finishes(const Piece& piece, PieceSums sums) {
+    const std::lock_guard lock(mutex_);
+    Chunk& chunk = chunks_[piece.chunk];
+    chunk.pieces[piece.number] = std::move(sums);
+    return --chunk.unread == 0;
+  }
+
+  void check(Chunk& chunk) {
+    uint32_t sum = 0;
+    std::vector<Part> parts;
+    for (const PieceSums& piece : std::exchange(chunk.pieces, {})) {
+      sum = crc32c_combine(sum, piece.sum, piece.bytes);
+      for (const Part& part : piece.parts) {
+        if (parts.empty() || parts.back().tensor != part.tensor) {
+          parts.push_back(part);
+        } else {
+          parts.back().sum = crc32c_combine(parts.back().sum, part.sum, part.bytes);
+          parts.back().bytes += part.bytes;
+        }
+      }
     }
+    if (sum != chunk.sum) {
+      throw DamagedSet(path(chunk.file) + ": damaged in " + range_text(chunk.begin, chunk.end) +
+                       suspects(chunk, parts) + sums_text(sum, chunk.sum));
+    }
+    const std::lock_guard lock(mutex_);
+    parts_.insert(parts_.end(), parts.begin(), parts.end());
+  }
+
+  // What bytes [begin, end) of a file hold of tensors, not summed yet.
+  std::vector<Part> parts_in(size_t file, uint64_t begin, uint64_t end) const {
+    std::vector<Part> parts;
+    if (file >= manifest_.layout.files.size()) return parts;
+    const std::vector<TensorPiece>& pieces = manifest_.layout.files[file].pieces;
+    auto piece = std::partition_point(pieces.begin(), pieces.end(), [&](const TensorPiece& each) {
+      return each.offset + each.bytes <= begin;
+    });
+    for (; piece != pieces.end() && piece->offset < end; ++piece) {
+      const uint64_t first = std::max(piece->offset, begin);
+      const uint64_t last = std::min(piece->offset + piece->bytes, end);
+      if (first < last)
+        parts.push_back(
+            {{piece->tensor, piece->begin + (first - piece->offset), last - first, first}});
+    }
+    return parts;
   }
 
   // ": tensor a bytes [0, 10), tensor b ...": those whose own checksums are wrong; where none is,
@@ -161,7 +224,7 @@ class SetReader {
 
   uint32_t sum_of(size_t tensor) const {
     uint32_t sum = 0;
-    const HostMemory buffer = chunk_buffer();
+    const HostMemory buffer = allocate_huge(kChunkBytes, false);
     for (const DataFile& file : manifest_.layout.files) {
       for (const TensorPiece& piece : file.pieces) {
         if (piece.tensor != tensor) continue;
@@ -204,8 +267,11 @@ class SetReader {
   const std::string& directory_;
   const Manifest& manifest_;
   const ChunkSink& sink_;
+  const FileMemory& memory_;
+  uint64_t piece_bytes_ = 0;
   std::vector<std::optional<SetFile>> files_;  // of the manifest; those that are read
   std::vector<Chunk> chunks_;
+  std::vector<Piece> pieces_;
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
   std::vector<Part> parts_;
@@ -266,20 +332,35 @@ std::vector<size_t> files_here(const SetFiles& from, const std::string& director
   return here;
 }
 
-void read_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
-                const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink) {
-  SetReader(from, directory, manifest, files, sink).run(threads);
-}
-
-void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,
-              int64_t threads, const ChunkSink& sink) {
-  const std::vector<size_t> here = files_here(from, directory, manifest);
+std::vector<size_t> whole_set(const SetFiles& from, const std::string& directory,
+                              const Manifest& manifest) {
+  std::vector<size_t> here = files_here(from, directory, manifest);
   if (here.size() < manifest.files.size()) {
     throw DamagedSet(
         fmt::format("{}: holds {} of the set's {} files; {} ranks wrote it, each to its own tier",
                     from.full(directory), here.size(), manifest.files.size(), manifest.parts));
   }
-  read_files(from, directory, manifest, here, threads, sink);
+  return here;
+}
+
+void read_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
+                const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink) {
+  SetReader(from, directory, manifest, files, sink, {}).run(threads);
+}
+
+// A request to objects is dear.
+uint64_t load_request_bytes(const SetFiles& from) {
+  return from.tree() == nullptr ? kChunkBytes : kPieceBytes;
+}
+
+void load_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
+                const std::vector<size_t>& files, int64_t threads, const FileMemory& memory) {
+  SetReader(from, directory, manifest, files, {}, memory).run(threads);
+}
+
+void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,
+              int64_t threads, const ChunkSink& sink) {
+  read_files(from, directory, manifest, whole_set(from, directory, manifest), threads, sink);
 }
 
 }  // namespace stoker

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class DamagedSet final : public NoRetry {
 // kDirectAlignment, valid during the call). Called by several threads at once.
 using ChunkSink = std::function<void(size_t file, uint64_t offset, Bytes bytes)>;
 
+// Where the bytes of each of Manifest::files go. Of those that are read there is room for all.
+using FileMemory = std::vector<std::span<uint8_t>>;
+
 // The manifest of the set in `directory`. DamagedSet, or
 // IoError where it cannot be read: then nothing is known of the set. Any thread; so are the
 // functions below.
@@ -34,6 +38,10 @@ Manifest read_manifest(const SetFiles& from, const std::string& directory);
 std::vector<size_t> files_here(const SetFiles& from, const std::string& directory,
                                const Manifest& manifest);
 
+// The same where all files have to be there: DamagedSet names how many are.
+std::vector<size_t> whole_set(const SetFiles& from, const std::string& directory,
+                              const Manifest& manifest);
+
 // Reads these files of a set with `threads` threads, past the page cache where possible, checks
 // every chunk and hands it to `sink` (which may be empty); then the checksums of the tensors that
 // are in them as a whole. DamagedSet; IoError; what `sink` throws; of several failures the first by
@@ -41,7 +49,15 @@ std::vector<size_t> files_here(const SetFiles& from, const std::string& director
 void read_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
                 const std::vector<size_t>& files, int64_t threads, const ChunkSink& sink);
 
-// The same for the whole set, all of which has to be there.
+// The same to memory, which is not to be used after an exception: bytes are there before they were
+// checked.
+void load_files(const SetFiles& from, const std::string& directory, const Manifest& manifest,
+                const std::vector<size_t>& files, int64_t threads, const FileMemory& memory);
+
+// The most that load_files() asks for at once.
+uint64_t load_request_bytes(const SetFiles& from);
+
+// read_files() of the whole set, all of which has to be there.
 void read_set(const SetFiles& from, const std::string& directory, const Manifest& manifest,
               int64_t threads, const ChunkSink& sink);
 

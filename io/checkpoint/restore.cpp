@@ -159,7 +159,7 @@ std::optional<LoadedState> Engine::read(const LocatedSet& set) {
       if (files.empty()) continue;
       try {
         const SetStore& store = *stores_[i];
-        loaded.read(store.files(), store.path(step), files, options_.resolve_threads());
+        loaded.read(store.files(), store.path(step), files, options_.resolve_readers());
       } catch (const Error& error) {
         refuse(i, step, error);
         bad += fmt::format("{} ", i);
@@ -242,7 +242,7 @@ LoadedState Engine::read_path(const std::string& path, bool others) {
                             "its own; give this run another checkpoint.directory",
                             path, first().full_directory()));
   }
-  return LoadedState(tree, set.filename().string(), options_.resolve_threads());
+  return LoadedState(tree, set.filename().string(), options_.resolve_readers());
 }
 
 void Engine::set_aside(SetStore& store, int64_t step, const std::string& why) {

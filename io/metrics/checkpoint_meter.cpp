@@ -1,11 +1,19 @@
 #include "io/metrics/checkpoint_meter.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace stoker {
 
 const char* to_string(CheckpointPart part) {
   constexpr std::array<const char*, kCheckpointParts> kNames{"blocked", "snapshot", "write",
                                                              "save",    "drain",    "restore"};
   return kNames[static_cast<size_t>(part)];
+}
+
+const char* to_string(DrainDecision decision) {
+  constexpr std::array<const char*, kDrainDecisions> kNames{"raised", "held", "lowered", "hurried"};
+  return kNames[static_cast<size_t>(decision)];
 }
 
 void CheckpointMeter::finished(CheckpointPart part, TimePoint begin, TimePoint end, int64_t step,
@@ -37,6 +45,15 @@ CheckpointMeter::State CheckpointMeter::state() const {
   for (size_t i = 0; i < kCheckpointParts; ++i) {
     result.parts[i] = tallies_[i].totals();
     result.under_way[i] = under_way_[i];
+  }
+  const double limit = drain_limit_;
+  if (std::isfinite(limit)) result.drain_limit = limit;
+  const double slowdown = drain_slowdown_;
+  if (std::isnan(slowdown)) return result;
+  result.drain_slowdown = std::clamp(slowdown, 0.0, 1.0);
+  result.drain_decisions.emplace();
+  for (size_t i = 0; i < kDrainDecisions; ++i) {
+    (*result.drain_decisions)[i] = drain_decisions_[i];
   }
   return result;
 }

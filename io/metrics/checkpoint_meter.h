@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -23,6 +24,13 @@ inline constexpr size_t kCheckpointParts = 6;
 // "drain": the name in every sink. Valid for ever.
 const char* to_string(CheckpointPart part);
 
+// What checkpoint.drain_limit: auto did to the limit while a drain went on: it was raised, left as
+// it is, or lowered; or it would have been lowered, had not the next save been so near.
+enum class DrainDecision { raised, held, lowered, hurried };
+inline constexpr size_t kDrainDecisions = 4;
+// "raised": the name in every sink. Valid for ever.
+const char* to_string(DrainDecision decision);
+
 // What checkpoints cost and how they stand. Any thread.
 class CheckpointMeter {
  public:
@@ -35,6 +43,11 @@ class CheckpointMeter {
                 uint64_t bytes = 0);
   // How the run's checkpoints stand now.
   void set_status(const CheckpointReport& report);
+  // How fast a drain may be, in bytes/s (infinite: as fast as it can), and by which share the input
+  // was slower meanwhile; what was decided. Take no lock.
+  void set_drain_limit(double bytes_per_s) { drain_limit_ = bytes_per_s; }
+  void set_drain_slowdown(double share) { drain_slowdown_ = share; }
+  void decided(DrainDecision decision) { ++drain_decisions_[static_cast<size_t>(decision)]; }
 
   // A reading, by one lock. Arrays are indexed by CheckpointPart.
   struct State {
@@ -48,6 +61,13 @@ class CheckpointMeter {
     std::optional<double> last_save_unix_s;
     // How many are under way now: snapshots, writes and drains only.
     std::array<int, kCheckpointParts> under_way{};
+    // Of the drain under way, or the last one, in bytes/s. Absent: there is no limit, or was no
+    // drain.
+    std::optional<double> drain_limit;
+    // By how much the input was slower than usual while it lasted. Absent: it was not watched.
+    std::optional<double> drain_slowdown;
+    // By DrainDecision. Absent: as before.
+    std::optional<std::array<int64_t, kDrainDecisions>> drain_decisions;
   };
   // Any thread, at any time.
   State state() const;
@@ -87,6 +107,9 @@ class CheckpointMeter {
  private:
   Tracer& tracer_;
   std::array<std::atomic<int>, kCheckpointParts> under_way_{};
+  std::atomic<double> drain_limit_{std::numeric_limits<double>::infinity()};
+  std::atomic<double> drain_slowdown_{std::numeric_limits<double>::quiet_NaN()};
+  std::array<std::atomic<int64_t>, kDrainDecisions> drain_decisions_{};
   mutable std::mutex mutex_;
   std::array<Tally, kCheckpointParts> tallies_;
   State state_;

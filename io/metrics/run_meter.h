@@ -143,6 +143,8 @@ class RunMeter {
   void end(RunPhase phase, int exit_code, const std::string& error);
   // Where the ledger says what the trainer is doing. Lives as long as the meter.
   std::atomic<Segment>& segment() { return segment_; }
+  // As of the last publish(). Lives as long as the meter.
+  const InputWait& input_wait() const { return input_wait_; }
 
   // A reading of everything, by one lock: its members belong to one moment, but `segment`.
   struct State {
@@ -205,6 +207,7 @@ class RunMeter {
   History history_;
   std::vector<std::pair<int64_t, int64_t>> epochs_;  // first step of each, epoch
   std::atomic<Segment> segment_{Segment::other};
+  InputWait input_wait_;
 };
 
 }  // namespace stoker

@@ -27,8 +27,8 @@ const std::vector<const Figure*>& chosen() {
   static const std::vector<const Figure*> figures = select_figures(
       {"elapsed_s", "now_unix_s", "images_per_s", "device.observed_s", "device.busy_share",
        "device.idle_share_by_cause.{cause}", "queue_fill", "checkpoints.saving",
-       "checkpoints.draining", "process.cores", "system.busy_share",
-       "process.storage_read_mb_per_s", "process.storage_written_mb_per_s",
+       "checkpoints.draining", "checkpoints.drain_limit_bytes", "process.cores",
+       "system.busy_share", "process.storage_read_mb_per_s", "process.storage_written_mb_per_s",
        "system.disk_read_mb_per_s", "system.disk_written_mb_per_s", "segments_share.{segment}",
        "tiers.{tier}.{op}.mb_per_s", "tiers.{tier}.{op}.operations_per_s"});
   return figures;

@@ -19,6 +19,21 @@ TEST(CheckpointMeter, every_part_has_a_name_of_its_own) {
   EXPECT_EQ(names.size(), kCheckpointParts);
 }
 
+TEST(CheckpointMeter, says_what_a_drain_may_and_what_was_decided) {
+  Tracer tracer;
+  CheckpointMeter meter(tracer);
+  EXPECT_EQ(meter.state().drain_limit, std::nullopt);
+  EXPECT_EQ(meter.state().drain_decisions, std::nullopt);
+  meter.set_drain_limit(5e6);
+  meter.decided(DrainDecision::lowered);
+  EXPECT_EQ(meter.state().drain_limit, 5e6);
+  meter.set_drain_slowdown(-0.25);  // faster than usual
+  EXPECT_EQ(meter.state().drain_slowdown, 0);
+  EXPECT_EQ((*meter.state().drain_decisions)[static_cast<size_t>(DrainDecision::lowered)], 1);
+  meter.set_drain_limit(std::numeric_limits<double>::infinity());
+  EXPECT_EQ(meter.state().drain_limit, std::nullopt);
+}
+
 TEST(CheckpointMeter, keeps_totals_and_the_newest_by_part) {
   Tracer tracer;
   CheckpointMeter meter(tracer);

@@ -31,6 +31,34 @@ TEST(RunMeter, every_phase_has_a_name_of_its_own) {
   EXPECT_EQ(names.size(), kRunPhases);
 }
 
+TEST(RunMeter, tells_what_training_waited_for_its_data) {
+  RunMeter meter;
+  meter.publish(after(1), 0.5);
+  const InputWait::Reading before = meter.input_wait().read();
+  meter.publish(after(11), 0.5);
+  RunTotals totals = after(12);
+  // An evaluation and a checkpoint are no training.
+  totals.wall_s += 7;
+  totals.segments[static_cast<size_t>(Segment::eval)] = 4;
+  totals.segments[static_cast<size_t>(Segment::checkpoint_stall)] = 3;
+  meter.publish(totals, {});
+  const InputTime passed = meter.input_wait().read() - before;
+  EXPECT_NEAR(passed.trained_s, 11 * 0.03, 1e-5);
+  EXPECT_NEAR(passed.waited_s, 11 * 0.01, 1e-5);
+  EXPECT_NEAR(passed.filled_s, 10 * 0.03 * 0.5, 1e-5);
+}
+
+TEST(InputWait, goes_on_where_its_clock_begins_anew) {
+  InputWait input;
+  input.add({4294.9, 4294.9, 4294.9});
+  const InputWait::Reading before = input.read();
+  input.add({0.5, 0.25, 0.125});
+  const InputTime passed = input.read() - before;
+  EXPECT_NEAR(passed.trained_s, 0.5, 1e-5);
+  EXPECT_NEAR(passed.waited_s, 0.25, 1e-5);
+  EXPECT_NEAR(passed.filled_s, 0.125, 1e-5);
+}
+
 TEST(RunMeter, what_was_not_measured_is_absent) {
   const RunMeter::State state = RunMeter().state();
   EXPECT_EQ(state.phase, RunPhase::setup);

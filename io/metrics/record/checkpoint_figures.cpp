@@ -114,8 +114,32 @@ std::vector<Figure> times() {
   };
 }
 
+std::vector<Figure> drain_limits() {
+  return {
+      {"checkpoints.drain_limit_bytes", gauge, Unit::bytes,
+       "What the drain under way may copy or read back in a second, or what the last one might.",
+       "checkpoint.drain_limit, or what auto made of it. Absent without a limit.",
+       one([](R r) { return r.checkpoints.drain_limit; })},
+      {"checkpoints.drain_slowdown_share", gauge, Unit::share,
+       "By how much training's input was slower than before while the drain under way, or the last "
+       "one, went on.",
+       "The trainer's share of data_wait beside that between drains; drain_limit: auto.",
+       one([](R r) { return r.checkpoints.drain_slowdown; })},
+      {"checkpoints.drain_decisions.{decision}", counter, Unit::none,
+       "What drain_limit: auto did. raised: the drain waited for the limit, and the input bore it; "
+       "held: it did not, or the input had to recover; lowered: the input suffered, or was about "
+       "to; hurried: likewise, but the next save was too near.",
+       "Counted by the drain, every 0.25 s of training.", several([](R r, const auto& add) {
+         const auto& decisions = r.checkpoints.drain_decisions;
+         for (size_t i = 0; decisions && i < kDrainDecisions; ++i) {
+           add({to_string(static_cast<DrainDecision>(i))}, (*decisions)[i]);
+         }
+       })},
+  };
+}
+
 }  // namespace
 
-std::vector<Figure> checkpoint_figures() { return joined({counts(), times()}); }
+std::vector<Figure> checkpoint_figures() { return joined({counts(), times(), drain_limits()}); }
 
 }  // namespace stoker

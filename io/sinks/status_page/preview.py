@@ -90,7 +90,7 @@ def checkpoints(step, failing=False):
         return {"duration_s": duration(count, each, 1.6), **({"last_s": 1.1 * each} if count else {})}
     return {"saved": 32, "failed": 2 if failing else 0, "skipped": 0, "replaced": 0, "drained": 31,
             "drain_retries": 6 if failing else 0, "drains_left": 1, "saved_step": step - 40, "durable_step": step - 240,
-            "steps_at_risk": 240, "set_bytes": 489341952, "degraded": int(failing),
+            "steps_at_risk": 240, "drain_limit_bytes": 61000000, "drain_slowdown_share": 0.004, "set_bytes": 489341952, "degraded": int(failing),
             **({"last_error": "tier slow: write step-0000006200/state.safetensors: No space left on device"} if failing
                else {}),
             "parts": {"blocked": part(32, 0.212), "snapshot": part(32, 0.188), "write": part(32, 0.61),

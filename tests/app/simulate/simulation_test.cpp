@@ -183,6 +183,9 @@ TEST(Simulation, a_burst_buffer_stalls_for_the_fast_tier_and_drains_beside_the_s
   // The first set is drained when the second has waited for it: oldest first.
   const double first_drained = 5 * 0.14 + 0.18 + 1.2;
   EXPECT_NEAR(result.flush_s, first_drained + 1.2 - result.wall_s, 1e-6);
+  // Copied and read back at the limit.
+  small.workload.replace(small.workload.find("threads: 1"), 10, "threads: 1, drain_limit: 40m");
+  EXPECT_NEAR(small.run().drain_s, 2 + 2, 1e-6);
 }
 
 TEST(Simulation, an_asynchronous_save_stalls_for_its_copy_alone) {

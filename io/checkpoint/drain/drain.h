@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "io/checkpoint/drain/drain_pace.h"
 #include "io/checkpoint/locate.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/progress_watch.h"
@@ -29,16 +30,17 @@ namespace stoker {
 class Drain {
  public:
   // What the drain tells its owner, on its own thread and without its mutex. They must not call
-  // back, but for add(). meter must outlive the drain.
+  // back, but for add().
   struct Hooks {
-    // A set is committed and verified on the slow tier. begin: of this attempt.
-    std::function<void(int64_t step, TimePoint begin)> done;
+    // A set is committed and verified on the slow tier. begin: of this attempt; remark: how fast it
+    // went and why, for the log.
+    std::function<void(int64_t step, TimePoint begin, const std::string& remark)> done;
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
     // The slow tier was absent at the start and is there now.
     std::function<void()> appeared;
     ProgressWatch::Deadline deadline;
-    CheckpointMeter* meter = nullptr;  // may be null
+    DrainPace::Inputs pace;
   };
   // Starts the thread, which waits for add().
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
@@ -61,17 +63,21 @@ class Drain {
   void agree(int64_t& step);
   bool attempt(int64_t& step);
   void copy(int64_t step);
+  double bytes_to_move(const LocatedSet& set);
   void verify(const LocatedSet& set);
   [[noreturn]] void damaged(int64_t step, bool was_there, const Error& error);
   void copy_files(const LocatedSet& set);
   void copy_own(const Manifest& manifest, const std::vector<size_t>& files, SetWriter& writer);
+  void write(SetWriter& writer, size_t file, uint64_t offset, Bytes bytes);
+  void passed(uint64_t bytes);
+  void wait_for_sets(std::unique_lock<std::mutex>& lock);
   void pause(int failures);
 
   SetStore& from_;
   SetStore& to_;
   const CheckpointOptions options_;
-  const double bytes_per_s_;  // infinite: no limit
   const Hooks hooks_;
+  DrainPace pace_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
   Together together_;    // the thread's

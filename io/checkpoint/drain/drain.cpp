@@ -1,4 +1,4 @@
-#include "io/checkpoint/drain.h"
+#include "io/checkpoint/drain/drain.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@ namespace {
 
 constexpr int kAttemptsWhileFlushing = 3;
 constexpr int kDoublings = 6;
+constexpr size_t kPiece = size_t{1} << 20;
 constexpr int64_t kThreads = 2;  // one reads while the other writes; or each a file of its own
 
 // Threads that this one starts inherit both.
@@ -37,9 +37,8 @@ Drain::Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hoo
     : from_(from),
       to_(to),
       options_(options),
-      bytes_per_s_(options.drain_limit ? static_cast<double>(options.drain_limit->bytes)
-                                       : std::numeric_limits<double>::infinity()),
       hooks_(std::move(hooks)),
+      pace_(options.drain_limit, hooks_.pace),
       watch_(options.hang_seconds, hooks_.deadline),
       together_(group, "drain", [this] { return !stop_; }),
       thread_([this] { run(); }) {}
@@ -64,6 +63,7 @@ int64_t Drain::left() {
 }
 
 bool Drain::flush() {
+  pace_.free(true);
   std::unique_lock lock(watch_.mutex());
   flushing_ = true;
   failures_ = 0;
@@ -71,6 +71,7 @@ bool Drain::flush() {
   watch_.wait_while_moving(lock,
                            [&] { return queue_.empty() || failures_ >= kAttemptsWhileFlushing; });
   flushing_ = false;
+  pace_.free(false);
   return queue_.empty();
 }
 
@@ -87,7 +88,7 @@ void Drain::run() {
     {
       std::unique_lock lock(watch_.mutex());
       watch_.set_busy(false);
-      watch_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+      wait_for_sets(lock);
       if (stop_) return;
       step = queue_.front();
       watch_.set_busy(true);
@@ -105,6 +106,18 @@ void Drain::run() {
   }
 }
 
+void Drain::wait_for_sets(std::unique_lock<std::mutex>& lock) {
+  const auto something = [&] { return stop_ || !queue_.empty(); };
+  if (!pace_.follows()) return watch_.wait(lock, something);
+  constexpr auto kLook = std::chrono::milliseconds(250);
+  while (!something()) {
+    watch_.wait_until(lock, Clock::now() + kLook, something);
+    lock.unlock();
+    pace_.rested();
+    lock.lock();
+  }
+}
+
 // The first process's front: what failed goes to the end of a queue, sooner or later than the next
 // set comes.
 void Drain::agree(int64_t& step) {
@@ -116,11 +129,11 @@ void Drain::agree(int64_t& step) {
 
 bool Drain::attempt(int64_t& step) {
   const TimePoint begin = Clock::now();
-  const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::drain);
+  const CheckpointMeter::UnderWay under_way(hooks_.pace.meter, CheckpointPart::drain);
   try {
     agree(step);
     copy(step);
-    hooks_.done(step, begin);
+    hooks_.done(step, begin, pace_.end());
     return true;
   } catch (const NoRetry& error) {
     // The only copy is bad: no attempt will mend it. Or other processes are gone.
@@ -152,6 +165,7 @@ void Drain::copy(int64_t step) {
         if (store == 0 || !damaged) throw;  // a damaged copy is set aside below
       });
   if (!set) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
+  pace_.begin(bytes_to_move(*set));
   // Else a process was killed between the commit and its acknowledgement.
   const bool there = together_.first_only(what + "whether it is there",
                                           [&] { return to_.has(step) ? "yes" : ""; }) == "yes";
@@ -170,6 +184,16 @@ void Drain::copy(int64_t step) {
   }
 }
 
+// Of this process: for the sets that wait, too, which are as large.
+double Drain::bytes_to_move(const LocatedSet& set) {
+  uint64_t bytes = 0;
+  for (const size_t file : set.files_of(together_.group().rank())) {
+    bytes += set.manifest.files[file].bytes;
+  }
+  return static_cast<double>(bytes) * static_cast<double>(left()) *
+         (options_.verify == Verify::none ? 1 : 2);
+}
+
 // What is on the slow tier is no copy: it makes way for another attempt.
 void Drain::damaged(int64_t step, bool was_there, const Error& error) {
   if (!was_there) {
@@ -183,7 +207,7 @@ void Drain::damaged(int64_t step, bool was_there, const Error& error) {
 // Its own files of the copy.
 void Drain::verify(const LocatedSet& set) {
   to_.verify(set.manifest, set.files_of(together_.group().rank()), kThreads,
-             [this](size_t, uint64_t, Bytes) { watch_.step(); });
+             [this](size_t, uint64_t, Bytes bytes) { passed(bytes.size()); });
 }
 
 void Drain::copy_files(const LocatedSet& set) {
@@ -212,18 +236,8 @@ void Drain::copy_own(const Manifest& manifest, const std::vector<size_t>& files,
     const auto& [name, bytes, sums] = manifest.files[file];
     numbers[file] = writer.add_file(name, bytes, data_access(options_.write));
   }
-  const TimePoint begin = Clock::now();
-  std::atomic<uint64_t> copied{0};
   const ChunkSink sink = [&](size_t file, uint64_t offset, Bytes bytes) {
-    if (stop_) throw Error(ExitCode::sigterm, "the process ended");
-    writer.write(numbers.at(file), offset, bytes, nullptr);
-    copied += bytes.size();
-    watch_.step();
-    const double due = static_cast<double>(copied) / bytes_per_s_;
-    while (!stop_ && seconds(Clock::now() - begin) < due) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      watch_.step();
-    }
+    write(writer, numbers.at(file), offset, bytes);
   };
   const auto read = [&](const std::vector<size_t>& some, int64_t threads) {
     read_files(from_.files(), from_.path(manifest.step), manifest, some, threads, sink);
@@ -235,6 +249,26 @@ void Drain::copy_own(const Manifest& manifest, const std::vector<size_t>& files,
     read(files, kThreads);
   }
   writer.finish();
+}
+
+// With a limit in smaller pieces, so that others wait for a short time only.
+void Drain::write(SetWriter& writer, size_t file, uint64_t offset, Bytes bytes) {
+  const bool whole = !pace_.limited() || writer.in_order() || options_.write == WriteMode::stdio;
+  const size_t most = whole ? bytes.size() : kPiece;
+  for (size_t at = 0; at < bytes.size(); at += most) {
+    if (stop_) throw Error(ExitCode::sigterm, "the process ended");
+    const Bytes piece = bytes.subspan(at, std::min(most, bytes.size() - at));
+    writer.write(file, offset + at, piece, nullptr);
+    passed(piece.size());
+  }
+}
+
+void Drain::passed(uint64_t bytes) {
+  watch_.step();
+  pace_.passed(bytes, [this] {
+    watch_.step();
+    return !stop_;
+  });
 }
 
 void Drain::pause(int failures) {
