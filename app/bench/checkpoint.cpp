@@ -1,21 +1,14 @@
 #include "app/bench/checkpoint.h"
 
-#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
 #include "app/bench/plain_tier.h"
-#include "app/experiment/experiment.h"
-#include "app/train/step.h"
-#include "app/train/tensors.h"
+#include "app/bench/saved_model.h"
 #include "io/checkpoint/set_store.h"
 #include "io/core/parallel.h"
 
@@ -49,131 +42,32 @@ struct CheckpointBenchmark {
   std::vector<TierCost> tiers;
 };
 
-double timed(const std::function<void()>& work) {
+SaveCost save(SavedModel& model, int64_t round) {
+  SaveCost cost;
   const TimePoint begin = Clock::now();
-  work();
-  return seconds(Clock::now() - begin);
+  const std::unique_ptr<Twin> twin = model.save(round);
+  cost.stall_s = seconds(Clock::now() - begin);
+  model.flush();
+  cost.durable_s = seconds(Clock::now() - begin);
+  cost.saved_s = model.checkpointer().status().save_s.back();
+  if (twin) twin->finish();
+  return cost;
 }
 
-// Memory that is all zeros may be one page of the kernel's, and is copied too quickly.
-void fill(const TrainStep& step) {
-  const at::NoGradGuard no_grad;
-  for (const OptimizerState& state : step.optimizer().state()) {
-    for (at::Tensor tensor : state.tensors) {
-      if (tensor.is_floating_point()) tensor.uniform_();
-    }
-  }
+// Which of the two readings comes first, changes: one may find what the other left in a cache.
+void measure_tier(SavedModel& model, TierCost& cost, Bytes bytes, const CheckpointerInfo& info,
+                  int64_t round) {
+  Storage& tier = model.tier(cost.tier);
+  cost.write_s.push_back(write_plainly(tier, model.directory(), bytes, info.threads));
+  const auto sets = sets_on(cost.tier, tier, model.directory());
+  const std::string set = sets->path(round);
+  const auto load = [&] {
+    cost.load_s.push_back(timed([&] { LoadedState(sets->files(), set, info.readers); }));
+  };
+  if (round % 2 == 0) load();
+  cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, info.readers); }));
+  if (round % 2 != 0) load();
 }
-
-class MemcpyBaseline {
- public:
-  MemcpyBaseline(Device& device, uint64_t bytes, int64_t threads)
-      : from_(device.allocate(bytes)), to_(device.allocate(bytes)), threads_(threads) {
-    std::memset(from_.data.get(), 1, bytes);
-    std::memset(to_.data.get(), 2, bytes);
-  }
-  double best() const {
-    const double one = timed([&] { std::memcpy(to_.data.get(), from_.data.get(), from_.bytes); });
-    const uint64_t share = from_.bytes / static_cast<uint64_t>(threads_);
-    const double all = timed([&] {
-      parallel_for(threads_, threads_, [&](int64_t i) {
-        const uint64_t at = share * static_cast<uint64_t>(i);
-        std::memcpy(to_.data.get() + at, from_.data.get() + at, share);
-      });
-    });
-    return std::min(one, all);
-  }
-  Bytes bytes() const { return {from_.data.get(), from_.bytes}; }
-
- private:
-  HostMemory from_;
-  HostMemory to_;
-  int64_t threads_;
-};
-
-// A model whose state is saved and loaded.
-class SavedModel {
- public:
-  explicit SavedModel(const ExperimentOptions& options)
-      : directory_(options.checkpoint.info().directory),
-        experiment_(options, [](const std::string&) {}),
-        step_(experiment_, 1, 1),
-        tensors_(step_, experiment_.device().info().emulated
-                            ? at::Device(at::kCPU)
-                            : experiment_.device().info().torch_device) {
-    fill(step_);
-    checkpointer_ = experiment_.make_checkpointer(
-        tensors_.infos(), {}, [this](const std::string& text) { warnings_.push_back(text); });
-    checkpointer_->load();
-  }
-  ~SavedModel() {
-    checkpointer_.reset();
-    std::error_code ignored;
-    for (const auto& [name, component] : experiment_.options().storage) {
-      Storage& tier = experiment_.tiers().at(name);
-      if (const FileTree* files = files_of(tier)) {
-        std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
-      } else {
-        remove_objects(tier);
-      }
-    }
-  }
-  SavedModel(const SavedModel&) = delete;
-  SavedModel& operator=(const SavedModel&) = delete;
-
-  Device& device() { return experiment_.device(); }
-  Checkpointer& checkpointer() { return *checkpointer_; }
-
-  SaveCost save(int64_t round) {
-    SaveCost cost;
-    const TimePoint begin = Clock::now();
-    checkpointer_->save({round, false, 0, true}, [&] {
-      TrainingState state;
-      state.step = round;
-      tensors_.capture(state);
-      return state;
-    });
-    checkpointer_->finish_copy();
-    cost.stall_s = seconds(Clock::now() - begin);
-    if (!checkpointer_->flush() || checkpointer_->status().failed > 0) {
-      throw Error(ExitCode::storage,
-                  "bench checkpoint: " + (warnings_.empty() ? "a save failed" : warnings_.back()));
-    }
-    cost.durable_s = seconds(Clock::now() - begin);
-    cost.saved_s = checkpointer_->status().save_s.back();
-    return cost;
-  }
-  // Which of the two readings comes first, changes: one may find what the other left in a cache.
-  void measure_tier(TierCost& cost, Bytes bytes, const CheckpointerInfo& info,
-                    int64_t round) const {
-    Storage& tier = experiment_.tiers().at(cost.tier);
-    cost.write_s.push_back(write_plainly(tier, directory_, bytes, info.threads));
-    const auto sets = sets_on(cost.tier, tier, directory_);
-    const std::string set = sets->path(round);
-    const auto load = [&] {
-      cost.load_s.push_back(timed([&] { LoadedState(sets->files(), set, info.readers); }));
-    };
-    if (round % 2 == 0) load();
-    cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, info.readers); }));
-    if (round % 2 != 0) load();
-  }
-
- private:
-  void remove_objects(Storage& tier) const {
-    try {
-      for (const ObjectInfo& object : tier.list(directory_ + "/")) tier.remove(object.key);
-    } catch (const Error&) {
-      // The tier fails, and has said so before; or it is no tier of checkpoints.
-    }
-  }
-
-  const std::string directory_;
-  Experiment experiment_;
-  const TrainStep step_;
-  const TrainingTensors tensors_;
-  std::vector<std::string> warnings_;
-  std::unique_ptr<Checkpointer> checkpointer_;
-};
 
 // A figure of all rounds; in JSON `key`, unless that is empty.
 struct RoundFigure {
@@ -262,14 +156,8 @@ std::string checkpoint_text(const CheckpointBenchmark& result) {
 }
 
 CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& arguments) {
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back(fmt::format("checkpoint.directory=bench-{}", getpid()));
-  overrides.emplace_back("checkpoint.resume=none");
-  const ExperimentOptions options = read_experiment(arguments.config, overrides);
+  const ExperimentOptions options = SavedModel::options(arguments);
   const CheckpointerInfo info = options.checkpoint.info();
-  if (!info.saves) {
-    throw Error(ExitCode::config, "checkpoint.type is none: there is nothing to measure");
-  }
   CheckpointBenchmark result;
   result.type = options.checkpoint.type();
   result.info = info;
@@ -280,10 +168,10 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
   result.set_bytes = measured.checkpointer().status().set_bytes;
   const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.info.threads);
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
-    result.saves.push_back(measured.save(round));
+    result.saves.push_back(save(measured, round));
     result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {
-      measured.measure_tier(tier, memcpy.bytes(), result.info, round);
+      measure_tier(measured, tier, memcpy.bytes(), result.info, round);
     }
   }
   result.drain_s = measured.checkpointer().status().drain_s;
@@ -293,6 +181,7 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
 }  // namespace
 
 ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments) {
+  if (arguments.loop) return bench_checkpoint_loop(arguments);
   const CheckpointBenchmark result = measure_checkpoints(arguments);
   return print_result(arguments.json, checkpoint_json(result), checkpoint_text(result));
 }

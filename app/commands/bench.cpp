@@ -1,4 +1,3 @@
-#include "app/bench/checkpoint.h"
 #include "app/bench/decode.h"
 #include "app/bench/headspace.h"
 #include "app/bench/lmdb.h"
@@ -69,14 +68,6 @@ void add_decode(const Command& bench) {
   command.argument("--rounds", arguments.rounds, "interleaved rounds").range(1, 1000000);
 }
 
-void add_checkpoint_bench(const Command& bench) {
-  const Command command = bench.add(
-      "checkpoint", "Save and load the state of the model and its optimizer, on its own tiers");
-  CheckpointBenchArguments& arguments = command.run(bench_checkpoint);
-  command.config(arguments);
-  command.argument("--rounds", arguments.rounds, "saves and loads").range(1, 1000000);
-}
-
 void add_train_bench(const Command& bench) {
   const Command command = bench.add(
       "train",
@@ -127,7 +118,7 @@ void add_lmdb_bench(const Command& bench) {
 
 void add_bench(const Command& program) {
   const Command bench = program.add_group("bench", "Measure parts of the pipeline by themselves");
-  for (const auto add : {add_read, add_loader, add_decode, add_checkpoint_bench, add_bench_storage,
+  for (const auto add : {add_read, add_loader, add_decode, add_bench_checkpoint, add_bench_storage,
                          add_train_bench, add_lmdb_bench}) {
     add(bench);
   }

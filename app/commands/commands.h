@@ -17,7 +17,8 @@ void add_list(const Command& program);
 void add_describe(const Command& program);
 void add_dataset(const Command& program);
 void add_bench(const Command& program);
-// Part of add_bench().
+// Parts of add_bench().
+void add_bench_checkpoint(const Command& bench);
 void add_bench_storage(const Command& bench);
 void add_checkpoint(const Command& program);
 void add_mount(const Command& program);

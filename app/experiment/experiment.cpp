@@ -78,6 +78,14 @@ std::unique_ptr<Metric> Experiment::make_metric() {
 std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
     std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
     Notify warn, SetGroup& group) {
+  if (options_.checkpoint.info().snapshot == "swap" && !computing_device().is_cpu()) {
+    throw Error(
+        ExitCode::config,
+        fmt::format("checkpoint.snapshot: swap is for tensors in the host's memory, and the "
+                    "device is {}: set checkpoint.snapshot=async, which copies beside its "
+                    "work, or device.type=cpu",
+                    device_->info().name));
+  }
   return options_.checkpoint.create({tiers(), options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),

@@ -51,6 +51,23 @@ void check_checkpoint_tiers(const ExperimentOptions& options, const Section& roo
   }
 }
 
+// A state that is written from where it lies has to lie there as files have it.
+void check_swap(const ExperimentOptions& options, const Section& root) {
+  const Section checkpoint = root.child("checkpoint", *root.node().find("checkpoint"));
+  if (!options.optimizer.info().twin) {
+    checkpoint.fail("snapshot",
+                    "must not be swap where optimizer.type is " + options.optimizer.type() +
+                        ", which can write its update nowhere but in place: set "
+                        "checkpoint.snapshot=async, or an optimizer.type such as sgd or adam");
+  }
+  if (options.training.channels_last) {
+    checkpoint.fail(
+        "snapshot",
+        "must not be swap where training.channels_last is on, for files hold weights "
+        "in row-major order: set checkpoint.snapshot=async, or leave channels_last out");
+  }
+}
+
 // Those who map a file see neither the waits of an emulated tier nor another tier's copies.
 void check_mapped_files(const ExperimentOptions& options, const std::string& reader,
                         const Section& root) {
@@ -110,6 +127,7 @@ void check_together(const ExperimentOptions& options, const Section& root) {
   }
   check_targets(options, root);
   check_checkpoint_tiers(options, root);
+  if (options.checkpoint.info().snapshot == "swap") check_swap(options, root);
 }
 
 }  // namespace

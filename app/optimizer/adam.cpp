@@ -7,6 +7,7 @@
 
 #include "app/optimizer/gradients.h"
 #include "app/optimizer/optimizer.h"
+#include "app/optimizer/twin.h"
 
 namespace stoker {
 namespace {
@@ -36,6 +37,7 @@ class FusedAdam final : public Optimizer {
       if (beta1 == 1) section.fail("beta1", "must be below 1");
       if (beta2 == 1) section.fail("beta2", "must be below 1");
     }
+    OptimizerInfo info() const { return {.twin = true}; }
   };
 
   FusedAdam(Options options, const Inputs& inputs)
@@ -47,7 +49,15 @@ class FusedAdam final : public Optimizer {
     }
   }
 
-  void step(double lr) override {
+  void step(double lr) override { step(nullptr, lr); }
+  void step_into(Twin& twin, double lr) override { step(&twin, lr); }
+  double base_lr() const override { return options_.lr; }
+  std::vector<OptimizerState> state() const override {
+    return {{"exp_avg", means_, true}, {"exp_avg_sq", squares_, true}, {"step", steps_}};
+  }
+
+ private:
+  void step(Twin* twin, double lr) {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> parameters, gradients, means, squares, steps;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -60,23 +70,26 @@ class FusedAdam final : public Optimizer {
     }
     if (parameters.empty()) return;
     at::_foreach_add_(steps, 1);  // the kernel reads the number of this step
-    const auto update = [&](auto&& kernel) {
-      kernel(parameters, gradients, means, squares, at::TensorList(), steps, lr, options_.beta1,
-             options_.beta2, options_.weight_decay, options_.eps, /*amsgrad=*/false,
-             /*maximize=*/false);
-    };
-    if constexpr (kDecoupled) {
-      update([](auto&&... a) { at::_fused_adamw_(a...); });
-    } else {
-      update([](auto&&... a) { at::_fused_adam_(a...); });
-    }
-  }
-  double base_lr() const override { return options_.lr; }
-  std::vector<OptimizerState> state() const override {
-    return {{"exp_avg", means_}, {"exp_avg_sq", squares_}, {"step", steps_}};
+    const Twin::Values values{{parameters, means, squares}, gradients};
+    if (twin == nullptr) return update(values, steps, lr);
+    twin->update(values, [&](const Twin::Values& piece, size_t of) {
+      update(piece, at::TensorList(steps).slice(of, 1), lr);
+    });
   }
 
- private:
+  void update(const Twin::Values& values, at::TensorList steps, double lr) const {
+    const auto with = [&](auto&& kernel) {
+      kernel(values.changed[0], values.gradients, values.changed[1], values.changed[2],
+             at::TensorList(), steps, lr, options_.beta1, options_.beta2, options_.weight_decay,
+             options_.eps, /*amsgrad=*/false, /*maximize=*/false);
+    };
+    if constexpr (kDecoupled) {
+      with([](auto&&... a) { at::_fused_adamw_(a...); });
+    } else {
+      with([](auto&&... a) { at::_fused_adam_(a...); });
+    }
+  }
+
   const Options options_;
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> means_;

@@ -51,6 +51,18 @@ class Larc final : public Optimizer {
         inner_(options_.inner.create(inputs)) {}
 
   void step(double lr) override {
+    scale(lr);
+    inner_->step(lr);
+  }
+  void step_into(Twin& twin, double lr) override {
+    scale(lr);
+    inner_->step_into(twin, lr);
+  }
+  double base_lr() const override { return inner_->base_lr(); }
+  std::vector<OptimizerState> state() const override { return inner_->state(); }
+
+ private:
+  void scale(double lr) const {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> parameters, gradients;
     for (const at::Tensor& p : parameters_) {
@@ -59,12 +71,7 @@ class Larc final : public Optimizer {
       gradients.push_back(p.grad());
     }
     if (!parameters.empty()) scale(parameters, gradients, lr);
-    inner_->step(lr);
   }
-  double base_lr() const override { return inner_->base_lr(); }
-  std::vector<OptimizerState> state() const override { return inner_->state(); }
-
- private:
   void scale(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& gradients,
              double lr) const {
     const at::Tensor p = at::stack(at::_foreach_norm(parameters));

@@ -9,11 +9,21 @@
 
 namespace stoker {
 
+class Twin;
+
 // What an optimizer remembers of every parameter under one name ("exp_avg"), in the order of the
 // parameters. The tensors share the optimizer's memory: writing to them restores it.
 struct OptimizerState {
   std::string name;
   std::vector<at::Tensor> tensors;
+  // step_into() writes them into the twin: each has its parameter's shape and strides.
+  bool in_twin = false;
+};
+
+// What an optimizer can do, as its options say it (Component<Optimizer>::info). A value.
+struct OptimizerInfo {
+  // step_into() is there.
+  bool twin = false;
 };
 
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
@@ -23,6 +33,7 @@ struct OptimizerState {
 class Optimizer {
  public:
   static constexpr const char* kKind = "optimizer";
+  using Info = OptimizerInfo;
   // All parameters of the model, in its order, on the device that they will stay on.
   struct Inputs {
     std::vector<at::Tensor> parameters;
@@ -31,6 +42,9 @@ class Optimizer {
   // One update with learning rate `lr` (base_lr() times the schedule's factor). Queued on the
   // device; nothing is waited for.
   virtual void step(double lr) = 0;
+  // The same, bit for bit, with the new parameters and OptimizerState::in_twin in other memory. The
+  // caller finishes the twin. Only where OptimizerInfo::twin.
+  virtual void step_into(Twin& twin, double lr);
   // The learning rate of the configuration, which the schedule scales.
   virtual double base_lr() const = 0;
   // All that the next step depends on beside parameters, gradients and rate. It goes into

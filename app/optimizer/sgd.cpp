@@ -5,6 +5,7 @@
 
 #include "app/optimizer/gradients.h"
 #include "app/optimizer/optimizer.h"
+#include "app/optimizer/twin.h"
 
 namespace stoker {
 namespace {
@@ -33,6 +34,7 @@ class Sgd final : public Optimizer {
         section.fail("nesterov", "needs a momentum above 0 and no dampening");
       }
     }
+    OptimizerInfo info() const { return {.twin = true}; }
   };
 
   Sgd(Options options, const Inputs& inputs) : options_(options), parameters_(inputs.parameters) {
@@ -43,7 +45,22 @@ class Sgd final : public Optimizer {
     }
   }
 
-  void step(double lr) override {
+  void step(double lr) override { step(nullptr, lr); }
+  void step_into(Twin& twin, double lr) override { step(&twin, lr); }
+  double base_lr() const override { return options_.lr; }
+  std::vector<OptimizerState> state() const override {
+    if (buffers_.empty()) return {};
+    return {{"momentum_buffer", buffers_, true}, {"started", started_}};
+  }
+
+ private:
+  // A parameter's first momentum is its gradient, undamped. The kernel takes one flag for all it is
+  // given, so parameters that meet their first gradient are a call of their own.
+  struct Group {
+    std::vector<at::Tensor> parameters, gradients, buffers;
+  };
+
+  void step(Twin* twin, double lr) {
     const at::NoGradGuard no_grad;
     Group first, later;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -55,27 +72,25 @@ class Sgd final : public Optimizer {
       if (!buffers_.empty()) group.buffers.push_back(buffers_[i]);
       if (fresh) *started_[i].mutable_data_ptr<bool>() = true;
     }
-    update(first, lr, true);
-    update(later, lr, false);
-  }
-  double base_lr() const override { return options_.lr; }
-  std::vector<OptimizerState> state() const override {
-    if (buffers_.empty()) return {};
-    return {{"momentum_buffer", buffers_}, {"started", started_}};
+    update(first, twin, lr, true);
+    update(later, twin, lr, false);
   }
 
- private:
-  // A parameter's first momentum is its gradient, undamped. The kernel takes one flag for all it is
-  // given, so parameters that meet their first gradient are a call of their own.
-  struct Group {
-    std::vector<at::Tensor> parameters, gradients, buffers;
-  };
-
-  void update(Group& group, double lr, bool first) {
+  void update(const Group& group, Twin* twin, double lr, bool first) const {
     if (group.parameters.empty()) return;
-    at::_fused_sgd_(group.parameters, group.gradients, group.buffers, options_.weight_decay,
-                    options_.momentum, lr, options_.dampening, options_.nesterov,
-                    /*maximize=*/false, first);
+    const auto kernel = [&](const Group& values) {
+      at::_fused_sgd_(values.parameters, values.gradients, values.buffers, options_.weight_decay,
+                      options_.momentum, lr, options_.dampening, options_.nesterov,
+                      /*maximize=*/false, first);
+    };
+    if (twin == nullptr) return kernel(group);
+    Twin::Values values{{group.parameters}, group.gradients};
+    if (!group.buffers.empty()) values.changed.push_back(group.buffers);
+    twin->update(values, [&](const Twin::Values& piece, size_t) {
+      Group part{piece.changed[0], piece.gradients, {}};
+      if (piece.changed.size() > 1) part.buffers = piece.changed[1];
+      kernel(part);
+    });
   }
 
   const Options options_;

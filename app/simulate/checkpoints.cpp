@@ -64,6 +64,7 @@ void SimulatedCheckpoints::save(const CheckpointOffer& offer, SimTime now) {
   resumes_.reset();
   saves_.push_back({offer.step, now});
   if (saves_.size() == 1) begin_save(now);
+  if (options_.snapshot == SnapshotMode::swap && !full) resumes_ = now;
   if (options_.snapshot == SnapshotMode::async && !full) {
     resumes_ = now + sim_time(1e-6 * static_cast<double>(own_bytes(0)) / set_.snapshot_mb_per_s);
   }
@@ -148,7 +149,7 @@ void SimulatedCheckpoints::committed(SimTime now) {
   save_time_ += now - saves_.front().offered;
   saves_.pop_front();
   // Those of a synchronous save wait for it, others for its snapshot memory.
-  if (!resumes_ && (saves_.empty() || options_.snapshot == SnapshotMode::async)) resumes_ = now;
+  if (!resumes_ && (saves_.empty() || options_.snapshot != SnapshotMode::sync)) resumes_ = now;
   if (burst_) {
     drains_.push_back(now);
     if (drains_.size() == 1) begin_drain(now);

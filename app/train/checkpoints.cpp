@@ -18,6 +18,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
   checkpointer_ = experiment.make_checkpointer(
       tensors_->infos(), [&stop] { return stop.when(); },
       [&log](const std::string& text) { log.warn(text); }, group_);
+  if (auto places = checkpointer_->finish_copy()) tensors_->twin(*places)->finish();
 }
 
 std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
@@ -46,7 +47,9 @@ void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<Run
   if (!checkpointer_) return;
   ledger_.switch_to(Segment::checkpoint_stall);
   const TimePoint begin = Clock::now();
-  copying_ = checkpointer_->save(offer, [&] {
+  const bool began = checkpointer_->save(offer, [&] {
+    without_update();  // since the last save, which was lost and is tried again
+    ledger_.switch_to(Segment::checkpoint_stall);
     TrainingState state;
     state.step = offer.step;
     state.score = score;
@@ -55,21 +58,32 @@ void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<Run
     tensors_->capture(state);
     return state;
   });
-  if (copying_) {
+  if (began) {
+    copying_ = true;
     blocked(begin, step_ = offer.step, offer.last);
     publish();
   }
   ledger_.switch_to(Segment::other);
 }
 
-void RunCheckpoints::before_update() {
-  if (!copying_) return;
+Twin* RunCheckpoints::before_update() {
+  if (!copying_) return nullptr;
   ledger_.switch_to(Segment::checkpoint_stall);
   const TimePoint begin = Clock::now();
-  checkpointer_->finish_copy();
+  const std::optional<StatePlaces> places = checkpointer_->finish_copy();
+  twin_ = places ? tensors_->twin(*places) : nullptr;
   blocked(begin, step_, true);
   ledger_.switch_to(Segment::compute);
   copying_ = false;
+  return twin_.get();
+}
+
+void RunCheckpoints::without_update() {
+  Twin* const twin = before_update();
+  if (twin == nullptr) return;
+  ledger_.switch_to(Segment::checkpoint_stall);
+  twin->finish();
+  ledger_.switch_to(Segment::compute);
 }
 
 bool RunCheckpoints::flush() {

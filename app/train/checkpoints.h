@@ -35,8 +35,12 @@ class RunCheckpoints {
   // may go on afterwards: before_update() ends it. score: of the evaluation of these weights.
   void offer(const CheckpointOffer& offer, const std::function<RunHistory()>& history,
              std::optional<double> score);
-  // Waits until the tensors may change; call it before every update.
-  void before_update();
+  // Waits until the tensors may change; call it before every update. Where it returns a twin
+  // (snapshot: swap), the update has to write into that, and to finish it. The twin lives until the
+  // next call.
+  Twin* before_update();
+  // The same where there is no update: the tensors are copied into the twin.
+  void without_update();
   // Waits until all checkpoints are on their last tier (Checkpointer::flush), and logs what is
   // left. False: something is.
   bool flush();
@@ -57,6 +61,7 @@ class RunCheckpoints {
   PeersOfSets group_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
+  std::unique_ptr<Twin> twin_;
   std::optional<double> flush_s_;
   // Of the newest save: its step, and how long the trainer has waited for it.
   int64_t step_ = -1;

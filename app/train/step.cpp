@@ -96,16 +96,24 @@ double TrainStep::begin_share(const Batch& batch, int64_t step) {
 }
 
 void TrainStep::run(const DeviceBatch& batch, int64_t step,
-                    const std::function<void()>& before_update) {
+                    const std::function<Twin*()>& before_update) {
   if (graphed_) {
     loss_ = (*graphed_)(spec_.frame != 0 ? (*to_input_)(batch) : batch.images, batch.labels);
   } else {
     loss_ = pass((*to_input_)(batch), targets(batch, spec_),
                  exchange_ ? begin_share(batch.host, step) : 1);
   }
-  before_update();
+  update(step, before_update());
+}
+
+void TrainStep::update(int64_t step, Twin* twin) {
   const TimePoint begin = Clock::now();
-  optimizer_->step(learning_rate(step));
+  if (twin == nullptr) {
+    optimizer_->step(learning_rate(step));
+  } else {
+    optimizer_->step_into(*twin, learning_rate(step));
+    twin->finish();
+  }
   if (times_) times_->update_s += seconds(Clock::now() - begin);
 }
 

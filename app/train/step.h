@@ -10,6 +10,7 @@
 #include "app/experiment/experiment.h"
 #include "app/objective/loss.h"
 #include "app/objective/metric.h"
+#include "app/optimizer/twin.h"
 #include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
 #include "io/distributed/peers.h"
@@ -35,8 +36,11 @@ class TrainStep {
   // From now on the schedule is that of step + `ahead`.
   void shift_schedule(int64_t ahead) { ahead_ = ahead; }
   // Step number `step`, from 0. `before_update` is called when nothing but the optimizer's update
-  // is left to do: until then no weight has changed.
-  void run(const DeviceBatch& batch, int64_t step, const std::function<void()>& before_update);
+  // is left to do: until then no weight has changed. Where it returns a twin, the update writes
+  // into that, and finishes it.
+  void run(const DeviceBatch& batch, int64_t step, const std::function<Twin*()>& before_update);
+  // The optimizer's update by itself, with the gradients as they are. twin: null, or as above.
+  void update(int64_t step, Twin* twin);
   // Logits of a batch, in evaluation mode and without gradients.
   at::Tensor predict(const DeviceBatch& batch);
   // What the metric counts of a batch's logits.

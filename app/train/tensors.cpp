@@ -85,12 +85,12 @@ TrainingTensors::TrainingTensors(const TrainStep& step, at::Device device) : dev
   std::vector<std::string> parameters;
   for (const NamedTensor& item : step.model().state()) {
     if (item.trained) parameters.push_back(item.name);
-    entries_.push_back({"model." + item.name, item.tensor, !item.trained});
+    entries_.push_back({"model." + item.name, item.tensor, !item.trained, item.trained});
   }
   for (const OptimizerState& state : step.optimizer().state()) {
     for (size_t i = 0; i < state.tensors.size(); ++i) {
-      entries_.push_back(
-          {"optimizer." + parameters[i] + "." + state.name, state.tensors[i], false});
+      entries_.push_back({"optimizer." + parameters[i] + "." + state.name, state.tensors[i], false,
+                          state.in_twin});
     }
   }
   entries_.push_back({kCpuGenerator, {}, true});
@@ -126,7 +126,8 @@ void TrainingTensors::capture(TrainingState& state) const {
   bool on_device = false;
   for (const Entry& entry : entries_) {
     at::Tensor tensor = current(entry);
-    if (entry.changes_early && entry.tensor.defined()) tensor = tensor.clone();
+    const bool stays = entry.changes_early || (moving_ && !entry.in_twin);
+    if (stays && entry.tensor.defined()) tensor = tensor.clone();
     tensor = tensor.contiguous();
     const bool host = tensor.device().is_cpu();
     on_device = on_device || !host;
@@ -135,6 +136,15 @@ void TrainingTensors::capture(TrainingState& state) const {
   }
   if (on_device) state.device = make_device_copies(device_, *kept);
   state.keep = std::move(kept);
+}
+
+std::unique_ptr<Twin> TrainingTensors::twin(const StatePlaces& places) {
+  moving_ = true;
+  auto twin = std::make_unique<Twin>(places.memory);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].in_twin) twin->add(entries_[i].tensor, places.tensors[i]);
+  }
+  return twin;
 }
 
 void TrainingTensors::restore(const LoadedState& loaded) const {

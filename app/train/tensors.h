@@ -2,9 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "app/optimizer/twin.h"
 #include "app/train/step.h"
 #include "io/checkpoint/checkpointer.h"
 
@@ -24,6 +26,9 @@ class TrainingTensors {
   // they change in the next update. Buffers change in the next forward already (batch
   // normalisation), so they are copied here, as are tensors whose memory is not in row-major order.
   void capture(TrainingState& state) const;
+  // The twin into which the next update moves parameters and the optimizer's values, as
+  // Checkpointer::finish_copy() asks for. From now on capture() copies all other tensors.
+  std::unique_ptr<Twin> twin(const StatePlaces& places);
   // Writes a saved state into all of them. Error(ExitCode::config): the checkpoint is that of
   // another model or optimizer, with the first difference; some tensors may be overwritten by then.
   void restore(const LoadedState& loaded) const;
@@ -35,6 +40,8 @@ class TrainingTensors {
     at::Tensor tensor;
     // In the next forward pass already, not in the next update.
     bool changes_early = false;
+    // The update may write it into a twin.
+    bool in_twin = false;
   };
   // A parameter's memory, or a copy of a generator's state.
   at::Tensor current(const Entry& entry) const;
@@ -42,6 +49,7 @@ class TrainingTensors {
 
   const at::Device device_;
   std::vector<Entry> entries_;
+  bool moving_ = false;  // twin() was called
 };
 
 // Model and optimizer: what has to be equal on all ranks.

@@ -298,11 +298,11 @@ void Trainer::train_batch(Batch batch) {
     if (!computes_) return;
     step_->run(*on_device, position_.step, [this] {
       exchange_time_.end();
-      checkpoints_->before_update();
+      return checkpoints_->before_update();
     });
   });
   // Without an update of its own, the host waits where it would launch it.
-  checkpoints_->before_update();
+  checkpoints_->without_update();
   ++position_.step;
   score_.reset();
   ledger_.switch_to(Segment::other);

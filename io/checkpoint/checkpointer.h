@@ -47,7 +47,7 @@ struct CheckpointerInfo {
   std::vector<std::string> tiers = {};    // where sets may lie
   std::vector<std::string> written = {};  // those of them that are written to, first to last
   std::string directory = {};             // below each tier's root; empty: the run's name
-  std::string snapshot = {};              // "sync" or "async"; empty: not said
+  std::string snapshot = {};              // SnapshotMode's name; empty: not said
   std::string durability = {};            // "fsync" or "none"; likewise
   int64_t threads = 1;                    // that copy and write
   int64_t readers = 1;                    // that read a set back
@@ -58,9 +58,9 @@ struct CheckpointerInfo {
 // Failures of tiers never leave save(): training goes on, and notify, status() and in the end the
 // exit code (ExitCode::storage) say so.
 //
-// The calls of a run: load() once; then, for every step, save(), and before the tensors change
-// again finish_copy() where save() said true; flush() once, at the end. A set is committed or not
-// there at all, whenever the process dies.
+// The calls of a run: finish_copy() and load() once; then, for every step, save(), and before the
+// tensors change again finish_copy() where save() said true; flush() once, at the end. A set is
+// committed or not there at all, whenever the process dies.
 class Checkpointer {
  public:
   static constexpr const char* kKind = "checkpoint";
@@ -95,7 +95,9 @@ class Checkpointer {
   // finish_copy().
   virtual bool save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) = 0;
   // Blocks until no copy reads the tensors any more (on a GPU: makes the device wait instead).
-  virtual void finish_copy() = 0;
+  // snapshot: swap: returns where the tensors are to be from now on, and must no more change where
+  // they are; or be kept by TrainingState::keep whenever they are saved. Empty: they stay.
+  virtual std::optional<StatePlaces> finish_copy() = 0;
   // Waits until everything is durable on its last tier, but not beyond a requested stop's grace,
   // nor where nothing moves for hang_seconds. False: something is left. Once, at the end.
   virtual bool flush() = 0;

@@ -167,7 +167,7 @@ bool Engine::save(const CheckpointOffer& offer, const std::function<TrainingStat
   return true;
 }
 
-void Engine::finish_copy() { saver_->finish_copy(); }
+std::optional<StatePlaces> Engine::finish_copy() { return saver_->finish_copy(); }
 
 bool Engine::flush() {
   const bool written = saver_->finish_write();

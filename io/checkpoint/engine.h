@@ -40,7 +40,7 @@ class Engine : public Checkpointer {
 
   std::optional<LoadedState> load() final;
   bool save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) final;
-  void finish_copy() final;
+  std::optional<StatePlaces> finish_copy() final;
   bool flush() final;
   CheckpointStatus status() final;
 

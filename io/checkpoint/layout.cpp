@@ -158,8 +158,10 @@ SetLayout make_layout(FileLayout format, std::vector<TensorInfo> tensors, int64_
   if (shards < 1 || shards > kMaxShards) refuse("{} shards", shards);
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto element_bytes = [&](size_t i) { return dtype_bytes(tensors[i].dtype); };
-  std::ranges::stable_sort(order, std::greater{}, element_bytes);
+  const auto rank = [&](size_t i) {
+    return std::pair(tensors[i].bytes % kTensorAlignment == 0, dtype_bytes(tensors[i].dtype));
+  };
+  std::ranges::stable_sort(order, std::greater{}, rank);
   SetLayout layout{format, {}, std::vector<DataFile>(static_cast<size_t>(shards)), order};
   for (const size_t source : order) layout.tensors.push_back(std::move(tensors[source]));
   deal(layout.tensors, layout.files);

@@ -21,6 +21,9 @@ struct TensorInfo {
   bool operator==(const TensorInfo&) const = default;
 };
 
+// Where LibTorch puts a tensor: kernels are fastest there, and round alike.
+inline constexpr uint64_t kTensorAlignment = 64;
+
 // Bytes of one element; 0 for an unknown dtype.
 uint64_t dtype_bytes(const std::string& dtype);
 
@@ -66,7 +69,9 @@ struct FileRange {
 // every save of a run has the same.
 struct SetLayout {
   FileLayout format = FileLayout::safetensors;
-  std::vector<TensorInfo> tensors;  // sorted so that each is aligned to its element size
+  // Those of whole kTensorAlignment first, then by the size of elements: so those are aligned to it
+  // in a file that is not shared with others, and all to their elements.
+  std::vector<TensorInfo> tensors;
   std::vector<DataFile> files;
   std::vector<size_t>
       sources;  // of make_layout(): where each tensor stood in the list it was given

@@ -21,7 +21,7 @@ class None final : public Checkpointer {
   bool save(const CheckpointOffer&, const std::function<TrainingState()>&) override {
     return false;
   }
-  void finish_copy() override {}
+  std::optional<StatePlaces> finish_copy() override { return std::nullopt; }
   bool flush() override { return true; }
   CheckpointStatus status() override { return {}; }
 };

@@ -20,7 +20,8 @@ Registry<Checkpointer>& Registry<Checkpointer>::global() {
 }
 
 EnumNames<SnapshotMode> enum_names(SnapshotMode) {
-  return {{"sync", SnapshotMode::sync}, {"async", SnapshotMode::async}};
+  return {
+      {"sync", SnapshotMode::sync}, {"async", SnapshotMode::async}, {"swap", SnapshotMode::swap}};
 }
 
 EnumNames<Backlog> enum_names(Backlog) {

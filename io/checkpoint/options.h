@@ -13,8 +13,10 @@
 namespace stoker {
 
 // sync: a save returns when the set is committed on the first tier. async: it returns at once; the
-// copy runs beside the next forward and backward, the write beside whatever follows.
-enum class SnapshotMode { sync, async };
+// copy runs beside the next forward and backward, the write beside whatever follows. swap: nothing
+// is copied; the state lives in snapshot memory, is written from there, and the next update writes
+// into another one.
+enum class SnapshotMode { sync, async, swap };
 EnumNames<SnapshotMode> enum_names(SnapshotMode);
 
 // What a save does where all snapshot buffers are taken. block: training waits for one. skip: it
@@ -90,7 +92,10 @@ struct CheckpointOptions {
       Limits{1, 1e15});
     v("keep_best", keep_best,
       "this many sets with the best top-1 stay (saved right after evaluation)", Limits{0, 1e9});
-    v("snapshot", snapshot, "sync: wait until the set is on the first tier; async: go on training");
+    v("snapshot", snapshot,
+      "sync: wait until the set is on the first tier; async: copy it and go on training; swap: "
+      "copy "
+      "nothing, the update after a save writes into other memory (CPU only)");
     v("on_backlog", on_backlog, "when all slots are taken: wait, skip, or replace a waiting one");
     v("slots", slots, "snapshot memory for so many states", Limits{1, 64});
     v("verify", verify, "which written copies are read back and checked");

@@ -45,8 +45,15 @@ Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& 
       own_(files_of(layout_, group.rank(), group.size())),
       watch_(options.hang_seconds, hooks_.deadline),
       together_(group, "save", [this] { return !stop_; }) {
-  for (int64_t i = 0; i < options_.slots; ++i) {
-    free_.push_back(std::make_unique<Snapshot>(layout_, allocate, own_));
+  const bool swap = options_.snapshot == SnapshotMode::swap;
+  const auto holds = swap ? Snapshot::Holds::tensors : Snapshot::Holds::copies;
+  for (int64_t i = 0; i < options_.slots + swap; ++i) {
+    free_.push_back(std::make_unique<Snapshot>(layout_, allocate, own_, holds));
+  }
+  if (swap) {
+    home_ = std::move(free_.back());
+    free_.pop_back();
+    moves_ = true;
   }
   try {
     copier_ = std::jthread([this] { copy_loop(); });
@@ -67,6 +74,9 @@ void Saver::stop() {
 
 bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun) {
   begun = Begun::yes;
+  if (free_.empty() && backlog == Backlog::replace) {
+    watch_.wait(lock, [&] { return uncopied_ == 0; });  // what is handed over can be replaced
+  }
   if (!free_.empty()) return true;
   if (backlog == Backlog::block) {
     const bool moving = watch_.wait_while_moving(lock, [&] { return !free_.empty(); });
@@ -94,10 +104,15 @@ Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog b
   free_.pop_back();
   lock.unlock();
   job->state = state();
+  if (home_) {  // it is the checkpoint, and the next update writes into the other one
+    std::swap(home_, job->slot);
+    moves_ = true;
+  }
   job->slot->start(job->state);
   on_device_ = job->state.device;
+  copying_ = on_device_ ? nullptr : job->slot.get();
   lock.lock();
-  ++copying_;
+  ++uncopied_;
   ++unwritten_;
   to_copy_.push_back(std::move(job));
   watch_.notify();
@@ -110,20 +125,28 @@ void Saver::skip(int64_t step) {
   job->offered = Clock::now();
   job->state.step = step;
   const std::lock_guard lock(watch_.mutex());
-  ++copying_;
+  ++uncopied_;
   ++unwritten_;
   to_copy_.push_back(std::move(job));  // behind those that are copied
   watch_.notify();
 }
 
-void Saver::finish_copy() {
+std::optional<StatePlaces> Saver::finish_copy() {
+  if (home_) {
+    if (!std::exchange(moves_, false)) return std::nullopt;
+    return home_->places();
+  }
   if (on_device_) {
     std::exchange(on_device_, nullptr)->fence();
-    return;
+    return std::nullopt;
   }
-  std::unique_lock lock(watch_.mutex());
-  // Copying touches memory only: it ends.
-  watch_.wait(lock, [&] { return copying_ == 0; });
+  // Copying touches memory only: it ends. This thread has a core and nothing else to do, where the
+  // copier may have to wait for one.
+  if (Snapshot* const copy = std::exchange(copying_, nullptr)) {
+    copy->help();
+    copy->wait();
+  }
+  return std::nullopt;
 }
 
 bool Saver::finish_write() {
@@ -152,7 +175,7 @@ void Saver::copy_loop() {
       const TimePoint begin = Clock::now();
       const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
       try {
-        job->slot->finish(job->state, threads_);
+        job->slot->finish(threads_);
         measured(CheckpointPart::snapshot, begin, *job);
       } catch (const std::exception& failure) {  // of the device
         job->error = std::string("copy to snapshot memory: ") + failure.what();
@@ -161,7 +184,7 @@ void Saver::copy_loop() {
     }
     {
       const std::lock_guard lock(watch_.mutex());
-      --copying_;
+      --uncopied_;
       to_write_.push_back(std::move(job));
     }
     watch_.notify();

@@ -54,7 +54,8 @@ class Saver {
   // written; gave up, as a thread hangs.
   enum class Begun { yes, skipped, replaced_another, hung };
 
-  // Allocates options.slots snapshot buffers by `allocate` and starts both threads.
+  // Allocates options.slots snapshot buffers by `allocate` (SnapshotMode::swap: one more, where the
+  // state lives) and starts both threads.
   Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
         const std::function<HostMemory(size_t)>& allocate, Hooks hooks, SetGroup& group);
   // Gives up what is not committed yet and joins the threads.
@@ -66,9 +67,11 @@ class Saver {
   Begun begin(const std::function<TrainingState()>& state, Backlog backlog);
   // This process leaves a checkpoint out that the others may write: so do they then.
   void skip(int64_t step);
-  // Waits until no copy reads a state any more. Where the state is on a device: makes the device's
-  // later work wait instead, and returns.
-  void finish_copy();
+  // Takes part in the copy, and waits until it reads the state no more. Where the state is on a
+  // device: makes the device's later work wait instead, and returns. SnapshotMode::swap: waits for
+  // nothing, and returns where the state is to be from now on; first of all, and after every
+  // begin(). It may be called by begin()'s `state`, where that is not done yet.
+  std::optional<StatePlaces> finish_copy();
   // Waits until everything begun is committed or has failed. False: it hangs, or time is up.
   bool finish_write();
   // One of its threads is stuck in a system call of a tier.
@@ -110,13 +113,17 @@ class Saver {
   const FileRange own_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
-  Together together_;                        // the writing thread's
-  std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last; the trainer's thread
+  Together together_;  // the writing thread's
+  // The trainer's thread:
+  std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last
+  Snapshot* copying_ = nullptr;              // into which the state begun last is copied
+  std::unique_ptr<Snapshot> home_;           // swap: where the state lives, or is about to move to
+  bool moves_ = false;                       // swap: it is about to
   // Under the watch's mutex:
   std::vector<std::unique_ptr<Snapshot>> free_;
   Queue to_copy_;
   Queue to_write_;
-  int64_t copying_ = 0;  // jobs of which the copy has not ended
+  int64_t uncopied_ = 0;  // jobs that the copier has not handed over
   int64_t unwritten_ = 0;
   std::jthread copier_;  // last: joined before anything they use goes
   std::jthread writer_;

@@ -2,23 +2,35 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "io/core/crc32c.h"
 #include "io/core/parallel.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {
+namespace {
+
+// A thread that is taken off its core keeps the others waiting for no more than this.
+constexpr uint64_t kUnitBytes = 1 << 20;
+static_assert(kChunkBytes % kUnitBytes == 0);
+
+// Every page is touched now: the first checkpoint must not pay for page faults.
+HostMemory touched(HostMemory memory) {
+  for (uint64_t i = 0; i < memory.bytes; i += kDirectAlignment) memory.data.get()[i] = 0;
+  return memory;
+}
+
+}  // namespace
 
 Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate,
-                   FileRange own)
+                   FileRange own, Holds holds)
     : layout_(layout), own_(own) {
   uint64_t total = 0;
   for (size_t i = own_.begin; i < own_.end; ++i) {
     total += rounded_up(layout_.files[i].bytes, kDirectAlignment);
   }
-  memory_ = allocate(total + kDirectAlignment);
-  // Every page is touched now: the first checkpoint must not pay for page faults.
-  for (uint64_t i = 0; i < memory_.bytes; i += kDirectAlignment) memory_.data.get()[i] = 0;
+  memory_ = touched(allocate(total + kDirectAlignment));
   const auto address = reinterpret_cast<uintptr_t>(memory_.data.get());
   uint8_t* image = memory_.data.get() + (rounded_up(address, kDirectAlignment) - address);
   for (size_t i = own_.begin; i < own_.end; ++i) {
@@ -29,12 +41,38 @@ Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_
     for (const TensorPiece& piece : file.pieces) split({piece, i});
     image += rounded_up(file.bytes, kDirectAlignment);
   }
+  if (holds == Holds::tensors) find_places(allocate);
+}
+
+void Snapshot::find_places(const std::function<HostMemory(size_t)>& allocate) {
+  places_.tensors.resize(layout_.tensors.size());
+  for (size_t i = own_.begin; i < own_.end; ++i) {
+    for (const TensorPiece& piece : layout_.files[i].pieces) {
+      const bool whole = piece.bytes == layout_.tensors[piece.tensor].bytes;
+      if (!whole || piece.offset % kTensorAlignment != 0) continue;
+      places_.tensors[layout_.sources[piece.tensor]] = images_[i - own_.begin] + piece.offset;
+    }
+  }
+  uint64_t total = kTensorAlignment;
+  const auto others = [&](const auto& use) {
+    for (size_t i = 0; i < layout_.tensors.size(); ++i) {
+      uint8_t*& place = places_.tensors[layout_.sources[i]];
+      if (place == nullptr) use(place, rounded_up(layout_.tensors[i].bytes, kTensorAlignment));
+    }
+  };
+  others([&](uint8_t*&, uint64_t bytes) { total += bytes; });
+  const HostMemory beside = touched(allocate(total));
+  uint8_t* next = beside.data.get();
+  next += rounded_up(reinterpret_cast<uintptr_t>(next), kTensorAlignment) -
+          reinterpret_cast<uintptr_t>(next);
+  others([&](uint8_t*& place, uint64_t bytes) { place = std::exchange(next, next + bytes); });
+  places_.memory = std::make_shared<std::pair<HostMemory, HostMemory>>(memory_, beside);
 }
 
 void Snapshot::split(Unit unit) {
   while (unit.bytes > 0) {
     Unit part = unit;
-    part.bytes = std::min(unit.bytes, kChunkBytes - unit.offset % kChunkBytes);
+    part.bytes = std::min(unit.bytes, kUnitBytes - unit.offset % kUnitBytes);
     units_.push_back(part);
     unit.offset += part.bytes;
     unit.begin += part.bytes;
@@ -43,29 +81,45 @@ void Snapshot::split(Unit unit) {
 }
 
 void Snapshot::start(const TrainingState& state) {
-  if (!state.device) return;
+  tensors_ = state.tensors;
+  device_ = state.device;
+  next_ = 0;
+  left_ = units_.size();
+  if (!device_) return;
   std::vector<CopyTarget> targets;
   for (size_t file = own_.begin; file < own_.end; ++file) {
     for (const TensorPiece& piece : layout_.files[file].pieces) {
       const size_t source = layout_.sources[piece.tensor];
-      if (state.tensors[source] != nullptr) continue;
+      if (tensors_[source] != nullptr) continue;
       targets.push_back(
           {source, piece.begin, piece.bytes, images_[file - own_.begin] + piece.offset});
     }
   }
-  state.device->start(targets);
+  device_->start(targets);
 }
 
-void Snapshot::finish(const TrainingState& state, int64_t threads) {
-  if (state.device) state.device->wait();
-  parallel_for(threads, static_cast<int64_t>(units_.size()), [&](int64_t i) {
-    Unit& unit = units_[static_cast<size_t>(i)];
-    uint8_t* to = images_[unit.file - own_.begin] + unit.offset;
-    const uint8_t* from =
-        unit.tensor == kHeader ? nullptr : state.tensors[layout_.sources[unit.tensor]];
-    unit.sum = from == nullptr ? crc32c({to, unit.bytes})
-                               : copy_crc32c(to, {from + unit.begin, unit.bytes});
-  });
+void Snapshot::finish(int64_t threads) {
+  if (const auto device = std::exchange(device_, nullptr)) device->wait();
+  parallel_for(threads, threads, [this](int64_t) { help(); });
+  wait();
+}
+
+void Snapshot::help() {
+  for (size_t i = next_++; i < units_.size(); i = next_++) {
+    copy(units_[i]);
+    if (--left_ == 0) left_.notify_all();
+  }
+}
+
+void Snapshot::wait() const {
+  for (size_t left = left_; left != 0; left = left_) left_.wait(left);
+}
+
+void Snapshot::copy(Unit& unit) const {
+  uint8_t* to = images_[unit.file - own_.begin] + unit.offset;
+  const uint8_t* from = unit.tensor == kHeader ? nullptr : tensors_[layout_.sources[unit.tensor]];
+  const bool there = from == nullptr || from + unit.begin == to;
+  unit.sum = there ? crc32c({to, unit.bytes}) : copy_crc32c(to, {from + unit.begin, unit.bytes});
 }
 
 PartSums Snapshot::sums() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,21 +50,42 @@ struct TrainingState {  // NOLINT(bugprone-exception-escape): as Manifest
   std::shared_ptr<void> keep;            // owns what `tensors` points to
 };
 
+// Where the tensors of a state may live, so that a save copies nothing: for each of
+// TrainingState::tensors an address with room for it, aligned to kTensorAlignment. A value;
+// `memory` owns all of it.
+struct StatePlaces {
+  std::vector<uint8_t*> tensors;
+  std::shared_ptr<void> memory;
+};
+
 // One snapshot buffer, which holds one state of the run: the images of a set's data files, and
 // their checksums. The constructor allocates the memory and faults it in; it is used again and
 // again. One thread at a time. `layout` must outlive it.
 class Snapshot {
  public:
+  // What is in it: copies of tensors, or the tensors themselves (places()).
+  enum class Holds { copies, tensors };
   // `allocate`: gives memory that the device copies to at full speed, aligned to at least 64 bytes.
   // own: the files that this process writes.
   Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate,
-           FileRange own);
+           FileRange own, Holds holds = Holds::copies);
 
-  // Starts the copies of tensors that are on a device. The trainer's thread.
+  // From here on this state is to be copied; starts the copies of tensors that are on a device. The
+  // trainer's thread. What `state` points to must live and stay as it is until wait() returns.
   void start(const TrainingState& state);
-  // Copies the rest with `threads` threads, waits for the device, and sums everything. When it
-  // returns, the memory of `state` is no longer needed.
-  void finish(const TrainingState& state, int64_t threads);
+  // Waits for the device, copies the rest with `threads` threads, and sums everything; what lies in
+  // its place in an image already is only summed. Once after each start().
+  void finish(int64_t threads);
+  // Takes part in that, beside finish() on another thread or before it, as long as something is
+  // left to begin. Of a state without a device. Any thread, until the next start().
+  void help();
+  // Until all is copied and summed; then the memory of the state is no longer needed, but for what
+  // lies in its place.
+  void wait() const;
+
+  // Of Holds::tensors. A tensor that is whole in one of the own files and aligned there has its
+  // place in the image, and any other beside it.
+  const StatePlaces& places() const { return places_; }
 
   // That of every state which this buffer takes.
   const SetLayout& layout() const { return layout_; }
@@ -80,12 +102,20 @@ class Snapshot {
   };
   static constexpr size_t kHeader = SIZE_MAX;
   void split(Unit unit);
+  void copy(Unit& unit) const;
+  void find_places(const std::function<HostMemory(size_t)>& allocate);
 
   const SetLayout& layout_;
   const FileRange own_;
   HostMemory memory_;
   std::vector<uint8_t*> images_;  // of own files
   std::vector<Unit> units_;
+  StatePlaces places_;
+  // Of the state since start():
+  std::vector<const uint8_t*> tensors_;
+  std::shared_ptr<DeviceCopies> device_;
+  std::atomic<size_t> next_{0};  // of units_, not begun
+  std::atomic<size_t> left_{0};  // units not done
 };
 
 }  // namespace stoker

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""What each way to checkpoint costs a training: stoker train with none, direct, burst_buffer and
-burst_buffer + async, interleaved in one run; times, and ratios of medians.
+"""What each way to checkpoint costs a training: stoker train with none, direct, burst_buffer, and
+burst_buffer with async and swap, interleaved in one run; times, and ratios of medians. The emulated
+device computes no update, so with swap the state is copied into its other memory, in the stall:
+`stoker bench checkpoint --loop` has real updates.
 
 tests/run bench/checkpoint_strategies [--rounds 3] [a.b=c ...]
 """
@@ -18,6 +20,7 @@ VARIANTS = {
     "direct": ["checkpoint.type=direct"],
     "burst_buffer": ["checkpoint.type=burst_buffer"],
     "burst_buffer+async": ["checkpoint.type=burst_buffer", "checkpoint.snapshot=async"],
+    "burst_buffer+swap": ["checkpoint.type=burst_buffer", "checkpoint.snapshot=swap"],
 }
 
 
@@ -63,7 +66,7 @@ def main():
               f"{cell('stall_s'):>24} {median(variant, 'flush_s'):7.2f} {rows[0]['saved']:>6} "
               f"{rows[0]['drained']:>8} {100 * median(variant, 'idle'):10.2f} %")
     direct = median("direct", "stall_s")
-    for variant in ("burst_buffer", "burst_buffer+async"):
+    for variant in list(VARIANTS)[2:]:
         extra = (median("direct", "wall_s") - base) / max(median(variant, "wall_s") - base, 1e-9)
         print(f"{variant}: {direct / median(variant, 'stall_s'):.1f} times less stall than direct, "
               f"{extra:.1f} times less time added to the loop")

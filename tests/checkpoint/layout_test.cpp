@@ -101,10 +101,17 @@ TEST(Layout, a_tensor_that_cannot_be_has_no_bytes) {
   EXPECT_EQ(tensor_bytes("U8", std::vector<int64_t>(65, 1)), std::nullopt);
 }
 
-TEST(Layout, large_elements_come_first_and_the_order_is_kept_otherwise) {
+// So all tensors are aligned to their elements, and those of whole cache lines to these.
+TEST(Layout, whole_lines_and_then_large_elements_come_first_and_the_order_is_kept_otherwise) {
   const SetLayout layout = make_layout(FileLayout::safetensors, small_model(), 1);
-  const std::vector<std::string> wanted = {"step", "weight", "bias", "none", "half", "flag"};
+  const std::vector<std::string> wanted = {"none", "step", "weight", "bias", "half", "flag"};
   EXPECT_EQ(names(layout.tensors), wanted);
+  std::vector<TensorInfo> more = small_model();
+  more.push_back(tensor("line", "U8", {64}));
+  more.push_back(tensor("lines", "F32", {8, 4}));
+  EXPECT_EQ(names(make_layout(FileLayout::safetensors, more, 1).tensors),
+            (std::vector<std::string>{"none", "lines", "line", "step", "weight", "bias", "half",
+                                      "flag"}));
   expect_complete(layout);
 }
 

@@ -187,7 +187,7 @@ class Campaign:
                 "checkpoint.resume=latest", f"decoder.size={SIZE}",
                 *[f"storage.{tier}.root={self.lazy.mount / tier}" for tier in TIERS],
                 f"checkpoint.type={'burst_buffer' if burst else 'direct'}",
-                f"checkpoint.snapshot={pick(['sync', 'async'])}", f"checkpoint.write={pick(['buffered', 'auto'])}",
+                f"checkpoint.snapshot={pick(['sync', 'async', 'swap'])}", f"checkpoint.write={pick(['buffered', 'auto'])}",
                 *self.overrides]
 
     def inject(self):

@@ -8,29 +8,39 @@
 namespace stoker {
 namespace {
 
-// Tensors that stay where they are.
+// Tensors that stay where they are, or where they are told to move.
 struct Trainer {
   Trainer() {
-    for (const TensorInfo& info : small_tensors()) tensors.push_back(small_bytes(info, 0));
-    for (auto& tensor : tensors) tensor.reserve(1);
+    for (const TensorInfo& info : small_tensors()) own.push_back(small_bytes(info, 0));
+    for (auto& tensor : own) tensor.reserve(1);
+    for (auto& tensor : own) tensors.push_back(tensor.data());
+  }
+  void move(const std::optional<StatePlaces>& to) {
+    if (!to) return;
+    tensors = to->tensors;
+    ++moves;
   }
   void train(int64_t step) {
     for (size_t i = 0; i < tensors.size(); ++i) {
       const std::vector<uint8_t> bytes = small_bytes(small_tensors()[i], step);
-      std::copy(bytes.begin(), bytes.end(), tensors[i].begin());
+      std::copy(bytes.begin(), bytes.end(), tensors[i]);
     }
   }
   void poison() {
-    for (auto& tensor : tensors) std::fill(tensor.begin(), tensor.end(), uint8_t{0xff});  // NaN
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      std::fill_n(tensors[i], small_tensors()[i].bytes, uint8_t{0xff});  // NaN
+    }
   }
   TrainingState state(int64_t step) const {
     TrainingState state;
     state.step = step;
     state.training = {{"step", step}};
-    for (const auto& tensor : tensors) state.tensors.push_back(tensor.data());
+    for (const auto& tensor : tensors) state.tensors.push_back(tensor);
     return state;
   }
-  std::vector<std::vector<uint8_t>> tensors;
+  std::vector<std::vector<uint8_t>> own;
+  std::vector<uint8_t*> tensors;
+  int64_t moves = 0;
 };
 
 struct Poisoned {
@@ -47,12 +57,16 @@ TEST_P(Poison, reaches_no_set) {
   Trainer trainer;
   run.start(options +
             ", every_steps: 1, keep_last: 10000, durability: none, write: buffered, threads: 2");
+  trainer.move(run->finish_copy());
+  const bool swap = options.find("swap") != std::string::npos;
+  EXPECT_EQ(trainer.moves, swap);
   for (int64_t step = 1; step <= rounds; ++step) {
     trainer.train(step);
     const bool begun = run->save({.step = step}, [&] { return trainer.state(step); });
-    if (begun && options.find("async") != std::string::npos) run->finish_copy();
+    if (begun && options.find("snapshot") != std::string::npos) trainer.move(run->finish_copy());
     trainer.poison();
   }
+  EXPECT_EQ(trainer.moves, swap ? 1 + rounds - run->status().skipped : 0);
   ASSERT_TRUE(run->flush());
   const std::vector<int64_t> steps = run.steps("slow");
   EXPECT_EQ(static_cast<int64_t>(steps.size()), run->status().saved);
@@ -66,6 +80,10 @@ INSTANTIATE_TEST_SUITE_P(
         Poisoned{"type: direct, slow: slow", 1000},
         Poisoned{"type: direct, slow: slow, snapshot: async", 1000},
         Poisoned{"type: direct, slow: slow, snapshot: async, on_backlog: replace", 1000},
+        Poisoned{"type: direct, slow: slow, snapshot: swap", 500},
+        Poisoned{"type: direct, slow: slow, snapshot: swap, slots: 1, shards: 3", 200},
+        Poisoned{"type: direct, slow: slow, snapshot: swap, on_backlog: replace, slots: 3", 500},
+        Poisoned{"type: direct, slow: slow, snapshot: swap, on_backlog: skip", 500},
         Poisoned{"type: burst_buffer, fast: fast, slow: slow, snapshot: async, verify: none",
                  200}));
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -27,6 +28,11 @@ std::vector<TensorInfo> odd_tensors() {
           named("scalar", "F64", {}),       named("large", "F32", {2100, 2500}),
           named("odd", "U8", {4097}),       named("half", "F16", {3, 5, 7}),
           named("last", "I8", {1 << 10, 3})};
+}
+
+void take(Snapshot& snapshot, const TrainingState& state, int64_t threads) {
+  snapshot.start(state);
+  snapshot.finish(threads);
 }
 
 HostMemory allocate(size_t bytes) { return allocate_huge(bytes, true); }
@@ -87,14 +93,29 @@ class EverySnapshot : public testing::TestWithParam<Shape> {
 
 TEST_P(EverySnapshot, is_the_file_byte_for_byte) {
   Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
-  snapshot.start(model.state());
-  snapshot.finish(model.state(), GetParam().threads);
+  take(snapshot, model.state(), GetParam().threads);
   expect_image(snapshot, model);
+}
+
+// As the trainer does while it waits: beside the copier, or before that has a core.
+TEST_P(EverySnapshot, another_thread_may_take_part) {
+  Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
+  snapshot.start(model.state());
+  {
+    const std::jthread trainer([&] { snapshot.help(); });
+    snapshot.finish(GetParam().threads);
+  }
+  expect_image(snapshot, model);
+  const Model other(odd_tensors(), 2);
+  snapshot.start(other.state());
+  snapshot.help();
+  snapshot.wait();
+  expect_image(snapshot, other);
 }
 
 TEST_P(EverySnapshot, has_the_sums_of_the_file_read_back) {
   Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
-  snapshot.finish(model.state(), GetParam().threads);
+  take(snapshot, model.state(), GetParam().threads);
   Manifest manifest;
   manifest.created = "2026-01-01T00:00:00.000Z", manifest.writer = "w";
   manifest.durability = "fsync", manifest.training = nlohmann::json::object();
@@ -121,14 +142,52 @@ TEST_P(EverySnapshot, shows_nothing_of_the_state_before) {
   const Model before(odd_tensors(), 2);
   Snapshot used(layout, allocate, files_of(layout, 0, 1)),
       fresh(layout, allocate, files_of(layout, 0, 1));
-  used.finish(before.state(), GetParam().threads);
-  used.finish(model.state(), GetParam().threads);
-  fresh.finish(model.state(), GetParam().threads);
+  take(used, before.state(), GetParam().threads);
+  take(used, model.state(), GetParam().threads);
+  take(fresh, model.state(), GetParam().threads);
   expect_image(used, model);
   Manifest a, b;
   put_together(a, layout, {used.sums()}), put_together(b, layout, {fresh.sums()});
   EXPECT_EQ(a.tensor_sums, b.tensor_sums);
   EXPECT_EQ(a.files, b.files);
+}
+
+// The same where tensors live in it, so that nothing or little is copied; on each of two processes.
+TEST_P(EverySnapshot, is_the_file_where_tensors_live_in_it) {
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    const FileRange own = files_of(layout, rank, 2);
+    Snapshot snapshot(layout, allocate, own, Snapshot::Holds::tensors);
+    const StatePlaces& places = snapshot.places();
+    ASSERT_EQ(places.tensors.size(), model.infos.size());
+    TrainingState state;
+    for (size_t i = 0; i < model.infos.size(); ++i) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(places.tensors[i]) % kTensorAlignment, 0u);
+      std::memcpy(places.tensors[i], model.data[i].data(), model.infos[i].bytes);
+      state.tensors.push_back(places.tensors[i]);
+    }
+    take(snapshot, state, GetParam().threads);
+    for (size_t i = own.begin; i < own.end; ++i) {
+      EXPECT_TRUE(text_of(snapshot.image(i)) == model.file(layout, i)) << "file " << i;
+    }
+    Snapshot copied(layout, allocate, own);
+    take(copied, model.state(), 1);
+    EXPECT_EQ(to_text(snapshot.sums()), to_text(copied.sums()));
+  }
+}
+
+TEST(Snapshot, large_tensors_have_their_place_in_the_image) {
+  const SetLayout layout = make_layout(FileLayout::safetensors, odd_tensors(), 1);
+  const Snapshot snapshot(layout, allocate, files_of(layout, 0, 1), Snapshot::Holds::tensors);
+  const Bytes image = snapshot.image(0);
+  const auto in_image = [&](const char* name) {
+    const auto infos = odd_tensors();
+    const auto found = std::ranges::find(infos, name, &TensorInfo::name);
+    const uint8_t* place = snapshot.places().tensors[static_cast<size_t>(found - infos.begin())];
+    return place >= image.data() && place < image.data() + image.size();
+  };
+  EXPECT_TRUE(in_image("large"));
+  EXPECT_TRUE(in_image("last"));
+  EXPECT_FALSE(in_image("half"));  // it follows one of eight bytes
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -150,7 +209,7 @@ TEST(Snapshot, more_shards_than_rows_are_copied) {
   const Model model(tensors);
   const SetLayout layout = make_layout(FileLayout::safetensors, tensors, 7);
   Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
-  snapshot.finish(model.state(), 4);
+  take(snapshot, model.state(), 4);
   expect_image(snapshot, model);
 }
 
@@ -159,7 +218,7 @@ TEST(Snapshot, a_state_without_tensors_has_an_image) {
   for (const FileLayout format : {FileLayout::safetensors, FileLayout::tf_saver}) {
     const SetLayout layout = make_layout(format, {}, 1);
     Snapshot snapshot(layout, allocate, files_of(layout, 0, 1));
-    snapshot.finish(model.state(), 4);
+    take(snapshot, model.state(), 4);
     expect_image(snapshot, model);
   }
 }
@@ -173,7 +232,7 @@ TEST(Snapshot, memory_is_taken_once_and_has_room_for_all_files) {
   };
   Snapshot snapshot(layout, counted, files_of(layout, 0, 1));
   const Model model(odd_tensors());
-  for (int i = 0; i < 3; ++i) snapshot.finish(model.state(), 2);
+  for (int i = 0; i < 3; ++i) take(snapshot, model.state(), 2);
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_GE(asked[0], snapshot.layout().bytes());
   EXPECT_LE(asked[0], snapshot.layout().bytes() + 4 * kDirectAlignment);
@@ -224,10 +283,9 @@ TEST_P(DeviceSnapshot, is_the_file_byte_for_byte) {
   TrainingState state = model.state();
   state.device = std::make_shared<FakeCopies>(model);
   for (const uint8_t*& address : state.tensors) address = nullptr;
-  snapshot.start(state);
-  snapshot.finish(state, 4);
+  take(snapshot, state, 4);
   expect_image(snapshot, model);
-  reference.finish(model.state(), 1);
+  take(reference, model.state(), 1);
   Manifest a, b;
   put_together(a, layout, {snapshot.sums()}), put_together(b, layout, {reference.sums()});
   EXPECT_EQ(a.files, b.files);
@@ -242,8 +300,7 @@ TEST_P(DeviceSnapshot, only_what_is_on_the_device_is_copied_by_it) {
   const auto copies = std::make_shared<FakeCopies>(model);
   state.device = copies;
   state.tensors[3] = state.tensors[4] = nullptr;
-  snapshot.start(state);
-  snapshot.finish(state, 4);
+  take(snapshot, state, 4);
   expect_image(snapshot, model);
   uint64_t bytes = 0;
   for (const CopyTarget& target : copies->targets()) {

@@ -54,9 +54,9 @@ class Campaign:
     def tiers(self):
         return self.directory / f"tiers-{self.chain}"
 
-    def start(self):
+    def start(self, snapshot="async"):
         own = [f"storage.{tier}={posix(self.tiers() / tier)}" for tier in ("fast", "slow")]
-        return Process(["launch", "-n", RANKS, self.config, *own], self.directory)
+        return Process(["launch", "-n", RANKS, self.config, *own, f"checkpoint.snapshot={snapshot}"], self.directory)
 
     def result(self):
         """Every byte of the last set on the slow tier, but for what names the process."""
@@ -87,7 +87,7 @@ class Campaign:
         self.hits[f"{whom}, {when}"] += 1
 
     def run_one(self):
-        process = self.start()
+        process = self.start(self.random.choice(["async", "swap"]))
         time.sleep(self.random.uniform(0.2, 1.1) * self.takes)
         struck = self.kills
         if process.child.poll() is None:

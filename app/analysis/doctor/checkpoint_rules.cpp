@@ -61,7 +61,7 @@ Finding stall(const Evidence& e, const Saves& saves) {
                                   "with {:.2f} s of training between two",
                                   saves.saved, saves.save_s, interval)};
   const bool direct = e.checkpoint.written.size() == 1;
-  const bool async = e.checkpoint.snapshot == "async";
+  const bool async = e.checkpoint.snapshot == "async" || e.checkpoint.snapshot == "swap";
   const std::string fast = fast_tier(e);
   if (direct && !fast.empty()) {
     finding.text =

@@ -21,8 +21,7 @@ std::unique_ptr<Kind> make(const std::string& yaml, const typename Kind::Inputs&
   return Registry<Kind>::global().parse(Section(node, "", Kind::kKind, nullptr)).create(inputs);
 }
 
-// Parameters of several shapes and memory formats; the last one meets no gradient in the first
-// steps.
+// Parameters of several shapes and memory formats; the fifth meets no gradient in the first steps.
 class Parameters {
  public:
   explicit Parameters(at::ScalarType type) {
@@ -43,11 +42,11 @@ class Parameters {
     for (at::Tensor& parameter : list_) {
       parameter.mutable_grad() = at::randn(parameter.sizes(), parameter.options());
     }
-    if (step < 3) list_.back().mutable_grad().reset();
+    if (step < 3) list_[4].mutable_grad().reset();
   }
+  void add(at::Tensor value) { list_.push_back(value.set_requires_grad(true)); }
 
  private:
-  void add(at::Tensor value) { list_.push_back(value.set_requires_grad(true)); }
   std::vector<at::Tensor> list_;
 };
 

@@ -189,7 +189,7 @@ class Bench(Commands):
         self.assertLessEqual(spread["median"], spread["max"])
 
     def test_its_figures_belong_together(self):
-        for type_, snapshot in [("direct", "sync"), ("burst_buffer", "async")]:
+        for type_, snapshot in [("direct", "swap"), ("burst_buffer", "async")]:
             result = self.bench(f"checkpoint.type={type_}", f"checkpoint.snapshot={snapshot}")
             self.assertEqual(result["name"], f"stoker-{type_}-{snapshot}")
             self.assertEqual((result["type"], result["snapshot"]), (type_, snapshot))
@@ -207,6 +207,16 @@ class Bench(Commands):
             for tier in tiers:
                 self.check_spread(result["tiers"][tier]["write_s"])
                 self.check_spread(result["tiers"][tier]["read_s"])
+
+    def test_a_loop_with_saves(self):
+        for snapshot in ("async", "swap"):
+            result = self.bench(f"checkpoint.snapshot={snapshot}", "--loop", "--step-ms", 1, "--every", 2, "--loader")
+            self.assertEqual((result["snapshot"], result["saves"], result["every"]), (snapshot, 2, 2))
+            self.assertEqual({name: len(times) for name, times in result["times"].items()},
+                             {"stall_s": 2, "memcpy_s": 2, "update_s": 6, "update_after_s": 2, "lost_s": 2})
+            for row in result["distributions"]:
+                values = [row[key] for key in ("min_s", "median_s", "p90_s", "p99_s", "max_s")]
+                self.assertEqual(values, sorted(values), row)
 
     def test_it_leaves_the_sets_of_a_run_alone_and_none_of_its_own(self):
         self.bench()

@@ -63,7 +63,7 @@ class Campaign:
     def choice(self):
         pick = self.random.choice
         return [pick(self.types),
-                f"checkpoint.snapshot={pick(['sync', 'async'])}",
+                f"checkpoint.snapshot={pick(['sync', 'async', 'swap'])}",
                 f"loader.type={pick(LOADERS)}", f"loader.workers={pick([1, 2])}",
                 "checkpoint.resume=latest"]
 

@@ -44,7 +44,7 @@ class Campaign:
     def choice(self):
         pick = self.random.choice
         return [f"checkpoint.type={pick(['direct', 'burst_buffer'])}",
-                f"checkpoint.snapshot={pick(['sync', 'async'])}", f"loader.type={pick(LOADERS)}",
+                f"checkpoint.snapshot={pick(['sync', 'async', 'swap'])}", f"loader.type={pick(LOADERS)}",
                 f"checkpoint.every_steps={pick([3, 100])}", LATEST, *pick([[], SLOWED])]
 
     def run_one(self):

@@ -59,7 +59,7 @@ class Interruptions(Resume):
     def route(self, last):
         pick = self.random.choice
         route = [f"checkpoint.type={pick(['direct', 'burst_buffer'])}",
-                 f"checkpoint.snapshot={pick(['sync', 'async'])}",
+                 f"checkpoint.snapshot={pick(['sync', 'async', 'swap'])}",
                  f"loader.type={pick(LOADERS)}", f"loader.workers={pick([1, 2, 4])}",
                  f"checkpoint.slots={pick([1, 2])}", LATEST]
         # The last set is compared as a file.
@@ -116,12 +116,12 @@ class Interruptions(Resume):
 
 
 class OtherNetworks(Resume):
-    def interrupted_after_three_of_five_steps(self, *overrides):
+    def interrupted_after_three_of_five_steps(self, snapshot, *overrides):
         run = self.experiment()
         overrides += ("training.max_steps=5", "loader.batch_size=4", "checkpoint.every_steps=2",
                       "checkpoint.keep_last=1", "training.threads=2", "evaluation.enabled=false")
         expected = self.reference(run, *overrides, "checkpoint.type=direct", steps=5)
-        first = self.started(run, *overrides, "checkpoint.snapshot=async")
+        first = self.started(run, *overrides, f"checkpoint.snapshot={snapshot}")
         self.assertTrue(first.wait_for(step_line(3)), first.log)
         self.assertEqual(first.kill(), -9)
         newest = run.newest_intact()
@@ -133,11 +133,11 @@ class OtherNetworks(Resume):
 
     def test_dropout_with_momentum(self):
         self.interrupted_after_three_of_five_steps(
-            "model.type=alexnet_lrn", "optimizer={type: sgd, lr: 0.01, momentum: 0.9}")
+            "async", "model.type=alexnet_lrn", "optimizer={type: sgd, lr: 0.01, momentum: 0.9}")
 
     def test_batch_normalisation_with_adam_and_a_schedule(self):
         self.interrupted_after_three_of_five_steps(
-            "model.type=resnet18", "decoder.size=32",
+            "swap", "model.type=resnet18", "decoder.size=32",
             "schedule={type: cosine}")
 
 

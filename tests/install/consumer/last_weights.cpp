@@ -34,7 +34,7 @@ class LastWeights final : public Checkpointer {
     status_.saved_step = status_.durable_step = offer.step;
     return false;
   }
-  void finish_copy() override {}
+  std::optional<StatePlaces> finish_copy() override { return std::nullopt; }
   bool flush() override { return true; }
   CheckpointStatus status() override { return status_; }
 

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/base/config_arguments.h"
+#include "app/experiment/experiment.h"
+#include "app/train/step.h"
+#include "app/train/tensors.h"
+
+namespace stoker {
+
+// The seconds that `work` takes.
+double timed(const std::function<void()>& work);
+
+// Copies of as many bytes as a set has, in the device's host memory, faulted in. One thread.
+class MemcpyBaseline {
+ public:
+  MemcpyBaseline(Device& device, uint64_t bytes, int64_t threads);
+  // Seconds, of one copy by one thread and one by all: the better one.
+  double best() const;
+  Bytes bytes() const { return {from_.data.get(), from_.bytes}; }
+
+ private:
+  HostMemory from_;
+  HostMemory to_;
+  int64_t threads_;
+};
+
+// A model whose state is saved and loaded, with gradients for an update, in a directory of its own
+// on each tier. The destructor removes that. One thread.
+class SavedModel {
+ public:
+  // The experiment with such a directory. Error(ExitCode::config) where checkpoint.type is none.
+  static ExperimentOptions options(const ConfigArguments& arguments);
+  explicit SavedModel(const ExperimentOptions& options);
+  ~SavedModel();
+  SavedModel(const SavedModel&) = delete;
+  SavedModel& operator=(const SavedModel&) = delete;
+
+  Device& device() { return experiment_.device(); }
+  Experiment& experiment() { return experiment_; }
+  Checkpointer& checkpointer() { return *checkpointer_; }
+  Storage& tier(const std::string& name) { return experiment_.tiers().at(name); }
+  const std::string& directory() const { return directory_; }
+
+  // Returns when the tensors may change; where that is in other memory, the twin for it, which has
+  // to be finished before the next save.
+  std::unique_ptr<Twin> save(int64_t step);
+  // The optimizer's update. twin: may be null.
+  void update(Twin* twin) { step_.update(0, twin); }
+  // Waits for what was saved. Error(ExitCode::storage) where that has failed.
+  void flush();
+
+ private:
+  void remove_objects(Storage& tier) const;
+
+  const std::string directory_;
+  Experiment experiment_;
+  TrainStep step_;
+  TrainingTensors tensors_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<Checkpointer> checkpointer_;
+};
+
+}  // namespace stoker
