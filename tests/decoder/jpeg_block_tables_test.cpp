@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -14,7 +15,6 @@ namespace stoker {
 namespace {
 
 constexpr int kBits = BlockTables::kBits;
-constexpr uint32_t kNothingKnown = 1u << 16 | BlockTables::kSlow << 21;
 
 // As a DHT segment has it: 16 counts, then the symbols, of random lengths; some may get no code.
 std::vector<uint8_t> random_code(Random& random, int symbols) {
@@ -53,66 +53,70 @@ Symbol symbol_at(const HuffmanCode& code, uint32_t index, int known, bool dc) {
   return {found.bits, size, run, found.symbol == 0};
 }
 
-int value_at(uint32_t index, const Symbol& symbol) {
-  const int behind = kBits - symbol.code_bits - symbol.size;
-  return extend(index >> behind & ((1u << symbol.size) - 1), symbol.size);
-}
-
 uint32_t behind(uint32_t index, int bits) { return index << bits & ((1u << kBits) - 1); }
 
-void expect_entry(const BlockTables& tables, uint32_t index, bool dc) {
-  const uint32_t entry = (dc ? tables.dc : tables.ac)[index];
+// The positions of a block from where an entry begins, as a decoder stores its values.
+using Piece = std::array<int16_t, 80>;
+
+// `bits`: what the entry takes.
+Piece stored(uint64_t entry, uint64_t bits) {
+  Piece piece{};
+  piece[0] = static_cast<int16_t>(entry >> 16);
+  piece[1] = static_cast<int16_t>(entry >> 32);
+  piece[BlockTables::positions(entry) - 1] = static_cast<int16_t>((entry >> 48) + bits);
+  return piece;
+}
+
+// How many symbols it has; the longest chain is not demanded, a right one is.
+int expect_entry(const BlockTables& tables, uint32_t index, bool dc, Random& random) {
+  const uint64_t entry = (dc ? tables.dc : tables.ac)[index];
   const Symbol first = symbol_at(dc ? tables.dc_code : tables.ac_code, index, kBits, dc);
-  if (BlockTables::is_slow(entry)) {
-    ASSERT_EQ(entry & 63, 0u);
-    ASSERT_EQ(BlockTables::is_known_code(entry), first.code_bits != 0);
-    if (first.code_bits == 0) {
-      ASSERT_EQ(entry, kNothingKnown);
-      return;
+  const int first_bits = first.code_bits + first.size;
+  const bool is_long = first_bits > kBits;
+  const bool slow = first.code_bits == 0 || first_bits > BlockTables::kMaxBits ||
+                    (is_long && first.code_bits == kBits);
+  EXPECT_EQ(entry == BlockTables::kSlow, slow);
+  if (slow) return 0;
+  // The scan: the index, and whatever follows.
+  const uint64_t scan = uint64_t{index} << 20 | random.below(1 << 20);
+  const int bits = static_cast<int>(BlockTables::bits(entry));
+  Piece expected{};
+  int at = 0, symbols = 0;
+  size_t position = 0;
+  bool end = false;
+  while (at < bits && !end) {
+    const Symbol symbol =
+        symbols == 0 ? first : symbol_at(tables.ac_code, behind(index, at), kBits - at, false);
+    if (symbol.code_bits == 0) {
+      ADD_FAILURE() << "entry " << entry << " at " << at;
+      return symbols;
     }
-    ASSERT_EQ(BlockTables::known_code(entry), static_cast<uint32_t>(first.code_bits));
-    ASSERT_EQ(BlockTables::known_size(entry), static_cast<uint32_t>(first.size));
-    ASSERT_EQ(BlockTables::advance(entry), static_cast<uint64_t>(first.run + 1));
-    ASSERT_TRUE(first.code_bits + first.size > kBits || first.size > 7);
-    return;
+    at += symbol.code_bits + symbol.size;
+    const auto value = static_cast<uint32_t>(scan >> (kBits + 20 - at)) & ((1u << symbol.size) - 1);
+    end = symbol.end;
+    if (!end) position += static_cast<size_t>(symbol.run + (symbols == 0 && dc ? 2 : 1));
+    if (!end) expected[position - 1] = static_cast<int16_t>(extend(value, symbol.size));
+    ++symbols;
   }
-  ASSERT_NE(first.code_bits, 0);
-  int bits = first.code_bits + first.size;
-  ASSERT_LE(bits, kBits);
-  ASSERT_EQ(BlockTables::advance(entry), static_cast<uint64_t>(first.end ? 1 : first.run + 1));
-  ASSERT_EQ(BlockTables::value(entry), value_at(index, first));
-  bool end = first.end;
-  if (!end) {
-    const uint32_t rest = behind(index, bits);
-    const Symbol second = symbol_at(tables.ac_code, rest, kBits - bits, false);
-    const bool fits =
-        second.code_bits != 0 && second.size <= 4 && bits + second.code_bits + second.size <= kBits;
-    ASSERT_EQ(BlockTables::second_advance(entry),
-              static_cast<uint64_t>(fits && !second.end ? second.run + 1 : 0));
-    ASSERT_EQ(BlockTables::second_value(entry), fits ? value_at(rest, second) : 0);
-    if (fits) bits += second.code_bits + second.size;
-    end = fits && second.end;
-  }
-  ASSERT_EQ(entry & 63, static_cast<uint32_t>(bits));
-  ASSERT_EQ((entry & BlockTables::kEnd) != 0, end);
+  EXPECT_EQ(at, bits);
+  EXPECT_EQ(BlockTables::positions(entry), std::max<size_t>(position, 1));
+  EXPECT_EQ((entry & BlockTables::kEnd) != 0, end);
+  EXPECT_EQ(stored(entry, scan >> (kBits + 20 - bits)), expected);
+  return symbols;
 }
 
 // How many symbols it has; the longest chain is not demanded, a right one is.
 int expect_skip(const BlockTables& tables, uint32_t index) {
-  const uint32_t entry = tables.skip[index];
+  const uint64_t entry = tables.skip[index];
   const Symbol first = symbol_at(tables.ac_code, index, kBits, false);
   const bool slow = first.code_bits == 0 || first.code_bits + first.size > BlockTables::kMaxSkipped;
-  EXPECT_EQ(BlockTables::is_slow(entry), slow);
-  if (slow) {
-    EXPECT_EQ(entry, kNothingKnown);
-    return 0;
-  }
-  const int bits = static_cast<int>(entry & 63);
+  EXPECT_EQ(entry == BlockTables::kSlow, slow);
+  if (slow) return 0;
+  const int bits = static_cast<int>(BlockTables::bits(entry));
   EXPECT_LE(bits, BlockTables::kMaxSkipped);
-  EXPECT_EQ(BlockTables::value(entry), 0);
-  EXPECT_GE(BlockTables::advance(entry), 1u);  // else it overwrites the difference
-  const uint64_t advance = BlockTables::advance(entry) + BlockTables::second_advance(entry);
-  EXPECT_LT(advance, 63u);
+  EXPECT_EQ(entry >> 16, 0u);
+  const uint64_t positions = BlockTables::positions(entry);
+  EXPECT_LT(positions, 63u);
   int at = 0, symbols = 0;
   uint64_t far = 0;
   bool end = false;
@@ -129,7 +133,7 @@ int expect_skip(const BlockTables& tables, uint32_t index) {
     ++symbols;
   }
   EXPECT_EQ(at, bits);
-  EXPECT_EQ(advance, std::max<uint64_t>(far, 1));
+  EXPECT_EQ(positions, std::max<uint64_t>(far, 1));
   EXPECT_EQ((entry & BlockTables::kEnd) != 0, end);
   return symbols;
 }
@@ -137,18 +141,20 @@ int expect_skip(const BlockTables& tables, uint32_t index) {
 TEST(BlockTables, every_entry_is_what_the_bits_say) {
   Random random(1);
   BlockTables tables;
-  int longest = 0;
+  int longest = 0, longest_skip = 0;
   for (int i = 0; i < 200; ++i) {
     ASSERT_TRUE(tables.assign(random_code(random, i % 3 == 0 ? 16 : 12),
                               random_code(random, 1 + static_cast<int>(random.below(256)))));
+    tables.make_skip();
     for (uint32_t index = 0; index < 1u << kBits; ++index) {
-      expect_entry(tables, index, true);
-      expect_entry(tables, index, false);
-      longest = std::max(longest, expect_skip(tables, index));
+      longest = std::max(longest, expect_entry(tables, index, true, random));
+      longest = std::max(longest, expect_entry(tables, index, false, random));
+      longest_skip = std::max(longest_skip, expect_skip(tables, index));
       if (testing::Test::HasFailure()) FAIL() << "code " << i << ", index " << index;
     }
   }
-  EXPECT_GE(longest, 4);
+  EXPECT_EQ(longest, 4);  // three values and the end
+  EXPECT_GE(longest_skip, 4);
 }
 
 }  // namespace

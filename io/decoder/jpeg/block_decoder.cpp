@@ -4,28 +4,29 @@
 
 #include <immintrin.h>
 
-#include "io/decoder/jpeg/jpeg_frame.h"
+#include <algorithm>
 
 namespace stoker {
 namespace {
 
-constexpr uint64_t kBlockBytes = 64 * sizeof(int16_t);
-static_assert(BlockTables::kEnd == kBlockBytes);
+static_assert(BlockTables::kEnd == 64 * sizeof(int16_t));
 
 // A refill covers the look-ups until the next one.
 template <bool kSkip>
-constexpr int kLookups = kSkip ? 3 : 5;
-static_assert(kLookups<false> * BlockTables::kBits <= BitReader::kRefilled);
-static_assert(kLookups<true> * BlockTables::kMaxSkipped <= BitReader::kRefilled);
+constexpr int kLookups = BitReader::kRefilled /
+                         (kSkip ? BlockTables::kMaxSkipped : BlockTables::kMaxBits);
+
+// In memory, because two streams fill the registers.
+constexpr uint64_t kZero = 0;
 
 // Compilers prefer a jump here, which is mispredicted for nearly every block.
-STOKER_AVX2_INLINE void start_next_block_at_end(uint32_t entry, const uint32_t* next_table,
-                                                const uint32_t*& table, uint64_t& position) {
+STOKER_AVX2_INLINE void start_next_block_at_end(uint64_t entry, const uint64_t* const& next_table,
+                                                const uint64_t*& table, uint64_t& position) {
   asm("testb %b[entry], %b[entry]\n\t"
       "cmovsq %[next_table], %[table]\n\t"
       "cmovsq %[zero], %[position]"
       : [table] "+r"(table), [position] "+r"(position)
-      : [entry] "q"(entry), [next_table] "rm"(next_table), [zero] "r"(uint64_t{0})
+      : [entry] "q"(entry), [next_table] "m"(next_table), [zero] "m"(kZero)
       : "cc");
 }
 
@@ -33,6 +34,10 @@ STOKER_AVX2_INLINE void clear(int16_t* block) {
   auto* const vectors = reinterpret_cast<__m256i*>(block);
   for (int i = 0; i < 4; ++i) _mm256_store_si256(vectors + i, _mm256_setzero_si256());
   asm("" ::: "memory");  // no memset, which is slower for so little
+}
+
+STOKER_AVX2_INLINE void store(int16_t* at, uint64_t values, size_t bytes) {
+  std::memcpy(at, &values, bytes);
 }
 
 STOKER_AVX2_INLINE int take_value(BitReader& bits, uint32_t size) {
@@ -44,127 +49,154 @@ STOKER_AVX2_INLINE int take_value(BitReader& bits, uint32_t size) {
 
 }  // namespace
 
-struct BlockDecoder::State {
-  BitReader bits;
-  const uint32_t* table;
-  uint32_t entry;
-  int16_t* block;
-  uint64_t position;  // of the last coefficient
-};
-
-BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow << 21); }
+BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow); }
 
 void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
-  batch_.steps[i] = {&tables, tables.dc.data(), tables.ac.data(), 0};
-  batch_.skips[i] = {&tables, tables.dc.data(), tables.skip.data(), 0};
+  batch_.steps[i] = {&tables, tables.dc.data(), tables.ac.data()};
+  batch_.skips[i] = {&tables, tables.dc.data(), tables.skip.data()};
+}
+
+// Takes the values of an entry, which reach up to position `next`. Where only the difference is
+// wanted, the others are of no meaning.
+STOKER_AVX2_INLINE void BlockDecoder::take(uint64_t entry, uint64_t next, Stream& stream) {
+  store(stream.block + stream.position, entry >> 16, 4);
+  // All bits that the entry takes; a shift by 64 less their number.
+  const uint64_t taken = stream.bits.peek_all() >> (-entry & 63);
+  store(stream.block + next - 1, taken + (entry >> 48), 2);
+  stream.bits.skip(entry);
+}
+
+// False: nothing was taken, because the entry is slow, or the block full.
+template <bool kSkip>
+STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
+  const uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];
+  uint64_t next = stream.position + BlockTables::positions(entry);
+  if (next > 63) [[unlikely]] {
+    return false;
+  }
+  take(entry, next, stream);
+  const Step& step = step_of<kSkip>(stream.block);
+  stream.table = step.rest;
+  start_next_block_at_end(entry, (&step)[1].dc, stream.table, next);
+  stream.block += (entry & BlockTables::kEnd) / sizeof(int16_t);
+  stream.position = next;
+  return true;
 }
 
 template <bool kSkip>
-STOKER_AVX2 bool BlockDecoder::decode_batch(BitReader& bits, size_t blocks) {
-  for (size_t i = 0; i < blocks && !kSkip; ++i) clear(batch_.blocks[i].values);
-  auto& steps = kSkip ? batch_.skips : batch_.steps;
-  const uint32_t* const after = steps[blocks].dc;
-  steps[blocks].dc = stop_.data();
+STOKER_AVX2 void BlockDecoder::run_one(Stream& stream) {
+  Stream local = stream;
+  for (bool good = true; good;) {
+    local.bits.refill();
+#pragma GCC unroll 4
+    for (int i = 0; i < kLookups<kSkip> && good; ++i) good = look_up<kSkip>(local);
+  }
+  stream = local;
+}
 
-  const uint8_t* const order = kNaturalOrder.data();
-  State state{bits, steps[0].dc, 0, batch_.blocks[0].values, 0};
-  bool good = true;
-  do {
-    BitReader reader = state.bits;
-    const uint32_t* table = state.table;
-    int16_t* block = state.block;
-    uint64_t position = state.position, next = 0;
-    uint32_t entry = 0;
-    for (;;) {
-      reader.refill();
-#pragma GCC unroll 8
-      for (int i = 0; i < kLookups<kSkip>; ++i) {
-        entry = table[reader.peek(BlockTables::kBits)];
-        reader.skip(entry);
-        const uint64_t first = position + BlockTables::advance(entry);
-        next = first + BlockTables::second_advance(entry);
-        if (!kSkip) {
-          block[order[next]] = static_cast<int16_t>(BlockTables::second_value(entry));
-        }
-        block[order[first]] = static_cast<int16_t>(BlockTables::value(entry));
-        if (next >= 63) [[unlikely]] {
-          break;
-        }
-        Step& step = step_of<kSkip>(block);
-        if (!kSkip) step.last = next;
-        table = step.rest;
-        position = next;
-        start_next_block_at_end(entry, (&step)[1].dc, table, position);
-        block += (entry & BlockTables::kEnd) / sizeof(int16_t);
-      }
-      if (next < 63) [[likely]] {
-        continue;
-      }
-      // Most of what is slow: the table knows the code, but the value is too long for it.
-      const uint64_t first = position + BlockTables::advance(entry);
-      if (!BlockTables::is_known_code(entry) || first >= 63) break;
-      reader.refill();
-      reader.skip(BlockTables::known_code(entry));
-      block[order[first]] =
-          static_cast<int16_t>(take_value(reader, BlockTables::known_size(entry)));
-      table = step_of<kSkip>(block).rest;
-      step_of<kSkip>(block).last = first;
-      position = first;
+STOKER_AVX2 void BlockDecoder::run_two(Stream& a, Stream& b) {
+  Stream first = a, second = b;
+  for (bool good = true; good;) {
+    first.bits.refill_through(a.bits);
+    second.bits.refill_through(b.bits);
+#pragma GCC unroll 4
+    for (int i = 0; i < kLookups<false> && good; ++i) {
+      good = look_up<false>(first) && look_up<false>(second);
     }
-    state = {reader, table, entry, block, position};
-    if (table == stop_.data()) break;
-    good = continue_slowly<kSkip>(state);
-  } while (good);
-  bits = state.bits;
-  steps[blocks].dc = after;
-  return good;
+  }
+  a.take(first);
+  b.take(second);
 }
 
-// Decodes what the table did not: state.entry was found at state.position and is used up.
 template <bool kSkip>
-STOKER_AVX2 bool BlockDecoder::continue_slowly(State& state) {
-  BitReader& bits = state.bits;
-  Step& step = step_of<kSkip>(state.block);
-  const auto end_block = [&](uint64_t last) {
-    step.last = last;
-    state.position = 0;
-    state.block += 64;
-    state.table = (&step)[1].dc;
+STOKER_AVX2 bool BlockDecoder::continue_slowly() {
+  Stream& stream = stream_;
+  BitReader& bits = stream.bits;
+  const Step& step = step_of<kSkip>(stream.block);
+  const auto end_block = [&] {
+    stream.position = 0;
+    stream.block += 64;
+    stream.table = (&step)[1].dc;
     return true;
   };
-  const uint32_t entry = state.entry;
-  const uint64_t first = state.position + BlockTables::advance(entry);
-  if (first + BlockTables::second_advance(entry) == 63 && (entry & BlockTables::kEnd) == 0 &&
-      !BlockTables::is_slow(entry)) {
-    return end_block(63);
-  }
-  // Else the entry was slow; or the block was full after the first of two symbols, and the second
-  // belongs to the next block.
-  bits.rewind(entry & 63);
   bits.refill();
-  const bool dc = state.table == step.dc;
+  const uint64_t entry = stream.table[bits.peek(BlockTables::kBits)];
+  if (stream.position + BlockTables::positions(entry) == 64 && (entry & BlockTables::kEnd) == 0) {
+    take(entry, 64, stream);
+    return end_block();
+  }
+  const bool dc = stream.table == step.dc;
   const HuffmanCode& code = dc ? step.tables->dc_code : step.tables->ac_code;
   const HuffmanSymbol found = code.find(static_cast<uint32_t>(bits.peek(16)));
   bits.skip(found.bits);
   const uint32_t size = dc ? found.symbol : found.symbol & 15;
   const uint32_t run = dc ? 0 : found.symbol >> 4;
   if (found.bits == 0 || size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
-  if (!dc && size == 0 && run != 15) return run == 0 && end_block(state.position);
-  const uint64_t position = dc ? 0 : state.position + run + 1;
+  if (!dc && size == 0 && run != 15) return run == 0 && end_block();
+  const uint64_t position = stream.position + run;
   if (position > 63) return false;
-  state.block[kNaturalOrder[position]] = static_cast<int16_t>(take_value(bits, size));
-  if (position == 63) return end_block(63);
-  state.position = position;
-  state.table = step.rest;
-  step.last = position;
+  stream.block[position] = static_cast<int16_t>(take_value(bits, size));
+  if (position == 63) return end_block();
+  stream.position = position + 1;
+  stream.table = step.rest;
   return true;
 }
 
-bool BlockDecoder::decode(BitReader& bits, size_t blocks) {
-  return decode_batch<false>(bits, blocks);
+void BlockDecoder::stop_behind(size_t blocks, std::array<Step, kMaxBlocks + 1>& steps,
+                               size_t& last) {
+  if (steps[last].tables != nullptr) steps[last].dc = steps[last].tables->dc.data();
+  steps[blocks].dc = stop_.data();
+  last = blocks;
 }
 
-bool BlockDecoder::skip(BitReader& bits, size_t blocks) { return decode_batch<true>(bits, blocks); }
+STOKER_AVX2 void BlockDecoder::begin(const BitReader& bits, size_t blocks) {
+  for (size_t i = 0; i < blocks; ++i) clear(batch_.blocks[i].values);
+  stop_behind(blocks, batch_.steps, blocks_);
+  stream_ = {bits, batch_.steps[0].dc, batch_.blocks[0].values, 0};
+  state_ = State::working;
+}
+
+void BlockDecoder::look_what_stopped() {
+  if (stream_.block == batch_.blocks[blocks_].values) {
+    state_ = State::done;
+  } else if (!continue_slowly<false>()) {
+    state_ = State::failed;
+  }
+}
+
+bool BlockDecoder::has_stopped() const {
+  const uint64_t entry = stream_.table[stream_.bits.peek(BlockTables::kBits)];
+  return stream_.position + BlockTables::positions(entry) > 63;
+}
+
+void BlockDecoder::run() {
+  while (state_ == State::working) {
+    run_one<false>(stream_);
+    look_what_stopped();
+  }
+}
+
+void BlockDecoder::run(BlockDecoder& a, BlockDecoder& b) {
+  while (a.state_ == State::working && b.state_ == State::working) {
+    run_two(a.stream_, b.stream_);
+    if (a.has_stopped())
+      a.look_what_stopped();
+    else
+      b.look_what_stopped();
+  }
+}
+
+bool BlockDecoder::skip(BitReader& bits, size_t blocks) {
+  stop_behind(blocks, batch_.skips, skipped_);
+  stream_ = {bits, batch_.skips[0].dc, batch_.blocks[0].values, 0};
+  for (;;) {
+    run_one<true>(stream_);
+    if (stream_.block == batch_.blocks[blocks].values) break;
+    if (!continue_slowly<true>()) return false;
+  }
+  bits = stream_.bits;
+  return true;
+}
 
 }  // namespace stoker
 

@@ -11,7 +11,10 @@ namespace stoker {
 
 // Entropy decoding of a few blocks at a time, without a branch that depends on the data: whether a
 // block ends with a look-up selects the next table, block and position, and is not jumped on. What
-// is left are the symbols that a table does not cover. One thread at a time. Throws nothing. Reads
+// is left are the symbols that a table does not cover. As each look-up waits for the one before,
+// two decoders at different places of a scan run in one loop in little more than the time of one.
+//
+// A batch is begun, run until it is done, and read. One thread at a time. Throws nothing. Reads
 // beyond the scan's end without noticing: the caller keeps kMaxBytes readable there and compares
 // the position afterwards.
 class BlockDecoder {
@@ -26,17 +29,24 @@ class BlockDecoder {
   // The tables of block `i` of every batch, i < kMaxBlocks. They must outlive the batches.
   void set_tables(size_t i, const BlockTables& tables);
 
-  // Decodes the first `blocks` blocks of a batch. False: there is something in them that no encoder
-  // writes; the values are unspecified then.
-  bool decode(BitReader& bits, size_t blocks);
-  // The same, but only the first value of each block is there: faster.
+  // Starts with the first `blocks` blocks of a batch, at least one.
+  STOKER_AVX2 void begin(const BitReader& bits, size_t blocks);
+  // failed: there is something in the batch that no encoder writes; the values are unspecified.
+  enum class State { working, done, failed };
+  State state() const { return state_; }
+  // Works until it is done or has failed.
+  void run();
+  // Both work until one of them is done or has failed. Both must be working.
+  static void run(BlockDecoder& a, BlockDecoder& b);
+  // Behind the batch, when it is done.
+  const BitReader& bits() const { return stream_.bits; }
+
+  // A whole batch, of which only the first value of each block is there: faster. False: failed.
   bool skip(BitReader& bits, size_t blocks);
 
-  // Of block `i` of the last batch: 64 values in natural order, the first one being a difference;
-  // aligned to 64 bytes.
+  // Of block `i` of the last batch, which is followed by block i + 1: 64 values in the scan's
+  // order, the first one being a difference; aligned to 64 bytes.
   int16_t* values(size_t i) { return batch_.blocks[i].values; }
-  // All values behind this position (in the scan's order) are 0.
-  int last(size_t i) const { return static_cast<int>(batch_.steps[i].last); }
 
  private:
   struct alignas(64) Block {
@@ -46,10 +56,9 @@ class BlockDecoder {
   // block.
   struct alignas(sizeof(Block)) Step {
     const BlockTables* tables = nullptr;
-    const uint32_t* dc = nullptr;
+    const uint64_t* dc = nullptr;
     // What follows dc: tables->ac or tables->skip.
-    const uint32_t* rest = nullptr;
-    uint64_t last = 0;
+    const uint64_t* rest = nullptr;
   };
   // The block behind the last one takes what is stored behind a block's end.
   struct Batch {
@@ -57,21 +66,48 @@ class BlockDecoder {
     std::array<Step, kMaxBlocks + 1> steps;
     std::array<Step, kMaxBlocks + 1> skips;  // the steps of skip()
   };
-  struct State;
-  // decode() and skip(): one loop, compiled twice.
+  // Before a look-up.
+  struct Stream {
+    BitReader bits;
+    const uint64_t* table = nullptr;
+    int16_t* block = nullptr;
+    uint64_t position = 0;  // of the next value
+    // From a copy, all but the place in memory.
+    STOKER_AVX2_INLINE void take(const Stream& copy) {
+      bits.take_bits(copy.bits);
+      table = copy.table;
+      block = copy.block;
+      position = copy.position;
+    }
+  };
+  STOKER_AVX2_INLINE static void take(uint64_t entry, uint64_t next, Stream& stream);
+  // The inner loops work on copies of the streams, in registers.
   template <bool kSkip>
-  STOKER_AVX2 bool decode_batch(BitReader& bits, size_t blocks);
+  STOKER_AVX2_INLINE static bool look_up(Stream& stream);
+  template <bool kSkip>
+  STOKER_AVX2 static void run_one(Stream& stream);
+  STOKER_AVX2 static void run_two(Stream& a, Stream& b);
   // The symbol that no table covers.
   template <bool kSkip>
-  bool continue_slowly(State& state);
+  bool continue_slowly();
+  // Puts stop_ behind so many blocks, and the right table where it was before.
+  void stop_behind(size_t blocks, std::array<Step, kMaxBlocks + 1>& steps, size_t& last);
+  STOKER_AVX2 bool has_stopped() const;
+  // What stopped the stream: the batch's end, a symbol that no table covers, or damage.
+  void look_what_stopped();
   template <bool kSkip>
-  static Step& step_of(int16_t* block) {
-    return *reinterpret_cast<Step*>(reinterpret_cast<char*>(block) +
-                                    (kSkip ? offsetof(Batch, skips) : offsetof(Batch, steps)));
+  static const Step& step_of(const int16_t* block) {
+    return *reinterpret_cast<const Step*>(
+        reinterpret_cast<const char*>(block) +
+        (kSkip ? offsetof(Batch, skips) : offsetof(Batch, steps)));
   }
 
   Batch batch_;
   BlockTables::Entries stop_;  // nothing but slow entries
+  Stream stream_;
+  State state_ = State::done;
+  size_t blocks_ = 0;   // of the last batch
+  size_t skipped_ = 0;  // of the last one that was skipped
 };
 
 }  // namespace stoker

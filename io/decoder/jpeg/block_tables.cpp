@@ -9,135 +9,167 @@ namespace {
 constexpr int kBits = BlockTables::kBits;
 using Entries = BlockTables::Entries;
 
-// The sizes of values that an entry can hold.
-constexpr int kMaxFirst = 7, kMaxSecond = 4;
-
 // What a code stands for.
 struct Symbol {
   int code_bits;
-  int size;  // bits of the value
-  int run;   // zeros before it; -1: a difference, which has position 0
-  bool end;  // of the block
+  int size;       // bits of the value
+  int positions;  // of the block: the zeros before the value, and it
+  bool end;       // of the block
   int bits() const { return code_bits + size; }
 };
 
 // None: not one that an encoder makes.
 std::optional<Symbol> dc_symbol(int bits, int symbol) {
   if (symbol > static_cast<int>(kMaxDcSize)) return std::nullopt;
-  return Symbol{bits, symbol, -1, false};
+  return Symbol{bits, symbol, 1, false};
 }
 
 std::optional<Symbol> ac_symbol(int bits, int symbol) {
   const int size = symbol & 15, run = symbol >> 4;
   if (size > static_cast<int>(kMaxAcSize)) return std::nullopt;
   if (size == 0 && run != 0 && run != 15) return std::nullopt;
-  return Symbol{bits, size, run, symbol == 0};
+  return Symbol{bits, size, run + 1, symbol == 0};
 }
 
-uint32_t pack(int bits, bool end, int value, int advance, int second_advance, int second_value) {
-  return static_cast<uint32_t>(bits) | (end ? BlockTables::kEnd : 0) |
-         static_cast<uint32_t>(static_cast<uint8_t>(value)) << 8 |
-         static_cast<uint32_t>(advance) << 16 | static_cast<uint32_t>(second_advance) << 21 |
-         static_cast<uint32_t>(second_value) << 27;
-}
+int bits_of(uint64_t entry) { return static_cast<int>(BlockTables::bits(entry)); }
 
-int bits_of(uint32_t entry) { return static_cast<int>(entry & 63); }
-
-// Behind the last value, which a look-up must not overwrite.
-constexpr uint32_t kNothingKnown = 1u << 16 | BlockTables::kSlow << 21;
-uint32_t slow_entry(const Symbol& symbol) {
-  const int known = symbol.code_bits | symbol.size << 4;
-  return pack(0, false, known, symbol.run + 1, static_cast<int>(BlockTables::kSlow), 0);
+uint64_t control(int bits, bool end, int positions) {
+  return static_cast<uint64_t>(bits) | (end ? BlockTables::kEnd : 0) |
+         static_cast<uint64_t>(positions) << 8;
 }
 
 // What the next bits begin with, if so many of them are known: a table of 1 << known for each
 // number from 0 to kBits. 0: nothing.
 class ByKnownBits {
  public:
-  uint32_t* operator[](int known) { return entries_.data() + (size_t{1} << known); }
-  const uint32_t* operator[](int known) const { return entries_.data() + (size_t{1} << known); }
+  // derive() or the caller fills those of fewer bits than `known`; all others are 0.
+  explicit ByKnownBits(int known = kBits) {
+    std::fill(entries_.begin() + (1 << known), entries_.end(), 0);
+  }
+  uint64_t* operator[](int known) { return entries_.data() + (size_t{1} << known); }
+  const uint64_t* operator[](int known) const { return entries_.data() + (size_t{1} << known); }
+
+  // The tables of fewer known bits than kBits, of that one's entries where they fit, else of those
+  // of `fewer`, where given.
+  void derive(const ByKnownBits* fewer) {
+    for (int known = kBits - 1; known >= 0; --known) {
+      const uint64_t* more = (*this)[known + 1];
+      for (size_t i = 0; i < size_t{1} << known; ++i) {
+        const uint64_t other = fewer == nullptr ? 0 : (*fewer)[known][i];
+        (*this)[known][i] = bits_of(more[2 * i]) <= known ? more[2 * i] : other;
+      }
+    }
+  }
 
  private:
-  std::array<uint32_t, 2 << kBits> entries_{};
+  std::array<uint64_t, 2 << kBits> entries_;
 };
 
 // Calls make(value) for each value of the symbol, the smallest one's bits first, and puts its
 // 1 << left entries at `at`.
 template <class Make>
-void fill_values(const Symbol& symbol, int left, uint32_t* at, const Make& make) {
+void fill_values(const Symbol& symbol, int left, uint64_t* at, const Make& make) {
   for (uint32_t bits = 0; bits < 1u << symbol.size; ++bits, at += size_t{1} << left) {
     make(extend(bits, symbol.size), at);
   }
 }
 
-// The parts of an entry that tell of its second symbol.
-void find_second(const HuffmanCode& code, ByKnownBits& second) {
-  code.for_each([&](int bits, uint32_t prefix, int byte) {
-    const auto symbol = ac_symbol(bits, byte);
-    if (!symbol || symbol->bits() > kBits || symbol->size > kMaxSecond) return;
-    const int left = kBits - symbol->bits();
-    fill_values(*symbol, left, second[kBits] + (prefix << (kBits - bits)),
-                [&](int value, uint32_t* at) {
-                  const int advance = symbol->end ? 0 : symbol->run + 1;
-                  std::fill_n(at, size_t{1} << left,
-                              pack(symbol->bits(), symbol->end, 0, 0, advance, value));
-                });
-  });
-  for (int known = kBits - 1; known >= 0; --known) {
-    const uint32_t* more = second[known + 1];
-    uint32_t* out = second[known];
-    for (size_t i = 0; i < size_t{1} << known; ++i) {
-      out[i] = bits_of(more[2 * i]) <= known ? more[2 * i] : 0;
-    }
+// The entries of `symbol` with that value and, behind it, of `rest`.
+template <int positions>
+void prepend(uint64_t first, int value, const uint64_t* rest, size_t count, uint64_t* out) {
+  constexpr uint64_t kControl = 0xffff, kFirst = kControl << 16, kLast = kControl << 48;
+  const uint64_t word = static_cast<uint16_t>(value);
+  if (positions <= 2) first |= word << (16 * positions);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t last = BlockTables::positions(rest[i]) == 0 ? word << 48 : rest[i] & kLast;
+    out[i] = (first + (rest[i] & kControl)) | last;
+    if (positions == 1) out[i] |= (rest[i] & kFirst) << 16;
   }
 }
 
-// `read`: dc_symbol or ac_symbol.
+// What may follow a symbol of one position, of two, and of more, so that an entry can hold it: as
+// many symbols as it has values for, one less, and none but the block's end.
+using Followers = std::array<const ByKnownBits*, 3>;
+
+// The entries of a value that reaches beyond the index. Half of them are negative.
+void fill_long(const Symbol& symbol, size_t count, uint64_t* out) {
+  if (symbol.code_bits == kBits || symbol.bits() > BlockTables::kMaxBits) return;
+  const uint64_t known = control(symbol.bits(), false, symbol.positions);
+  // What is subtracted later are the index's bits, of which those of the value are the lowest.
+  const int hidden = symbol.bits() - kBits;
+  for (size_t i = 0; i < count; ++i) {
+    const int value = extend(static_cast<uint32_t>(i << hidden), symbol.size);
+    out[i] = known | static_cast<uint64_t>(value) << 48;
+  }
+}
+
+// Subtracts the bits of the scan that each entry takes from its last value.
+void subtract_bits(Entries& entries) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i] == BlockTables::kSlow) continue;
+    const int behind = kBits - bits_of(entries[i]);
+    entries[i] -= static_cast<uint64_t>(behind >= 0 ? i >> behind : i << -behind) << 48;
+  }
+}
+
+// Fills the table of kBits. `final`: not one of followers. `read`: dc_symbol or ac_symbol.
 template <class Read>
-void fill(const HuffmanCode& code, const Read& read, const ByKnownBits& second, Entries& entries) {
-  entries.fill(kNothingKnown);
+void fill(const HuffmanCode& code, const Read& read, const Followers& followers, uint64_t* table,
+          bool final) {
   code.for_each([&](int bits, uint32_t prefix, int byte) {
     const std::optional<Symbol> symbol = read(bits, byte);
     if (!symbol || bits > kBits) return;
-    uint32_t* const range = entries.data() + (prefix << (kBits - bits));
+    uint64_t* const range = table + (prefix << (kBits - bits));
     const size_t size = size_t{1} << (kBits - bits);
-    if (symbol->bits() > kBits || symbol->size > kMaxFirst) {
-      std::fill_n(range, size, slow_entry(*symbol));
-    } else if (symbol->end) {
-      std::fill_n(range, size, pack(bits, true, 0, 1, 0, 0));
-    } else {
-      const int left = kBits - symbol->bits();
-      const uint32_t* const rest = second[left];
-      fill_values(*symbol, left, range, [&](int value, uint32_t* at) {
-        const uint32_t first = pack(symbol->bits(), false, value, symbol->run + 1, 0, 0);
-        for (size_t i = 0; i < size_t{1} << left; ++i) at[i] = first + rest[i];
-      });
+    if (symbol->bits() > kBits) {
+      if (final) fill_long(*symbol, size, range);
+      return;
     }
+    if (symbol->end) return std::fill_n(range, size, control(bits, true, final ? 1 : 0)), void();
+    const int left = kBits - symbol->bits();
+    const size_t count = size_t{1} << left;
+    const uint64_t first = control(symbol->bits(), false, symbol->positions);
+    const auto index = static_cast<size_t>(std::min(symbol->positions, 3) - 1);
+    const uint64_t* const rest = (*followers[index])[left];
+    fill_values(*symbol, left, range, [&](int value, uint64_t* at) {
+      if (index == 0) prepend<1>(first, value, rest, count, at);
+      if (index == 1) prepend<2>(first, value, rest, count, at);
+      if (index == 2) prepend<3>(first, value, rest, count, at);
+    });
   });
 }
 
-// As many symbols as there are codes of: bits 0-5 and 7 as in an entry, and from bit 16 how far
-// they advance.
+// The block's end, or nothing.
+void find_end(const HuffmanCode& code, ByKnownBits& found) {
+  code.for_each([&](int bits, uint32_t prefix, int byte) {
+    if (byte != 0 || bits > kBits) return;
+    std::fill_n(found[kBits] + (prefix << (kBits - bits)), size_t{1} << (kBits - bits),
+                control(bits, true, 0));
+  });
+  found.derive(nullptr);
+}
+
+// As many symbols as there are codes of, as entries without values.
 void find_chains(const HuffmanCode& code, ByKnownBits& chains) {
-  constexpr uint32_t kMaxAdvance = 62;
+  constexpr uint64_t kMaxPositions = 62;
   for (int known = 1; known <= kBits; ++known) {
     code.for_each([&](int bits, uint32_t prefix, int byte) {
       const auto symbol = ac_symbol(bits, byte);
       if (!symbol || bits > known || symbol->bits() > BlockTables::kMaxSkipped) return;
-      const uint32_t advance = symbol->end ? 0 : static_cast<uint32_t>(symbol->run + 1);
-      const uint32_t one = static_cast<uint32_t>(symbol->bits()) |
-                           (symbol->end ? BlockTables::kEnd : 0) | advance << 16;
-      uint32_t* const range = chains[known] + (prefix << (known - bits));
+      const uint64_t one =
+          control(symbol->bits(), symbol->end, symbol->end ? 0 : symbol->positions);
+      uint64_t* const range = chains[known] + (prefix << (known - bits));
       const int left = known - symbol->bits();
       if (symbol->end || left <= 0) {
         std::fill_n(range, size_t{1} << (known - bits), one);
         return;
       }
-      const uint32_t* const rest = chains[left];
-      fill_values(*symbol, left, range, [&](int, uint32_t* at) {
+      const uint64_t* const rest = chains[left];
+      fill_values(*symbol, left, range, [&](int, uint64_t* at) {
         for (size_t i = 0; i < size_t{1} << left; ++i) {
-          const uint32_t both = one + rest[i];
-          const bool fits = bits_of(both) <= BlockTables::kMaxSkipped && both >> 16 <= kMaxAdvance;
+          const uint64_t both = one + rest[i];
+          const bool fits = bits_of(both) <= BlockTables::kMaxSkipped &&
+                            BlockTables::positions(both) <= kMaxPositions;
           at[i] = fits ? both : one;
         }
       });
@@ -146,12 +178,11 @@ void find_chains(const HuffmanCode& code, ByKnownBits& chains) {
 }
 
 void fill_skip(const ByKnownBits& chains, Entries& entries) {
-  const uint32_t* const all = chains[kBits];
+  const uint64_t* const all = chains[kBits];
   for (size_t i = 0; i < entries.size(); ++i) {
-    // Never position 0, where the difference is.
-    const int behind_first = std::max(static_cast<int>(all[i] >> 16), 1) - 1;
-    const bool end = (all[i] & BlockTables::kEnd) != 0;
-    entries[i] = all[i] == 0 ? kNothingKnown : pack(bits_of(all[i]), end, 0, 1, behind_first, 0);
+    // A block's end alone takes one position.
+    const uint64_t end_alone = all[i] != 0 && BlockTables::positions(all[i]) == 0 ? 1 << 8 : 0;
+    entries[i] = all[i] == 0 ? BlockTables::kSlow : all[i] + end_alone;
   }
 }
 
@@ -174,14 +205,30 @@ bool BlockTables::assign(Bytes dc_definition, Bytes ac_definition) {
     dc_definition_.clear();
     return false;
   }
-  ByKnownBits second;
-  find_second(ac_code, second);
-  fill(dc_code, dc_symbol, second, dc);
-  fill(ac_code, ac_symbol, second, ac);
-  ByKnownBits chains;
+  ByKnownBits end(0), alone, one, two;
+  fill(ac_code, ac_symbol, {&end, &end, &end}, alone[kBits], false);
+  alone.derive(nullptr);
+  find_end(ac_code, end);
+  fill(ac_code, ac_symbol, {&end, &end, &end}, one[kBits], false);
+  one.derive(&alone);
+  fill(ac_code, ac_symbol, {&one, &end, &end}, two[kBits], false);
+  two.derive(&one);
+  dc.fill(BlockTables::kSlow);
+  fill(dc_code, dc_symbol, {&two, &one, &end}, dc.data(), true);
+  ac.fill(BlockTables::kSlow);
+  fill(ac_code, ac_symbol, {&two, &one, &end}, ac.data(), true);
+  subtract_bits(dc);
+  subtract_bits(ac);
+  has_skip_ = false;
+  return true;
+}
+
+void BlockTables::make_skip() {
+  if (has_skip_) return;
+  ByKnownBits chains(0);
   find_chains(ac_code, chains);
   fill_skip(chains, skip);
-  return true;
+  has_skip_ = true;
 }
 
 }  // namespace stoker

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -10,45 +9,42 @@
 
 namespace stoker {
 
-// One look-up for a whole piece of a block: up to two symbols with their values, in four bytes, so
-// that the tables of an image fit into the first-level cache. Bits of an entry:
-//   0-5     how many bits of the scan all of it takes
+// One look-up for a whole piece of a block: up to three symbols with their values, and the block's
+// end behind them. Bits of an entry:
+//   0-5     how many bits of the scan all of it takes, at most kMaxBits
 //   7       the block ends with it
-//   8-15    the first value, signed
-//   16-20   how far it lies behind the last position
-//   21-26   how far the second value lies behind the first; 0: there is none
-//   27-31   the second value, signed
-// Where the block ends at once, both are 0 and the first is 1 position behind the last. A slow
-// entry takes no bits and has kSlow in 21-26. If the code is not longer than the index, but code
-// and value are, then 8-11 is the code's and 12-15 the value's number of bits, and 16-20 is right;
-// else 8-15 is 0 and 16-20 is 1.
+//   8-15    how many positions of the block it takes, in the scan's order
+//   16-31   the value of the first position
+//   32-47   and of the second one
+//   48-63   and of the last one, less all these bits as a number (modulo 2^16)
+// The positions between are 0. So the two values are stored where the piece begins, and the last
+// one, over them, where it ends; what lies behind the end is written before anything that belongs
+// there. A block's end alone takes one position, of value 0. As the bits are added to it, the last
+// value may reach beyond the index, if only its sign does not.
+//
+// A slow entry is kSlow: no block has so many positions. It says nothing of the symbol.
 struct BlockTables {
   // Of the index: the next bits of the scan.
   static constexpr int kBits = 11;
-  static constexpr uint32_t kEnd = 0x80;
-  static constexpr uint32_t kSlow = 63;
-  using Entries = std::array<uint32_t, 1 << kBits>;
+  static constexpr int kMaxBits = 18;
+  static constexpr uint64_t kEnd = 0x80;
+  static constexpr uint64_t kSlow = 0x80 << 8;
+  using Entries = std::array<uint64_t, 1 << kBits>;
 
-  // Rotations: with BMI2 they leave the entry where it is.
-  static int value(uint32_t entry) { return static_cast<int8_t>(entry >> 8); }
-  static uint64_t advance(uint32_t entry) { return std::rotr(entry, 16) & 31; }
-  static uint64_t second_advance(uint32_t entry) { return std::rotr(entry, 21) & 63; }
-  static bool is_slow(uint32_t entry) { return second_advance(entry) == kSlow; }
-  static bool is_known_code(uint32_t entry) { return is_slow(entry) && (entry & 0xff00) != 0; }
-  static uint32_t known_code(uint32_t entry) { return entry >> 8 & 15; }
-  static uint32_t known_size(uint32_t entry) { return entry >> 12 & 15; }
-  static int second_value(uint32_t entry) { return static_cast<int32_t>(entry) >> 27; }
-
+  static uint64_t bits(uint64_t entry) { return entry & 63; }
+  static uint64_t positions(uint64_t entry) { return static_cast<uint8_t>(entry >> 8); }
   // Builds the tables, unless the definitions are those of the last call. False: not a prefix code
   // that libjpeg would accept (HuffmanCode); the tables must not be used then.
   bool assign(Bytes dc_definition, Bytes ac_definition);
+  // Builds `skip`, unless it is there since the last assign().
+  void make_skip();
 
-  // The first symbol is a difference of DC coefficients, at position 0.
+  // The first symbol is a difference of DC coefficients.
   alignas(64) Entries dc;
   alignas(64) Entries ac;
-  // For blocks of which only the difference is wanted: entries like those of ac, but without
-  // values, and of as many symbols as the index has codes of, in at most kMaxSkipped bits. Slow
-  // ones know nothing of the code.
+  // For blocks of which only the difference is wanted, when make_skip() was called: entries like
+  // those of ac, but without values, and of as many symbols as the index has codes of, in at most
+  // kMaxSkipped bits. Slow ones know nothing of the code.
   static constexpr int kMaxSkipped = 18;
   alignas(64) Entries skip;
   // For the symbols that no entry covers.
@@ -56,6 +52,7 @@ struct BlockTables {
   HuffmanCode ac_code;
 
  private:
+  bool has_skip_ = false;
   std::vector<uint8_t> dc_definition_;
   std::vector<uint8_t> ac_definition_;
 };

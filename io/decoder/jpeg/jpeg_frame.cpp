@@ -8,25 +8,6 @@ namespace {
 
 constexpr int64_t kMaxSide = 65500;  // libjpeg's
 
-constexpr std::array<uint8_t, 192> natural_order() {
-  std::array<uint8_t, 192> order{};
-  int x = 0, y = 0;
-  for (int i = 0; i < 64; ++i) {
-    order[static_cast<size_t>(i)] = static_cast<uint8_t>(y * 8 + x);
-    const bool up = (x + y) % 2 == 0;
-    if (up ? x == 7 : y == 7) {
-      ++(up ? y : x);
-    } else if (up ? y == 0 : x == 0) {
-      ++(up ? x : y);
-    } else {
-      x += up ? 1 : -1;
-      y += up ? -1 : 1;
-    }
-  }
-  for (size_t i = 64; i < order.size(); ++i) order[i] = 64;
-  return order;
-}
-
 class FrameReader {
  public:
   FrameReader(JpegFrame& frame, bool progressive) : frame_(frame), progressive_(progressive) {}
@@ -96,7 +77,7 @@ class FrameReader {
       if (slot > 3) return false;  // 16 bits
       for (size_t i = 0; i < 64; ++i) {
         if (payload[1 + i] == 0) return false;
-        frame_.quantisation[slot][kNaturalOrder[i]] = payload[1 + i];
+        frame_.quantisation[slot][kScanOrder[i]] = payload[1 + i];
       }
       quantisation_seen_[slot] = true;
       payload = payload.subspan(65);
@@ -154,8 +135,6 @@ class FrameReader {
 };
 
 }  // namespace
-
-constinit const std::array<uint8_t, 192> kNaturalOrder = natural_order();
 
 bool JpegFrame::assign(const JpegHeader& header, std::span<const JpegSegment> segments) {
   if (header.process != JpegProcess::baseline && header.process != JpegProcess::extended) {

@@ -10,9 +10,25 @@
 namespace stoker {
 
 // The order in which a scan stores the coefficients of a block (T.81, figure A.6): index in rows of
-// eight. What follows the 64 is for positions that only damaged data reach: they lie behind the
-// block.
-extern const std::array<uint8_t, 192> kNaturalOrder;
+// eight.
+constexpr std::array<uint8_t, 64> scan_order() {
+  std::array<uint8_t, 64> order{};
+  int x = 0, y = 0;
+  for (uint8_t& place : order) {
+    place = static_cast<uint8_t>(y * 8 + x);
+    const bool up = (x + y) % 2 == 0;
+    if (up ? x == 7 : y == 7) {
+      ++(up ? y : x);
+    } else if (up ? y == 0 : x == 0) {
+      ++(up ? x : y);
+    } else {
+      x += up ? 1 : -1;
+      y += up ? -1 : 1;
+    }
+  }
+  return order;
+}
+constexpr std::array<uint8_t, 64> kScanOrder = scan_order();
 
 // How much smaller the chroma components of a JPEG image are than luma.
 enum class ChromaSampling { gray, s444, s422, s420 };

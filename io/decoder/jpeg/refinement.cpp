@@ -5,7 +5,7 @@
 namespace stoker {
 namespace {
 
-constexpr MaskLanes mask_lanes(const std::array<uint8_t, 192>& natural_order) {
+constexpr MaskLanes mask_lanes(const std::array<uint8_t, 64>& natural_order) {
   MaskLanes lanes{};
   for (size_t k = 0; k < 64; ++k) {
     const size_t value = natural_order[k], bit = 63 - k;
@@ -18,7 +18,7 @@ constexpr MaskLanes mask_lanes(const std::array<uint8_t, 192>& natural_order) {
 
 }  // namespace
 
-const MaskLanes kMaskLanes = mask_lanes(kNaturalOrder);
+const MaskLanes kMaskLanes = mask_lanes(kScanOrder);
 
 }  // namespace stoker
 

@@ -42,8 +42,7 @@ bool ScanBytes::assign(Bytes rest, bool restarts) {
 }
 
 std::optional<size_t> ScanBytes::assign_up_to_marker(Bytes rest, bool restarts) {
-  uint8_t* const begin = buffer_.resize(kFront + rest.size() + kSlack) + kFront;
-  std::memset(begin - kFront, 0, kFront);
+  uint8_t* const begin = buffer_.resize(rest.size() + kSlack);
   uint8_t* to = begin;
   const uint8_t* from = rest.data();
   const uint8_t* const end = from + rest.size();

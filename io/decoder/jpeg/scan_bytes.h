@@ -17,8 +17,6 @@ class ScanBytes {
   // So many zeros follow the last segment, because a decoder may run on before it looks where it
   // is.
   static constexpr size_t kSlack = 5632;
-  // And so many bytes of any value before it.
-  static constexpr size_t kFront = 8;
 
   // `rest`: the file from the scan's first byte; it is copied. False: the scan does not go on to an
   // end-of-image marker with nothing but restart markers in their order between (`restarts` says
@@ -28,7 +26,7 @@ class ScanBytes {
   // file ends before.
   std::optional<size_t> assign_up_to_marker(Bytes rest, bool restarts);
   // The first byte of the first segment.
-  const uint8_t* data() const { return buffer_.data() + kFront; }
+  const uint8_t* data() const { return buffer_.data(); }
   // Where each segment between restart markers ends; the last one is the scan's end.
   std::span<const size_t> ends() const { return ends_; }
 

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 
+#include "io/decoder/jpeg/block_order.h"
+
 namespace stoker {
 namespace {
 
 // Where samples of 8 bits are far away from, and 16 bits still compute with exactly.
 bool is_plausible_dc(int dequantised) { return dequantised > -8192 && dequantised < 8192; }
+
+// So that what is lost until two decoders meet does not matter.
+constexpr uint64_t kMinBitsAhead = 8 * 1024;
 
 }  // namespace
 
@@ -36,18 +41,61 @@ bool ScanDecoder::assign_tables(const JpegFrame& frame) {
   }
   for (size_t i = 0; i < BlockDecoder::kMaxBlocks; ++i) {
     decoder_.set_tables(i, *blocks_[i % block_count_].tables);
+    ahead_.decoder().set_tables(i, *blocks_[i % block_count_].tables);
   }
   return true;
 }
 
-bool ScanDecoder::decode_mcus(size_t count) {
-  if (!within_segment() || !decoder_.decode(bits_, count * block_count_)) return false;
-  for (size_t mcu = 0, i = 0; mcu < count; ++mcu) {
-    for (size_t b = 0; b < block_count_; ++b, ++i) {
+void ScanDecoder::start_ahead(size_t wanted) {
+  const uint64_t used = bits_.used(scan_->data());
+  const uint64_t left = segment_bits() - used;
+  // As if all that is left of the image, or of the segment, had the same number of bits.
+  const double mcu_bits = static_cast<double>(left) / static_cast<double>(left_mcus_);
+  const auto most = static_cast<double>(ScanAhead::kMaxBlocks / block_count_);
+  const double distance = std::min(static_cast<double>(wanted) / 2, most) * mcu_bits;
+  if (distance < kMinBitsAhead || left < kMinBitsAhead) return;
+  ahead_.start(scan_->data(), (used + static_cast<uint64_t>(distance)) / 8, segment_bits(),
+               block_count_);
+}
+
+bool ScanDecoder::decode_batch(size_t count) {
+  decoder_.begin(bits_, count * block_count_);
+  while (decoder_.state() == BlockDecoder::State::working) {
+    if (ahead_.working()) {
+      BlockDecoder::run(decoder_, ahead_.decoder());
+      ahead_.advance();
+    } else {
+      decoder_.run();
+    }
+  }
+  bits_ = decoder_.bits();
+  return decoder_.state() == BlockDecoder::State::done;
+}
+
+int16_t* ScanDecoder::decode_mcus(size_t& count, size_t wanted) {
+  if (!within_segment()) return nullptr;
+  if (ready_ == 0 && !ahead_.active()) start_ahead(wanted);
+  const uint64_t used = bits_.used(scan_->data());
+  if (ahead_.active() && used >= ahead_.begin()) {
+    ready_ = ahead_.meet(used, wanted);
+    count = ready_ != 0 ? count : 1;
+  }
+  if (ready_ != 0) {
+    count = std::min(count, ready_);
+    ready_ -= count;
+    if (ready_ == 0) bits_ = ahead_.end();
+    return ahead_.take(count);
+  }
+  return decode_batch(count) ? decoder_.values(0) : nullptr;
+}
+
+bool ScanDecoder::predict(int16_t* blocks, size_t mcus) {
+  for (size_t mcu = 0; mcu < mcus; ++mcu) {
+    for (size_t b = 0; b < block_count_; ++b, blocks += 64) {
       int& prediction = predictions_[blocks_[b].component];
-      prediction += decoder_.values(i)[0];
+      prediction += blocks[0];
       if (!is_plausible_dc(prediction * blocks_[b].quantisation[0])) return false;
-      decoder_.values(i)[0] = static_cast<int16_t>(prediction);
+      blocks[0] = static_cast<int16_t>(prediction);
     }
   }
   return true;
@@ -65,20 +113,25 @@ bool ScanDecoder::skip_mcus(size_t count) {
   return true;
 }
 
-void ScanDecoder::store(size_t i, size_t x, size_t y, const JpegPlanes& planes) {
-  for (size_t b = 0; b < block_count_; ++b, ++i) {
+void ScanDecoder::store(const int16_t* values, size_t x, size_t y, const JpegPlanes& planes) {
+  for (size_t b = 0; b < block_count_; ++b, values += 64) {
     const BlockPlace& place = blocks_[b];
     const JpegPlane& plane = planes.planes[place.component];
     uint8_t* out = plane.data + (place.mcu.height * y + place.y) * plane.stride +
                    place.mcu.width * x + place.x;
-    const int16_t* values = decoder_.values(i);
-    const int last = decoder_.last(i);
-    if (last == 0) {
-      inverse_dcts_.dc_only(values[0] * place.quantisation[0], out, plane.stride);
-    } else {
-      // Positions below 10 are those with row + column < 4.
-      const InverseDct inverse = last < 10 ? inverse_dcts_.top_left_4x4 : inverse_dcts_.full;
-      inverse(values, place.quantisation, out, plane.stride);
+    alignas(64) int16_t natural[64];
+    switch (block_extent(values)) {
+      case BlockExtent::first:
+        inverse_dcts_.dc_only(values[0] * place.quantisation[0], out, plane.stride);
+        break;
+      case BlockExtent::first_ten:
+        reorder_first_ten(values, natural);
+        inverse_dcts_.top_left_4x4(natural, place.quantisation, out, plane.stride);
+        break;
+      case BlockExtent::all:
+        reorder_block(values, natural);
+        inverse_dcts_.full(natural, place.quantisation, out, plane.stride);
+        break;
     }
   }
 }
@@ -98,29 +151,47 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
   bits_.start(scan.data());
   segment_ = 0;
   predictions_ = {};
+  ready_ = 0;
+  ahead_.stop();
   const McuGrid grid = mcu_grid(frame);
   const size_t batch = BlockDecoder::kMaxBlocks / block_count_;
+  // Two decoders leave nothing out: that is faster than one that does.
+  const bool whole_rows = 2 * (needed.right - needed.left) >= grid.columns;
+  if (needed.top != 0 || !whole_rows) {
+    for (size_t b = 0; b < block_count_; ++b) blocks_[b].tables->make_skip();
+  }
+  const bool ends_above = needed.bottom < grid.rows;
+  const size_t end =
+      ends_above ? (needed.bottom - 1) * grid.columns + needed.right : grid.rows * grid.columns;
   size_t until_restart = frame.restart_interval;
-  for (size_t y = 0; y < needed.bottom; ++y) {
-    const bool is_last = y + 1 == needed.bottom && needed.bottom < grid.rows;
-    const size_t columns = is_last ? needed.right : grid.columns;
-    for (size_t x = 0; x < columns;) {
-      const bool beside = y < needed.top || x >= needed.right;  // to the end of the row
-      const bool skip = beside || x < needed.left;
-      const size_t end = beside ? columns : skip ? needed.left : needed.right;
-      size_t count = std::min(batch, end - x);
-      if (frame.restart_interval != 0) {
-        if (until_restart == 0) {
-          if (!next_segment()) return false;
-          until_restart = frame.restart_interval;
-        }
-        count = std::min(count, until_restart);
-        until_restart -= count;
+  for (size_t mcu = 0, count = 0; mcu < end; mcu += count) {
+    const size_t y = mcu / grid.columns, x = mcu % grid.columns;
+    const size_t columns = std::min(grid.columns, x + end - mcu);
+    size_t wanted = end - mcu;
+    left_mcus_ = grid.rows * grid.columns - mcu;
+    if (frame.restart_interval != 0) {
+      if (until_restart == 0) {
+        if (!next_segment()) return false;
+        until_restart = frame.restart_interval;
       }
-      if (!(skip ? skip_mcus(count) : decode_mcus(count))) return false;
-      for (size_t i = 0; i < count && !skip; ++i) store(i * block_count_, x + i, y, planes);
-      x += count;
+      wanted = std::min(wanted, until_restart);
+      left_mcus_ = std::min(left_mcus_, until_restart);
     }
+    // ... to the end of the row, or of the part
+    const bool above = y < needed.top, beside = x < needed.left || x >= needed.right;
+    const bool skip = above || (beside && !whole_rows);
+    const size_t stop = above || x >= needed.right ? columns : beside ? needed.left : needed.right;
+    count = std::min({batch, stop - x, wanted});
+    if (skip) {
+      if (!skip_mcus(count)) return false;
+    } else {
+      int16_t* const blocks = decode_mcus(count, whole_rows ? wanted : 0);
+      if (blocks == nullptr || !predict(blocks, count)) return false;
+      for (size_t i = 0; i < count && !beside; ++i) {
+        store(blocks + i * block_count_ * 64, x + i, y, planes);
+      }
+    }
+    until_restart -= std::min(until_restart, count);
   }
   if (needed.bottom < grid.rows) return within_segment();
   return at_segment_end() && in_last_segment();

@@ -8,6 +8,7 @@
 #include "io/decoder/jpeg/block_tables.h"
 #include "io/decoder/jpeg/inverse_dct.h"
 #include "io/decoder/jpeg/jpeg_frame.h"
+#include "io/decoder/jpeg/scan_ahead.h"
 #include "io/decoder/jpeg/scan_bytes.h"
 
 namespace stoker {
@@ -21,8 +22,9 @@ struct McuRect {
 };
 
 // Entropy-coded data -> samples, some MCUs after the others, so that coefficients never leave the
-// cache. One thread at a time; keeps the tables of the last image, which the next one mostly has,
-// too. Needs AVX2 and BMI2. Allocates nothing but tables, and throws nothing but std::bad_alloc.
+// cache. A second decoder runs ahead where that is worth it (ScanAhead). One thread at a time;
+// keeps the tables of the last image, which the next one mostly has, too. Needs AVX2 and BMI2.
+// Allocates nothing but tables, and throws nothing but std::bad_alloc.
 class ScanDecoder {
  public:
   // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind the last of
@@ -38,7 +40,7 @@ class ScanDecoder {
 
   // One block of an MCU: what decodes it and where it goes.
   struct BlockPlace {
-    const BlockTables* tables = nullptr;
+    BlockTables* tables = nullptr;
     const int16_t* quantisation = nullptr;
     // 0: Y, 1: Cb, 2: Cr.
     size_t component = 0;
@@ -49,12 +51,20 @@ class ScanDecoder {
 
   // False: a table is none that libjpeg would accept.
   bool assign_tables(const JpegFrame& frame);
-  // The next MCUs, at most a batch of BlockDecoder's; their coefficients stay in decoder_.
-  bool decode_mcus(size_t count);
+  // The blocks of the next `count` MCUs, at most a batch of BlockDecoder's, or of fewer, at least
+  // one, whose number `count` is then; valid until the next call. At most `wanted` will be asked
+  // for before the segment ends, nothing skipped; 0: not known. Null: damage.
+  int16_t* decode_mcus(size_t& count, size_t wanted);
+  // The decoder's, while the other one runs ahead. False: damage.
+  bool decode_batch(size_t count);
+  // Starts the other one where it has enough to do.
+  void start_ahead(size_t wanted);
+  // Differences to DC coefficients. False: damage.
+  bool predict(int16_t* blocks, size_t mcus);
   // The next MCUs, of which only the predictions of the DC coefficients are kept.
   bool skip_mcus(size_t count);
-  // The samples of the MCU whose blocks start at `i`.
-  void store(size_t i, size_t x, size_t y, const JpegPlanes& planes);
+  // The samples of the MCU with these blocks.
+  void store(const int16_t* blocks, size_t x, size_t y, const JpegPlanes& planes);
 
   // Not a bit too many was read in this segment.
   bool within_segment() const { return bits_.used(scan_->data()) <= segment_bits(); }
@@ -72,6 +82,9 @@ class ScanDecoder {
   std::array<BlockPlace, kMaxBlocks> blocks_;
   size_t block_count_ = 0;  // of an MCU
   BlockDecoder decoder_;
+  ScanAhead ahead_;
+  size_t left_mcus_ = 0;  // of the image, or of the segment
+  size_t ready_ = 0;      // MCUs that ahead_ has decoded
   const ScanBytes* scan_ = nullptr;
   BitReader bits_;
   // Between restart markers: the one that is read.
