@@ -1,4 +1,4 @@
-#include "app/bench/checkpoint.h"
+#include "app/bench/checkpoint/checkpoint.h"
 #include "app/commands/commands.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 
 #include "io/decoder/framing.h"
 #include "io/decoder/jpeg/baseline_decoder.h"
-#include "io/decoder/jpeg/progressive_decoder.h"
+#include "io/decoder/jpeg/progressive/progressive_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/transform.h"
 

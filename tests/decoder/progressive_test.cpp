@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "io/core/random.h"
-#include "io/decoder/jpeg/progressive_decoder.h"
+#include "io/decoder/jpeg/progressive/progressive_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "tests/decoder/jpeg_scripts.h"
 #include "tests/support/stride.h"

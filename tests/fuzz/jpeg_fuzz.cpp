@@ -5,7 +5,7 @@
 
 #include "io/core/error.h"
 #include "io/decoder/jpeg/baseline_decoder.h"
-#include "io/decoder/jpeg/progressive_decoder.h"
+#include "io/decoder/jpeg/progressive/progressive_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/fuzz/target.h"

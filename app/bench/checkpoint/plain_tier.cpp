@@ -1,4 +1,4 @@
-#include "app/bench/plain_tier.h"
+#include "app/bench/checkpoint/plain_tier.h"
 
 #include <algorithm>
 #include <atomic>

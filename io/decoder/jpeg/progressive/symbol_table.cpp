@@ -1,4 +1,4 @@
-#include "io/decoder/jpeg/symbol_table.h"
+#include "io/decoder/jpeg/progressive/symbol_table.h"
 
 #include <algorithm>
 

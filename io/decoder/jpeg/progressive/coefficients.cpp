@@ -1,4 +1,4 @@
-#include "io/decoder/jpeg/coefficients.h"
+#include "io/decoder/jpeg/progressive/coefficients.h"
 
 #if defined(__x86_64__)
 

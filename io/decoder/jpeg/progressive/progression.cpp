@@ -1,4 +1,4 @@
-#include "io/decoder/jpeg/progression.h"
+#include "io/decoder/jpeg/progressive/progression.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "io/decoder/jpeg/spectral_decoder.h"
+#include "io/decoder/jpeg/progressive/spectral_decoder.h"
 
 #if defined(__x86_64__)
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "io/decoder/jpeg/refinement.h"
+#include "io/decoder/jpeg/progressive/refinement.h"
 
 namespace stoker {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "app/base/result_table.h"
-#include "app/bench/checkpoint.h"
-#include "app/bench/saved_model.h"
+#include "app/bench/checkpoint/checkpoint.h"
+#include "app/bench/checkpoint/saved_model.h"
 
 namespace stoker {
 namespace {

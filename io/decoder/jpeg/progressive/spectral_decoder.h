@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "io/decoder/jpeg/bit_reader.h"
-#include "io/decoder/jpeg/coefficients.h"
-#include "io/decoder/jpeg/progression.h"
+#include "io/decoder/jpeg/progressive/coefficients.h"
+#include "io/decoder/jpeg/progressive/progression.h"
+#include "io/decoder/jpeg/progressive/symbol_table.h"
 #include "io/decoder/jpeg/scan_bytes.h"
-#include "io/decoder/jpeg/symbol_table.h"
 
 namespace stoker {
 

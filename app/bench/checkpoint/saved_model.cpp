@@ -1,4 +1,4 @@
-#include "app/bench/saved_model.h"
+#include "app/bench/checkpoint/saved_model.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/rand_like.h>

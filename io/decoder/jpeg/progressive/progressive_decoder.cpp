@@ -1,16 +1,16 @@
-#include "io/decoder/jpeg/progressive_decoder.h"
+#include "io/decoder/jpeg/progressive/progressive_decoder.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #if defined(__x86_64__)
-#include "io/decoder/jpeg/coefficients.h"
-#include "io/decoder/jpeg/progression.h"
+#include "io/decoder/jpeg/progressive/coefficients.h"
+#include "io/decoder/jpeg/progressive/progression.h"
+#include "io/decoder/jpeg/progressive/spectral_decoder.h"
 #include "io/decoder/jpeg/rgb_rows.h"
 #include "io/decoder/jpeg/sample_planes.h"
 #include "io/decoder/jpeg/scan_bytes.h"
-#include "io/decoder/jpeg/spectral_decoder.h"
 #endif
 
 namespace stoker {

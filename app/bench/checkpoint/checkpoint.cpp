@@ -1,4 +1,4 @@
-#include "app/bench/checkpoint.h"
+#include "app/bench/checkpoint/checkpoint.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/bench/plain_tier.h"
-#include "app/bench/saved_model.h"
+#include "app/bench/checkpoint/plain_tier.h"
+#include "app/bench/checkpoint/saved_model.h"
 #include "io/checkpoint/set_store.h"
 #include "io/core/parallel.h"
 

@@ -1,4 +1,4 @@
-#include "io/decoder/jpeg/refinement.h"
+#include "io/decoder/jpeg/progressive/refinement.h"
 
 #if defined(__x86_64__)
 
