@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "io/decoder/jpeg/baseline_decoder.h"
+#include "io/decoder/jpeg/scan_decoder.h"
 #include "tests/decoder/jpeg_blocks.h"
 
-// What the parts behind the entropy decoder cost, beside libjpeg-turbo's.
+// What our decoder of JPEG files and its parts cost, beside libjpeg-turbo's.
 //
 //   jpeg_bench FILE... [--benchmark_...]
 //
@@ -14,6 +16,7 @@
 //   decode - coefficients       everything behind the entropy decoder = inverse_dct + rgb_rows
 //   planes - coefficients       inverse_dct
 //   planes_to_rgb               rgb_rows
+// Ours: scan is the entropy decoder and the inverse DCT; decode is everything, in RGB rows.
 
 namespace stoker {
 namespace {
@@ -118,6 +121,45 @@ void add_files(const Images& images) {
   });
 }
 
+// The whole of our decoder, and its parts one by one: without the inverse DCT's, which is inside of
+// scan.
+void add_ours(const Images& images) {
+  struct Parts {
+    std::vector<JpegSegment> segments;
+    JpegFrame frame;
+    ScanBytes bytes;
+    ScanDecoder decoder;
+    std::unique_ptr<BaselineDecoder> whole = BaselineDecoder::create();
+  };
+  static Parts parts;
+  const auto add = [&](const char* name, auto each) {
+    benchmark::RegisterBenchmark(name, [&images, each](benchmark::State& state) {
+      bench_files(state, images, each);
+    })->Unit(benchmark::kMillisecond);
+  };
+  const auto unstuff = [](Image& image) {
+    const JpegHeader header = read_jpeg_header(image.file, &parts.segments);
+    if (!parts.frame.assign(header, parts.segments)) return false;
+    return parts.bytes.assign(Bytes(image.file).subspan(header.first_scan),
+                              parts.frame.restart_interval != 0);
+  };
+  add("files/ours/header+unstuff", unstuff);
+  add("files/ours/header+unstuff+scan", [unstuff](Image& image) {
+    if (!unstuff(image)) return;
+    const McuGrid grid = mcu_grid(parts.frame);
+    parts.decoder.decode(parts.frame, parts.bytes, {0, grid.columns, 0, grid.rows},
+                         image.samples.planes);
+  });
+  add("files/ours/decode", [](Image& image) {
+    const JpegHeader header = read_jpeg_header(image.file, &parts.segments);
+    PixelRows* rows = parts.whole->decode(image.file, header, parts.segments,
+                                          {0, 0, header.width, header.height});
+    for (int64_t y = 0; rows != nullptr && y < header.height; ++y) {
+      benchmark::DoNotOptimize(rows->row(y));
+    }
+  });
+}
+
 void add_libjpeg(const Images& images) {
   static const Handle decompress(tjInitDecompress(), tjDestroy);
   static const Handle transform(tjInitTransform(), tjDestroy);
@@ -178,6 +220,7 @@ int bench_main(int argc, char** argv) {
   benchmark::RegisterBenchmark("rows/300x200/444", bench_rows, TJSAMP_444);
   benchmark::RegisterBenchmark("rows/300x200/gray", bench_rows, TJSAMP_GRAY);
   add_files(images);
+  add_ours(images);
   add_libjpeg(images);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
