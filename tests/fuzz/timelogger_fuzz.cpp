@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analysis/timelogger.h"
+#include "io/core/error.h"
 #include "io/core/json.h"
 #include "tests/fuzz/target.h"
 
