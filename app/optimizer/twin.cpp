@@ -12,27 +12,36 @@
 #include <cstring>
 #include <utility>
 
+#include "io/core/memory.h"
+#include "io/core/stream_copy.h"
+
 namespace stoker {
 namespace {
 
-// Values of a piece: with a list for the parameters, two of Adam's and the gradients it fills half
-// of a second-level cache. A multiple of every vector's length.
-constexpr int64_t kPiece = 16 << 10;
+// Values of a piece: with a list for the parameters, two of Adam's and the gradients it fits into a
+// second-level cache. A multiple of every vector's length.
+constexpr int64_t kPiece = 32 << 10;
+constexpr size_t kPieceBytes = kPiece * 8;  // at most
 
-at::Tensor flat_at(void* memory, const at::Tensor& like) {
-  return at::from_blob(memory, {like.numel()}, like.options().requires_grad(false));
+at::Tensor flat_at(void* memory, const at::Tensor& like, int64_t values) {
+  return at::from_blob(memory, {values}, like.options().requires_grad(false));
 }
 
-// Calls work(i) for all i in [0, count) in one parallel region of LibTorch's own threads, so that
-// kernels in `work` stay on the thread that calls them; at::parallel_for() is none where the caller
-// is compiled without OpenMP, as this program is.
-void on_all_threads(int64_t count, const std::function<void(int64_t)>& work) {
+at::Tensor flat_at(void* memory, const at::Tensor& like) {
+  return flat_at(memory, like, like.numel());
+}
+
+uint8_t* bytes_of(const at::Tensor& tensor) { return static_cast<uint8_t*>(tensor.data_ptr()); }
+
+// Calls work(begin, end) for parts of [0, count) in one parallel region of LibTorch's own threads,
+// so that kernels in `work` stay on the thread that calls them; at::parallel_for() is none where
+// the caller is compiled without OpenMP, as this program is.
+void on_all_threads(int64_t count, const std::function<void(int64_t, int64_t)>& work) {
   const at::Tensor numbers = at::arange(count, at::kLong);
   at::TensorIterator::borrowing_nullary_op(numbers).for_each(
-      [&](char** data, const int64_t* strides, int64_t inner, int64_t outer) {
-        for (int64_t i = 0; i < inner * outer; ++i) {
-          work(*reinterpret_cast<const int64_t*>(data[0] + i * strides[0]));
-        }
+      [&](char** data, const int64_t*, int64_t inner, int64_t outer) {
+        const int64_t begin = *reinterpret_cast<const int64_t*>(data[0]);
+        work(begin, begin + inner * outer);
       },
       /*grain_size=*/1);
 }
@@ -68,21 +77,34 @@ void Twin::update(const Values& values, const Kernel& kernel) {
     flats.push_back(flat(values, i));
     for (int64_t at = 0; at < flats[i].gradient.numel(); at += kPiece) pieces.push_back({i, at});
   }
-  on_all_threads(std::ssize(pieces), [&](int64_t i) {
+  on_all_threads(std::ssize(pieces), [&](int64_t begin, int64_t end) {
     const at::AutoDispatchBelowADInplaceOrView plain;
-    const auto [of, at] = pieces[static_cast<size_t>(i)];
-    const Flat& whole = flats[of];
-    const int64_t size = std::min(kPiece, whole.gradient.numel() - at);
-    Values piece{{}, {whole.gradient.narrow(0, at, size)}};
-    for (size_t list = 0; list < whole.to.size(); ++list) {
-      const at::Tensor to = whole.to[list].narrow(0, at, size);
-      if (!whole.to[list].is_same(whole.from[list])) {
-        const at::Tensor from = whole.from[list].narrow(0, at, size);
-        std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
+    const HostMemory cached = allocate_huge(values.changed.size() * kPieceBytes, false);
+    for (int64_t i = begin; i < end; ++i) {
+      const auto [of, at] = pieces[static_cast<size_t>(i)];
+      const Flat& whole = flats[of];
+      const int64_t size = std::min(kPiece, whole.gradient.numel() - at);
+      std::vector<at::Tensor> changed;
+      const auto place = [&](const std::vector<at::Tensor>& tensors, size_t list) {
+        return bytes_of(tensors[list]) + at * tensors[list].element_size();
+      };
+      for (size_t list = 0; list < whole.from.size(); ++list) {
+        uint8_t* values = place(whole.from, list);
+        if (whole.moves(list)) {
+          uint8_t* const copy = cached.data.get() + list * kPieceBytes;
+          std::memcpy(copy, values, size * whole.from[list].element_size());
+          values = copy;
+        }
+        changed.push_back(flat_at(values, whole.from[list], size));
       }
-      piece.changed.push_back({to});
+      Values piece{{}, {whole.gradient.narrow(0, at, size)}};
+      for (const at::Tensor& tensor : changed) piece.changed.push_back({tensor});
+      kernel(piece, of);
+      for (size_t list = 0; list < whole.from.size(); ++list) {
+        if (!whole.moves(list)) continue;
+        stream_copy(place(whole.to, list), bytes_of(changed[list]), changed[list].nbytes());
+      }
     }
-    kernel(piece, of);
   });
 }
 

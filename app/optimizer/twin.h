@@ -31,9 +31,10 @@ class Twin {
   // `to`: as many bytes as the tensor has, aligned as LibTorch aligns its own (64).
   void add(const at::Tensor& tensor, uint8_t* to);
 
-  // Of each piece: the changed values are copied here, and changed while they lie in the cache. Bit
-  // for bit what the kernel makes of whole tensors, whose vectors the pieces do not split. Tensors
-  // that add() does not know are changed where they are.
+  // Of each piece: what it changes is copied to where it stays in the cache, changed there, and
+  // written here past the cache: as much of the memory's rate as an update in place takes. Bit for
+  // bit what the kernel makes of whole tensors, whose vectors the pieces do not split. Tensors that
+  // add() does not know are changed where they are.
   void update(const Values& values, const Kernel& kernel);
   // Copies the tensors that no update has changed, and moves all. Once; afterwards only the
   // destructor.
@@ -49,6 +50,7 @@ class Twin {
   struct Flat {
     std::vector<at::Tensor> from, to;
     at::Tensor gradient;
+    bool moves(size_t list) const { return !to[list].is_same(from[list]); }
   };
   Flat flat(const Values& values, size_t of);
 

@@ -30,7 +30,7 @@ std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
        config_differences(loaded->training(), experiment_.options())) {
     log_.warn("resuming with another configuration: " + difference);
   }
-  tensors_->restore(*loaded);
+  tensors_->restore(*loaded, experiment_.options().checkpoint.info().readers);
   RunHistory history = run_history(loaded->training());
   log_.info(fmt::format("resumed from {} (step {}, epoch {}, batch {}) in {:.2f} s", loaded->path(),
                         history.position.step, history.position.epoch, history.position.batch,

@@ -147,7 +147,20 @@ std::unique_ptr<Twin> TrainingTensors::twin(const StatePlaces& places) {
   return twin;
 }
 
-void TrainingTensors::restore(const LoadedState& loaded) const {
+void TrainingTensors::restore(const Entry& entry, const LoadedState& loaded, size_t index,
+                              int64_t threads) const {
+  const at::Tensor own = current(entry);
+  const bool in_place = entry.tensor.defined() && own.is_cpu() && own.is_contiguous();
+  const at::Tensor value =
+      in_place
+          ? own
+          : at::empty(own.sizes(),
+                      own.options().device(at::kCPU).memory_format(at::MemoryFormat::Contiguous));
+  loaded.copy(index, static_cast<uint8_t*>(value.mutable_data_ptr()), threads);
+  if (!in_place) put_back(entry, value);
+}
+
+void TrainingTensors::restore(const LoadedState& loaded, int64_t threads) const {
   const at::NoGradGuard no_grad;
   std::map<std::string, size_t> there;
   for (size_t i = 0; i < loaded.tensors().size(); ++i) there[loaded.tensors()[i].name] = i;
@@ -162,10 +175,7 @@ void TrainingTensors::restore(const LoadedState& loaded) const {
       refuse(loaded, fmt::format("its tensor {} is {} {}, and {} {} is expected", entry.name,
                                  saved.dtype, saved.shape, own.dtype, own.shape));
     }
-    at::Tensor value = at::empty(own.shape, current(entry).options().device(at::kCPU).memory_format(
-                                                at::MemoryFormat::Contiguous));
-    loaded.copy(found->second, static_cast<uint8_t*>(value.mutable_data_ptr()));
-    put_back(entry, value);
+    restore(entry, loaded, found->second, threads);
     there.erase(found);
   }
   there.erase(kCudaGenerator);

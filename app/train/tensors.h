@@ -29,9 +29,10 @@ class TrainingTensors {
   // The twin into which the next update moves parameters and the optimizer's values, as
   // Checkpointer::finish_copy() asks for. From now on capture() copies all other tensors.
   std::unique_ptr<Twin> twin(const StatePlaces& places);
-  // Writes a saved state into all of them. Error(ExitCode::config): the checkpoint is that of
-  // another model or optimizer, with the first difference; some tensors may be overwritten by then.
-  void restore(const LoadedState& loaded) const;
+  // Writes a saved state into all of them, with `threads` threads. Error(ExitCode::config): the
+  // checkpoint is that of another model or optimizer, with the first difference; some tensors may
+  // be overwritten by then.
+  void restore(const LoadedState& loaded, int64_t threads) const;
 
  private:
   struct Entry {
@@ -46,6 +47,7 @@ class TrainingTensors {
   // A parameter's memory, or a copy of a generator's state.
   at::Tensor current(const Entry& entry) const;
   void put_back(const Entry& entry, const at::Tensor& value) const;
+  void restore(const Entry& entry, const LoadedState& loaded, size_t index, int64_t threads) const;
 
   const at::Device device_;
   std::vector<Entry> entries_;

@@ -87,7 +87,8 @@ class Checkpointer {
   virtual ~Checkpointer() = default;
 
   // The state to begin with, as checkpoint.resume says: empty where there is none. Takes the newest
-  // intact set of all tiers; damaged ones are set aside and named. Once, before the first save().
+  // intact set of all tiers; damaged ones are set aside and named. Once, before the first save(),
+  // until which the result is valid: it may lie in snapshot memory.
   // Error: a path that is no set, nothing intact left, sets of another run in the way.
   virtual std::optional<LoadedState> load() = 0;
   // Call it every step: it also passes the threads' news on to the log. Saves what `state` returns

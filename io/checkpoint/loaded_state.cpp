@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "io/core/parallel.h"
+
 namespace stoker {
 namespace {
 
@@ -21,27 +23,36 @@ void fault_in(std::span<uint8_t> memory) {
 
 }  // namespace
 
-LoadedState::LoadedState(const SetFiles& from, const std::string& directory, int64_t threads)
+LoadedState::LoadedState(const SetFiles& from, const std::string& directory, int64_t threads,
+                         const Room& room)
     : manifest_(read_manifest(from, directory)), path_(from.full(directory)) {
   // Before memory is allocated by their sizes.
   const std::vector<size_t> files = whole_set(from, directory, manifest_);
-  allocate();
+  allocate(room);
   read(from, directory, files, threads);
 }
 
-LoadedState::LoadedState(Manifest manifest, std::string path)
+LoadedState::LoadedState(Manifest manifest, std::string path, const Room& room)
     : manifest_(std::move(manifest)), path_(std::move(path)) {
-  allocate();
+  allocate(room);
 }
 
-void LoadedState::allocate() {
-  for (const FileSums& file : manifest_.files) {
-    files_.push_back(allocate_huge(file.bytes, false));
-  }
+void LoadedState::allocate(const Room& room) {
+  std::vector<uint64_t> used(room.size());
+  const auto place = [&](uint64_t bytes) {
+    for (size_t i = 0; i < room.size(); ++i) {
+      if (room[i].bytes - used[i] < bytes) continue;
+      uint8_t* const at = room[i].data.get() + used[i];
+      used[i] = std::min<uint64_t>(room[i].bytes, used[i] + rounded_up(bytes, kDirectAlignment));
+      return HostMemory{{room[i].data, at}, bytes, room[i].pinned};
+    }
+    return allocate_huge(bytes, false);
+  };
+  for (const FileSums& file : manifest_.files) files_.push_back(place(file.bytes));
 }
 
-// Its pages are faulted in beside the reading, for a thread that meets a fault between two reads
-// keeps the tier waiting.
+// Pages that are not yet there are faulted in beside the reading, for a thread that meets a fault
+// between two reads keeps the tier waiting.
 void LoadedState::read(const SetFiles& from, const std::string& directory,
                        const std::vector<size_t>& files, int64_t threads) {
   FileMemory memory;
@@ -60,12 +71,17 @@ std::span<uint8_t> LoadedState::file(size_t index) {
   return {files_[index].data.get(), manifest_.files[index].bytes};
 }
 
-void LoadedState::copy(size_t tensor, uint8_t* to) const {
+void LoadedState::copy(size_t tensor, uint8_t* to, int64_t threads) const {
   // Data files come first in the manifest, in the order of the layout.
   for (size_t file = 0; file < manifest_.layout.files.size(); ++file) {
     for (const TensorPiece& piece : manifest_.layout.files[file].pieces) {
       if (piece.tensor != tensor || piece.bytes == 0) continue;  // `to` may be null
-      std::memcpy(to + piece.begin, files_[file].data.get() + piece.offset, piece.bytes);
+      const uint8_t* const from = files_[file].data.get() + piece.offset;
+      const auto parts = static_cast<int64_t>((piece.bytes - 1) / kChunkBytes + 1);
+      parallel_for(threads, parts, [&](int64_t part) {
+        const uint64_t at = static_cast<uint64_t>(part) * kChunkBytes;
+        std::memcpy(to + piece.begin + at, from + at, std::min(kChunkBytes, piece.bytes - at));
+      });
     }
   }
 }

@@ -151,7 +151,7 @@ std::optional<LoadedState> Engine::try_load(int64_t step) {
 std::optional<LoadedState> Engine::read(const LocatedSet& set) {
   const int64_t step = set.manifest.step;
   const SetStore& from = *stores_[set.files.front().store];
-  LoadedState loaded(set.manifest, from.full_path(step));
+  LoadedState loaded(set.manifest, from.full_path(step), saver_->room());
   const auto read_own = [&] {
     std::string bad;  // the stores of which a set is not to be read
     for (size_t i = 0; i < stores_.size(); ++i) {
@@ -215,7 +215,7 @@ LoadedState Engine::load_path(const std::string& path) {
     loaded = read_path(path, others);
     return group_.size() > 1 ? manifest_text(loaded->manifest()) : "";
   });
-  if (!loaded) loaded.emplace(parse_manifest(text), path);
+  if (!loaded) loaded.emplace(parse_manifest(text), path, saver_->room());
   for (size_t file = 0; file < loaded->manifest().files.size(); ++file) {
     group_.broadcast(loaded->file(file), 0);
   }
@@ -242,7 +242,7 @@ LoadedState Engine::read_path(const std::string& path, bool others) {
                             "its own; give this run another checkpoint.directory",
                             path, first().full_directory()));
   }
-  return LoadedState(tree, set.filename().string(), options_.resolve_readers());
+  return LoadedState(tree, set.filename().string(), options_.resolve_readers(), saver_->room());
 }
 
 void Engine::set_aside(SetStore& store, int64_t step, const std::string& why) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/checkpoint/checkpointer.h"
+#include "io/checkpoint/loaded_state.h"
 #include "io/checkpoint/options.h"
 #include "io/checkpoint/progress_watch.h"
 #include "io/checkpoint/set_group.h"
@@ -61,6 +62,8 @@ class Saver {
   // Gives up what is not committed yet and joins the threads.
   ~Saver();
 
+  // The memory of the slots, for load() to use before the first begin().
+  Room room();
   // Takes a slot as `backlog` says, and begins to copy `state()` into it, which is called only
   // where there is a slot. What the state points to must not change before finish_copy() has
   // returned, and must live until then (or for as long as state.keep does).

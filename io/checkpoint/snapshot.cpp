@@ -36,7 +36,6 @@ Snapshot::Snapshot(const SetLayout& layout, const std::function<HostMemory(size_
   for (size_t i = own_.begin; i < own_.end; ++i) {
     const DataFile& file = layout_.files[i];
     images_.push_back(image);
-    std::memcpy(image, file.header.data(), file.header.size());
     split({{kHeader, 0, file.header.size(), 0}, i});
     for (const TensorPiece& piece : file.pieces) split({piece, i});
     image += rounded_up(file.bytes, kDirectAlignment);
@@ -117,7 +116,10 @@ void Snapshot::wait() const {
 
 void Snapshot::copy(Unit& unit) const {
   uint8_t* to = images_[unit.file - own_.begin] + unit.offset;
-  const uint8_t* from = unit.tensor == kHeader ? nullptr : tensors_[layout_.sources[unit.tensor]];
+  const uint8_t* from =
+      unit.tensor == kHeader
+          ? reinterpret_cast<const uint8_t*>(layout_.files[unit.file].header.data())
+          : tensors_[layout_.sources[unit.tensor]];
   const bool there = from == nullptr || from + unit.begin == to;
   unit.sum = there ? crc32c({to, unit.bytes}) : copy_crc32c(to, {from + unit.begin, unit.bytes});
 }

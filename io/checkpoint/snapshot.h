@@ -70,6 +70,8 @@ class Snapshot {
   Snapshot(const SetLayout& layout, const std::function<HostMemory(size_t)>& allocate,
            FileRange own, Holds holds = Holds::copies);
 
+  // The memory of the images, for other use between two states.
+  const HostMemory& memory() const { return memory_; }
   // From here on this state is to be copied; starts the copies of tensors that are on a device. The
   // trainer's thread. What `state` points to must live and stay as it is until wait() returns.
   void start(const TrainingState& state);

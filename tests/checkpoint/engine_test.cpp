@@ -224,6 +224,41 @@ TEST(Engine, what_is_no_utf8_fails_no_save) {
   }
 }
 
+TEST(Engine, a_set_is_read_into_the_room_that_is_given_as_far_as_it_goes) {
+  CheckpointRun run;
+  run.start(kDirect + ", shards: 3");
+  run.save(1);
+  const FileTree tree(run.path("slow"));
+  const std::string set = "run/" + set_name(1);
+  const Manifest manifest = read_manifest(tree, set);
+  const uint64_t first = rounded_up(manifest.files[0].bytes, kDirectAlignment);
+  const Room room{allocate_huge(first - 1, true), allocate_huge(first + kDirectAlignment, true)};
+  LoadedState loaded(tree, set, 2, room);
+  EXPECT_EQ(wrong_with(loaded), "");
+  const auto in_room = [&](size_t file) {
+    return std::ranges::any_of(room, [&](const HostMemory& memory) {
+      const uint8_t* const at = loaded.file(file).data();
+      return at >= memory.data.get() && at < memory.data.get() + memory.bytes;
+    });
+  };
+  EXPECT_TRUE(in_room(0));
+  EXPECT_FALSE(in_room(2));
+}
+
+TEST(Engine, saves_after_a_resume_are_whole) {
+  for (const std::string snapshot : {"sync", "async", "swap"}) {
+    CheckpointRun run;
+    run.start(kDirect + ", shards: 1");
+    run.save(1);
+    const std::string again = kDirect + ", resume: latest, shards: 3, snapshot: " + snapshot;
+    EXPECT_EQ(run.resume(again), 1) << snapshot;
+    for (const int64_t step : {2, 3, 4}) run.save(step);
+    EXPECT_TRUE(run->flush());
+    EXPECT_EQ(run->status().saved, 3);
+    EXPECT_EQ(run.resume(again), 4) << snapshot;
+  }
+}
+
 TEST(Engine, a_failing_drain_stays_visible_while_saves_succeed) {
   CheckpointRun run;
   run.slow = {

@@ -54,15 +54,17 @@ SaveCost save(SavedModel& model, int64_t round) {
   return cost;
 }
 
-// Which of the two readings comes first, changes: one may find what the other left in a cache.
-void measure_tier(SavedModel& model, TierCost& cost, Bytes bytes, const CheckpointerInfo& info,
-                  int64_t round) {
+// Loads into memory that is faulted in, as a run does. Which of the two readings comes first,
+// changes: one may find what the other left in a cache.
+void measure_tier(SavedModel& model, TierCost& cost, const MemcpyBaseline& memcpy,
+                  const CheckpointerInfo& info, int64_t round) {
   Storage& tier = model.tier(cost.tier);
-  cost.write_s.push_back(write_plainly(tier, model.directory(), bytes, info.threads));
+  cost.write_s.push_back(write_plainly(tier, model.directory(), memcpy.bytes(), info.threads));
   const auto sets = sets_on(cost.tier, tier, model.directory());
   const std::string set = sets->path(round);
   const auto load = [&] {
-    cost.load_s.push_back(timed([&] { LoadedState(sets->files(), set, info.readers); }));
+    cost.load_s.push_back(
+        timed([&] { LoadedState(sets->files(), set, info.readers, memcpy.room()); }));
   };
   if (round % 2 == 0) load();
   cost.read_s.push_back(timed([&] { read_plainly(sets->files(), set, info.readers); }));
@@ -171,7 +173,7 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
     result.saves.push_back(save(measured, round));
     result.saves.back().memcpy_s = memcpy.best();
     for (TierCost& tier : result.tiers) {
-      measure_tier(measured, tier, memcpy.bytes(), result.info, round);
+      measure_tier(measured, tier, memcpy, result.info, round);
     }
   }
   result.drain_s = measured.checkpointer().status().drain_s;

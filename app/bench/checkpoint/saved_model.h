@@ -23,6 +23,8 @@ class MemcpyBaseline {
   // Seconds, of one copy by one thread and one by all: the better one.
   double best() const;
   Bytes bytes() const { return {from_.data.get(), from_.bytes}; }
+  // The same memory, for other use between two copies.
+  Room room() const { return {from_, to_}; }
 
  private:
   HostMemory from_;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +11,7 @@
 
 #include "io/core/error.h"
 #include "io/core/parallel.h"
+#include "io/core/threads/priority.h"
 
 namespace stoker {
 namespace {
@@ -22,13 +20,6 @@ constexpr int kAttemptsWhileFlushing = 3;
 constexpr int kDoublings = 6;
 constexpr size_t kPiece = size_t{1} << 20;
 constexpr int64_t kThreads = 2;  // one reads while the other writes; or each a file of its own
-
-// Threads that this one starts inherit both.
-void yield_to_all_others() {
-  constexpr int kWhoThread = 1, kClassIdle = 3, kClassShift = 13;
-  ::syscall(SYS_ioprio_set, kWhoThread, 0, kClassIdle << kClassShift);
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);
-}
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/idle_pool.h"
+#include "io/core/threads/idle_pool.h"
 #include "io/dataset/hdf5/chunk.h"
 #include "io/dataset/hdf5/hdf5_writer.h"
 #include "io/dataset/hdf5/layout.h"

@@ -35,7 +35,7 @@ void print_logits(const std::string& config, const std::filesystem::path& set, i
   Experiment experiment(read_experiment(config, overrides), [](const std::string&) {});
   TrainStep step(experiment, 1, 1);
   const FileTree tree(set.parent_path().string());
-  TrainingTensors(step, at::kCPU).restore(LoadedState(tree, set.filename().string(), 2));
+  TrainingTensors(step, at::kCPU).restore(LoadedState(tree, set.filename().string(), 2), 2);
   DeviceBatch input;
   input.images = pattern(batch, experiment.decoder().spec());
   const at::Tensor logits = step.predict(input).contiguous();
