@@ -102,7 +102,10 @@ void Twin::update(const Values& values, const Kernel& kernel) {
       kernel(piece, of);
       for (size_t list = 0; list < whole.from.size(); ++list) {
         if (!whole.moves(list)) continue;
-        stream_copy(place(whole.to, list), bytes_of(changed[list]), changed[list].nbytes());
+        const size_t bytes = changed[list].nbytes();
+        const bool more = at + 2 * kPiece <= whole.gradient.numel();
+        stream_copy(place(whole.to, list), bytes_of(changed[list]), bytes,
+                    more ? place(whole.from, list) + bytes : nullptr);
       }
     }
   });

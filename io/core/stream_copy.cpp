@@ -22,7 +22,8 @@ constexpr size_t kStep = 128;
 
 // Only this function may use AVX2: the rest of the program runs on every x86-64. `to` is aligned to
 // kVector. Returns how much was copied; what is left is shorter than a vector.
-__attribute__((target("avx2"))) size_t copy_avx2(uint8_t* to, const uint8_t* from, size_t bytes) {
+__attribute__((target("avx2"))) size_t copy_avx2(uint8_t* to, const uint8_t* from, size_t bytes,
+                                                 const uint8_t* next) {
   const auto move = [ to, from ](size_t at) __attribute__((target("avx2"), always_inline)) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
                         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
@@ -33,6 +34,9 @@ __attribute__((target("avx2"))) size_t copy_avx2(uint8_t* to, const uint8_t* fro
       for (size_t page = 0; page < kPages; ++page) {
         const size_t at = done + page * kPageBytes + line;
         for (size_t i = 0; i < kStep; i += kVector) move(at + i);
+        if (next == nullptr) continue;
+        _mm_prefetch(reinterpret_cast<const char*>(next) + at, _MM_HINT_T1);
+        _mm_prefetch(reinterpret_cast<const char*>(next) + at + kStep / 2, _MM_HINT_T1);
       }
     }
   }
@@ -46,12 +50,12 @@ __attribute__((target("avx2"))) size_t copy_avx2(uint8_t* to, const uint8_t* fro
 
 }  // namespace
 
-void stream_copy(uint8_t* to, const uint8_t* from, size_t bytes) {
+void stream_copy(uint8_t* to, const uint8_t* from, size_t bytes, const uint8_t* next) {
 #if defined(__x86_64__)
   if (bytes >= kMinStreamed && __builtin_cpu_supports("avx2")) {
     const size_t head = -reinterpret_cast<uintptr_t>(to) % kVector;
     std::memcpy(to, from, head);
-    const size_t done = head + copy_avx2(to + head, from + head, bytes - head);
+    const size_t done = head + copy_avx2(to + head, from + head, bytes - head, next);
     std::memcpy(to + done, from + done, bytes - done);
     return;
   }

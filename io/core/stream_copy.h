@@ -10,8 +10,11 @@ namespace stoker {
 // memory is neither read before it is overwritten nor waited for page by page. Shorter ones, and
 // machines without AVX2, take memcpy.
 //
+// next: what the thread reads after this, `bytes` long; it is fetched into the cache meanwhile, so
+// that memory is read and written at the same time. May be null.
+//
 // The ranges must not overlap. The bytes are visible to whoever synchronises with this thread
 // afterwards, as with memcpy. Any thread; never throws.
-void stream_copy(uint8_t* to, const uint8_t* from, size_t bytes);
+void stream_copy(uint8_t* to, const uint8_t* from, size_t bytes, const uint8_t* next = nullptr);
 
 }  // namespace stoker

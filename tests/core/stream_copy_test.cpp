@@ -20,7 +20,7 @@ TEST(StreamCopy, copies_exactly_what_it_is_asked_for) {
       std::vector<uint8_t> to(bytes + 2 * kMargin, 0xee);
       uint8_t* const out = to.data() + kMargin - shift;
       const uint8_t* const in = from.data() + shift % 7;
-      stream_copy(out, in, bytes);
+      stream_copy(out, in, bytes, shift % 2 == 0 ? nullptr : in);
       ASSERT_TRUE(std::equal(out, out + bytes, in)) << bytes << " " << shift;
       ASSERT_EQ(std::count(to.data(), out, 0xee), out - to.data()) << bytes << " " << shift;
       ASSERT_EQ(std::count(out + bytes, to.data() + to.size(), 0xee),

@@ -20,7 +20,7 @@ struct SaveCost {
   double stall_s = 0;    // the trainer's thread was not free
   double saved_s = 0;    // from the begin until committed on the first tier
   double durable_s = 0;  // until verified on the last tier
-  double memcpy_s = 0;   // of as many bytes, in the same round: the best of 1 and all threads
+  double memcpy_s = 0;   // of as many bytes, in the same round
 };
 
 // A tier in the same rounds. Seconds.
@@ -171,7 +171,7 @@ CheckpointBenchmark measure_checkpoints(const CheckpointBenchArguments& argument
   const MemcpyBaseline memcpy(measured.device(), result.set_bytes, result.info.threads);
   for (int64_t round = 1; round <= arguments.rounds; ++round) {
     result.saves.push_back(save(measured, round));
-    result.saves.back().memcpy_s = memcpy.best();
+    result.saves.back().memcpy_s = memcpy.seconds();
     for (TierCost& tier : result.tiers) {
       measure_tier(measured, tier, memcpy, result.info, round);
     }

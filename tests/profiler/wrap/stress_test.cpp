@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -31,13 +32,21 @@ int rounds() {
   return wanted == nullptr ? 20 : std::atoi(wanted);
 }
 
-// Threads that do one thing again and again until they are told to stop.
+// Threads that do one thing again and again until they are told to stop, with pauses: those that
+// load libraries keep the loader's lock, and after a fork each write faults.
 class Load {
  public:
-  explicit Load(std::vector<std::function<void()>> tasks) {
-    for (auto& task : tasks) {
-      threads_.emplace_back([this, task = std::move(task)] {
-        while (!stop_) task();
+  struct Task {
+    std::chrono::microseconds pause;
+    std::function<void()> work;
+  };
+  explicit Load(const std::vector<Task>& tasks) {
+    for (const Task& task : tasks) {
+      threads_.emplace_back([this, task] {
+        while (!stop_) {
+          task.work();
+          std::this_thread::sleep_for(task.pause);
+        }
       });
     }
   }
@@ -153,10 +162,13 @@ class AttachStress : public testing::Test {
 
 TEST_F(AttachStress, every_call_is_counted_once_beside_loading_forks_and_cancelled_reads) {
   Told::instance().clear();
-  const Load load({[this] { read_zeros(); }, [this] { load_and_unload(PROBE_LAZY); },
-                   [this] { load_and_unload(PROBE_NOW); }, [this] { fork_once(); },
+  using std::chrono_literals::operator""us, std::chrono_literals::operator""ms;
+  const Load load({{0us, [this] { read_zeros(); }},
+                   {1ms, [this] { load_and_unload(PROBE_LAZY); }},
+                   {1ms, [this] { load_and_unload(PROBE_NOW); }},
+                   {50ms, [this] { fork_once(); }},
 #ifndef __SANITIZE_ADDRESS__  // what it knows of a stack is wrong after a cancellation
-                   [this] { cancel_a_read(); }
+                   {1ms, [this] { cancel_a_read(); }}
 #endif
   });
   const int wanted = rounds();
