@@ -285,6 +285,18 @@ def check_tracked(problem):
             problem(path, 1, f"{size} bytes; at most {MAX_TRACKED_BYTES}: git rm --cached it, or say why here")
 
 
+def check_mutants(problem):
+    """The texts that mutation_check.py replaces; it is run rarely, and would be found stale then."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(ROOT / "tests/checkpoint"))
+    import mutation_check
+    for mutant, file, *texts in mutation_check.MUTANTS:
+        source = ROOT / "io/checkpoint" / (file + ".cpp")
+        for text in texts[::2]:
+            if source.read_text().count(text) != 1:
+                problem(source, 1, f"the text of mutant '{mutant}' is not in it once: change tests/checkpoint/mutation_check.py")
+
+
 def main():
     if sys.argv[1:] == ["--update-abi"]:
         ABI_FILE.write_text(f"{abi_number()} {abi_hash()}\n")
@@ -296,7 +308,7 @@ def main():
 
     median, count = check_sizes(problem)
     for check in (check_folders, check_commands, check_includes, check_seam, check_interfaces, check_one_definition,
-                  check_registrations, check_type_names, check_promises, check_abi, check_tracked):
+                  check_registrations, check_type_names, check_promises, check_abi, check_tracked, check_mutants):
         check(problem)
     print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
                                 f"{len(problems)} violations"]))
