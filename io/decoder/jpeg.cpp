@@ -67,8 +67,8 @@ struct FastDecoders {
       if (progressive == nullptr) return nullptr;
       return progressive->decode(encoded, header, segments, needed, reduction);
     }
-    if (baseline == nullptr || reduction != 1) return nullptr;
-    return baseline->decode(encoded, header, segments, needed);
+    if (baseline == nullptr) return nullptr;
+    return baseline->decode(encoded, header, segments, needed, reduction);
   }
 };
 

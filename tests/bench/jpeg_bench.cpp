@@ -31,34 +31,24 @@ struct Image {
 using Images = std::vector<std::unique_ptr<Image>>;
 using Handle = std::unique_ptr<void, int (*)(void*)>;
 
-void bench_block(benchmark::State& state, InverseDct transform, int side) {
+// `values`: how many of the scan may be other than zero.
+void bench_blocks(benchmark::State& state, size_t side, size_t values) {
   Random random(1);
   std::vector<Block> blocks(64);
+  std::vector<DctBlock> jobs;
   Block quantisation{};
   std::fill_n(quantisation.values, 64, int16_t{7});
-  for (Block& block : blocks) {
-    for (int i = 0; i < 64; ++i) {
-      block.values[i] =
-          i / 8 < side && i % 8 < side ? static_cast<int16_t>(random.below(21)) - 10 : 0;
-    }
-  }
   std::vector<uint8_t> out(64 * 64);
-  for (auto _ : state) {
-    for (size_t i = 0; i < 64; ++i) {
-      transform(blocks[i].values, quantisation.values, out.data() + i / 8 * 512 + i % 8 * 8, 64);
+  for (size_t i = 0; i < 64; ++i) {
+    for (size_t k = 0; k < values; ++k) {
+      blocks[i].values[k] = static_cast<int16_t>(1 + random.below(10));
     }
-    benchmark::ClobberMemory();
+    jobs.push_back({blocks[i].values, quantisation.values,
+                    out.data() + i / 8 * 64 * side + i % 8 * side, 64, side});
   }
-  state.SetItemsProcessed(state.iterations() * 64);
-}
-
-void bench_dc(benchmark::State& state) {
-  const auto dc_only = avx2_inverse_dct().dc_only;
-  std::vector<uint8_t> out(64 * 64);
+  const InverseDcts dcts = best_inverse_dcts();
   for (auto _ : state) {
-    for (size_t i = 0; i < 64; ++i) {
-      dc_only(static_cast<int>(i), out.data() + i / 8 * 512 + i % 8 * 8, 64);
-    }
+    to_samples(dcts, jobs);
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * 64);
@@ -72,7 +62,7 @@ void bench_rows(benchmark::State& state, int subsampling) {
   const Samples samples{JpegBlocks(file)};
   Buffer scratch;
   for (auto _ : state) {
-    RgbRows rows(samples.planes, 0, width, scratch);
+    RgbRows rows(best_rgb_kernels(), samples.planes, 0, width, scratch);
     for (int64_t y = 0; y < height; ++y) benchmark::DoNotOptimize(rows.row(y));
     benchmark::ClobberMemory();
   }
@@ -93,13 +83,13 @@ void bench_files(benchmark::State& state, const Images& images, const F& each) {
 void inverse_dcts(Image& image) {
   const auto& [file, jpeg, samples] = image;
   for (size_t c = 0; c < jpeg.components.size(); ++c) {
-    inverse_dct(avx2_inverse_dct(), jpeg.components[c], jpeg.quantisation[c],
+    inverse_dct(best_inverse_dcts(), jpeg.components[c], jpeg.quantisation[c],
                 samples.planes.planes[c]);
   }
 }
 
 void rgb_rows(const Image& image, Buffer& scratch) {
-  RgbRows rows(image.samples.planes, 0, image.jpeg.width, scratch);
+  RgbRows rows(best_rgb_kernels(), image.samples.planes, 0, image.jpeg.width, scratch);
   for (int64_t y = 0; y < image.jpeg.height; ++y) benchmark::DoNotOptimize(rows.row(y));
 }
 
@@ -211,10 +201,14 @@ int bench_main(int argc, char** argv) {
   }
   Images images;
   for (int i = 1; i < argc; ++i) images.push_back(std::make_unique<Image>(argv[i]));
-  const InverseDcts dcts = avx2_inverse_dct();
-  benchmark::RegisterBenchmark("block/full", bench_block, dcts.full, 8);
-  benchmark::RegisterBenchmark("block/top_left_4x4", bench_block, dcts.top_left_4x4, 4);
-  benchmark::RegisterBenchmark("block/dc_only", bench_dc);
+  for (const size_t values : {64u, 10u, 1u}) {
+    const std::string name = "blocks/8x8/" + std::to_string(values);
+    benchmark::RegisterBenchmark(name.c_str(), bench_blocks, 8, values);
+  }
+  for (const size_t side : {4u, 2u, 1u}) {
+    const std::string name = "blocks/reduced/" + std::to_string(side);
+    benchmark::RegisterBenchmark(name.c_str(), bench_blocks, side, 64);
+  }
   benchmark::RegisterBenchmark("rows/300x200/420", bench_rows, TJSAMP_420);
   benchmark::RegisterBenchmark("rows/300x200/422", bench_rows, TJSAMP_422);
   benchmark::RegisterBenchmark("rows/300x200/444", bench_rows, TJSAMP_444);

@@ -5,6 +5,7 @@
 
 #include "io/core/random.h"
 #include "io/decoder/jpeg/inverse_dct.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 #include "io/decoder/jpeg/rgb_rows.h"
 #include "tests/decoder/images.h"
 
@@ -13,24 +14,11 @@
 
 namespace stoker {
 
-enum class BlockKind { dc_only, top_left_4x4, full };
-
-struct alignas(32) Block {
-  int16_t values[64];  // natural order
-  BlockKind kind = BlockKind::full;
+struct alignas(64) Block {
+  int16_t values[64];
 };
 
-// By where the coefficients are that are not zero.
-inline BlockKind kind_of(const int16_t* coefficients) {
-  BlockKind kind = BlockKind::dc_only;
-  for (int i = 1; i < 64; ++i) {
-    if (coefficients[i] == 0) continue;
-    if (i % 8 > 3 || i / 8 > 3) return BlockKind::full;
-    kind = BlockKind::top_left_4x4;
-  }
-  return kind;
-}
-
+// One component; blocks in the scan's order.
 struct BlockRows {
   int64_t width = 0;  // of the component, in samples that count
   int64_t height = 0;
@@ -58,10 +46,8 @@ inline int collect(short* coefficients, tjregion row, tjregion plane, int compon
   rows.columns = plane.w / 8;
   for (int64_t x = 0; x < rows.columns; ++x, coefficients += 64) {
     if (pass.change) pass.change(component, coefficients);
-    Block block;
-    std::copy_n(coefficients, 64, block.values);
-    block.kind = kind_of(coefficients);
-    rows.blocks.push_back(block);
+    Block& block = rows.blocks.emplace_back();
+    for (size_t i = 0; i < 64; ++i) block.values[i] = coefficients[kScanOrder[i]];
   }
   return 0;
 }
@@ -122,33 +108,15 @@ struct JpegBlocks {
       components[c].height = c == 0 ? height : (height + halves_y - 1) / halves_y;
       Block& table = quantisation.emplace_back();
       const size_t at = tables.at(file[frame + 12 + 3 * c]);
-      for (size_t k = 0; k < 64; ++k) table.values[kZigzag[k]] = file[at + k];
+      for (size_t k = 0; k < 64; ++k) table.values[k] = file[at + k];
     }
   }
-
-  static constexpr uint8_t kZigzag[64] = {
-      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-      41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-      30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
   int width = 0, height = 0, subsampling = 0;
   int64_t mcu_width = 8, mcu_height = 8;
   std::vector<BlockRows> components;
   std::vector<Block> quantisation;
 };
-
-// By the quickest of the transforms that the block allows.
-inline void inverse_dct(const InverseDcts& dcts, const Block& block, const Block& quantisation,
-                        uint8_t* out, size_t stride) {
-  switch (block.kind) {
-    case BlockKind::dc_only:
-      return dcts.dc_only(block.values[0] * quantisation.values[0], out, stride);
-    case BlockKind::top_left_4x4:
-      return dcts.top_left_4x4(block.values, quantisation.values, out, stride);
-    case BlockKind::full:
-      return dcts.full(block.values, quantisation.values, out, stride);
-  }
-}
 
 // All of one component.
 inline void inverse_dct(const InverseDcts& dcts, const BlockRows& rows, const Block& quantisation,
@@ -157,16 +125,19 @@ inline void inverse_dct(const InverseDcts& dcts, const BlockRows& rows, const Bl
   const int64_t lines = static_cast<int64_t>(rows.blocks.size()) / rows.columns;
   for (int64_t y = 0; y < lines; ++y) {
     uint8_t* out = plane.data + static_cast<size_t>(8 * y) * plane.stride;
+    std::vector<DctBlock> row;
+    row.reserve(static_cast<size_t>(rows.columns));
     for (int64_t x = 0; x < rows.columns; ++x, out += 8) {
-      inverse_dct(dcts, *block++, quantisation, out, plane.stride);
+      row.push_back({(block++)->values, quantisation.values, out, plane.stride});
     }
+    to_samples(dcts, row);
   }
 }
 
 // The samples of all components. Whatever no block covers is garbage, as it may be in a decoder,
 // and the memory is not a byte larger than RgbRows asks for.
 struct Samples {
-  explicit Samples(const JpegBlocks& jpeg, const InverseDcts& dcts = avx2_inverse_dct()) {
+  explicit Samples(const JpegBlocks& jpeg, const InverseDcts& dcts = best_inverse_dcts()) {
     planes.width = jpeg.width, planes.height = jpeg.height;
     planes.sampling = jpeg.subsampling == TJSAMP_420   ? ChromaSampling::s420
                       : jpeg.subsampling == TJSAMP_422 ? ChromaSampling::s422

@@ -42,15 +42,21 @@ void expect_libjpegs_samples(const File& file, const InverseDcts& dcts, const st
   }
 }
 
-// All blocks by one function, whatever is zero in them.
-InverseDcts always_full() {
-  const InverseDcts dcts = avx2_inverse_dct();
-  return {dcts.full, dcts.full, [](int dc, uint8_t* out, size_t stride) {
-            Block block{}, quantisation{};
-            block.values[0] = static_cast<int16_t>(dc);
-            quantisation.values[0] = 1;
-            avx2_inverse_dct().full(block.values, quantisation.values, out, stride);
-          }};
+// Each variant, and once more without its shortcuts.
+std::vector<InverseDcts> all_ways() {
+  std::vector<InverseDcts> ways;
+  for (const InverseDcts& dcts : usable_inverse_dcts()) {
+    ways.push_back(dcts);
+    ways.push_back({dcts.all, dcts.all, dcts.all});
+  }
+  return ways;
+}
+
+void expect_libjpegs_samples(const File& file, const std::string& what) {
+  const std::vector<InverseDcts> ways = all_ways();
+  for (size_t i = 0; i < ways.size(); ++i) {
+    expect_libjpegs_samples(file, ways[i], what + ", way " + std::to_string(i));
+  }
 }
 
 TEST(JpegInverseDct, encoded_scenes_of_all_qualities_give_libjpegs_samples) {
@@ -63,8 +69,7 @@ TEST(JpegInverseDct, encoded_scenes_of_all_qualities_give_libjpegs_samples) {
       const File file = encoded(scene(width, height, channels, random), width, height,
                                 channels == 1 ? TJPF_GRAY : TJPF_RGB, subsampling, quality);
       const std::string what = "quality " + std::to_string(quality);
-      expect_libjpegs_samples(file, avx2_inverse_dct(), what);
-      expect_libjpegs_samples(file, always_full(), what + ", without shortcuts");
+      expect_libjpegs_samples(file, what);
     }
   }
 }
@@ -96,29 +101,33 @@ TEST(JpegInverseDct, coefficients_that_overflow_give_libjpegs_samples) {
     for (const uint8_t quantisation : {1, 3, 17, 64, 255}) {
       const File file = with_quantisation(with_blocks(gray, std::ref(extremes)), quantisation);
       const std::string what = "quantisation " + std::to_string(quantisation);
-      expect_libjpegs_samples(file, avx2_inverse_dct(), what);
-      expect_libjpegs_samples(file, always_full(), what + ", without shortcuts");
+      expect_libjpegs_samples(file, what);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
 TEST(JpegInverseDct, a_block_writes_its_rows_and_nothing_else) {
-  const InverseDcts dcts = avx2_inverse_dct();
   Block block{}, quantisation{};
   std::fill_n(quantisation.values, 64, int16_t{1});
   block.values[0] = 800;
   Pixels expected(8 * 11, 0xa5);
   for (size_t i = 0; i < 64; ++i) expected[i / 8 * 11 + i % 8] = 128 + 100;
-  Pixels out(8 * 11, 0xa5);
-  dcts.full(block.values, quantisation.values, out.data(), 11);
-  EXPECT_EQ(out, expected);
-  out.assign(out.size(), 0xa5);
-  dcts.top_left_4x4(block.values, quantisation.values, out.data(), 11);
-  EXPECT_EQ(out, expected);
-  out.assign(out.size(), 0xa5);
-  dcts.dc_only(800, out.data(), 11);
-  EXPECT_EQ(out, expected);
+  for (const InverseDcts& dcts : usable_inverse_dcts()) {
+    for (const InverseDct transform : {dcts.all, dcts.first_ten, dcts.first}) {
+      for (const size_t count : {1u, 2u, 3u}) {
+        std::vector<Pixels> out(count, Pixels(8 * 11, 0xa5));
+        std::vector<DctBlock> blocks(count);
+        std::vector<const DctBlock*> pointers(count);
+        for (size_t i = 0; i < count; ++i) {
+          blocks[i] = {block.values, quantisation.values, out[i].data(), 11};
+          pointers[i] = &blocks[i];
+        }
+        transform(pointers.data(), count);
+        for (const Pixels& each : out) EXPECT_EQ(each, expected);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -18,15 +18,17 @@ void expect_libjpegs_pixels(const File& file, const std::string& what) {
   const Samples samples(jpeg);
   const Pixels expected = decoded_rgb(file, jpeg.width, jpeg.height);
   Buffer scratch;
-  RgbRows rows(samples.planes, 0, jpeg.width, scratch);
-  ASSERT_EQ(rows.width(), jpeg.width);
-  ASSERT_EQ(rows.height(), jpeg.height);
-  for (int64_t y = 0; y < jpeg.height; ++y) {
-    ASSERT_EQ(std::memcmp(rows.row(y), row_of(expected, jpeg.width, y),
-                          static_cast<size_t>(3 * jpeg.width)),
-              0)
-        << what << ": " << jpeg.width << " x " << jpeg.height << ", subsampling "
-        << jpeg.subsampling << ", row " << y;
+  for (const RgbKernels& kernels : usable_rgb_kernels()) {
+    RgbRows rows(kernels, samples.planes, 0, jpeg.width, scratch);
+    ASSERT_EQ(rows.width(), jpeg.width);
+    ASSERT_EQ(rows.height(), jpeg.height);
+    for (int64_t y = 0; y < jpeg.height; ++y) {
+      ASSERT_EQ(std::memcmp(rows.row(y), row_of(expected, jpeg.width, y),
+                            static_cast<size_t>(3 * jpeg.width)),
+                0)
+          << what << ": " << jpeg.width << " x " << jpeg.height << ", subsampling "
+          << jpeg.subsampling << ", row " << y;
+    }
   }
 }
 
@@ -74,11 +76,11 @@ TEST(JpegRgbRows, columns_of_a_crop_are_those_of_the_whole) {
       const JpegBlocks jpeg(random_file(width, 24, subsampling, 80, random));
       const Samples samples(jpeg);
       Buffer scratch, crop_scratch;
-      RgbRows whole(samples.planes, 0, width, scratch);
+      RgbRows whole(avx2_rgb_kernels(), samples.planes, 0, width, scratch);
       const auto first = static_cast<int64_t>(random.below(static_cast<uint64_t>(width)));
       const auto columns =
           1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(width - first)));
-      RgbRows crop(samples.planes, first, columns, crop_scratch);
+      RgbRows crop(best_rgb_kernels(), samples.planes, first, columns, crop_scratch);
       for (int64_t y = 0; y < 24; ++y) {
         ASSERT_EQ(std::memcmp(crop.row(y) + 3 * first, whole.row(y) + 3 * first,
                               static_cast<size_t>(3 * columns)),
@@ -97,7 +99,7 @@ TEST(JpegRgbRows, rows_may_be_skipped_and_asked_for_again) {
     const Samples samples(jpeg);
     const Pixels expected = decoded_rgb(file, 100, 90);
     Buffer scratch;
-    RgbRows rows(samples.planes, 0, 100, scratch);
+    RgbRows rows(best_rgb_kernels(), samples.planes, 0, 100, scratch);
     for (int64_t y = 0; y < 90; y += static_cast<int64_t>(random.below(5))) {
       ASSERT_EQ(std::memcmp(rows.row(y), row_of(expected, 100, y), 300), 0) << "row " << y;
     }
@@ -112,18 +114,23 @@ int green(int y, int cb, int cr) {
   return clamped(y + ((-22554 * (cb - 128) - 46802 * (cr - 128) + 32768) >> 16));
 }
 
-TEST(JpegRgbRows, all_colours_are_those_of_libjpegs_tables) {
+class JpegColours : public testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(by_variant, JpegColours,
+                         testing::Range(size_t{0}, usable_rgb_kernels().size()));
+
+TEST_P(JpegColours, are_those_of_libjpegs_tables) {
   std::vector<uint8_t> luma(256 + RgbRows::kPlaneSlack), cb(1 + 256 + RgbRows::kPlaneSlack), cr(cb);
   for (size_t i = 0; i < 256; ++i) luma[i] = static_cast<uint8_t>(i);
   JpegPlanes planes{ChromaSampling::s444, 256, 1, {}};
   planes.planes = {JpegPlane{luma.data(), 256, 256, 1}, JpegPlane{cb.data() + 1, 256, 256, 1},
                    JpegPlane{cr.data() + 1, 256, 256, 1}};
+  const RgbKernels kernels = usable_rgb_kernels()[GetParam()];
   Buffer scratch;
   for (int color = 0; color < 256 * 256; ++color) {
     const int b = color / 256, r = color % 256;
     std::fill(cb.begin(), cb.end(), static_cast<uint8_t>(b));
     std::fill(cr.begin(), cr.end(), static_cast<uint8_t>(r));
-    const uint8_t* rgb = RgbRows(planes, 0, 256, scratch).row(0);
+    const uint8_t* rgb = RgbRows(kernels, planes, 0, 256, scratch).row(0);
     bool same = true;
     for (int y = 0; y < 256; ++y, rgb += 3) {
       same &= rgb[0] == red(y, r) && rgb[1] == green(y, b, r) && rgb[2] == blue(y, b);

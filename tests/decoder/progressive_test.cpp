@@ -1,11 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <optional>
-
-#include "io/core/random.h"
 #include "io/decoder/jpeg/progressive/progressive_decoder.h"
-#include "io/decoder/jpeg_codec.h"
+#include "tests/decoder/jpeg_pixels.h"
 #include "tests/decoder/jpeg_scripts.h"
 #include "tests/support/stride.h"
 
@@ -14,75 +10,11 @@
 namespace stoker {
 namespace {
 
-class Progressive : public testing::Test {
+class Progressive : public PixelsOfLibjpeg<ProgressiveDecoder> {
  protected:
-  void SetUp() override { ASSERT_TRUE(fast_) << "this machine has no AVX2: nothing is tested"; }
-
-  static int64_t reduced(int64_t size, int64_t reduction) {
-    return (size + reduction - 1) / reduction;
-  }
-
-  static Pixels reference(const File& file, int64_t reduction = 1) {
-    JpegCodec codec;
-    const JpegHeader header = read_jpeg_header(file);
-    const int64_t width = reduced(header.width, reduction);
-    const int64_t height = reduced(header.height, reduction);
-    Pixels pixels(static_cast<size_t>(width * height * 3));
-    codec.decode(file, header, width, height, pixels.data());
-    return pixels;
-  }
-
-  // How many of the needed rows differ; empty: it gave up.
-  std::optional<int64_t> wrong_rows(const File& file, const Pixels& expected, const Rect& needed,
-                                    int64_t reduction = 1) {
-    // An exact copy on the heap, so that the address sanitizer sees every read behind its end.
-    const File exact(file.begin(), file.end());
-    const JpegHeader header = read_jpeg_header(exact, &segments_);
-    PixelRows* rows = fast_->decode(exact, header, segments_, needed, reduction);
-    if (rows == nullptr) return std::nullopt;
-    EXPECT_EQ(rows->width(), reduced(header.width, reduction));
-    EXPECT_EQ(rows->height(), reduced(header.height, reduction));
-    const int64_t x = needed.x / reduction;
-    const int64_t width = reduced(needed.x + needed.width, reduction) - x;
-    int64_t wrong = 0;
-    for (int64_t y = needed.y / reduction; y < reduced(needed.y + needed.height, reduction); ++y) {
-      const auto at = static_cast<size_t>(y * rows->width() + x) * 3;
-      wrong += std::memcmp(rows->row(y) + x * 3, expected.data() + at,
-                           static_cast<size_t>(width) * 3) != 0;
-    }
-    return wrong;
-  }
-  std::optional<int64_t> wrong_rows(const File& file, int64_t reduction = 1) {
-    const JpegHeader header = read_jpeg_header(file);
-    return wrong_rows(file, reference(file, reduction), {0, 0, header.width, header.height},
-                      reduction);
-  }
-
-  // A gradient, an edge, noise of any strength.
-  Pixels picture(int width, int height, int channels) {
-    Pixels pixels;
-    const uint64_t noise = 1 + random_.below(200);
-    const int edge = static_cast<int>(random_.below(static_cast<uint64_t>(width)));
-    for (int y = 0; y < height; ++y) {
-      for (int x = 0; x < width; ++x) {
-        for (int c = 0; c < channels; ++c) {
-          const int value = (x * (c + 1) + y * 2) % 200 + (x > edge ? 60 * c : 0);
-          pixels.push_back(static_cast<uint8_t>(value + static_cast<int>(random_.below(noise))));
-        }
-      }
-    }
-    return pixels;
-  }
   File made(const ScriptedJpeg& wanted) {
     return encoded(wanted, picture(wanted.width, wanted.height, wanted.components));
   }
-  int any(int least, int below) {
-    return least + static_cast<int>(random_.below(static_cast<uint64_t>(below - least)));
-  }
-
-  std::unique_ptr<ProgressiveDecoder> fast_ = ProgressiveDecoder::create();
-  std::vector<JpegSegment> segments_;
-  Random random_{1};
 };
 
 // Of all samplings that it knows.
@@ -157,10 +89,7 @@ TEST_F(Progressive, a_part_has_the_pixels_of_the_whole) {
       const File file = made(kind);
       const Pixels expected = reference(file, reduction);
       for (int j = 0; j < 8; ++j) {
-        Rect part;
-        part.x = any(0, kind.width), part.y = any(0, kind.height);
-        part.width = any(1, kind.width - static_cast<int>(part.x) + 1);
-        part.height = any(1, kind.height - static_cast<int>(part.y) + 1);
+        const Rect part = any_part(read_jpeg_header(file));
         ASSERT_EQ(wrong_rows(file, expected, part, reduction), 0)
             << part.x << " " << part.y << " " << part.width << " " << part.height;
       }

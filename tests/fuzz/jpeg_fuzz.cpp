@@ -79,10 +79,8 @@ class JpegDifferential {
 
   // At a half, a quarter or an eighth.
   void check_reduced(Bytes file, const JpegHeader& header) {
-    if (header.process != JpegProcess::progressive || !progressive_) return;
-    const int64_t reduction = int64_t{2} << file.size() % 3;
-    PixelRows* rows = progressive_->decode(file, header, segments_,
-                                           {0, 0, header.width, header.height}, reduction);
+    PixelRows* rows = rows_by_us(file, header, {0, 0, header.width, header.height},
+                                 int64_t{2} << file.size() % 3);
     if (rows == nullptr) return;
     const auto row_bytes = static_cast<size_t>(rows->width() * 3);
     std::vector<uint8_t> rgb(row_bytes * static_cast<size_t>(rows->height()));
@@ -99,15 +97,19 @@ class JpegDifferential {
     }
   }
 
+  // Null: it gives up.
+  PixelRows* rows_by_us(Bytes file, const JpegHeader& header, const Rect& needed,
+                        int64_t reduction) {
+    const auto by = [&](const auto& decoder) -> PixelRows* {
+      return decoder ? decoder->decode(file, header, segments_, needed, reduction) : nullptr;
+    };
+    return header.process == JpegProcess::progressive ? by(progressive_) : by(fast_);
+  }
+
   // The rectangle's pixels. Empty: it gives up.
   std::optional<std::vector<uint8_t>> decoded_by_us(Bytes file, const JpegHeader& header,
                                                     const Rect& needed) {
-    PixelRows* rows = nullptr;
-    if (header.process == JpegProcess::progressive) {
-      if (progressive_) rows = progressive_->decode(file, header, segments_, needed);
-    } else if (fast_) {
-      rows = fast_->decode(file, header, segments_, needed);
-    }
+    PixelRows* rows = rows_by_us(file, header, needed, 1);
     if (rows == nullptr) return std::nullopt;
     std::vector<uint8_t> rgb;
     for (int64_t y = needed.y; y < needed.y + needed.height; ++y) {

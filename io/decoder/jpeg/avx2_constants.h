@@ -2,14 +2,22 @@
 
 #include <immintrin.h>
 
-// Constants of vector code, for files whose functions use AVX2 and nothing newer. A function with
-// one of these attributes may only be called where the processor has AVX2;
-// BaselineDecoder::create() asks. Pure functions; any thread.
+#include <cstdint>
 
-#define STOKER_AVX2 __attribute__((target("avx2")))
-#define STOKER_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
+// For files whose functions use AVX2 and BMI2 and nothing newer; the rest of the program runs on
+// every x86-64. A function with one of these attributes may only be called where the processor has
+// both; BaselineDecoder::create() asks. Pure functions; any thread.
+
+#define STOKER_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define STOKER_AVX2_INLINE __attribute__((target("avx2,bmi,bmi2"), always_inline)) inline
 
 namespace stoker {
+
+inline bool has_avx512_vbmi() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
+}
 
 // A reference to `constants` that hides their values from the compiler. Otherwise GCC would make
 // each of them out of two to four instructions where one operand will do.
@@ -19,6 +27,20 @@ inline const Constants& opaque(const Constants& constants) {
   asm("" : "+r"(hidden));
   return *hidden;
 }
+
+// Sixteen 16-bit constants, mostly eight pairs (a, b) for pmaddwd.
+struct alignas(32) Words {
+  int16_t values[16] = {};
+};
+
+constexpr Words pairs(int a, int b, int a_high, int b_high) {
+  Words out;
+  for (int i = 0; i < 16; ++i) {
+    out.values[i] = static_cast<int16_t>(i < 8 ? (i % 2 ? b : a) : (i % 2 ? b_high : a_high));
+  }
+  return out;
+}
+constexpr Words pairs(int a, int b) { return pairs(a, b, a, b); }
 
 // The 32 bytes of a constant.
 template <class Register>

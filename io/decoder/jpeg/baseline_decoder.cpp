@@ -1,9 +1,6 @@
 #include "io/decoder/jpeg/baseline_decoder.h"
 
-#include <optional>
-
 #if defined(__x86_64__)
-#include "io/decoder/jpeg/rgb_rows.h"
 #include "io/decoder/jpeg/sample_planes.h"
 #include "io/decoder/jpeg/scan_decoder.h"
 #endif
@@ -16,16 +13,15 @@ namespace {
 class Avx2BaselineDecoder final : public BaselineDecoder {
  public:
   PixelRows* decode(Bytes file, const JpegHeader& header, std::span<const JpegSegment> segments,
-                    const Rect& needed) override {
-    if (header.width < SamplePlanes::kMinWidth || !frame_.assign(header, segments)) return nullptr;
-    if (!scan_.assign(file.subspan(header.first_scan), frame_.restart_interval != 0)) {
+                    const Rect& needed, int64_t reduction) override {
+    if (!frame_.assign(header, segments)) return nullptr;
+    const JpegPlanes* planes = planes_.assign(frame_, reduction);
+    if (planes == nullptr ||
+        !scan_.assign(file.subspan(header.first_scan), frame_.restart_interval != 0) ||
+        !decoder_.decode(frame_, scan_, SamplePlanes::mcus_of(needed, frame_), *planes)) {
       return nullptr;
     }
-    const JpegPlanes& planes = planes_.assign(frame_);
-    if (!decoder_.decode(frame_, scan_, SamplePlanes::mcus_of(needed, frame_), planes)) {
-      return nullptr;
-    }
-    return &rows_.emplace(planes, needed.x, needed.width, scratch_);
+    return planes_.rows(needed);
   }
 
  private:
@@ -33,8 +29,6 @@ class Avx2BaselineDecoder final : public BaselineDecoder {
   ScanBytes scan_;
   ScanDecoder decoder_;
   SamplePlanes planes_;
-  std::optional<RgbRows> rows_;
-  Buffer scratch_;
 };
 
 }  // namespace

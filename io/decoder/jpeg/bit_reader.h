@@ -3,10 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Only functions with STOKER_AVX2 may use AVX2 and BMI2: the rest of the program runs on every
-// x86-64.
-#define STOKER_AVX2 __attribute__((target("avx2,bmi,bmi2")))
-#define STOKER_AVX2_INLINE __attribute__((target("avx2,bmi,bmi2"), always_inline)) inline
+#include "io/decoder/jpeg/avx2_constants.h"
 
 namespace stoker {
 

@@ -2,28 +2,54 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace stoker {
 
-// Dequantises one block and transforms it back to samples: 8 rows of 8 bytes, `stride` apart.
-// Coefficients and quantisation: 64 each, in natural order (not zigzag), aligned to 32 bytes.
-using InverseDct = void (*)(const int16_t* coefficients, const int16_t* quantisation, uint8_t* out,
-                            size_t stride);
+// A block's coefficients, and where its samples go. A value; refers to memory of the caller.
+struct DctBlock {
+  // 64 in the scan's order (zigzag), aligned to 64 bytes.
+  const int16_t* values = nullptr;
+  // Likewise.
+  const int16_t* quantisation = nullptr;
+  uint8_t* out = nullptr;
+  size_t stride = 0;  // from a row of samples to the next
+  // Samples across and down: 8, or 4, 2 or 1 for an image of 1/2, 1/4 or 1/8 of the size.
+  size_t side = 8;
+};
+
+// Dequantises `count` blocks and transforms them back to 8 x 8 samples each.
+using InverseDct = void (*)(const DctBlock* const* blocks, size_t count);
 
 // The accurate integer transform of libjpeg-turbo's vector code (JDCT_ISLOW), byte for byte, for
 // whatever coefficients: products wrap at 16 bits, sums saturate where it lets them. Pure
 // functions.
 struct InverseDcts {
   // For every block.
-  InverseDct full;
-  // For blocks whose nonzero coefficients all lie in the first four rows and columns.
-  InverseDct top_left_4x4;
-  // For blocks of which only the first coefficient is not zero.
-  // The samples are all the same.
-  void (*dc_only)(int dc_times_quantisation, uint8_t* out, size_t stride);
+  InverseDct all;
+  // For blocks of which only the first ten values of the scan are not zero: those of row + column
+  // < 4.
+  InverseDct first_ten;
+  // For blocks of which only the first value is not zero: the samples are all the same.
+  InverseDct first;
 };
 
-// The functions for processors with AVX2, the only ones that may call them.
-InverseDcts avx2_inverse_dct();
+// The variants, with equal results.
+InverseDcts avx2_inverse_dcts();
+InverseDcts avx512_inverse_dcts();  // AVX-512 with VBMI: two blocks at once
+// Those that this processor can run, the fastest last; it has AVX2.
+std::vector<InverseDcts> usable_inverse_dcts();
+// The last of these: what the decoders use.
+InverseDcts best_inverse_dcts();
+
+// One block at a reduced size. The samples are those of libjpeg-turbo's reduced transforms, byte
+// for byte. False: a value is so large that their vector code might overflow, which is not
+// imitated; the samples are unspecified then. Pure function; needs AVX2.
+bool reduced_inverse_dct(const DctBlock& block);
+
+// Blocks of any kind and side, each by the quickest transform that will do. False: as above, of any
+// of them. Pure function; needs AVX2.
+bool to_samples(const InverseDcts& transforms, std::span<const DctBlock> blocks);
 
 }  // namespace stoker

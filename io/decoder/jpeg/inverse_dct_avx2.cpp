@@ -8,6 +8,9 @@
 #include <cstring>
 
 #include "io/decoder/jpeg/avx2_constants.h"
+#include "io/decoder/jpeg/block_order_avx2.h"
+#include "io/decoder/jpeg/dct_factors.h"
+#include "io/decoder/jpeg/jpeg_frame.h"
 
 // Loeffler, Ligtenberg and Moschytz's transform with IJG's constants (jidctint.c), columns first.
 //
@@ -19,38 +22,8 @@
 namespace stoker {
 namespace {
 
-// Constants of 13 fractional bits.
-enum Fixed : int16_t {
-  k0_298 = 2446,
-  k0_390 = 3196,
-  k0_541 = 4433,
-  k0_765 = 6270,
-  k0_899 = 7373,
-  k1_000 = 8192,
-  k1_175 = 9633,
-  k1_501 = 12299,
-  k1_847 = 15137,
-  k1_961 = 16069,
-  k2_053 = 16819,
-  k2_562 = 20995,
-  k3_072 = 25172,
-};
-
-// Sixteen 16-bit constants, mostly eight pairs (a, b) for pmaddwd.
-struct alignas(32) Register {
-  int16_t values[16] = {};
-};
-
-constexpr Register pairs(int a, int b, int a_high, int b_high) {
-  Register out;
-  for (int i = 0; i < 16; ++i) {
-    out.values[i] = static_cast<int16_t>(i < 8 ? (i % 2 ? b : a) : (i % 2 ? b_high : a_high));
-  }
-  return out;
-}
-constexpr Register pairs(int a, int b) { return pairs(a, b, a, b); }
-constexpr Register bytes(const int (&half)[16]) {
-  Register out;
+constexpr Words bytes(const int (&half)[16]) {
+  Words out;
   for (int i = 0; i < 16; ++i) {
     const int j = i % 8 * 2;
     out.values[i] = static_cast<int16_t>(half[j] | half[j + 1] << 8);
@@ -58,49 +31,36 @@ constexpr Register bytes(const int (&half)[16]) {
   return out;
 }
 
-// Half of a unit of each pass: the first one leaves two fractional bits, the second none, and takes
-// the sums' three away.
-constexpr int kColumnShift = 11, kRowShift = 18;
-constexpr int kColumnHalf = 1 << 10, kRowHalf = 1 << 17;
-
-// What is left of the odd part where in5 and in7 are zero, as (in1, in3).
-constexpr int kOdd[4][2] = {{k1_501 - k0_899 + k1_175 - k0_390, k1_175},
-                            {k1_175, k3_072 - k2_562 + k1_175 - k1_961},
-                            {k1_175 - k0_390, k1_175 - k2_562},
-                            {k1_175 - k0_899, k1_175 - k1_961}};
-// And of the even part where in4 and in6 are zero, as (in0, in2).
-constexpr int kEven[4][2] = {
-    {k1_000, k0_541 + k0_765}, {k1_000, k0_541}, {k1_000, -k0_541}, {k1_000, -k0_541 - k0_765}};
-constexpr Register pairs(const int (&low)[2], const int (&high)[2]) {
+constexpr Words both(const int (&low)[2], const int (&high)[2]) {
   return pairs(low[0], low[1], high[0], high[1]);
 }
 
 struct Constants {
   // Both passes: pairs (sum, round) by (1, half / round).
-  Register column_round = pairs(1, 1), column_scale = pairs(k1_000, kColumnHalf);
-  Register row_round = pairs(8, 8), row_scale = pairs(k1_000, kRowHalf / 8);
-  Register tmp2 = pairs(k0_541, k0_541 - k1_847), tmp3 = pairs(k0_541 + k0_765, k0_541);
-  Register z3 = pairs(k1_175 - k1_961, k1_175), z4 = pairs(k1_175, k1_175 - k0_390);
-  Register odd[4] = {pairs(-k0_899, k1_501 - k0_899), pairs(-k2_562, k3_072 - k2_562),
-                     pairs(k2_053 - k2_562, -k2_562), pairs(k0_298 - k0_899, -k0_899)};
+  Words column_round = pairs(1, 1), column_scale = pairs(k1_000, kColumnHalf);
+  Words row_round = pairs(8, 8), row_scale = pairs(k1_000, kRowHalf / 8);
+  Words tmp2 = pairs(k0_541, k0_541 - k1_847), tmp3 = pairs(k0_541 + k0_765, k0_541);
+  Words z3 = pairs(k1_175 - k1_961, k1_175), z4 = pairs(k1_175, k1_175 - k0_390);
+  Words odd[4] = {pairs(-k0_899, k1_501 - k0_899), pairs(-k2_562, k3_072 - k2_562),
+                  pairs(k2_053 - k2_562, -k2_562), pairs(k0_298 - k0_899, -k0_899)};
   // The same where only 4 x 4 coefficients are not zero.
-  Register even01 = pairs(kEven[0], kEven[1]), even32 = pairs(kEven[3], kEven[2]);
-  Register odd01 = pairs(kOdd[0], kOdd[1]), odd32 = pairs(kOdd[3], kOdd[2]);
-  Register row_even[4] = {pairs(kEven[0], kEven[0]), pairs(kEven[1], kEven[1]),
-                          pairs(kEven[2], kEven[2]), pairs(kEven[3], kEven[3])};
-  Register row_odd[4] = {pairs(kOdd[0], kOdd[0]), pairs(kOdd[1], kOdd[1]), pairs(kOdd[2], kOdd[2]),
-                         pairs(kOdd[3], kOdd[3])};
-  Register column_half = pairs(kColumnHalf, 0), row_half = pairs(0, kRowHalf >> 16);
-  Register columns_0213_low = {{0, 0, 2, 0, 1, 0, 3, 0, 0, 0, 2, 0, 1, 0, 3, 0}};
-  Register columns_0213_high = {{4, 0, 6, 0, 5, 0, 7, 0, 4, 0, 6, 0, 5, 0, 7, 0}};
-  Register transpose_4x4 = bytes({0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
-  Register center = pairs(-0x7f80, -0x7f80);
-  Register overflow_offset = pairs(1 << 13, 1 << 13), overflow_mask = pairs(-1 << 14, -1 << 14);
+  Words even01 = both(kEven[0], kEven[1]), even32 = both(kEven[3], kEven[2]);
+  Words odd01 = both(kOdd[0], kOdd[1]), odd32 = both(kOdd[3], kOdd[2]);
+  Words row_even[4] = {both(kEven[0], kEven[0]), both(kEven[1], kEven[1]), both(kEven[2], kEven[2]),
+                       both(kEven[3], kEven[3])};
+  Words row_odd[4] = {both(kOdd[0], kOdd[0]), both(kOdd[1], kOdd[1]), both(kOdd[2], kOdd[2]),
+                      both(kOdd[3], kOdd[3])};
+  Words column_half = pairs(kColumnHalf, 0), row_half = pairs(0, kRowHalf >> 16);
+  Words columns_0213_low = {{0, 0, 2, 0, 1, 0, 3, 0, 0, 0, 2, 0, 1, 0, 3, 0}};
+  Words columns_0213_high = {{4, 0, 6, 0, 5, 0, 7, 0, 4, 0, 6, 0, 5, 0, 7, 0}};
+  Words transpose_4x4 = bytes({0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
+  Words center = pairs(-0x7f80, -0x7f80);
+  Words overflow_offset = pairs(1 << 13, 1 << 13), overflow_mask = pairs(-1 << 14, -1 << 14);
 };
 constexpr Constants kConstants;
 
 // a and b times the constants, summed, for each of eight pairs.
-STOKER_AVX2_INLINE __m256i terms(__m256i lines, const Register& factors) {
+STOKER_AVX2_INLINE __m256i terms(__m256i lines, const Words& factors) {
   return _mm256_madd_epi16(lines, get(factors));
 }
 
@@ -122,8 +82,8 @@ STOKER_AVX2_INLINE Lines8 butterflies(const __m256i (&even)[4], const __m256i (&
 }
 
 // in01: [in0: lines 0-3, in1: lines 0-3 | in0: lines 4-7, in1: lines 4-7]; the others likewise.
-STOKER_AVX2_INLINE Lines8 transform(const Constants& k, const __m256i (&in)[4],
-                                    const Register& round, const Register& scale, int shift) {
+STOKER_AVX2_INLINE Lines8 transform(const Constants& k, const __m256i (&in)[4], const Words& round,
+                                    const Words& scale, int shift) {
   const __m256i in01 = in[0], in23 = in[1], in45 = in[2], in67 = in[3];
   // 16-bit sums that wrap, as in libjpeg-turbo.
   const __m256i sum01_45 = _mm256_add_epi16(in01, in45), sum23_67 = _mm256_add_epi16(in23, in67);
@@ -141,13 +101,6 @@ STOKER_AVX2_INLINE Lines8 transform(const Constants& k, const __m256i (&in)[4],
   const __m256i odd[4] = {add(terms(in71, k.odd[0]), z4), add(terms(in53, k.odd[1]), z3),
                           add(terms(in53, k.odd[2]), z4), add(terms(in71, k.odd[3]), z3)};
   return butterflies(even, odd, shift);
-}
-
-STOKER_AVX2_INLINE __m256i dequantised(const int16_t* coefficients, const int16_t* quantisation,
-                                       int row) {
-  return _mm256_mullo_epi16(
-      _mm256_load_si256(reinterpret_cast<const __m256i*>(coefficients + 8 * row)),
-      _mm256_load_si256(reinterpret_cast<const __m256i*>(quantisation + 8 * row)));
 }
 
 // GCC makes a single store of either; the intrinsics for it ask for alignment.
@@ -191,36 +144,34 @@ STOKER_AVX2_INLINE bool may_overflow(const Constants& k, __m256i row0) {
   return !_mm256_testz_si256(_mm256_add_epi16(row0, get(k.overflow_offset)), get(k.overflow_mask));
 }
 
-bool only_row0(const int16_t* coefficients) {
-  return std::all_of(coefficients + 8, coefficients + 64, [](int16_t c) { return c == 0; });
+bool only_row0(const int16_t* scan) {
+  for (size_t i = 0; i < 64; ++i) {
+    if (kScanOrder[i] >= 8 && scan[i] != 0) return false;
+  }
+  return true;
 }
 
 // The transform of a row that gives what the shift would.
-__attribute__((noinline)) void shifted(InverseDct transform, const int16_t* row,
-                                       const int16_t* quantisation, uint8_t* out, size_t stride) {
-  Register block[4], ones[4];
-  for (int i = 0; i < 8; ++i) {
-    const int wrapped = static_cast<int16_t>(4u * static_cast<unsigned>(row[i] * quantisation[i]));
-    block[0].values[i] = static_cast<int16_t>(wrapped / 4);
+__attribute__((noinline)) void shifted(void (*transform)(const DctBlock&), const DctBlock& block) {
+  alignas(32) int16_t values[64], ones[64];
+  for (size_t i = 0; i < 64; ++i) {
+    const int product = block.values[i] * block.quantisation[i];
+    const int wrapped = static_cast<int16_t>(4u * static_cast<unsigned>(product));
+    values[i] = static_cast<int16_t>(wrapped / 4);
   }
-  for (Register& part : ones) part = pairs(1, 1);
-  transform(block->values, ones->values, out, stride);
+  std::fill_n(ones, 64, int16_t{1});
+  transform({values, ones, block.out, block.stride});
 }
 
 // [row 0: columns 0-7 | row 1: columns 0-7] to [row 0, row 1: columns 0-3 | columns 4-7].
 STOKER_AVX2_INLINE __m256i by_columns(__m256i rows) { return _mm256_permute4x64_epi64(rows, 0xd8); }
 
-STOKER_AVX2 void full(const int16_t* coefficients, const int16_t* quantisation, uint8_t* out,
-                      size_t stride) {
+STOKER_AVX2 void full(const DctBlock& block) {
   const Constants& k = opaque(kConstants);
-  const __m256i row01 = dequantised(coefficients, quantisation, 0);
-  if (may_overflow(k, row01) && only_row0(coefficients)) {
-    return shifted(full, coefficients, quantisation, out, stride);
-  }
-  const __m256i by_rows[4] = {by_columns(row01),
-                              by_columns(dequantised(coefficients, quantisation, 2)),
-                              by_columns(dequantised(coefficients, quantisation, 4)),
-                              by_columns(dequantised(coefficients, quantisation, 6))};
+  const RowPairs<4> in = natural_rows(block.values, block.quantisation);
+  if (may_overflow(k, in.of[0]) && only_row0(block.values)) return shifted(full, block);
+  const __m256i by_rows[4] = {by_columns(in.of[0]), by_columns(in.of[1]), by_columns(in.of[2]),
+                              by_columns(in.of[3])};
   const Lines8 rows = transform(k, by_rows, k.column_round, k.column_scale, kColumnShift);
   // [row 0, row 1: columns 0-3 | columns 4-7] to [column 0, column 1: rows 0-3 | rows 4-7]
   const auto& r = rows.of;
@@ -238,19 +189,15 @@ STOKER_AVX2 void full(const int16_t* coefficients, const int16_t* quantisation, 
       _mm256_unpacklo_epi16(left02, left13), _mm256_unpackhi_epi16(left02, left13),
       _mm256_unpacklo_epi16(right02, right13), _mm256_unpackhi_epi16(right02, right13)};
   const Lines8 columns = transform(k, turned, k.row_round, k.row_scale, kRowShift);
-  store_columns(k, columns, out, stride, {0, 1, 2, 3, 4, 5, 6, 7});
+  store_columns(k, columns, block.out, block.stride, {0, 1, 2, 3, 4, 5, 6, 7});
 }
 
-STOKER_AVX2 void top_left_4x4(const int16_t* coefficients, const int16_t* quantisation,
-                              uint8_t* out, size_t stride) {
+STOKER_AVX2 void first_ten(const DctBlock& block) {
   const Constants& k = opaque(kConstants);
-  const __m256i row01 = dequantised(coefficients, quantisation, 0);
-  if (may_overflow(k, row01) && only_row0(coefficients)) {
-    return shifted(top_left_4x4, coefficients, quantisation, out, stride);
-  }
+  const RowPairs<2> in = natural_rows_of_ten(block.values, block.quantisation);
+  if (may_overflow(k, in.of[0]) && only_row0(block.values)) return shifted(first_ten, block);
   // Pairs (row 0, row 2) of columns 0, 2, 1, 3 in both halves, and pairs (row 1, row 3).
-  const __m256i pairs02_13 =
-      _mm256_unpacklo_epi16(row01, dequantised(coefficients, quantisation, 2));
+  const __m256i pairs02_13 = _mm256_unpacklo_epi16(in.of[0], in.of[1]);
   const __m256i in02 = _mm256_permutevar8x32_epi32(pairs02_13, get(k.columns_0213_low));
   const __m256i in13 = _mm256_permutevar8x32_epi32(pairs02_13, get(k.columns_0213_high));
   const __m256i even01 = add(terms(in02, k.even01), get(k.column_half));
@@ -269,19 +216,27 @@ STOKER_AVX2 void top_left_4x4(const int16_t* coefficients, const int16_t* quanti
     even[i] = add(terms(columns02, k.row_even[i]), get(k.row_half));
     odd[i] = terms(columns13, k.row_odd[i]);
   }
-  store_columns(k, butterflies(even, odd, kRowShift), out, stride, {0, 3, 4, 7, 1, 2, 5, 6});
+  store_columns(k, butterflies(even, odd, kRowShift), block.out, block.stride,
+                {0, 3, 4, 7, 1, 2, 5, 6});
 }
 
-void dc_only(int dc_times_quantisation, uint8_t* out, size_t stride) {
-  const auto shifted = static_cast<int16_t>(static_cast<unsigned>(dc_times_quantisation) << 2);
+void first(const DctBlock& block) {
+  const int dequantised = block.values[0] * block.quantisation[0];
+  const auto shifted = static_cast<int16_t>(static_cast<unsigned>(dequantised) << 2);
   const int sample = std::clamp(((shifted + 16) >> 5) + 128, 0, 255);
   const uint64_t row = static_cast<uint64_t>(sample) * 0x0101010101010101u;
-  for (int y = 0; y < 8; ++y, out += stride) std::memcpy(out, &row, sizeof(row));
+  uint8_t* out = block.out;
+  for (int y = 0; y < 8; ++y, out += block.stride) std::memcpy(out, &row, sizeof(row));
+}
+
+template <void (*transform)(const DctBlock&)>
+void each(const DctBlock* const* blocks, size_t count) {
+  for (size_t i = 0; i < count; ++i) transform(*blocks[i]);
 }
 
 }  // namespace
 
-InverseDcts avx2_inverse_dct() { return {full, top_left_4x4, dc_only}; }
+InverseDcts avx2_inverse_dcts() { return {each<full>, each<first_ten>, each<first>}; }
 
 }  // namespace stoker
 

@@ -77,7 +77,7 @@ class FrameReader {
       if (slot > 3) return false;  // 16 bits
       for (size_t i = 0; i < 64; ++i) {
         if (payload[1 + i] == 0) return false;
-        frame_.quantisation[slot][kScanOrder[i]] = payload[1 + i];
+        frame_.quantisation[slot][i] = payload[1 + i];
       }
       quantisation_seen_[slot] = true;
       payload = payload.subspan(65);

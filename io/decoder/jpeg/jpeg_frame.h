@@ -54,7 +54,7 @@ struct JpegFrame {
   size_t restart_interval = 0;  // MCUs; 0: none
   // The first `components` of them count.
   std::array<Component, 3> component;
-  // In natural order; of the tables that no component names the contents are unspecified.
+  // In the scan's order; of the tables that no component names the contents are unspecified.
   alignas(64) std::array<std::array<int16_t, 64>, 4> quantisation;
   // Definitions of T.81, B.2.4.2: 16 counts, then the symbols. Empty: not defined.
   std::array<Bytes, 4> dc_tables;
@@ -97,9 +97,11 @@ struct JpegPlane {
   uint8_t* data = nullptr;
   // From a row to the next.
   size_t stride = 0;
-  // T.81, A.1.1: the image's size times the sampling factor, rounded up.
+  // T.81, A.1.1: the image's size times the sampling factor, rounded up; reduced likewise.
   int64_t width = 0;
   int64_t height = 0;
+  // Of a block, across and down: 8, or fewer of an image of reduced size.
+  size_t side = 8;
 };
 
 // What the entropy decoder and the inverse DCT leave, and colour conversion starts from. A value;

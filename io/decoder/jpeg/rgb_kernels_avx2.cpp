@@ -32,24 +32,9 @@ constexpr Register twice(const int (&half)[16]) {
   for (int i = 0; i < 32; ++i) out.values[i] = static_cast<int8_t>(half[i % 16]);
   return out;
 }
-// 16-bit constants, one after the other.
-constexpr Register pairs(int a, int b) {
-  Register out;
-  for (int i = 0; i < 32; ++i) {
-    out.values[i] = static_cast<int8_t>((i % 4 < 2 ? a : b) >> (i % 2 * 8));
-  }
-  return out;
-}
-
-// What is added to 16 times a sample: its centre, and before that what the filters round with
-// (jdsample.c: 8 and 7 of 16 in both directions, 1 and 2 of 4 in one).
-constexpr int kCenter = -16 * 128;
-struct Rounding {
-  int even, odd;
-};
 
 struct Constants {
-  Register once = pairs(3 | 1 << 8, 3 | 1 << 8), thrice = pairs(9 | 3 << 8, 9 | 3 << 8);
+  Words once = pairs(3 | 1 << 8, 3 | 1 << 8), thrice = pairs(9 | 3 << 8, 9 | 3 << 8);
   // Interleaved samples to pairs of neighbours, of Cb and Cr by turns: of four samples from the
   // second one on, and of every second one with itself.
   Register with_previous = twice({2, 0, 3, 1, 4, 2, 5, 3, 6, 4, 7, 5, 8, 6, 9, 7});
@@ -59,8 +44,8 @@ struct Constants {
 
   // jdcolor.c's tables with 16 fractional bits: for all samples 1.772 Cb and 1.402 Cr have the same
   // values with 14, green needs all bits.
-  Register blue_red = pairs(29033, 22971);
-  Register green = pairs(-11277, -23401), green_half = pairs(-1 << 15, 0);
+  Words blue_red = pairs(29033, 22971);
+  Words green = pairs(-11277, -23401), green_half = pairs(-1 << 15, 0);
 
   Register luma_even0 = twice({0, -1, 0, -1, 2, -1, 2, -1, 4, -1, 4, -1, 6, -1, 6, -1});
   Register luma_odd0 = twice({1, -1, 1, -1, 3, -1, 3, -1, 5, -1, 5, -1, 7, -1, 7, -1});
@@ -104,7 +89,8 @@ STOKER_AVX2_INLINE void store_line(const Forms& forms, __m256i sample_pairs, __m
 // Eight samples of both components from `x` on, interleaved, and in the upper half those from x
 // + 8.
 STOKER_AVX2_INLINE __m256i load_window(const ChromaRow& row, std::ptrdiff_t x) {
-  const auto halves = [x](const uint8_t* samples) __attribute__((target("avx2"), always_inline)) {
+  const auto halves = [x](const uint8_t* samples)
+      __attribute__((target("avx2,bmi,bmi2"), always_inline)) {
     const auto* low = reinterpret_cast<const __m128i*>(samples + x);
     const auto* high = reinterpret_cast<const __m128i*>(samples + x + 8);
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
@@ -122,16 +108,16 @@ size_t position(size_t x) {
 void set_edge(const ChromaRow& row, size_t x, int rounding, int16_t* at) {
   const uint8_t samples[2] = {row.cb[x], row.cr[x]};
   for (size_t c = 0; c < 2; ++c) {
-    at[c] = static_cast<int16_t>(12 * samples[c] + kCenter + rounding);
+    at[c] = static_cast<int16_t>(12 * samples[c] + kChromaCenter + rounding);
     at[c + kFar] = static_cast<int16_t>(4 * samples[c]);
   }
 }
 
-STOKER_AVX2 void filter_half(const ChromaRow& row, Rounding rounding, size_t first_group,
+STOKER_AVX2 void filter_half(const ChromaRow& row, ChromaRounding rounding, size_t first_group,
                              size_t end_group, int16_t* line) {
   const Constants& k = opaque(kConstants);
-  const __m256i even = _mm256_set1_epi16(static_cast<short>(kCenter + rounding.even));
-  const __m256i odd = _mm256_set1_epi16(static_cast<short>(kCenter + rounding.odd));
+  const __m256i even = _mm256_set1_epi16(static_cast<short>(kChromaCenter + rounding.even));
+  const __m256i odd = _mm256_set1_epi16(static_cast<short>(kChromaCenter + rounding.odd));
   const __m256i with_previous = get(k.with_previous), with_next = get(k.with_next);
   const Forms both = forms(k);
   int16_t* at = line + first_group * kGroupValues;
@@ -152,7 +138,7 @@ STOKER_AVX2 void filter_half(const ChromaRow& row, Rounding rounding, size_t fir
 
 STOKER_AVX2 void spread(const ChromaRow& row, size_t first_group, size_t end_group, int16_t* line) {
   const Constants& k = opaque(kConstants);
-  const __m256i offset = _mm256_set1_epi16(kCenter);
+  const __m256i offset = _mm256_set1_epi16(kChromaCenter);
   const Forms both = forms(k);
   int16_t* at = line + first_group * kGroupValues;
   for (size_t group = first_group; group < end_group; ++group) {
@@ -209,13 +195,10 @@ STOKER_AVX2_INLINE void store_rgb(const Constants& k, __m256i blue_red0, __m256i
   store_halves(part2, rgb + 32, rgb + 80);
 }
 
-}  // namespace
-
 void filter_chroma(ChromaSampling sampling, const ChromaRow& row, size_t first_group,
                    size_t end_group, int16_t* line) {
   if (sampling == ChromaSampling::s444) return spread(row, first_group, end_group, line);
-  const Rounding rounding = sampling == ChromaSampling::s420 ? Rounding{8, 7} : Rounding{4, 8};
-  filter_half(row, rounding, first_group, end_group, line);
+  filter_half(row, chroma_rounding(sampling), first_group, end_group, line);
 }
 
 STOKER_AVX2 void ycc_to_rgb(const uint8_t* luma, const int16_t* near, const int16_t* far,
@@ -250,6 +233,18 @@ STOKER_AVX2 void gray_to_rgb(const uint8_t* luma, size_t first_group, size_t end
     store_halves(shuffled(y, k.part2_gray), at + 32, at + 80);
   }
 }
+
+}  // namespace
+
+RgbKernels avx2_rgb_kernels() { return {filter_chroma, ycc_to_rgb, gray_to_rgb}; }
+
+std::vector<RgbKernels> usable_rgb_kernels() {
+  std::vector<RgbKernels> usable{avx2_rgb_kernels()};
+  if (has_avx512_vbmi()) usable.push_back(avx512_rgb_kernels());
+  return usable;
+}
+
+RgbKernels best_rgb_kernels() { return usable_rgb_kernels().back(); }
 
 }  // namespace stoker
 

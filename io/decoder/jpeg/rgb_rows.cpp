@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "io/decoder/jpeg/rgb_kernels.h"
-
 namespace stoker {
 namespace {
 
@@ -20,8 +18,9 @@ uint8_t* aligned(uint8_t* at) {
 
 }  // namespace
 
-RgbRows::RgbRows(const JpegPlanes& planes, int64_t first_column, int64_t columns, Buffer& scratch)
-    : PixelRows(planes.width, planes.height), planes_(planes) {
+RgbRows::RgbRows(const RgbKernels& kernels, const JpegPlanes& planes, int64_t first_column,
+                 int64_t columns, Buffer& scratch)
+    : PixelRows(planes.width, planes.height), kernels_(kernels), planes_(planes) {
   const int64_t end = std::min(first_column + columns, planes.width);
   first_group_ = static_cast<size_t>(first_column) / kGroupPixels;
   end_group_ = round_up(static_cast<size_t>(end), kGroupPixels) / kGroupPixels;
@@ -38,7 +37,7 @@ const uint8_t* RgbRows::row(int64_t y) {
   const JpegPlane& luma = planes_.planes[0];
   const uint8_t* samples = luma.data + static_cast<size_t>(y) * luma.stride;
   if (planes_.sampling == ChromaSampling::gray) {
-    gray_to_rgb(samples, first_group_, end_group_, rgb_);
+    kernels_.gray_to_rgb(samples, first_group_, end_group_, rgb_);
     return rgb_;
   }
   int64_t near = y, far = y;
@@ -47,7 +46,7 @@ const uint8_t* RgbRows::row(int64_t y) {
     far = std::clamp<int64_t>(y % 2 == 0 ? near - 1 : near + 1, 0, planes_.planes[1].height - 1);
   }
   const int16_t* far_line = chroma_line(far);
-  ycc_to_rgb(samples, chroma_line(near), far_line, first_group_, end_group_, rgb_);
+  kernels_.ycc_to_rgb(samples, chroma_line(near), far_line, first_group_, end_group_, rgb_);
   return rgb_;
 }
 
@@ -58,7 +57,7 @@ const int16_t* RgbRows::chroma_line(int64_t row) {
   const ChromaRow samples{cb.data + static_cast<size_t>(row) * cb.stride,
                           cr.data + static_cast<size_t>(row) * cr.stride,
                           static_cast<size_t>(cb.width)};
-  filter_chroma(planes_.sampling, samples, first_group_, end_group_, line.values);
+  kernels_.filter_chroma(planes_.sampling, samples, first_group_, end_group_, line.values);
   line.row = row;
   return line.values;
 }

@@ -5,6 +5,7 @@
 
 #include "io/core/memory.h"
 #include "io/decoder/jpeg/jpeg_frame.h"
+#include "io/decoder/jpeg/rgb_kernels.h"
 #include "io/decoder/pixel_rows.h"
 
 namespace stoker {
@@ -22,7 +23,8 @@ class RgbRows final : public PixelRows {
   static constexpr size_t kPlaneSlack = 32;
 
   // At least one column; those beyond the image's width are left out.
-  RgbRows(const JpegPlanes& planes, int64_t first_column, int64_t columns, Buffer& scratch);
+  RgbRows(const RgbKernels& kernels, const JpegPlanes& planes, int64_t first_column,
+          int64_t columns, Buffer& scratch);
   // Contents outside of the columns are unspecified.
   const uint8_t* row(int64_t y) override;
 
@@ -34,6 +36,7 @@ class RgbRows final : public PixelRows {
   // A row of chroma, filtered horizontally; made where it is not the one from before.
   const int16_t* chroma_line(int64_t row);
 
+  const RgbKernels kernels_;
   const JpegPlanes& planes_;
   size_t first_group_;  // of 32 pixels
   size_t end_group_;

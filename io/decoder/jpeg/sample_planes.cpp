@@ -4,14 +4,17 @@
 
 #include <algorithm>
 
-#include "io/decoder/jpeg/rgb_rows.h"
-
 namespace stoker {
 namespace {
 
 // Vector code reads samples beside a row and does not use them.
 constexpr size_t kSampleMargin = 64;
 static_assert(kSampleMargin >= RgbRows::kPlaneSlack);
+
+// Narrower images are upsampled by other rules.
+constexpr int64_t kMinWidth = 16;
+
+int64_t reduced(int64_t size, int64_t reduction) { return (size + reduction - 1) / reduction; }
 
 }  // namespace
 
@@ -29,28 +32,39 @@ McuRect SamplePlanes::mcus_of(const Rect& needed, const JpegFrame& frame) {
           first(needed.y, height), behind(needed.y + needed.height, height, grid.rows)};
 }
 
-const JpegPlanes& SamplePlanes::assign(const JpegFrame& frame, ChromaSampling sampling,
-                                       const std::array<size_t, 3>& sides, int64_t reduction) {
+const JpegPlanes* SamplePlanes::assign(const JpegFrame& frame, int64_t reduction) {
+  if (frame.width < kMinWidth * reduction) return nullptr;
+  if (reduction != 1 && frame.sampling == ChromaSampling::s422) return nullptr;
+  // Where it can, libjpeg makes smaller chroma by a larger transform, and then upsamples nothing.
+  const bool whole_chroma = reduction != 1 && frame.sampling == ChromaSampling::s420;
+  reduction_ = reduction;
+  planes_ = {whole_chroma ? ChromaSampling::s444 : frame.sampling,
+             reduced(frame.width, reduction),
+             reduced(frame.height, reduction),
+             {}};
   const McuGrid grid = mcu_grid(frame);
   const McuSize mcu = mcu_size(frame.sampling);
-  const auto shrink = [](int64_t size, size_t part, size_t whole) {
-    const size_t samples = static_cast<size_t>(size) * part;
-    return static_cast<int64_t>((samples + whole - 1) / whole);
-  };
-  planes_ = {sampling,
-             (frame.width + reduction - 1) / reduction,
-             (frame.height + reduction - 1) / reduction,
-             {}};
   for (size_t c = 0; c < frame.components; ++c) {
     const McuSize own = c == 0 ? mcu : McuSize{};
     JpegPlane& plane = planes_.planes[c];
-    plane.stride = grid.columns * own.width / 8 * sides[c];
-    const size_t samples = plane.stride * grid.rows * own.height / 8 * sides[c];
+    plane.side = static_cast<size_t>(8 / reduction) * (c != 0 && whole_chroma ? 2 : 1);
+    plane.stride = grid.columns * own.width / 8 * plane.side;
+    const size_t samples = plane.stride * grid.rows * own.height / 8 * plane.side;
     plane.data = memory_[c].resize(samples + 2 * kSampleMargin) + kSampleMargin;
-    plane.width = shrink(frame.width, own.width * sides[c], mcu.width * 8);
-    plane.height = shrink(frame.height, own.height * sides[c], mcu.height * 8);
+    const auto shrink = [&](int64_t size, size_t part, size_t whole) {
+      return reduced(size * static_cast<int64_t>(part * plane.side),
+                     static_cast<int64_t>(whole * 8));
+    };
+    plane.width = shrink(frame.width, own.width, mcu.width);
+    plane.height = shrink(frame.height, own.height, mcu.height);
   }
-  return planes_;
+  return &planes_;
+}
+
+PixelRows* SamplePlanes::rows(const Rect& needed) {
+  const int64_t first = needed.x / reduction_;
+  const int64_t end = reduced(needed.x + needed.width, reduction_);
+  return &rows_.emplace(kernels_, planes_, first, end - first, scratch_);
 }
 
 }  // namespace stoker

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "io/decoder/jpeg/block_order.h"
-
 namespace stoker {
 namespace {
 
@@ -19,7 +17,7 @@ constexpr uint64_t kMinBitsAhead = 8 * 1024;
 
 static_assert(BlockDecoder::kMaxBytes <= ScanBytes::kSlack);
 
-bool ScanDecoder::assign_tables(const JpegFrame& frame) {
+bool ScanDecoder::assign_blocks(const JpegFrame& frame, const JpegPlanes& planes) {
   block_count_ = 0;
   for (size_t c = 0; c < frame.components; ++c) {
     const JpegFrame::Component& component = frame.component[c];
@@ -32,10 +30,15 @@ bool ScanDecoder::assign_tables(const JpegFrame& frame) {
       return false;
     }
     const McuSize mcu = c == 0 ? mcu_size(frame.sampling) : McuSize{};
-    for (size_t y = 0; y < mcu.height; y += 8) {
-      for (size_t x = 0; x < mcu.width; x += 8) {
+    const JpegPlane& plane = planes.planes[c];
+    const int16_t* quantisation = frame.quantisation[component.quantisation].data();
+    const size_t across = mcu.width / 8 * plane.side;
+    const size_t down = mcu.height / 8 * plane.side * plane.stride;
+    for (size_t y = 0; y < mcu.height / 8; ++y) {
+      for (size_t x = 0; x < mcu.width / 8; ++x) {
+        uint8_t* const out = plane.data + (y * plane.stride + x) * plane.side;
         blocks_[block_count_++] = {
-            &tables, frame.quantisation[component.quantisation].data(), c, mcu, x, y};
+            &tables, c, {nullptr, quantisation, out, plane.stride, plane.side}, across, down};
       }
     }
   }
@@ -94,7 +97,7 @@ bool ScanDecoder::predict(int16_t* blocks, size_t mcus) {
     for (size_t b = 0; b < block_count_; ++b, blocks += 64) {
       int& prediction = predictions_[blocks_[b].component];
       prediction += blocks[0];
-      if (!is_plausible_dc(prediction * blocks_[b].quantisation[0])) return false;
+      if (!is_plausible_dc(prediction * blocks_[b].block.quantisation[0])) return false;
       blocks[0] = static_cast<int16_t>(prediction);
     }
   }
@@ -108,32 +111,24 @@ bool ScanDecoder::skip_mcus(size_t count) {
     for (size_t mcu = 0; mcu < count; ++mcu) {
       prediction += decoder_.values(mcu * block_count_ + b)[0];
     }
-    if (!is_plausible_dc(prediction * blocks_[b].quantisation[0])) return false;
+    if (!is_plausible_dc(prediction * blocks_[b].block.quantisation[0])) return false;
   }
   return true;
 }
 
-void ScanDecoder::store(const int16_t* values, size_t x, size_t y, const JpegPlanes& planes) {
-  for (size_t b = 0; b < block_count_; ++b, values += 64) {
-    const BlockPlace& place = blocks_[b];
-    const JpegPlane& plane = planes.planes[place.component];
-    uint8_t* out = plane.data + (place.mcu.height * y + place.y) * plane.stride +
-                   place.mcu.width * x + place.x;
-    alignas(64) int16_t natural[64];
-    switch (block_extent(values)) {
-      case BlockExtent::first:
-        inverse_dcts_.dc_only(values[0] * place.quantisation[0], out, plane.stride);
-        break;
-      case BlockExtent::first_ten:
-        reorder_first_ten(values, natural);
-        inverse_dcts_.top_left_4x4(natural, place.quantisation, out, plane.stride);
-        break;
-      case BlockExtent::all:
-        reorder_block(values, natural);
-        inverse_dcts_.full(natural, place.quantisation, out, plane.stride);
-        break;
+bool ScanDecoder::store(const int16_t* values, size_t mcus, size_t x, size_t y) const {
+  std::array<DctBlock, BlockDecoder::kMaxBlocks> batch;
+  std::array<size_t, kMaxBlocks> at;
+  for (size_t b = 0; b < block_count_; ++b) at[b] = x * blocks_[b].across + y * blocks_[b].down;
+  DctBlock* next = batch.data();
+  for (size_t mcu = 0; mcu < mcus; ++mcu) {
+    for (size_t b = 0; b < block_count_; ++b, values += 64) {
+      const DctBlock& first = blocks_[b].block;
+      *next++ = {values, first.quantisation, first.out + at[b], first.stride, first.side};
+      at[b] += blocks_[b].across;
     }
   }
+  return to_samples(inverse_dcts_, {batch.data(), next});
 }
 
 bool ScanDecoder::next_segment() {
@@ -146,7 +141,7 @@ bool ScanDecoder::next_segment() {
 
 bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const McuRect& needed,
                          const JpegPlanes& planes) {
-  if (!assign_tables(frame)) return false;
+  if (!assign_blocks(frame, planes)) return false;
   scan_ = &scan;
   bits_.start(scan.data());
   segment_ = 0;
@@ -187,9 +182,7 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
     } else {
       int16_t* const blocks = decode_mcus(count, whole_rows ? wanted : 0);
       if (blocks == nullptr || !predict(blocks, count)) return false;
-      for (size_t i = 0; i < count && !beside; ++i) {
-        store(blocks + i * block_count_ * 64, x + i, y, planes);
-      }
+      if (!beside && !store(blocks, count, x, y)) return false;
     }
     until_restart -= std::min(until_restart, count);
   }

@@ -27,11 +27,11 @@ struct McuRect {
 // Allocates nothing but tables, and throws nothing but std::bad_alloc.
 class ScanDecoder {
  public:
-  // Fills the MCUs of `needed` in `planes`, whose memory is there. Decoding ends behind the last of
-  // them; but where they reach the image's last row, all of the scan is read and must end there.
-  // `needed` must not be empty. `frame` and `scan` belong to the same file; they are not referred
-  // to after the call. False: what was decoded is not a scan as an encoder makes it, and the
-  // planes' contents are unspecified.
+  // Fills the MCUs of `needed` in `planes`, whose memory is there, with blocks of the planes'
+  // sides. Decoding ends behind the last of them; but where they reach the image's last row, all of
+  // the scan is read and must end there. `needed` must not be empty. `frame` and `scan` belong to
+  // the same file; they are not referred to after the call. False: what was decoded is not a scan
+  // as an encoder makes it, and the planes' contents are unspecified.
   bool decode(const JpegFrame& frame, const ScanBytes& scan, const McuRect& needed,
               const JpegPlanes& planes);
 
@@ -41,16 +41,17 @@ class ScanDecoder {
   // One block of an MCU: what decodes it and where it goes.
   struct BlockPlace {
     BlockTables* tables = nullptr;
-    const int16_t* quantisation = nullptr;
     // 0: Y, 1: Cb, 2: Cr.
     size_t component = 0;
-    McuSize mcu;   // of this component
-    size_t x = 0;  // in the MCU, samples
-    size_t y = 0;
+    // In the first MCU, without values.
+    DctBlock block;
+    // From an MCU to the next, and to the one below.
+    size_t across = 0;
+    size_t down = 0;
   };
 
   // False: a table is none that libjpeg would accept.
-  bool assign_tables(const JpegFrame& frame);
+  bool assign_blocks(const JpegFrame& frame, const JpegPlanes& planes);
   // The blocks of the next `count` MCUs, at most a batch of BlockDecoder's, or of fewer, at least
   // one, whose number `count` is then; valid until the next call. At most `wanted` will be asked
   // for before the segment ends, nothing skipped; 0: not known. Null: damage.
@@ -63,8 +64,9 @@ class ScanDecoder {
   bool predict(int16_t* blocks, size_t mcus);
   // The next MCUs, of which only the predictions of the DC coefficients are kept.
   bool skip_mcus(size_t count);
-  // The samples of the MCU with these blocks.
-  void store(const int16_t* blocks, size_t x, size_t y, const JpegPlanes& planes);
+  // The samples of the MCUs with these blocks, side by side from (x, y) on. False: a coefficient is
+  // one that hardly any encoder writes.
+  bool store(const int16_t* blocks, size_t mcus, size_t x, size_t y) const;
 
   // Not a bit too many was read in this segment.
   bool within_segment() const { return bits_.used(scan_->data()) <= segment_bits(); }
@@ -77,7 +79,7 @@ class ScanDecoder {
   bool next_segment();
   uint64_t segment_bits() const { return uint64_t{scan_->ends()[segment_]} * 8; }
 
-  const InverseDcts inverse_dcts_ = avx2_inverse_dct();
+  const InverseDcts inverse_dcts_ = best_inverse_dcts();
   std::array<BlockTables, 3> tables_;
   std::array<BlockPlace, kMaxBlocks> blocks_;
   size_t block_count_ = 0;  // of an MCU

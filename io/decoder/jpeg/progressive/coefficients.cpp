@@ -3,11 +3,8 @@
 #if defined(__x86_64__)
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
-
-#include "io/decoder/jpeg/reduced_dct.h"
 
 namespace stoker {
 namespace {
@@ -58,46 +55,26 @@ void Coefficients::assign(const JpegFrame& frame) {
   }
 }
 
-bool Coefficients::row_to_samples(const int16_t* values, const uint64_t* nonzero, size_t blocks,
-                                  const int16_t* quantisation, uint8_t* out, size_t stride) const {
-  for (size_t x = 0; x < blocks; ++x, values += 64, out += 8) {
-    const int dc = values[0] * quantisation[0];
-    if (std::abs(dc) >= kImplausibleDc) return false;
-    if (nonzero[x] == 0) {
-      inverse_dcts_.dc_only(dc, out, stride);
-    } else {
-      // Positions below 10 are those with row + column < 4.
-      const bool few = std::countr_zero(nonzero[x]) > 63 - 10;
-      (few ? inverse_dcts_.top_left_4x4 : inverse_dcts_.full)(values, quantisation, out, stride);
-    }
-  }
-  return true;
-}
-
 bool Coefficients::to_samples(const JpegFrame& frame, const McuRect& needed,
-                              const JpegPlanes& planes, const std::array<size_t, 3>& sides) const {
+                              const JpegPlanes& planes) const {
+  std::array<DctBlock, 32> blocks;
   for (size_t c = 0; c < frame.components; ++c) {
     const McuSize mcu = c == 0 ? mcu_size(frame.sampling) : McuSize{};
     const CoefficientPlane& plane = planes_[c];
     const JpegPlane& samples = planes.planes[c];
-    const size_t side = sides[c];
     const int16_t* quantisation = frame.quantisation[frame.component[c].quantisation].data();
-    const size_t left = needed.left * mcu.width / 8;
     const size_t right = std::min(needed.right * mcu.width / 8, plane.columns);
     const size_t bottom = std::min(needed.bottom * mcu.height / 8, plane.rows);
     for (size_t y = needed.top * mcu.height / 8; y < bottom; ++y) {
-      const size_t at = y * plane.stride + left;
-      const int16_t* values = plane.values + at * 64;
-      uint8_t* out = samples.data + y * side * samples.stride + left * side;
-      if (side == 8) {
-        if (!row_to_samples(values, plane.nonzero + at, right - left, quantisation, out,
-                            samples.stride)) {
-          return false;
+      for (size_t x = needed.left * mcu.width / 8, count; x < right; x += count) {
+        count = std::min(right - x, blocks.size());
+        for (size_t i = 0; i < count; ++i) {
+          const int16_t* values = plane.values + (y * plane.stride + x + i) * 64;
+          if (std::abs(values[0] * quantisation[0]) >= kImplausibleDc) return false;
+          uint8_t* out = samples.data + (y * samples.stride + x + i) * samples.side;
+          blocks[i] = {values, quantisation, out, samples.stride, samples.side};
         }
-        continue;
-      }
-      for (size_t x = left; x < right; ++x, values += 64, out += side) {
-        if (!reduced_inverse_dct(values, quantisation, side, out, samples.stride)) return false;
+        if (!stoker::to_samples(inverse_dcts_, std::span(blocks).first(count))) return false;
       }
     }
   }

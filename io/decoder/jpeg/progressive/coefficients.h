@@ -14,7 +14,7 @@ namespace stoker {
 // The coefficients of one component, in blocks from the left to the right and from the top to the
 // bottom. A value that refers to memory of Coefficients.
 struct CoefficientPlane {
-  // 64 per block, in natural order; aligned to 64 bytes.
+  // 64 per block, in the scan's order; aligned to 64 bytes.
   int16_t* values = nullptr;
   // Per block: which coefficients but the first one are not 0. The one at position k of the scan's
   // order has bit 63 - k, so that the next one is the highest.
@@ -33,17 +33,13 @@ class Coefficients {
   // All of them 0. Throws std::bad_alloc.
   void assign(const JpegFrame& frame);
   const CoefficientPlane& plane(size_t component) const { return planes_[component]; }
-  // The samples of some MCUs, into `planes` as ScanDecoder::decode() fills them, where a block of
-  // each component is so many samples wide and high: 8, or 4, 2 or 1. False: a coefficient is one
-  // that no encoder writes, or hardly any, and the planes' contents are unspecified.
-  bool to_samples(const JpegFrame& frame, const McuRect& needed, const JpegPlanes& planes,
-                  const std::array<size_t, 3>& sides) const;
+  // The samples of some MCUs, into `planes` as ScanDecoder::decode() fills them. False: a
+  // coefficient is one that no encoder writes, or hardly any, and the planes' contents are
+  // unspecified.
+  bool to_samples(const JpegFrame& frame, const McuRect& needed, const JpegPlanes& planes) const;
 
  private:
-  bool row_to_samples(const int16_t* values, const uint64_t* nonzero, size_t blocks,
-                      const int16_t* quantisation, uint8_t* out, size_t stride) const;
-
-  const InverseDcts inverse_dcts_ = avx2_inverse_dct();
+  const InverseDcts inverse_dcts_ = best_inverse_dcts();
   std::array<CoefficientPlane, 3> planes_;
   Buffer values_;
   Buffer nonzero_;

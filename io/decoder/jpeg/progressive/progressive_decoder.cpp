@@ -1,14 +1,12 @@
 #include "io/decoder/jpeg/progressive/progressive_decoder.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #if defined(__x86_64__)
 #include "io/decoder/jpeg/progressive/coefficients.h"
 #include "io/decoder/jpeg/progressive/progression.h"
 #include "io/decoder/jpeg/progressive/spectral_decoder.h"
-#include "io/decoder/jpeg/rgb_rows.h"
 #include "io/decoder/jpeg/sample_planes.h"
 #include "io/decoder/jpeg/scan_bytes.h"
 #endif
@@ -25,27 +23,17 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
  public:
   PixelRows* decode(Bytes file, const JpegHeader& header, std::span<const JpegSegment> segments,
                     const Rect& needed, int64_t reduction) override {
-    if (header.width < SamplePlanes::kMinWidth * reduction ||
-        !frame_.assign_progressive(header, segments)) {
-      return nullptr;
-    }
-    const bool halved = frame_.sampling == ChromaSampling::s420;
-    if (reduction != 1 && frame_.sampling == ChromaSampling::s422) return nullptr;
+    if (!frame_.assign_progressive(header, segments)) return nullptr;
+    const JpegPlanes* planes = planes_.assign(frame_, reduction);
+    if (planes == nullptr) return nullptr;
     const McuRect mcus = SamplePlanes::mcus_of(needed, frame_);
     coefficients_.assign(frame_);
     rest_ = file.subspan(header.first_scan);
-    if (!decode_scans(segments.back().payload, mcus.bottom)) return nullptr;
-    // Where it can, libjpeg makes smaller chroma by a larger transform, and then upsamples nothing.
-    const auto luma = static_cast<size_t>(8 / reduction);
-    const size_t chroma = halved && reduction != 1 ? 2 * luma : luma;
-    const std::array<size_t, 3> sides{luma, chroma, chroma};
-    const ChromaSampling sampling =
-        halved && reduction != 1 ? ChromaSampling::s444 : frame_.sampling;
-    const JpegPlanes& planes = planes_.assign(frame_, sampling, sides, reduction);
-    if (!coefficients_.to_samples(frame_, mcus, planes, sides)) return nullptr;
-    const int64_t first = needed.x / reduction;
-    const int64_t end = (needed.x + needed.width + reduction - 1) / reduction;
-    return &rows_.emplace(planes, first, end - first, scratch_);
+    if (!decode_scans(segments.back().payload, mcus.bottom) ||
+        !coefficients_.to_samples(frame_, mcus, *planes)) {
+      return nullptr;
+    }
+    return planes_.rows(needed);
   }
 
  private:
@@ -101,8 +89,6 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   SpectralDecoder decoder_;
   Coefficients coefficients_;
   SamplePlanes planes_;
-  std::optional<RgbRows> rows_;
-  Buffer scratch_;
 };
 
 }  // namespace

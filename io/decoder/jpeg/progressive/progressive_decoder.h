@@ -23,8 +23,7 @@ class ProgressiveDecoder {
   static std::unique_ptr<ProgressiveDecoder> create();
   virtual ~ProgressiveDecoder() = default;
 
-  // As BaselineDecoder::decode(). `reduction`: 1, or 2, 4 or 8 for the rows of the image at a half,
-  // a quarter or an eighth; `needed` is in pixels of the whole one.
+  // As BaselineDecoder::decode().
   virtual PixelRows* decode(Bytes file, const JpegHeader& header,
                             std::span<const JpegSegment> segments, const Rect& needed,
                             int64_t reduction = 1) = 0;

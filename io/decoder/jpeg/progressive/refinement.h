@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "io/decoder/jpeg/bit_reader.h"
-#include "io/decoder/jpeg/jpeg_frame.h"
 
 // Processors with AVX2 have POPCNT, too.
 #define STOKER_REFINE __attribute__((target("avx2,bmi,bmi2,popcnt")))
@@ -15,14 +14,25 @@
 
 namespace stoker {
 
-// Per coefficient, in natural order: where its bit is in a mask whose bit 63 - k stands for
-// position k of the scan's order. `byte` shuffles that byte of the mask into the coefficient's
-// lower half, `bit` is the bit in there.
+// Per coefficient of a register: where its bit is in a mask whose bit 63 - k stands for position k
+// of the scan's order. `byte` shuffles that byte of the mask into the coefficient's lower half,
+// `bit` is the bit in there.
 struct MaskLanes {
-  alignas(32) std::array<uint8_t, 128> byte;
-  alignas(32) std::array<uint16_t, 64> bit;
+  alignas(32) std::array<uint8_t, 32> byte{};
+  alignas(32) std::array<uint16_t, 16> bit{};
 };
-extern const MaskLanes kMaskLanes;
+constexpr MaskLanes mask_lanes(size_t first) {
+  MaskLanes lanes;
+  for (size_t i = 0; i < 16; ++i) {
+    const size_t bit = 63 - first - i;
+    lanes.byte[2 * i] = static_cast<uint8_t>(bit / 8);
+    lanes.byte[2 * i + 1] = 0x80;  // makes 0
+    lanes.bit[i] = static_cast<uint16_t>(1u << bit % 8);
+  }
+  return lanes;
+}
+inline constexpr std::array<MaskLanes, 4> kMaskLanes{mask_lanes(0), mask_lanes(16), mask_lanes(32),
+                                                     mask_lanes(48)};
 
 // What one refinement does to a block: masks of coefficients as CoefficientPlane::nonzero. A value.
 struct Refinement {
@@ -70,9 +80,9 @@ struct Refinement {
   // All ones where the mask has the coefficient.
   STOKER_REFINE_INLINE static __m256i lanes(uint64_t mask, size_t i) {
     const __m256i bytes =
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(kMaskLanes.byte.data() + 2 * i));
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(kMaskLanes[i / 16].byte.data()));
     const __m256i bit =
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(kMaskLanes.bit.data() + i));
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(kMaskLanes[i / 16].bit.data()));
     const __m256i spread =
         _mm256_shuffle_epi8(_mm256_set1_epi64x(static_cast<int64_t>(mask)), bytes);
     return _mm256_cmpeq_epi16(_mm256_and_si256(spread, bit), bit);

@@ -179,7 +179,7 @@ STOKER_AVX2 bool SpectralDecoder::first_ac(const Blocks& blocks) {
       k += SymbolTable::run(entry);
       if (k > last) return false;
       // Sixteen zeros: a value of 0, which is there already.
-      values[kScanOrder[k]] = static_cast<int16_t>(value_of(bits, entry) * (1 << scan_.low));
+      values[k] = static_cast<int16_t>(value_of(bits, entry) * (1 << scan_.low));
       nonzero |= uint64_t{SymbolTable::present(entry)} << (63 - k);
       bits.skip(SymbolTable::total(entry));
     }

@@ -1,6 +1,4 @@
-#include "io/decoder/jpeg/block_order.h"
-
-#if defined(__x86_64__)
+#pragma once
 
 #include <immintrin.h>
 
@@ -10,13 +8,23 @@
 #include "io/decoder/jpeg/avx2_constants.h"
 #include "io/decoder/jpeg/jpeg_frame.h"
 
+// From the order in which a scan stores the coefficients of a block (zigzag) to the natural one, on
+// the way into registers. Pure functions; any thread.
+//
 // The scan's order is symmetric: what stands at (row, column) comes as long after the block's begin
 // as what stands opposite to it comes before its end. So a register holds eight values of the scan
 // and those opposite to them, and one shuffle serves a row of the upper half and one of the lower
 // half.
 
 namespace stoker {
-namespace {
+
+// Rows of a block: in `of[i]` row 2 * i, and in the upper half row 2 * i + 1.
+template <size_t n>
+struct RowPairs {
+  __m256i of[n];
+};
+
+namespace block_order {
 
 struct alignas(32) Shuffle {
   int8_t bytes[32];
@@ -47,7 +55,7 @@ constexpr Shuffle lower_halves(const Shuffle& low, const Shuffle& high) {
   return out;
 }
 
-struct Constants {
+struct Shuffles {
   Shuffle row0[3] = {shuffle(0, 0), shuffle(0, 1), shuffle(0, 3)};
   Shuffle row1[5] = {shuffle(1, 0), shuffle(1, 1), shuffle(1, 2), shuffle(1, 3), shuffle(1, 5)};
   Shuffle row2[5] = {shuffle(2, 0), shuffle(2, 1), shuffle(2, 2), shuffle(2, 3), shuffle(2, 5)};
@@ -57,10 +65,11 @@ struct Constants {
   Shuffle rows23_part0 =
       lower_halves(row2[0], {{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}});
   Shuffle rows23_part1 = lower_halves(row2[1], row3[0]);
+  Shuffle mask_first = {{-1, -1}};
   Shuffle mask_first_ten = {{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                              -1, -1, -1, -1, 0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0}};
 };
-constexpr Constants kConstants;
+inline constexpr Shuffles kShuffles;
 
 STOKER_AVX2_INLINE __m256i load(const int16_t* at) {
   return _mm256_load_si256(reinterpret_cast<const __m256i*>(at));
@@ -74,6 +83,9 @@ STOKER_AVX2_INLINE __m256i opposites(const int16_t* scan, size_t part) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(scan + 8 * part)),
                                  load_half(scan + 8 * (7 - part)), 1);
 }
+STOKER_AVX2_INLINE __m256i opposites(const int16_t* scan, const int16_t* factors, size_t part) {
+  return _mm256_mullo_epi16(opposites(scan, part), opposites(factors, part));
+}
 
 STOKER_AVX2_INLINE __m256i take(__m256i values, const Shuffle& order) {
   return _mm256_shuffle_epi8(values, get(order));
@@ -86,56 +98,56 @@ STOKER_AVX2_INLINE __m256i join(const __m256i (&from)[n], const Shuffle (&order)
   return joined;
 }
 
-// Two rows at once, because the inverse DCT loads two: a load of several stores has to wait.
-STOKER_AVX2_INLINE void store_rows(__m256i rows, size_t row, int16_t* natural) {
-  _mm256_store_si256(reinterpret_cast<__m256i*>(natural + 8 * row), rows);
-}
+}  // namespace block_order
 
-// (row, 7 - row) and (row + 1, 6 - row).
-STOKER_AVX2_INLINE void store_rows(__m256i first, __m256i second, size_t row, int16_t* natural) {
-  store_rows(_mm256_permute2x128_si256(first, second, 0x20), row, natural);
-  store_rows(_mm256_permute2x128_si256(second, first, 0x31), 6 - row, natural);
-}
-
-}  // namespace
-
-STOKER_AVX2 void reorder_block(const int16_t* scan, int16_t* natural) {
-  const Constants& k = opaque(kConstants);
-  const __m256i part0 = opposites(scan, 0), part1 = opposites(scan, 1);
-  const __m256i part2 = opposites(scan, 2), part3 = opposites(scan, 3);
+// All of a block, times the factors; each is 64 values in the scan's order, aligned to 32 bytes.
+STOKER_AVX2_INLINE RowPairs<4> natural_rows(const int16_t* scan, const int16_t* factors) {
+  using namespace block_order;
+  const Shuffles& k = opaque(kShuffles);
+  const __m256i part0 = opposites(scan, factors, 0), part1 = opposites(scan, factors, 1);
+  const __m256i part2 = opposites(scan, factors, 2), part3 = opposites(scan, factors, 3);
   const __m256i part5 = _mm256_permute2x128_si256(part2, part2, 1);
   const __m256i part6 = _mm256_permute2x128_si256(part1, part1, 1);
-  store_rows(join({part0, part1, part3}, k.row0), join({part0, part1, part2, part3, part5}, k.row1),
-             0, natural);
-  store_rows(join({part0, part1, part2, part3, part5}, k.row2),
-             join({part1, part2, part3, part5, part6}, k.row3), 2, natural);
+  const __m256i row07 = join({part0, part1, part3}, k.row0);
+  const __m256i row16 = join({part0, part1, part2, part3, part5}, k.row1);
+  const __m256i row25 = join({part0, part1, part2, part3, part5}, k.row2);
+  const __m256i row34 = join({part1, part2, part3, part5, part6}, k.row3);
+  return {{_mm256_permute2x128_si256(row07, row16, 0x20),
+           _mm256_permute2x128_si256(row25, row34, 0x20),
+           _mm256_permute2x128_si256(row34, row25, 0x31),
+           _mm256_permute2x128_si256(row16, row07, 0x31)}};
 }
 
-STOKER_AVX2 void reorder_first_ten(const int16_t* scan, int16_t* natural) {
-  const Constants& k = opaque(kConstants);
-  const __m256i values = load(scan);
+// The first four rows, where only the first ten values of the scan are not zero.
+STOKER_AVX2_INLINE RowPairs<2> natural_rows_of_ten(const int16_t* scan, const int16_t* factors) {
+  using namespace block_order;
+  const Shuffles& k = opaque(kShuffles);
+  const __m256i values = _mm256_mullo_epi16(load(scan), load(factors));
   const __m256i part0 = _mm256_permute2x128_si256(values, values, 0x00);
   const __m256i part1 = _mm256_permute2x128_si256(values, values, 0x11);
-  store_rows(take(part0, k.rows01_part0), 0, natural);
-  store_rows(_mm256_or_si256(take(part0, k.rows23_part0), take(part1, k.rows23_part1)), 2, natural);
-  store_rows(_mm256_setzero_si256(), 4, natural);
-  store_rows(_mm256_setzero_si256(), 6, natural);
+  return {{take(part0, k.rows01_part0),
+           _mm256_or_si256(take(part0, k.rows23_part0), take(part1, k.rows23_part1))}};
 }
 
-STOKER_AVX2 BlockExtent block_extent(const int16_t* scan) {
-  const Constants& k = opaque(kConstants);
+// How many values of a scan's block may be other than zero: only the first, only the first ten
+// (those of row + column < 4), or any.
+enum class BlockExtent : uint8_t { first, first_ten, all };
+
+// Without a jump: what a block is, nothing predicts.
+STOKER_AVX2_INLINE BlockExtent block_extent(const int16_t* scan) {
+  using namespace block_order;
+  const Shuffles& k = opaque(kShuffles);
   const __m256i begin = load(scan);
-  const __m256i rest = _mm256_or_si256(
-      _mm256_or_si256(load(scan + 16), load(scan + 32)),
-      _mm256_or_si256(load(scan + 48), _mm256_andnot_si256(get(k.mask_first_ten), begin)));
-  if (!_mm256_testz_si256(rest, rest)) return BlockExtent::all;
-  // Only the first ten are left.
-  const __m256i behind_first = _mm256_srli_si256(begin, 2);
-  const __m256i others = _mm256_or_si256(_mm256_permute4x64_epi64(begin, 0xaa), behind_first);
-  const __m128i any = _mm256_castsi256_si128(others);
-  return _mm_testz_si128(any, any) ? BlockExtent::first : BlockExtent::first_ten;
+  const __m256i later =
+      _mm256_or_si256(_mm256_or_si256(load(scan + 16), load(scan + 32)), load(scan + 48));
+  const __m256i behind_first =
+      _mm256_or_si256(_mm256_andnot_si256(get(k.mask_first), begin), later);
+  const __m256i behind_ten =
+      _mm256_or_si256(_mm256_andnot_si256(get(k.mask_first_ten), begin), later);
+  int extent = 2 - _mm256_testz_si256(behind_first, behind_first) -
+               _mm256_testz_si256(behind_ten, behind_ten);
+  asm("" : "+r"(extent));  // else GCC makes jumps of it
+  return static_cast<BlockExtent>(extent);
 }
 
 }  // namespace stoker
-
-#endif

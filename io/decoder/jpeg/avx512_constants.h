@@ -1,0 +1,28 @@
+#pragma once
+
+// GCC's own header makes undefined vectors of themselves (its bug 105593).
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
+#include <immintrin.h>
+
+// For files whose functions use AVX-512 with VBMI; the rest of the program runs on every x86-64. A
+// function with one of these attributes may only be called where has_avx512_vbmi() says so. Pure
+// functions; any thread.
+
+#define STOKER_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define STOKER_AVX512_INLINE \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"), always_inline)) inline
+
+namespace stoker {
+
+// The 64 bytes of a constant.
+template <class Register>
+STOKER_AVX512_INLINE __m512i get512(const Register& constant) {
+  static_assert(sizeof constant == 64);
+  return _mm512_load_si512(&constant);
+}
+
+}  // namespace stoker
