@@ -21,7 +21,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = ["-lisal", "-lcrypto", "-lfmt", "-lyaml-cpp", "-luring", "-lpthread"]
+LIBRARIES = ["-lisal", "-lcrypto", "-lcurl", "-lfmt", "-lxxhash", "-lyaml-cpp", "-luring", "-lpthread"]
 # The quick ones first; soak_test would only say the same later.
 TESTS = ("retention_test manifest_test layout_test read_set_test verify_test lock_test restore_test engine_test "
          "tf_saver_test snapshot_test backlog_test absent_tier_test full_disk_test faults_test "
