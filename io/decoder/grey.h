@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 #include "io/decoder/resize.h"
 
 namespace stoker {

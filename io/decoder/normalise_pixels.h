@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 
 namespace stoker {
 

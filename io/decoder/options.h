@@ -8,7 +8,7 @@
 
 #include "io/core/config.h"
 #include "io/decoder/decoder.h"
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 
 // The options that all decoders share, so that a sweep changes nothing but decoder.type.
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/decoder/pixel_rows.h"
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 
 namespace stoker {
 

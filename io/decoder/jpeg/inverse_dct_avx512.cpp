@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "io/decoder/jpeg/avx512_constants.h"
+#include "io/decoder/avx512.h"
 #include "io/decoder/jpeg/dct_factors.h"
 #include "io/decoder/jpeg/jpeg_frame.h"
 

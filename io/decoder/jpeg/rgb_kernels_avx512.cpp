@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "io/decoder/jpeg/avx512_constants.h"
+#include "io/decoder/avx512.h"
 
 // A chroma line has, for each group of 32 pixels, two registers of sixteen pairs (Cb, Cr), each in
 // its near and then in its far form: those of the even pixels, and of the odd ones. All bytes get

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "io/decoder/pixel_rows.h"
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 
 namespace stoker {
 namespace {

@@ -1,19 +1,8 @@
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 
 #if defined(__x86_64__)
 
-// GCC's own header makes undefined vectors of themselves (its bug 105593).
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-
-#include <immintrin.h>
-
-// Only functions with STOKER_AVX512 may use AVX-512: the rest of the program runs on every x86-64.
-#define STOKER_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
-#define STOKER_AVX512_INLINE \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"), always_inline)) inline
+#include "io/decoder/avx512.h"
 
 namespace stoker {
 namespace {

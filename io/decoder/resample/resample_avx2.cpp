@@ -1,4 +1,4 @@
-#include "io/decoder/resample.h"
+#include "io/decoder/resample/resample.h"
 
 #if defined(__x86_64__)
 
