@@ -84,7 +84,7 @@ void Twin::update(const Values& values, const Kernel& kernel) {
       const auto [of, at] = pieces[static_cast<size_t>(i)];
       const Flat& whole = flats[of];
       const int64_t size = std::min(kPiece, whole.gradient.numel() - at);
-      std::vector<at::Tensor> changed;
+      Values piece{{}, {whole.gradient.narrow(0, at, size)}};
       const auto place = [&](const std::vector<at::Tensor>& tensors, size_t list) {
         return bytes_of(tensors[list]) + at * tensors[list].element_size();
       };
@@ -95,17 +95,15 @@ void Twin::update(const Values& values, const Kernel& kernel) {
           std::memcpy(copy, values, size * whole.from[list].element_size());
           values = copy;
         }
-        changed.push_back(flat_at(values, whole.from[list], size));
+        piece.changed.push_back({flat_at(values, whole.from[list], size)});
       }
-      Values piece{{}, {whole.gradient.narrow(0, at, size)}};
-      for (const at::Tensor& tensor : changed) piece.changed.push_back({tensor});
       kernel(piece, of);
       for (size_t list = 0; list < whole.from.size(); ++list) {
         if (!whole.moves(list)) continue;
-        const size_t bytes = changed[list].nbytes();
+        const at::Tensor& changed = piece.changed[list].front();
         const bool more = at + 2 * kPiece <= whole.gradient.numel();
-        stream_copy(place(whole.to, list), bytes_of(changed[list]), bytes,
-                    more ? place(whole.from, list) + bytes : nullptr);
+        stream_copy(place(whole.to, list), bytes_of(changed), changed.nbytes(),
+                    more ? place(whole.from, list) + changed.nbytes() : nullptr);
       }
     }
   });

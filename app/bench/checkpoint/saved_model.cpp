@@ -41,8 +41,10 @@ MemcpyBaseline::MemcpyBaseline(Device& device, uint64_t bytes, int64_t threads)
   std::memset(from_.data.get(), 1, bytes);
   std::memset(to_.data.get(), 2, bytes);
   double one = seconds(1), all = seconds(threads);
-  for (int i = 0; i < 2; ++i)
-    one = std::min(one, seconds(1)), all = std::min(all, seconds(threads));
+  for (int i = 0; i < 2; ++i) {
+    one = std::min(one, seconds(1));
+    all = std::min(all, seconds(threads));
+  }
   if (all < one) threads_ = threads;
 }
 
