@@ -49,6 +49,7 @@ find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(BZip2 REQUIRED)
 
 # Libraries whose Debian packages bring no CMake files (OpenCV's only with the full development set).
 function(stoker_find_library name header library)
@@ -88,7 +89,7 @@ target_link_libraries(stoker_dependencies INTERFACE
   stoker_fuse3 stoker_prometheus
   $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>
   spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11
-  CURL::libcurl OpenSSL::Crypto LibArchive::LibArchive ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
+  CURL::libcurl OpenSSL::Crypto LibArchive::LibArchive ZLIB::ZLIB BZip2::BZip2 Threads::Threads ${CMAKE_DL_LIBS})
 
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -1,3 +1,4 @@
+#include <bzlib.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -28,13 +29,22 @@ std::string zipped(std::string_view plain) {
   return packed;
 }
 
+std::string bzipped(std::string plain) {
+  std::string packed(plain.size() + plain.size() / 100 + 600, '\0');  // bzip2's manual
+  auto size = static_cast<unsigned>(packed.size());
+  ::BZ2_bzBuffToBuffCompress(packed.data(), &size, plain.data(),
+                             static_cast<unsigned>(plain.size()), 1, 0, 0);
+  packed.resize(size);
+  return packed;
+}
+
 // What a compressed log would hide from the fuzzer, and its header of 1.3 kB: the input is "~", a
 // letter for format, byte order and compression, the versions of POSIX, STDIO and DXT_POSIX, a
 // length of two bytes for each of job, names and these three, and behind them their bytes.
 std::string composed(std::string_view input) {
   constexpr size_t kHead = 5, kParts = 5;
   const auto form = static_cast<uint8_t>(input[1]);
-  const bool newest = form & 1, swapped = form & 2, packed = form & 4;
+  const bool newest = form & 1, swapped = form & 2, packed = form & 4, bzip2 = form & 32;
   const auto number = [&](auto value) {
     std::string bytes(reinterpret_cast<const char*>(&value), sizeof value);
     if (swapped) std::ranges::reverse(bytes);
@@ -53,16 +63,16 @@ std::string composed(std::string_view input) {
     std::string plain(rest.substr(0, size));
     rest.remove_prefix(plain.size());
     if (part == 0) plain.resize(8 * (newest ? 7 : 5) + 1024 + plain.size() / 2);
-    const std::string bytes = packed ? zipped(plain) : plain;
+    const std::string bytes = !packed ? plain : bzip2 ? bzipped(plain) : zipped(plain);
     if (at[part] < places.size() && !plain.empty()) {
       places[at[part]] = number(uint64_t{header + parts.size()}) + number(uint64_t{bytes.size()});
     }
     parts += bytes;
   }
-  std::string log(newest ? "3.41" : "3.21");
+  std::string log(newest ? "3.41" : form & 16 ? "3.00" : "3.21");
   log.resize(8);
   log += number(int64_t{6567223});
-  log += packed ? '\0' : '\2';
+  log += !packed ? '\2' : bzip2 ? '\1' : '\0';
   log.resize(newest ? 32 : 24, form & 8 ? '\xff' : '\0');
   for (size_t i = 0; i <= count; ++i) log += places[i];
   for (size_t i = 0; i < count; ++i) {

@@ -32,9 +32,10 @@ std::string darshan_log(const IoProfile& profile);
 // The same as a file that is whole and durable, or not there. IoError.
 void write_darshan_log(const IoProfile& profile, const std::string& path);
 
-// A log of the formats 3.10 to 3.41, ours or another program's, in either byte order: POSIX (3 and
-// 4), STDIO (1 and 2) and DXT_POSIX (1 and 2). Counters that an older module does not have are -1,
-// as Darshan's own tools say it; times that are no numbers are 0. Any thread.
+// A log of Darshan 3 (formats 3.00 to 3.41), ours or another program's, in either byte order and
+// any compression: POSIX (1 to 4), STDIO (1 and 2) and DXT_POSIX (1 and 2). Counters and times that
+// an older module does not have are -1, as Darshan's own tools say it; times that are no numbers
+// are 0. Version 1 of POSIX, which has the calls of streams too, has them as calls. Any thread.
 //
 // IoError where the file cannot be read; Error(ExitCode::data), which says what is wrong and what
 // to do, where it is no such log, is damaged, or would take more than `most_memory`.

@@ -35,8 +35,9 @@ T number_at(Bytes bytes, size_t at, bool swapped) {
 // The header, with the modules under their newest numbers.
 struct LogHeader {
   std::string version;
-  int minor = 0;  // of the version: 3.10 to 3.41
-  bool swapped = false, packed = true;
+  int minor = 0;  // of the version: 3.00 to 3.41
+  bool swapped = false;
+  DarshanFormat::Compression compression = DarshanFormat::kZlib;
   Place job, names;
   struct Part {
     size_t module;
@@ -68,26 +69,27 @@ LogHeader read_begin(Bytes bytes, const std::string& name) {
   if (bytes.size() >= kBegin) magic = number_at<uint64_t>(bytes, 8, false);
   header.swapped = magic == __builtin_bswap64(kMagic);
   if (magic != kMagic && !header.swapped) {
-    refuse(name,
-           "is no log of Darshan 3; one of an older Darshan is made one by its "
-           "darshan-convert");
+    refuse(name, "is no log of Darshan 3; logs of an older Darshan are for that Darshan's tools");
   }
   const std::string_view version(reinterpret_cast<const char*>(bytes.data()), 8);
   header.version = version.substr(0, version.find('\0'));
-  for (const auto& [known, minor] :
-       {std::pair("3.10", 10), {"3.20", 20}, {"3.21", 21}, {"3.41", 41}}) {
-    if (header.version == known) header.minor = minor;
-  }
-  if (header.minor == 0) {
-    refuse(name, fmt::format("its format is '{}'; known are 3.10, 3.20, 3.21 and 3.41: convert it "
-                             "by a darshan-convert that knows it",
+  constexpr std::array kFormats = {std::pair("3.00", 0), std::pair("3.10", 10),
+                                   std::pair("3.20", 20), std::pair("3.21", 21),
+                                   std::pair("3.41", 41)};
+  const auto format = std::ranges::find(kFormats, header.version, [](auto& f) { return f.first; });
+  if (format == kFormats.end()) {
+    refuse(name, fmt::format("its format is '{}'; known are 3.00, 3.10, 3.20, 3.21 and 3.41: is "
+                             "there a newer Stoker?",
                              header.version));
   }
+  header.minor = format->second;
   const uint8_t compression = bytes[16];
-  if (compression != DarshanFormat::kZlib && compression != DarshanFormat::kNone) {
-    refuse(name, "is compressed by bzip2, which is not read: darshan-convert makes a copy by zlib");
+  if (compression > DarshanFormat::kNone) {
+    refuse(name, fmt::format("its compression is number {}; known are 0 (zlib), 1 (bzip2) and 2 "
+                             "(none): is it damaged?",
+                             compression));
   }
-  header.packed = compression == DarshanFormat::kZlib;
+  header.compression = static_cast<DarshanFormat::Compression>(compression);
   return header;
 }
 
@@ -223,10 +225,8 @@ void read_module(const LogHeader::Part& part, LogRegion& region, LogRecords& rec
   DarshanLog::Module module{module_name(part.module), part.version, part.partial, true};
   const auto use = [&](bool known, void (LogRecords::*add)(LogRegion&, uint32_t), bool& partial) {
     if (!known) {
-      region.fail(
-          fmt::format("version {} of this module is not read; convert the log by a newer "
-                      "darshan-convert",
-                      part.version));
+      region.fail(fmt::format("version {} of this module is not known: is there a newer Stoker?",
+                              part.version));
     }
     (records.*add)(region, part.version);
     partial = part.partial;
@@ -250,7 +250,7 @@ void read_module(const LogHeader::Part& part, LogRegion& region, LogRecords& rec
 DarshanLog parse_darshan_log(Bytes bytes, const std::string& name, uint64_t most_memory) {
   const LogHeader header = read_header(bytes, name);
   const auto region_at = [&](const Place& place, const std::string& what) {
-    return LogRegion::Source{bytes.subspan(place.offset, place.bytes), header.packed,
+    return LogRegion::Source{bytes.subspan(place.offset, place.bytes), header.compression,
                              header.swapped, name + ": " + what};
   };
   DarshanLog log;
@@ -261,7 +261,7 @@ DarshanLog parse_darshan_log(Bytes bytes, const std::string& name, uint64_t most
   LogRecords records(log.profile, most_memory);
   if (header.names.bytes > 0) {
     LogRegion names(region_at(header.names, "names"));
-    records.add_names(names);
+    records.add_names(names, header.minor == 0);
   }
   for (const LogHeader::Part& part : header.modules) {
     LogRegion region(region_at(part.place, module_name(part.module)));

@@ -23,22 +23,41 @@ double time_of(uint64_t word) {
   return std::isfinite(value) ? value : 0;
 }
 
-// A record's counters: id and rank, whole numbers but for those `missing`, and times.
+// What an older version of a module does not have, or has beside.
+struct Layout {
+  std::span<const size_t> counters, times;  // missing
+  bool streams = false;                     // kStreamCalls are there
+};
+
+// In version 1 of POSIX: FOPENS, FREADS, FWRITES and FSEEKS.
+constexpr size_t kStreamCalls = 4;
+constexpr size_t kCallsBefore = 6;  // OPENS, READS, WRITES, SEEKS, STATS, MMAPS
+
+// A record's counters: id and rank, whole numbers, and times.
 template <class Counters>
 class CounterRecord {
  public:
-  explicit CounterRecord(std::span<const size_t> missing)
-      : missing_(missing),
-        words_(2 + counters_.counters.size() - missing.size() + counters_.times.size()) {}
+  explicit CounterRecord(Layout layout)
+      : layout_(layout),
+        words_(2 + counters_.counters.size() - layout.counters.size() +
+               (layout.streams ? kStreamCalls : 0) + counters_.times.size() - layout.times.size()) {
+  }
 
   bool read(LogRegion& region) {
     if (!region.read(words_)) return false;
-    size_t word = 2;
-    for (size_t at = 0; at < counters_.counters.size(); ++at) {
-      const bool absent = std::ranges::count(missing_, at) > 0;
-      counters_.counters[at] = absent ? kUnknown : static_cast<int64_t>(words_[word++]);
-    }
-    for (double& time : counters_.times) time = time_of(words_[word++]);
+    std::span<const uint64_t> words(words_);
+    words = words.subspan(2);
+    if (layout_.streams) words = with_streams();
+    const auto take = [&](std::span<const size_t> missing, auto& values, auto value_of) {
+      size_t word = 0;
+      for (size_t at = 0; at < values.size(); ++at) {
+        const bool absent = std::ranges::count(missing, at) > 0;
+        values[at] = absent ? kUnknown : value_of(words[word++]);
+      }
+      words = words.subspan(word);
+    };
+    take(layout_.counters, counters_.counters, [](uint64_t w) { return static_cast<int64_t>(w); });
+    take(layout_.times, counters_.times, time_of);
     return true;
   }
   uint64_t id() const { return words_[0]; }
@@ -46,7 +65,15 @@ class CounterRecord {
   Counters& counters() { return counters_; }
 
  private:
-  const std::span<const size_t> missing_;
+  // The counters with calls of both kinds as one, as their bytes, sizes and times are.
+  std::span<const uint64_t> with_streams() {
+    const auto calls = words_.begin() + 2, streams = calls + kCallsBefore;
+    for (size_t kind = 0; kind < kStreamCalls; ++kind) calls[kind] += streams[kind];
+    std::copy_backward(calls, streams, streams + kStreamCalls);
+    return std::span(words_).subspan(2 + kStreamCalls);
+  }
+
+  const Layout layout_;
   Counters counters_;
   std::vector<uint64_t> words_;
 };
@@ -54,6 +81,8 @@ class CounterRecord {
 constexpr std::array<size_t, 5> kSincePosix4 = {
     PosixCounters::FILENOS, PosixCounters::DUPS, PosixCounters::RENAME_SOURCES,
     PosixCounters::RENAME_TARGETS, PosixCounters::RENAMED_FROM};
+constexpr std::array<size_t, 2> kSincePosix3 = {PosixCounters::CLOSE_START,
+                                                PosixCounters::OPEN_END};
 constexpr std::array<size_t, 1> kSinceStdio2 = {StdioCounters::FDOPENS};
 
 // words: offset, length, begin, end, and from version 2 on a thread.
@@ -90,18 +119,21 @@ FileIo& LogRecords::file(LogRegion& region, uint64_t id, int64_t rank) {
   return profile_.files[at->second];
 }
 
-void LogRecords::add_names(LogRegion& region) {
+void LogRecords::add_names(LogRegion& region, bool counted) {
   uint64_t id;
   while (region.read(std::span(&id, 1))) {
-    std::string name = region.read_text(kMostName);
+    std::string name = counted ? region.read_counted_text(kMostName) : region.read_text(kMostName);
     spend(region, name.size() + sizeof *names_.begin());
     names_.try_emplace(id, std::move(name));
   }
 }
 
 void LogRecords::add_posix(LogRegion& region, uint32_t version) {
-  CounterRecord<PosixCounters> record(version < 4 ? std::span<const size_t>(kSincePosix4)
-                                                  : std::span<const size_t>());
+  Layout layout;
+  if (version < 4) layout.counters = kSincePosix4;
+  if (version < 3) layout.times = kSincePosix3;
+  layout.streams = version < 2;
+  CounterRecord<PosixCounters> record(layout);
   while (record.read(region)) {
     if (version < 4) record.counters().counters[PosixCounters::RENAMED_FROM] = 0;  // an id
     file(region, record.id(), record.rank()).posix = record.counters();
@@ -109,8 +141,9 @@ void LogRecords::add_posix(LogRegion& region, uint32_t version) {
 }
 
 void LogRecords::add_stdio(LogRegion& region, uint32_t version) {
-  CounterRecord<StdioCounters> record(version < 2 ? std::span<const size_t>(kSinceStdio2)
-                                                  : std::span<const size_t>());
+  Layout layout;
+  if (version < 2) layout.counters = kSinceStdio2;
+  CounterRecord<StdioCounters> record(layout);
   while (record.read(region)) {
     file(region, record.id(), record.rank()).stdio = record.counters();
   }

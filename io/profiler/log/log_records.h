@@ -18,9 +18,10 @@ class LogRecords {
   LogRecords(IoProfile& profile, uint64_t most_memory)
       : profile_(profile), memory_left_(most_memory) {}
 
-  void add_names(LogRegion& region);
+  // counted: a length stands before each, as in format 3.00.
+  void add_names(LogRegion& region, bool counted);
   // Whether records of this version of the module are read.
-  static bool reads_posix(uint32_t version) { return version == 3 || version == 4; }
+  static bool reads_posix(uint32_t version) { return version >= 1 && version <= 4; }
   static bool reads_stdio(uint32_t version) { return version == 1 || version == 2; }
   static bool reads_segments(uint32_t version) { return version == 1 || version == 2; }
   void add_posix(LogRegion& region, uint32_t version);

@@ -2,20 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <utility>
 
 #include "io/core/error.h"
 
 namespace stoker {
-
-LogRegion::LogRegion(Source source) : source_(std::move(source)) {
-  if (source_.packed && ::inflateInit(&stream_) != Z_OK) throw std::bad_alloc();
-}
-
-LogRegion::~LogRegion() {
-  if (source_.packed) ::inflateEnd(&stream_);
-}
 
 void LogRegion::fail(const std::string& why) const {
   throw Error(ExitCode::data, source_.what + ": " + why);
@@ -23,27 +13,20 @@ void LogRegion::fail(const std::string& why) const {
 
 bool LogRegion::refill() {
   ready_ = {};
-  if (!source_.packed) {
+  if (source_.compression == DarshanFormat::kNone) {
     const size_t size = std::min(source_.bytes.size(), buffer_.size());
     ready_ = source_.bytes.first(size);
     source_.bytes = source_.bytes.subspan(size);
     return size > 0;
   }
   while (ready_.empty()) {
-    if (source_.bytes.empty() && !within_) return false;
-    const size_t given = std::min(source_.bytes.size(), size_t{1} << 30);  // of 32 bits there
-    stream_.next_in = const_cast<Bytef*>(source_.bytes.data());  // zlib's interface is older
-    stream_.avail_in = static_cast<uInt>(given);
-    stream_.next_out = buffer_.data();
-    stream_.avail_out = static_cast<uInt>(buffer_.size());
-    const int result = ::inflate(&stream_, Z_NO_FLUSH);
-    source_.bytes = source_.bytes.subspan(given - stream_.avail_in);
-    ready_ = {buffer_.data(), buffer_.size() - stream_.avail_out};
-    if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    if (result != Z_OK && result != Z_STREAM_END)
-      fail("damaged, or cut off: it cannot be inflated");
-    within_ = result == Z_OK;
-    if (!within_) ::inflateReset(&stream_);
+    if (source_.bytes.empty() && !stream_) return false;
+    if (!stream_) stream_ = Unpacker::begin(source_.compression);
+    const auto step = stream_->step(source_.bytes, buffer_);
+    if (!step) fail("damaged, or cut off: it cannot be decompressed");
+    source_.bytes = source_.bytes.subspan(step->taken);
+    ready_ = {buffer_.data(), step->made};
+    if (step->ended) stream_.reset();
   }
   return true;
 }
@@ -85,6 +68,18 @@ std::string LogRegion::read_text(size_t most) {
     if (ended) return text;
   }
   fail("it ends in the middle of a name");
+}
+
+std::string LogRegion::read_counted_text(size_t most) {
+  std::array<uint8_t, 4> length;
+  uint32_t size;
+  if (!read(std::span<uint8_t>(length))) fail("it ends in the middle of a name");
+  std::memcpy(&size, length.data(), sizeof size);
+  if (source_.swapped) size = __builtin_bswap32(size);
+  if (size > most) fail("a name is longer than any");
+  std::string text = read_rest(size);
+  if (text.size() < size) fail("it ends in the middle of a name");
+  return text;
 }
 
 std::string LogRegion::read_rest(size_t most) {

@@ -1,31 +1,32 @@
 #pragma once
 
-#include <zlib.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "io/core/memory.h"
+#include "io/profiler/log/unpacker.h"
 
 namespace stoker {
 
-// A part of a Darshan log as its bytes were before they were compressed: one zlib stream, or
-// several behind each other, for each process may write its own. One thread at a time; it does not
-// own the packed bytes. Error(ExitCode::data), which names the part, where it is damaged.
+// A part of a Darshan log as its bytes were before they were compressed: one stream of zlib
+// or bzip2, or several behind each other, for each process may write its own. One thread at a time;
+// it does not own the packed bytes. Error(ExitCode::data), which names the part, where it is
+// damaged.
 class LogRegion {
  public:
   // swapped: numbers are in the other byte order. what: of the messages, "LOG: POSIX".
   struct Source {
     Bytes bytes;
-    bool packed = true;
+    DarshanFormat::Compression compression = DarshanFormat::kZlib;
     bool swapped = false;
     std::string what;
   };
-  explicit LogRegion(Source source);
-  ~LogRegion();
+  explicit LogRegion(Source source) : source_(std::move(source)) {}
   LogRegion(const LogRegion&) = delete;
   LogRegion& operator=(const LogRegion&) = delete;
 
@@ -35,6 +36,8 @@ class LogRegion {
   bool read(std::span<uint64_t> to);
   // Up to the next NUL, which is left out; Error: none within `most` bytes.
   std::string read_text(size_t most);
+  // The same where the length stands before it, in 4 bytes.
+  std::string read_counted_text(size_t most);
   // What is left, or as much of it.
   std::string read_rest(size_t most);
 
@@ -46,8 +49,7 @@ class LogRegion {
   size_t take(std::span<uint8_t> to);
 
   Source source_;
-  z_stream stream_{};
-  bool within_ = false;  // a zlib stream has begun, and not ended
+  std::unique_ptr<Unpacker> stream_;  // that has begun, and not ended
   std::array<uint8_t, 32 << 10> buffer_;
   std::span<const uint8_t> ready_;
 };

@@ -17,7 +17,7 @@ with_packages(darshan=PACKAGE)
 
 import darshan  # noqa: E402, pylint: disable=wrong-import-position
 from darshan.backend import cffi_backend as backend  # noqa: E402, pylint: disable=wrong-import-position
-from darshan_logs import (DXT_POSIX, NEW_IN_POSIX_4, POSIX, STDIO, counters_record, darshan_log,  # noqa: E402
+from darshan_logs import (DXT_POSIX, POSIX, STDIO, counters_record, darshan_log, posix_record,  # noqa: E402
                           segments_record)
 
 EXAMPLES = sorted({path.name: path for path in pathlib.Path(darshan.__file__).parent.rglob("*.darshan")}.values())
@@ -74,7 +74,7 @@ def ours(path, *arguments):
     return result
 
 
-LAST_TIMES = ("POSIX_F_VARIANCE_RANK_TIME", "POSIX_F_VARIANCE_RANK_BYTES")
+LAST_TIMES = [f"POSIX_F_{name}" for name in ("FASTEST_RANK_TIME", "SLOWEST_RANK_TIME", "VARIANCE_RANK_TIME", "VARIANCE_RANK_BYTES")]
 
 
 class PydarshanTest(unittest.TestCase):
@@ -90,8 +90,8 @@ class PydarshanTest(unittest.TestCase):
 
     def assert_same_records(self, got, expected):
         self.assertEqual(got["records"].keys(), expected["records"].keys())
-        # PyDarshan has 0 for what a record of version 3 says last.
-        lost = LAST_TIMES if expected["modules"].get("POSIX", (0,))[0] == 3 else ()
+        # PyDarshan has 0 for what a record of version 2 or 3 says last.
+        lost = {2: LAST_TIMES, 3: LAST_TIMES[2:]}.get(expected["modules"].get("POSIX", (0,))[0], ())
         for key, values in expected["records"].items():
             other = got["records"][key]
             if key[0] == "POSIX" and lost:
@@ -146,28 +146,50 @@ class PydarshanTest(unittest.TestCase):
             self.assertEqual(report.heatmaps["POSIX"].to_df([direction]).to_numpy().sum(), moved)
 
     def made(self, order="<", version="3.41", posix=4, stdio=2, **options):
-        values = list(range(3, 72))
-        if posix == 3:
-            values = [value for at, value in enumerate(values) if at not in NEW_IN_POSIX_4]
         modules = {
-            POSIX: (posix, [counters_record(order, 7, rank, values, [0.25 * at for at in range(17)]) for rank in (0, 1, -1)]),
+            POSIX: (posix, [posix_record(order, posix, 7, rank, list(range(3, 72)), [0.25 * at for at in range(17)])
+                            for rank in (0, 1, -1)]),
             STDIO: (stdio, [counters_record(order, 2**63 + 9, 0, range(14 if stdio == 2 else 13), [0.5 * at for at in range(15)])]),
             DXT_POSIX: (1, [segments_record(order, 7, 0, "node7", [(0, 10, 0.5, 0.75)], [(5, 0, 1, 1), (5, 3, 1, 2)])])}
+        if version == "3.00":  # there was no more then
+            modules = {POSIX: modules[POSIX]}
         return darshan_log(modules, {7: "/data/a b", 2**63 + 9: "/log/ä"}, version=version, order=order, **options)
 
+    def test_logs_by_bzip2_are_those_by_zlib(self):
+        # PyDarshan's package is built without bzip2.
+        for order, version, posix, streams in (("<", "3.41", 4, 1), (">", "3.21", 4, 5), ("<", "3.00", 1, 1)):
+            with self.subTest(order=order, version=version, streams=streams):
+                logs = [self.write(self.made(order, version, posix, packing=packing, streams=streams), packing)
+                        for packing in ("zlib", "bzip2")]
+                self.assertEqual(ours(logs[1]), ours(logs[0]))
+
     def test_logs_of_every_version_order_and_compression_are_read(self):
-        for order, version, posix, stdio, packed, streams in (
-                ("<", "3.41", 4, 2, True, 1), (">", "3.41", 4, 2, True, 1), ("<", "3.41", 4, 2, False, 1), ("<", "3.21", 4, 2, True, 7),
-                ("<", "3.20", 4, 2, True, 1), ("<", "3.10", 3, 1, True, 1), ("<", "3.10", 3, 1, False, 1)):
-            with self.subTest(order=order, version=version, packed=packed):
-                self.assert_same(self.write(self.made(order, version, posix, stdio, packed=packed, streams=streams)))
+        for order, version, posix, stdio, packing, streams in (
+                ("<", "3.41", 4, 2, "zlib", 1), (">", "3.41", 4, 2, "zlib", 1), ("<", "3.41", 4, 2, "none", 1),
+                ("<", "3.21", 4, 2, "zlib", 7), ("<", "3.20", 4, 2, "zlib", 1), ("<", "3.10", 3, 1, "zlib", 1),
+                ("<", "3.10", 3, 1, "none", 1), ("<", "3.10", 2, 1, "zlib", 1), ("<", "3.00", 1, 1, "zlib", 1)):
+            with self.subTest(order=order, version=version, posix=posix, packing=packing, streams=streams):
+                self.assert_same(self.write(self.made(order, version, posix, stdio, packing=packing, streams=streams)))
 
     def test_old_modules_in_the_other_byte_order_are_those_in_ours(self):
         # PyDarshan swaps the counters that it puts in, too.
-        here = ours(self.write(self.made("<", "3.10", 3, 1)))
-        there = ours(self.write(self.made(">", "3.10", 3, 1, partial=(POSIX, STDIO))))
-        self.assert_same_records(there, here)
-        self.assertEqual({name for name, (_, partial) in there["modules"].items() if partial}, {"POSIX", "STDIO"})
+        for version, posix, partial in (("3.10", 3, {POSIX, STDIO}), ("3.10", 2, {STDIO}), ("3.00", 1, {POSIX})):
+            with self.subTest(version=version, posix=posix):
+                here = ours(self.write(self.made("<", version, posix, 1)))
+                there = ours(self.write(self.made(">", version, posix, 1, partial=partial)))
+                self.assert_same_records(there, here)
+                self.assertEqual({name for name, (_, is_partial) in there["modules"].items() if is_partial}, partial)
+
+    def test_calls_of_streams_that_old_records_count_apart_are_calls(self):
+        # PyDarshan leaves such records out.
+        record = posix_record("<", 1, 7, 0, list(range(3, 72)), 17 * [0.5], streams=(10, 200, 3000, 40000))
+        log = self.write(darshan_log({POSIX: (1, [record])}, {7: "/data/a"}, version="3.00"))
+        self.assertEqual(theirs(log)["records"], {})
+        got = ours(log)["records"]["POSIX", 7, 0]
+        self.assertEqual([got[f"POSIX_{name}"] for name in ("OPENS", "FILENOS", "READS", "WRITES", "SEEKS", "STATS", "MMAPS", "FSYNCS")],
+                         [13, -1, 206, 3007, 40008, 9, 10, 11])
+        self.assertEqual([got[f"POSIX_F_{name}_TIMESTAMP"] for name in ("OPEN_START", "CLOSE_START", "OPEN_END", "CLOSE_END")],
+                         [0.5, -1, -1, 0.5])
 
     def test_segments_with_threads_are_those_without(self):
         # Version 2, which came after PyDarshan 3.5.

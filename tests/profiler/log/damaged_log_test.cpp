@@ -44,21 +44,22 @@ std::string with(std::string log, size_t at, const std::string& bytes) {
 TEST(DamagedLogTest, what_is_not_read_is_named_with_what_to_do) {
   const std::string log = darshan_log(small_profile());
   const auto says = [](const std::string& changed) { return error_of([&] { parsed(changed); }); };
+  EXPECT_EQ(says("no log"),
+            "LOG: is no log of Darshan 3; logs of an older Darshan are for that Darshan's tools");
   EXPECT_EQ(
-      says("no log"),
-      "LOG: is no log of Darshan 3; one of an older Darshan is made one by its darshan-convert");
-  EXPECT_EQ(says(with(log, 0, "3.00")),
-            "LOG: its format is '3.00'; known are 3.10, 3.20, 3.21 and 3.41: convert it by a "
-            "darshan-convert that knows it");
+      says(with(log, 0, "3.50")),
+      "LOG: its format is '3.50'; known are 3.00, 3.10, 3.20, 3.21 and 3.41: is there a newer "
+      "Stoker?");
+  EXPECT_EQ(says(with(log, 16, "\x03")),
+            "LOG: its compression is number 3; known are 0 (zlib), 1 (bzip2) and 2 (none): is it "
+            "damaged?");
   EXPECT_EQ(says(with(log, 16, "\x01")),
-            "LOG: is compressed by bzip2, which is not read: darshan-convert makes a copy by zlib");
+            "LOG: job: damaged, or cut off: it cannot be decompressed");
   const size_t versions = 1072;
-  EXPECT_EQ(says(with(log, versions + 4, "\x02")),
-            "LOG: POSIX: version 2 of this module is not read; convert the log by a newer "
-            "darshan-convert");
+  EXPECT_EQ(says(with(log, versions + 4, "\x05")),
+            "LOG: POSIX: version 5 of this module is not known: is there a newer Stoker?");
   EXPECT_EQ(says(with(log, versions + 4 * 9, "\x03")),
-            "LOG: STDIO: version 3 of this module is not read; convert the log by a newer "
-            "darshan-convert");
+            "LOG: STDIO: version 3 of this module is not known: is there a newer Stoker?");
   EXPECT_EQ(says(with(log, 32, std::string(8, '\xFF'))),
             "LOG: is damaged, or cut off: a part of it lies outside of the file");
 }
