@@ -81,7 +81,7 @@ class InputWait {
   }
 
  private:
-  struct Time {
+  struct alignas(uint64_t) Time {  // without it, clang takes it for too large to be one store
     uint32_t trained_us = 0;
     uint32_t waited_us = 0;
   };
