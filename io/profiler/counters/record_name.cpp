@@ -59,16 +59,23 @@ bool RecordName::set(std::string_view directory, std::string_view path) {
 }
 
 bool RecordName::append(std::string_view piece) {
-  for (const char c : piece) {
-    if (c == '/' && length_ > 0) {
-      if (text_[length_ - 1] == '/') continue;
-      if (length_ > 1 && text_[length_ - 1] == '.' && text_[length_ - 2] == '/') {
-        --length_;
-        continue;
-      }
+  while (!piece.empty()) {
+    if (piece.front() != '/') {
+      const size_t part = std::min(piece.find('/'), piece.size());
+      if (part > text_.size() - length_) return false;
+      std::copy_n(piece.begin(), part, text_.begin() + length_);
+      length_ += part;
+      piece.remove_prefix(part);
+      continue;
+    }
+    piece.remove_prefix(1);
+    if (length_ > 0 && text_[length_ - 1] == '/') continue;
+    if (length_ > 1 && text_[length_ - 1] == '.' && text_[length_ - 2] == '/') {
+      --length_;
+      continue;
     }
     if (length_ == text_.size()) return false;
-    text_[length_++] = c;
+    text_[length_++] = '/';
   }
   return true;
 }

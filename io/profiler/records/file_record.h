@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string_view>
 
 #include "io/profiler/counters/posix_rules.h"
 #include "io/profiler/counters/stdio_rules.h"
 #include "io/profiler/records/segments.h"
+#include "io/profiler/records/spinning_mutex.h"
 
 namespace stoker {
 
@@ -30,7 +30,7 @@ struct FileRecord {
   int64_t block_bytes = 0;          // of its file system: POSIX_FILE_ALIGNMENT
   FileRecord* next_made = nullptr;  // of all records
 
-  std::mutex mutex;                    // of all below
+  SpinningMutex mutex;                 // of all below
   uint32_t part = 0;                   // of time that `now` of the modules is of; 0: of none yet
   FileRecord* next_touched = nullptr;  // in this session
   ModuleRecord<PosixRecord>* posix = nullptr;
