@@ -34,7 +34,7 @@ struct BlockTables {
   static uint64_t bits(uint64_t entry) { return entry & 63; }
   static uint64_t positions(uint64_t entry) { return static_cast<uint8_t>(entry >> 8); }
   // Builds the tables, unless the definitions are those of the last call. False: not a prefix code
-  // that libjpeg would accept (HuffmanCode); the tables must not be used then.
+  // that libjpeg would accept (HuffmanCode); the tables must not be used then. Needs AVX2.
   bool assign(Bytes dc_definition, Bytes ac_definition);
   // Builds `skip`, unless it is there since the last assign().
   void make_skip();
