@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace stoker {
 namespace {
@@ -59,10 +60,11 @@ void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
 // Takes the values of an entry, which reach up to position `next`. Where only the difference is
 // wanted, the others are of no meaning.
 STOKER_AVX2_INLINE void BlockDecoder::take(uint64_t entry, uint64_t next, Stream& stream) {
-  store(stream.block + stream.position, entry >> 16, 4);
+  // Rotations, because a shift destroys its operand and takes a copy first.
+  store(stream.block + stream.position, std::rotr(entry, 16), 4);
   // All bits that the entry takes; a shift by 64 less their number.
   const uint64_t taken = stream.bits.peek_all() >> (-entry & 63);
-  store(stream.block + next - 1, taken + (entry >> 48), 2);
+  store(stream.block + next - 1, taken + std::rotr(entry, 48), 2);
   stream.bits.skip(entry);
 }
 
