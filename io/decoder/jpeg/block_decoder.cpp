@@ -73,11 +73,16 @@ template <bool kSkip>
 STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
   const uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];
   uint64_t next = stream.position + BlockTables::positions(entry);
+  const Step& step = step_of<kSkip>(stream.block);
   if (next > 63) [[unlikely]] {
-    return false;
+    if (next > 64 || (entry & BlockTables::kEnd) != 0) return false;
+    take(entry, 64, stream);
+    stream.table = (&step)[1].dc;
+    stream.position = 0;
+    stream.block += 64;
+    return true;
   }
   take(entry, next, stream);
-  const Step& step = step_of<kSkip>(stream.block);
   stream.table = step.rest;
   start_next_block_at_end(entry, (&step)[1].dc, stream.table, next);
   stream.block += (entry & BlockTables::kEnd) / sizeof(int16_t);
@@ -122,11 +127,6 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly() {
     return true;
   };
   bits.refill();
-  const uint64_t entry = stream.table[bits.peek(BlockTables::kBits)];
-  if (stream.position + BlockTables::positions(entry) == 64 && (entry & BlockTables::kEnd) == 0) {
-    take(entry, 64, stream);
-    return end_block();
-  }
   const bool dc = stream.table == step.dc;
   const HuffmanCode& code = dc ? step.tables->dc_code : step.tables->ac_code;
   const HuffmanSymbol found = code.find(static_cast<uint32_t>(bits.peek(16)));
