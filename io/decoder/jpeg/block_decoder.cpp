@@ -20,14 +20,18 @@ constexpr int kLookups = BitReader::kRefilled /
 // In memory, because two streams fill the registers.
 constexpr uint64_t kZero = 0;
 
-// Compilers prefer a jump here, which is mispredicted for nearly every block.
-STOKER_AVX2_INLINE void start_next_block_at_end(uint64_t entry, const uint64_t* const& next_table,
-                                                const uint64_t*& table, uint64_t& position) {
-  asm("testb %b[entry], %b[entry]\n\t"
+// The table that an entry leads to, if that is not the one of the block. Compilers prefer a jump
+// here, which is mispredicted for nearly every block.
+STOKER_AVX2_INLINE void go_where_entry_leads(uint64_t entry, const uint64_t* const& next_table,
+                                             const uint64_t* const& far_table,
+                                             const uint64_t*& table, uint64_t& position) {
+  asm("testb %[flags], %b[entry]\n\t"
+      "cmovgq %[far_table], %[table]\n\t"
       "cmovsq %[next_table], %[table]\n\t"
       "cmovsq %[zero], %[position]"
       : [table] "+r"(table), [position] "+r"(position)
-      : [entry] "q"(entry), [next_table] "m"(next_table), [zero] "m"(kZero)
+      : [entry] "q"(entry), [next_table] "m"(next_table), [far_table] "m"(far_table),
+        [zero] "m"(kZero), [flags] "i"(static_cast<int8_t>(BlockTables::kEnd | BlockTables::kFar))
       : "cc");
 }
 
@@ -53,8 +57,8 @@ STOKER_AVX2_INLINE int take_value(BitReader& bits, uint32_t size) {
 BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow); }
 
 void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
-  batch_.steps[i] = {&tables, tables.dc.data(), tables.ac.data()};
-  batch_.skips[i] = {&tables, tables.dc.data(), tables.skip.data()};
+  batch_.steps[i] = {&tables, tables.dc.data(), tables.ac.data(), tables.far.data()};
+  batch_.skips[i] = {&tables, tables.dc.data(), tables.skip.data(), nullptr};
 }
 
 // Takes the values of an entry, which reach up to position `next`. Where only the difference is
@@ -75,7 +79,7 @@ STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
   uint64_t next = stream.position + BlockTables::positions(entry);
   const Step& step = step_of<kSkip>(stream.block);
   if (next > 63) [[unlikely]] {
-    if (next > 64 || (entry & BlockTables::kEnd) != 0) return false;
+    if (next > 64 || (entry & (BlockTables::kEnd | BlockTables::kFar)) != 0) return false;
     take(entry, 64, stream);
     stream.table = (&step)[1].dc;
     stream.position = 0;
@@ -84,7 +88,7 @@ STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
   }
   take(entry, next, stream);
   stream.table = step.rest;
-  start_next_block_at_end(entry, (&step)[1].dc, stream.table, next);
+  go_where_entry_leads(entry, (&step)[1].dc, step.far, stream.table, next);
   stream.block += (entry & BlockTables::kEnd) / sizeof(int16_t);
   stream.position = next;
   return true;
@@ -127,13 +131,18 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly() {
     return true;
   };
   bits.refill();
-  const bool dc = stream.table == step.dc;
+  const bool dc = stream.table == step.dc, far = stream.table == step.tables->far.data();
   const HuffmanCode& code = dc ? step.tables->dc_code : step.tables->ac_code;
-  const HuffmanSymbol found = code.find(static_cast<uint32_t>(bits.peek(16)));
-  bits.skip(found.bits);
+  // Those that led to `far` and took a position.
+  const int ones = far ? step.tables->far_bits : 0;
+  stream.position -= far ? 1 : 0;
+  const HuffmanSymbol found =
+      code.find(static_cast<uint32_t>((0xffff0000u | bits.peek(16)) >> ones & 0xffff));
+  if (found.bits == 0) return false;
+  bits.skip(static_cast<uint64_t>(found.bits - ones));
   const uint32_t size = dc ? found.symbol : found.symbol & 15;
   const uint32_t run = dc ? 0 : found.symbol >> 4;
-  if (found.bits == 0 || size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
+  if (size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
   if (!dc && size == 0 && run != 15) return run == 0 && end_block();
   const uint64_t position = stream.position + run;
   if (position > 63) return false;

@@ -59,6 +59,7 @@ class BlockDecoder {
     const uint64_t* dc = nullptr;
     // What follows dc: tables->ac or tables->skip.
     const uint64_t* rest = nullptr;
+    const uint64_t* far = nullptr;  // null with tables->skip
   };
   // The block behind the last one takes what is stored behind a block's end.
   struct Batch {

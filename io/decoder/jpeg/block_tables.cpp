@@ -3,6 +3,7 @@
 #if defined(__x86_64__)
 
 #include <algorithm>
+#include <bit>
 
 #include "io/decoder/jpeg/avx2_constants.h"
 
@@ -33,6 +34,10 @@ struct Pieces {
 
 uint32_t bits_of(uint32_t half) { return half & 63; }
 uint32_t positions_of(uint32_t half) { return half >> 8 & 255; }
+// The bits of the index, and of zeros behind it, that an entry takes.
+uint32_t taken(uint32_t index, uint32_t half) {
+  return (index << kHidden) >> (kMaxBits - bits_of(half));
+}
 
 // What a code stands for.
 struct Symbol {
@@ -52,26 +57,26 @@ Symbol ac_symbol(uint32_t bits, uint32_t symbol) {
   return {bits, size, run, size == 0 ? run % 15 == 0 : size <= kMaxAcSize};
 }
 
-// Calls make(symbol) for each code of up to kBits bits and puts what it gives wherever the index
-// begins with it.
+// Calls make(symbol) for each code that goes on for 1 to kBits bits behind `ones` ones, with these
+// bits as its code, and puts what it gives wherever the index begins with them.
 template <class Read, class Make>
-void fill(const HuffmanCode& code, const Read& read, Halves& out, const Make& make) {
+void fill(const HuffmanCode& code, uint32_t ones, const Read& read, Halves& out, const Make& make) {
   out.fill(kNothing);
-  code.for_each([&](int length, uint32_t prefix, uint8_t byte) {
-    const auto bits = static_cast<uint32_t>(length);
-    if (bits > kBits) return;
+  code.for_each([&](int length, uint32_t whole, uint8_t byte) {
+    const uint32_t bits = static_cast<uint32_t>(length) - ones;
+    if (bits - 1 >= kBits || whole >> bits != (1u << ones) - 1) return;
     const Symbol symbol = read(bits, byte);
     if (!symbol.possible) return;
-    std::fill_n(out.begin() + (prefix << (kBits - bits)), size_t{1} << (kBits - bits),
-                make(symbol));
+    const uint32_t left = kBits - bits;
+    std::fill_n(out.begin() + ((whole << left) & kIndexMask), size_t{1} << left, make(symbol));
   });
 }
 
 // The symbol that each index begins with, if so much of it is known: all of the code, and, of a
 // value, its sign.
 template <bool dc>
-STOKER_AVX2 void find_symbols(const HuffmanCode& code, Halves& out) {
-  fill(code, dc ? dc_symbol : ac_symbol, out, [](const Symbol& symbol) -> uint32_t {
+STOKER_AVX2 void find_symbols(const HuffmanCode& code, uint32_t ones, Halves& out) {
+  fill(code, ones, dc ? dc_symbol : ac_symbol, out, [](const Symbol& symbol) -> uint32_t {
     if (symbol.bits() > kMaxBits || (symbol.code_bits == kBits && symbol.size != 0)) {
       return kNothing;
     }
@@ -80,7 +85,7 @@ STOKER_AVX2 void find_symbols(const HuffmanCode& code, Halves& out) {
   });
   for (uint32_t i = 0; i < kCount; ++i) {
     const uint32_t size = out[i] >> 16, range = 1u << size;
-    const uint32_t bits = (i << kHidden) >> (kMaxBits - bits_of(out[i])) & (range - 1);
+    const uint32_t bits = taken(i, out[i]) & (range - 1);
     const uint32_t value = bits - (bits < range >> 1 ? range - 1 : 0);
     out[i] = (out[i] & kControl) | value << 16;
   }
@@ -131,9 +136,18 @@ STOKER_AVX2 void make_entries(const Halves& first, const Halves& symbols,
   for (uint32_t i = 0; i < kCount; ++i) {
     const uint32_t low = pieces.low[i];
     const uint32_t end_alone = positions_of(low) == 0 ? 1 << 8 : 0;
-    const uint32_t taken = (i << kHidden) >> (kMaxBits - bits_of(low));
-    const uint64_t high = pieces.high[i] - (taken << 16);
+    const uint64_t high = pieces.high[i] - (taken(i, low) << 16);
     out[i] = low == kNothing ? BlockTables::kSlow : (low | end_alone) | high << 32;
+  }
+}
+
+// Makes entries of the symbols behind the first bits of long codes.
+STOKER_AVX2 void make_far_entries(const Halves& symbols, BlockTables::Entries& out) {
+  for (uint32_t i = 0; i < kCount; ++i) {
+    const uint32_t control = symbols[i] & kControl;
+    const uint64_t high = (symbols[i] & ~kControl) - (taken(i, symbols[i]) << 16);
+    const uint32_t less = (control & kEnd) == 0 ? 1 << 8 : 0;
+    out[i] = control == kNothing ? BlockTables::kSlow : (control - less) | high << 32;
   }
 }
 
@@ -172,18 +186,31 @@ bool BlockTables::assign(Bytes dc_definition, Bytes ac_definition) {
     return false;
   }
   alignas(64) Halves differences, symbols;
-  find_symbols<true>(dc_code, differences);
-  find_symbols<false>(ac_code, symbols);
+  find_symbols<true>(dc_code, 0, differences);
+  find_symbols<false>(ac_code, 0, symbols);
   make_entries(differences, symbols, dc);
   make_entries(symbols, symbols, ac);
+  make_far();
   has_skip_ = false;
   return true;
+}
+
+void BlockTables::make_far() {
+  // Of the first code that has as many bits as the index.
+  far_bits = std::countl_one(static_cast<uint16_t>(ac_code.behind(kBits - 1)));
+  if (far_bits == 0) return;
+  alignas(64) Halves symbols;
+  find_symbols<false>(ac_code, static_cast<uint32_t>(far_bits), symbols);
+  make_far_entries(symbols, far);
+  const uint64_t ones = (uint64_t{1} << far_bits) - 1;
+  const uint64_t entry = static_cast<uint64_t>(far_bits) | kFar | 1 << 8 | (0 - ones) << 48;
+  std::replace(ac.end() - (1 << (kBits - far_bits)), ac.end(), kSlow, entry);
 }
 
 void BlockTables::make_skip() {
   if (has_skip_) return;
   alignas(64) Halves symbols, pieces;
-  fill(ac_code, ac_symbol, symbols, [](const Symbol& symbol) -> uint32_t {
+  fill(ac_code, 0, ac_symbol, symbols, [](const Symbol& symbol) -> uint32_t {
     if (symbol.bits() > kMaxSkipped) return kNothing;
     return symbol.bits() | (symbol.end() ? kEnd : (symbol.run + 1) << 8) | symbol.code_bits << 16;
   });
