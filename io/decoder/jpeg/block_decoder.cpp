@@ -75,15 +75,24 @@ STOKER_AVX2_INLINE void BlockDecoder::take(uint64_t entry, uint64_t next, Stream
 // False: nothing was taken, because the entry is slow, or the block full.
 template <bool kSkip>
 STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
-  const uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];
+  uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];
   uint64_t next = stream.position + BlockTables::positions(entry);
   const Step& step = step_of<kSkip>(stream.block);
   if (next > 63) [[unlikely]] {
-    if (next > 64 || (entry & (BlockTables::kEnd | BlockTables::kFar)) != 0) return false;
-    take(entry, 64, stream);
-    stream.table = (&step)[1].dc;
-    stream.position = 0;
-    stream.block += 64;
+    if (next != 64 || (entry & (BlockTables::kEnd | BlockTables::kFar)) != 0) {
+      // Behind the block's last symbol the entry has symbols of another block.
+      if (stream.table != step.rest) return false;
+      entry = step.tables->one[stream.bits.peek(BlockTables::kBits)];
+      next = stream.position + BlockTables::positions(entry);
+      if (next > 64) return false;
+    }
+    take(entry, next, stream);
+    stream.position = next;
+    if (next == 64 || (entry & BlockTables::kEnd) != 0) {
+      stream.table = (&step)[1].dc;
+      stream.position = 0;
+      stream.block += 64;
+    }
     return true;
   }
   take(entry, next, stream);

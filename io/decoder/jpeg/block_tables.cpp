@@ -123,8 +123,8 @@ STOKER_AVX2 void append(const Halves& symbols, Pieces& pieces) {
   }
 }
 
-// Makes entries of the first symbols and those that may follow.
-STOKER_AVX2 void make_entries(const Halves& first, const Halves& symbols,
+// Makes entries of the first symbols and up to `most` that may follow.
+STOKER_AVX2 void make_entries(const Halves& first, const Halves& symbols, int most,
                               BlockTables::Entries& out) {
   Pieces pieces;
   for (uint32_t i = 0; i < kCount; ++i) {
@@ -132,7 +132,7 @@ STOKER_AVX2 void make_entries(const Halves& first, const Halves& symbols,
     pieces.low[i] = first[i] - (positions == 1 ? 0 : value);
     pieces.high[i] = value + (positions == 2 ? value >> 16 : 0);
   }
-  for (int more = 0; more < 3; ++more) append(symbols, pieces);
+  for (int more = 0; more < most; ++more) append(symbols, pieces);
   for (uint32_t i = 0; i < kCount; ++i) {
     const uint32_t low = pieces.low[i];
     const uint32_t end_alone = positions_of(low) == 0 ? 1 << 8 : 0;
@@ -188,8 +188,9 @@ bool BlockTables::assign(Bytes dc_definition, Bytes ac_definition) {
   alignas(64) Halves differences, symbols;
   find_symbols<true>(dc_code, 0, differences);
   find_symbols<false>(ac_code, 0, symbols);
-  make_entries(differences, symbols, dc);
-  make_entries(symbols, symbols, ac);
+  make_entries(differences, symbols, 3, dc);
+  make_entries(symbols, symbols, 3, ac);
+  make_entries(symbols, symbols, 0, one);
   make_far();
   has_skip_ = false;
   return true;

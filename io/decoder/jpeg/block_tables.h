@@ -23,9 +23,9 @@ namespace stoker {
 // there. A block's end alone takes one position, of value 0. As the bits are added to it, the last
 // value may reach beyond the index, if only its sign does not.
 //
-// The first bits of a long code take one position, of value 0. An entry of `far` takes one less than
-// its symbol, so none if that is the next value or the block's end: the last value is stored before
-// where the piece begins, then.
+// The first bits of a long code take one position, of value 0. An entry of `far` takes one less
+// than its symbol, so none if that is the next value or the block's end: the last value is stored
+// before where the piece begins, then.
 //
 // A slow entry is kSlow: no block has so many positions. It says nothing of the symbol.
 struct BlockTables {
@@ -48,6 +48,8 @@ struct BlockTables {
   // The first symbol is a difference of DC coefficients.
   alignas(64) Entries dc;
   alignas(64) Entries ac;
+  // As ac, but never more than one symbol: for the end of a block.
+  alignas(64) Entries one;
   // By what follows the first far_bits bits, all ones, of codes that are long.
   alignas(64) Entries far;
   int far_bits = 0;
