@@ -179,21 +179,27 @@ bool BlockTables::assign(Bytes dc_definition, Bytes ac_definition) {
   const bool other_dc = replace(dc_definition_, dc_definition);
   const bool other_ac = replace(ac_definition_, ac_definition);
   if (!other_dc && !other_ac) return true;
-  const Bytes dc_symbols = dc_definition.subspan(16);
-  if (!dc_code.assign(dc_definition) || !ac_code.assign(ac_definition) ||
-      std::ranges::any_of(dc_symbols, [](int symbol) { return symbol > 15; })) {
-    dc_definition_.clear();
+  if (!(dc_definition.empty() || assign_dc_code(dc_definition)) || !ac_code.assign(ac_definition)) {
+    ac_definition_.clear();
     return false;
   }
-  alignas(64) Halves differences, symbols;
-  find_symbols<true>(dc_code, 0, differences);
+  alignas(64) Halves symbols;
   find_symbols<false>(ac_code, 0, symbols);
-  make_entries(differences, symbols, 3, dc);
   make_entries(symbols, symbols, 3, ac);
   make_entries(symbols, symbols, 0, one);
   make_far();
+  if (!dc_definition.empty()) {
+    alignas(64) Halves differences;
+    find_symbols<true>(dc_code, 0, differences);
+    make_entries(differences, symbols, 3, dc);
+  }
   has_skip_ = false;
   return true;
+}
+
+bool BlockTables::assign_dc_code(Bytes definition) {
+  return dc_code.assign(definition) &&
+         std::ranges::all_of(definition.subspan(16), [](int symbol) { return symbol <= 15; });
 }
 
 void BlockTables::make_far() {

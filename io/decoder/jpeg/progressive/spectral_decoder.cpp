@@ -42,18 +42,53 @@ STOKER_AVX2_INLINE uint32_t run_of(const BitReader& bits, uint32_t entry) {
   return (1u << more) + static_cast<uint32_t>(peek(bits, SymbolTable::code(entry), more));
 }
 
+// With it, a value of most bits keeps away from the ends of 16 bits.
+constexpr int kMaxLow = 4;
+
+// Which of 32 coefficients are not 0; the first one has the highest bit.
+STOKER_AVX2_INLINE uint32_t nonzero_of(const int16_t* values) {
+  const auto* const at = reinterpret_cast<const __m256i*>(values);
+  // By lanes: second 0 to 7, first 0 to 7, second 8 to 15, first 8 to 15.
+  const __m256i bytes = _mm256_packs_epi16(_mm256_load_si256(at + 1), _mm256_load_si256(at));
+  const __m256i reversed =
+      _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                                     15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)));
+  const __m256i all = _mm256_permute4x64_epi64(reversed, _MM_SHUFFLE(0, 2, 1, 3));
+  const __m256i zero = _mm256_cmpeq_epi8(all, _mm256_setzero_si256());
+  return ~static_cast<uint32_t>(_mm256_movemask_epi8(zero));
+}
+
+// Coefficients of a block that are known for the first time; the last one is at the end of `band`,
+// which has 0 before the first one.
+STOKER_AVX2 void take_band(const int16_t* band, const ProgressiveScan& scan, int16_t* values,
+                           uint64_t& nonzero) {
+  const int before = 63 - scan.last;
+  for (int k = scan.first; k <= scan.last; ++k) {
+    values[k] = static_cast<int16_t>(band[before + k] * (1 << scan.low));
+  }
+  const uint64_t mask = uint64_t{nonzero_of(band)} << 32 | nonzero_of(band + 32);
+  nonzero |= mask << before;
+}
+
 }  // namespace
 
 bool SpectralDecoder::assign_tables(const JpegFrame& frame) {
   if (scan_.of_dc() && scan_.refines()) return true;
+  if (!scan_.of_dc() && !scan_.refines()) return assign_band(frame.ac_tables[scan_.ac_table[0]]);
   for (size_t i = 0; i < scan_.count; ++i) {
     const Bytes definition =
         scan_.of_dc() ? frame.dc_tables[scan_.dc_table[i]] : frame.ac_tables[scan_.ac_table[i]];
-    const SymbolKind kind = scan_.of_dc()     ? SymbolKind::difference
-                            : scan_.refines() ? SymbolKind::refinement
-                                              : SymbolKind::first;
+    const SymbolKind kind = scan_.of_dc() ? SymbolKind::difference : SymbolKind::refinement;
     if (!tables_[i].assign(definition, kind, scan_.low)) return false;
   }
+  return true;
+}
+
+bool SpectralDecoder::assign_band(Bytes definition) {
+  if (scan_.low > kMaxLow || definition.empty() || !band_tables_.assign({}, definition)) {
+    return false;
+  }
+  band_.set_band(band_tables_, static_cast<size_t>(scan_.last - scan_.first + 1));
   return true;
 }
 
@@ -155,37 +190,15 @@ STOKER_AVX2 bool SpectralDecoder::refine_dc(int16_t* value) {
   return true;
 }
 
-STOKER_AVX2 bool SpectralDecoder::first_ac(const Blocks& blocks) {
-  const SymbolTable& table = tables_[0];
-  const auto last = static_cast<uint32_t>(scan_.last);
-  BitReader bits = bits_;
+bool SpectralDecoder::first_ac(const Blocks& blocks) {
+  band_.begin(bits_, blocks.count);
+  band_.run();
+  if (band_.state() == BlockDecoder::State::failed) return false;
+  bits_ = band_.bits();
+  run_ = static_cast<uint32_t>(band_.run_left());
   for (size_t i = 0; i < blocks.count; ++i) {
-    if (run_ != 0) {
-      const auto skipped = std::min<size_t>(run_, blocks.count - i);
-      run_ -= static_cast<uint32_t>(skipped);
-      i += skipped - 1;
-      continue;
-    }
-    int16_t* const values = blocks.values + i * 64;
-    uint64_t nonzero = 0;
-    for (auto k = static_cast<uint32_t>(scan_.first); k <= last; ++k) {
-      const uint32_t entry = next_symbol(bits, table);
-      if (entry == 0) return false;
-      if ((entry & SymbolTable::kEnd) != 0) {
-        run_ = run_of(bits, entry) - 1;
-        bits.skip(SymbolTable::total(entry));
-        break;
-      }
-      k += SymbolTable::run(entry);
-      if (k > last) return false;
-      // Sixteen zeros: a value of 0, which is there already.
-      values[k] = static_cast<int16_t>(value_of(bits, entry) * (1 << scan_.low));
-      nonzero |= uint64_t{SymbolTable::present(entry)} << (63 - k);
-      bits.skip(SymbolTable::total(entry));
-    }
-    blocks.nonzero[i] |= nonzero;
+    take_band(band_.values(i), scan_, blocks.values + i * 64, blocks.nonzero[i]);
   }
-  bits_ = bits;
   return true;
 }
 

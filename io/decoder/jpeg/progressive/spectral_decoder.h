@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "io/decoder/jpeg/bit_reader.h"
+#include "io/decoder/jpeg/block_decoder.h"
+#include "io/decoder/jpeg/block_tables.h"
 #include "io/decoder/jpeg/progressive/coefficients.h"
 #include "io/decoder/jpeg/progressive/progression.h"
 #include "io/decoder/jpeg/progressive/symbol_table.h"
@@ -32,6 +34,7 @@ class SpectralDecoder {
   // of 16 and 10 bits or less, and a run of 30.
   static constexpr size_t kBatch = 16;
   static_assert(kBatch * (63 * 26 + 30) / 8 + 16 <= ScanBytes::kSlack);
+  static_assert(kBatch <= BlockDecoder::kMaxBlocks);
 
   // Blocks of one row of a component that lie side by side.
   struct Blocks {
@@ -41,6 +44,7 @@ class SpectralDecoder {
   };
 
   bool assign_tables(const JpegFrame& frame);
+  bool assign_band(Bytes definition);
   // A scan of one component: its own blocks, row by row.
   bool decode_component(const JpegFrame& frame, const CoefficientPlane& plane, size_t bottom);
   // A scan of several: whole MCUs of first coefficients.
@@ -48,7 +52,7 @@ class SpectralDecoder {
   bool decode_blocks(const Blocks& blocks);
   bool first_dc(int16_t* value, size_t component);
   bool refine_dc(int16_t* value);
-  STOKER_AVX2 bool first_ac(const Blocks& blocks);
+  bool first_ac(const Blocks& blocks);
   bool refine_ac(const Blocks& blocks);
 
   // Behind a restart marker, if the next MCU is. False: the segment before has not ended there.
@@ -61,7 +65,10 @@ class SpectralDecoder {
   bool in_last_segment() const { return segment_ + 1 == bytes_->ends().size(); }
   uint64_t segment_bits() const { return uint64_t{bytes_->ends()[segment_]} * 8; }
 
-  std::array<SymbolTable, 3> tables_;
+  // One component's first bits of AC coefficients are blocks as those of baseline files.
+  BlockTables band_tables_;
+  BlockDecoder band_;
+  std::array<SymbolTable, 3> tables_;  // of the other scans
   ProgressiveScan scan_;
   const ScanBytes* bytes_ = nullptr;
   BitReader bits_;

@@ -11,8 +11,7 @@ namespace stoker {
 // What the codes of a progressive scan stand for (T.81, G.1.2).
 enum class SymbolKind {
   difference,  // of DC coefficients
-  first,       // AC coefficients: runs of zeros and values, or of blocks that end
-  refinement,  // the same with values of one bit
+  refinement,  // AC coefficients: runs of zeros and values of one bit, or of blocks that end
 };
 
 // One look-up for a symbol: how long it is with its further bits, and what to make of these. Bits
@@ -48,7 +47,7 @@ class SymbolTable {
 
   alignas(64) std::array<uint32_t, 1 << kBits> entries_;
   HuffmanCode code_;
-  SymbolKind kind_ = SymbolKind::first;
+  SymbolKind kind_ = SymbolKind::difference;
   int low_ = 0;
 };
 
