@@ -27,9 +27,8 @@ STOKER_AVX2_INLINE int value_of(const BitReader& bits, uint32_t entry) {
   return value + (negative & (1 - (1 << size)));
 }
 
-// Refills. 0: what follows is no symbol that an encoder writes.
-STOKER_AVX2_INLINE uint32_t next_symbol(BitReader& bits, const SymbolTable& table) {
-  bits.refill();
+// 0: what follows is no symbol that an encoder writes.
+STOKER_AVX2_INLINE uint32_t next_symbol(const BitReader& bits, const SymbolTable& table) {
   const uint32_t entry = table[bits.peek(SymbolTable::kBits)];
   if (entry != 0) [[likely]]
     return entry;
@@ -173,6 +172,7 @@ bool SpectralDecoder::decode_mcus(const JpegFrame& frame, const Coefficients& co
 }
 
 STOKER_AVX2 bool SpectralDecoder::first_dc(int16_t* value, size_t component) {
+  bits_.refill();
   const uint32_t entry = next_symbol(bits_, tables_[component]);
   if (entry == 0) return false;
   int& prediction = predictions_[component];
@@ -208,32 +208,40 @@ STOKER_REFINE bool SpectralDecoder::refine_ac(const Blocks& blocks) {
   const uint64_t band = ~uint64_t{0} >> scan_.first & ~uint64_t{0} << (63 - scan_.last);
   BitReader bits = bits_;
   for (size_t i = 0; i < blocks.count; ++i) {
-    const uint64_t nonzero = blocks.nonzero[i];
+    const uint64_t nonzero = blocks.nonzero[i], zeros = band & ~nonzero;
+    uint64_t known = band & nonzero;
+    // Of the zeros that are left but for one.
+    int64_t left = _mm_popcnt_u64(zeros) - 1;
     uint64_t rest = band;
     Refinement refinement;
+    bits.refill();
     while (run_ == 0 && rest != 0) {
+      // The bits of one symbol are there, but for a run of blocks.
       const uint32_t entry = next_symbol(bits, table);
       if (entry == 0) return false;
       if ((entry & SymbolTable::kEnd) != 0) {
+        bits.refill();
         run_ = run_of(bits, entry);
         bits.skip(SymbolTable::total(entry));
         break;
       }
-      const uint64_t zeros = rest & ~nonzero;
-      const auto count = static_cast<uint32_t>(_mm_popcnt_u64(zeros));
-      if (SymbolTable::run(entry) >= count) return false;
-      const uint64_t at = _pdep_u64(uint64_t{1} << (count - 1 - SymbolTable::run(entry)), zeros);
+      left -= SymbolTable::run(entry);
+      if (left < 0) return false;
+      const uint64_t at = _pdep_u64(uint64_t{1} << left, zeros);
+      --left;
       const uint64_t present = SymbolTable::present(entry);
       refinement.fresh |= at & (0 - present);
       refinement.negative |= at & (0 - (present & ~peek(bits, SymbolTable::code(entry), 1)));
       bits.skip(SymbolTable::total(entry));
+      bits.refill();
       // Everything before the place that was found.
-      refinement.correct(bits, rest & nonzero & (0 - at));
+      refinement.correct(bits, known & (0 - at));
       rest &= at - 1;
+      known &= at - 1;
     }
     if (run_ != 0) {
       bits.refill();
-      refinement.correct(bits, rest & nonzero);
+      refinement.correct(bits, known);
       --run_;
     }
     if (refinement.changes()) {

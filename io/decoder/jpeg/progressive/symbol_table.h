@@ -32,7 +32,7 @@ class SymbolTable {
   static uint32_t present(uint32_t entry) { return entry >> 7 & 1; }
   static uint32_t code(uint32_t entry) { return entry >> 8 & 31; }
   static uint32_t more(uint32_t entry) { return entry >> 16 & 15; }
-  static uint32_t run(uint32_t entry) { return entry >> 20 & 15; }
+  static uint32_t run(uint32_t entry) { return entry >> 20; }
 
   // `low`: the lowest bit of the scan; with it each value has to fit into 16 bits. False: not a
   // prefix code that libjpeg would accept; the table must not be used then.
