@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #if defined(__x86_64__)
 #include "io/decoder/jpeg/progressive/coefficients.h"
@@ -29,7 +30,7 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     const McuRect mcus = SamplePlanes::mcus_of(needed, frame_);
     coefficients_.assign(frame_);
     rest_ = file.subspan(header.first_scan);
-    if (!decode_scans(segments.back().payload, mcus.bottom) ||
+    if (!decode_scans(segments.back().payload, mcus.bottom) || !refine(mcus.bottom) ||
         !coefficients_.to_samples(frame_, mcus, *planes)) {
       return nullptr;
     }
@@ -37,14 +38,32 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   }
 
  private:
+  // A scan that refines AC coefficients, which waits for another one.
+  struct Waiting {
+    JpegFrame frame;  // with its tables
+    ProgressiveScan scan;
+    ScanBytes bytes;
+  };
+
+  // All but the refinements of AC coefficients, which nothing else waits for.
   bool decode_scans(Bytes scan_header, size_t bottom) {
     Progression progression;
     ProgressiveScan scan;
+    waiting_count_ = 0;
     for (;;) {
       if (!scan.assign(frame_, scan_header) || !progression.take(scan)) return false;
+      const bool waits = scan.refines() && !scan.of_dc();
+      if (waits && waiting_count_ == waiting_.size()) waiting_.emplace_back();
+      ScanBytes& bytes = waits ? waiting_[waiting_count_].bytes : bytes_;
       const std::optional<size_t> end =
-          bytes_.assign_up_to_marker(rest_, frame_.restart_interval != 0);
-      if (!end || !decoder_.decode(frame_, scan, bytes_, bottom, coefficients_)) return false;
+          bytes.assign_up_to_marker(rest_, frame_.restart_interval != 0);
+      if (!end) return false;
+      if (waits) {
+        waiting_[waiting_count_].frame = frame_;
+        waiting_[waiting_count_++].scan = scan;
+      } else if (!decoder_.decode(frame_, scan, bytes, bottom, coefficients_)) {
+        return false;
+      }
       rest_ = rest_.subspan(*end);
       switch (read_on(scan_header)) {
         case Behind::scan:
@@ -55,6 +74,26 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
           return false;
       }
     }
+  }
+
+  // By two, those of a component in their order.
+  bool refine(size_t bottom) {
+    const std::span scans = std::span(waiting_).first(waiting_count_);
+    std::ranges::stable_sort(scans, {}, [](const Waiting& one) { return one.scan.component[0]; });
+    for (size_t i = 0; i < scans.size(); i += 2) {
+      const auto begin = [&](SpectralDecoder& decoder, const Waiting& one) {
+        return decoder.begin(one.frame, one.scan, one.bytes, bottom, coefficients_);
+      };
+      if (i + 1 == scans.size()) {
+        return decoder_.decode(scans[i].frame, scans[i].scan, scans[i].bytes, bottom,
+                               coefficients_);
+      }
+      if (!begin(decoder_, scans[i]) || !begin(second_, scans[i + 1]) ||
+          !SpectralDecoder::refine(decoder_, second_)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // Reads the segments behind a scan, the next one's header included.
@@ -87,6 +126,9 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   Bytes rest_;  // of the file, from the next byte that is to be read
   ScanBytes bytes_;
   SpectralDecoder decoder_;
+  SpectralDecoder second_;
+  std::vector<Waiting> waiting_;  // keeps its memory
+  size_t waiting_count_ = 0;
   Coefficients coefficients_;
   SamplePlanes planes_;
 };

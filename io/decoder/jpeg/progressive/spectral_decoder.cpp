@@ -5,17 +5,9 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <bit>
-
-#include "io/decoder/jpeg/progressive/refinement.h"
 
 namespace stoker {
 namespace {
-
-// The `count` next bits as a number, 0 to 63.
-STOKER_AVX2_INLINE uint64_t peek(const BitReader& bits, uint64_t skipped, uint32_t count) {
-  return (bits.peek(64) << skipped) >> 1 >> (63 - count);
-}
 
 // The value of the symbol whose further bits `bits` are about to be read (T.81, F.2.2.1). 0 where
 // there are none.
@@ -25,20 +17,6 @@ STOKER_AVX2_INLINE int value_of(const BitReader& bits, uint32_t entry) {
   const auto value = static_cast<int>(next >> 1 >> (63 - size));
   const auto negative = static_cast<int>(~static_cast<int64_t>(next) >> 63);
   return value + (negative & (1 - (1 << size)));
-}
-
-// 0: what follows is no symbol that an encoder writes.
-STOKER_AVX2_INLINE uint32_t next_symbol(const BitReader& bits, const SymbolTable& table) {
-  const uint32_t entry = table[bits.peek(SymbolTable::kBits)];
-  if (entry != 0) [[likely]]
-    return entry;
-  return table.find(static_cast<uint32_t>(bits.peek(16)));
-}
-
-// How many blocks end together, the one with the symbol among them.
-STOKER_AVX2_INLINE uint32_t run_of(const BitReader& bits, uint32_t entry) {
-  const uint32_t more = SymbolTable::more(entry);
-  return (1u << more) + static_cast<uint32_t>(peek(bits, SymbolTable::code(entry), more));
 }
 
 // With it, a value of most bits keeps away from the ends of 16 bits.
@@ -91,9 +69,9 @@ bool SpectralDecoder::assign_band(Bytes definition) {
   return true;
 }
 
-bool SpectralDecoder::decode(const JpegFrame& frame, const ProgressiveScan& scan,
-                             const ScanBytes& bytes, size_t bottom,
-                             const Coefficients& coefficients) {
+bool SpectralDecoder::begin(const JpegFrame& frame, const ProgressiveScan& scan,
+                            const ScanBytes& bytes, size_t bottom,
+                            const Coefficients& coefficients) {
   scan_ = scan;
   if (!assign_tables(frame)) return false;
   bytes_ = &bytes;
@@ -102,12 +80,63 @@ bool SpectralDecoder::decode(const JpegFrame& frame, const ProgressiveScan& scan
   until_restart_ = interval_ = frame.restart_interval;
   run_ = 0;
   predictions_ = {};
-  const bool done = scan.count == 1
-                        ? decode_component(frame, coefficients.plane(scan.component[0]), bottom)
-                        : decode_mcus(frame, coefficients, bottom);
-  if (!done) return false;
-  if (bottom < mcu_grid(frame).rows) return within_segment();
-  return at_segment_end() && in_last_segment();
+  to_end_ = bottom == mcu_grid(frame).rows;
+  plane_ = coefficients.plane(scan.component[0]);
+  const McuSize mcu = scan_.component[0] == 0 ? mcu_size(frame.sampling) : McuSize{};
+  rows_ = std::min(bottom * mcu.height / 8, plane_.rows);
+  next_ = 0;
+  if (!scan.of_dc() && scan.refines()) refiner_.start(tables_[0], scan, bits_);
+  return true;
+}
+
+bool SpectralDecoder::decode(const JpegFrame& frame, const ProgressiveScan& scan,
+                             const ScanBytes& bytes, size_t bottom,
+                             const Coefficients& coefficients) {
+  if (!begin(frame, scan, bytes, bottom, coefficients)) return false;
+  if (scan.count != 1) return decode_mcus(frame, coefficients, bottom) && ends_here();
+  while (has_blocks()) {
+    BlockRow blocks;
+    if (!take_blocks(blocks) || !decode_blocks(blocks)) return false;
+  }
+  return ends_here();
+}
+
+bool SpectralDecoder::begin_blocks_to_refine() {
+  if (!refiner_.done()) return true;
+  bits_ = refiner_.bits();
+  run_ = refiner_.run_left();
+  if (refiner_.failed()) return false;
+  if (!has_blocks()) return true;
+  BlockRow blocks;
+  batch_ = next_;
+  if (!take_blocks(blocks)) return false;
+  refiner_.begin(bits_, blocks);
+  return true;
+}
+
+bool SpectralDecoder::refine(SpectralDecoder& a, SpectralDecoder& b) {
+  const bool same = a.scan_.component[0] == b.scan_.component[0];
+  for (;;) {
+    if (!a.begin_blocks_to_refine()) return false;
+    const bool more_of_a = !a.refiner_.done();
+    if (!(same && more_of_a && b.next_ + kBatch > a.batch_) && !b.begin_blocks_to_refine()) {
+      return false;
+    }
+    const bool more_of_b = !b.refiner_.done();
+    if (more_of_a && more_of_b) {
+      BlockRefiner::run(a.refiner_, b.refiner_);
+    } else if (more_of_a) {
+      a.refiner_.run();
+    } else if (more_of_b) {
+      b.refiner_.run();
+    } else {
+      return a.ends_here() && b.ends_here();
+    }
+  }
+}
+
+bool SpectralDecoder::ends_here() const {
+  return to_end_ ? at_segment_end() && in_last_segment() : within_segment();
 }
 
 bool SpectralDecoder::restart_where_due() {
@@ -120,27 +149,21 @@ bool SpectralDecoder::restart_where_due() {
   return true;
 }
 
-bool SpectralDecoder::decode_component(const JpegFrame& frame, const CoefficientPlane& plane,
-                                       size_t bottom) {
-  const McuSize mcu = scan_.component[0] == 0 ? mcu_size(frame.sampling) : McuSize{};
-  const size_t rows = std::min(bottom * mcu.height / 8, plane.rows);
-  for (size_t y = 0; y < rows; ++y) {
-    for (size_t x = 0; x < plane.columns;) {
-      if (!restart_where_due() || !within_segment()) return false;
-      size_t count = std::min(plane.columns - x, kBatch);
-      if (interval_ != 0) {
-        count = std::min(count, until_restart_);
-        until_restart_ -= count;
-      }
-      const size_t at = y * plane.stride + x;
-      if (!decode_blocks({plane.values + at * 64, plane.nonzero + at, count})) return false;
-      x += count;
-    }
+bool SpectralDecoder::take_blocks(BlockRow& blocks) {
+  if (!restart_where_due() || !within_segment()) return false;
+  const size_t y = next_ / plane_.columns, x = next_ % plane_.columns;
+  size_t count = std::min(plane_.columns - x, kBatch);
+  if (interval_ != 0) {
+    count = std::min(count, until_restart_);
+    until_restart_ -= count;
   }
+  const size_t at = y * plane_.stride + x;
+  blocks = {plane_.values + at * 64, plane_.nonzero + at, count};
+  next_ += count;
   return true;
 }
 
-bool SpectralDecoder::decode_blocks(const Blocks& blocks) {
+bool SpectralDecoder::decode_blocks(const BlockRow& blocks) {
   if (!scan_.of_dc()) return scan_.refines() ? refine_ac(blocks) : first_ac(blocks);
   for (size_t i = 0; i < blocks.count; ++i) {
     int16_t* const value = blocks.values + i * 64;
@@ -173,7 +196,7 @@ bool SpectralDecoder::decode_mcus(const JpegFrame& frame, const Coefficients& co
 
 STOKER_AVX2 bool SpectralDecoder::first_dc(int16_t* value, size_t component) {
   bits_.refill();
-  const uint32_t entry = next_symbol(bits_, tables_[component]);
+  const uint32_t entry = tables_[component].next(bits_);
   if (entry == 0) return false;
   int& prediction = predictions_[component];
   prediction += value_of(bits_, entry);
@@ -190,7 +213,7 @@ STOKER_AVX2 bool SpectralDecoder::refine_dc(int16_t* value) {
   return true;
 }
 
-bool SpectralDecoder::first_ac(const Blocks& blocks) {
+bool SpectralDecoder::first_ac(const BlockRow& blocks) {
   band_.begin(bits_, blocks.count);
   band_.run();
   if (band_.state() == BlockDecoder::State::failed) return false;
@@ -202,55 +225,12 @@ bool SpectralDecoder::first_ac(const Blocks& blocks) {
   return true;
 }
 
-STOKER_REFINE bool SpectralDecoder::refine_ac(const Blocks& blocks) {
-  const SymbolTable& table = tables_[0];
-  // Positions of the band.
-  const uint64_t band = ~uint64_t{0} >> scan_.first & ~uint64_t{0} << (63 - scan_.last);
-  BitReader bits = bits_;
-  for (size_t i = 0; i < blocks.count; ++i) {
-    const uint64_t nonzero = blocks.nonzero[i], zeros = band & ~nonzero;
-    uint64_t known = band & nonzero;
-    // Of the zeros that are left but for one.
-    int64_t left = _mm_popcnt_u64(zeros) - 1;
-    uint64_t rest = band;
-    Refinement refinement;
-    bits.refill();
-    while (run_ == 0 && rest != 0) {
-      // The bits of one symbol are there, but for a run of blocks.
-      const uint32_t entry = next_symbol(bits, table);
-      if (entry == 0) return false;
-      if ((entry & SymbolTable::kEnd) != 0) {
-        bits.refill();
-        run_ = run_of(bits, entry);
-        bits.skip(SymbolTable::total(entry));
-        break;
-      }
-      left -= SymbolTable::run(entry);
-      if (left < 0) return false;
-      const uint64_t at = _pdep_u64(uint64_t{1} << left, zeros);
-      --left;
-      const uint64_t present = SymbolTable::present(entry);
-      refinement.fresh |= at & (0 - present);
-      refinement.negative |= at & (0 - (present & ~peek(bits, SymbolTable::code(entry), 1)));
-      bits.skip(SymbolTable::total(entry));
-      bits.refill();
-      // Everything before the place that was found.
-      refinement.correct(bits, known & (0 - at));
-      rest &= at - 1;
-      known &= at - 1;
-    }
-    if (run_ != 0) {
-      bits.refill();
-      refinement.correct(bits, known);
-      --run_;
-    }
-    if (refinement.changes()) {
-      refinement.apply(blocks.values + i * 64, scan_.low);
-      blocks.nonzero[i] = nonzero | refinement.fresh;
-    }
-  }
-  bits_ = bits;
-  return true;
+bool SpectralDecoder::refine_ac(const BlockRow& blocks) {
+  refiner_.begin(bits_, blocks);
+  refiner_.run();
+  bits_ = refiner_.bits();
+  run_ = refiner_.run_left();
+  return !refiner_.failed();
 }
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 #include "io/decoder/jpeg/bit_reader.h"
 #include "io/decoder/jpeg/block_decoder.h"
 #include "io/decoder/jpeg/block_tables.h"
+#include "io/decoder/jpeg/progressive/block_refiner.h"
 #include "io/decoder/jpeg/progressive/coefficients.h"
 #include "io/decoder/jpeg/progressive/progression.h"
 #include "io/decoder/jpeg/progressive/symbol_table.h"
@@ -16,11 +17,6 @@ namespace stoker {
 
 // Entropy-coded data of one scan of a progressive file -> more of the image's coefficients. One
 // thread at a time; throws nothing. Needs AVX2, BMI2 and POPCNT.
-//
-// How a refinement is made without a look at each coefficient: the mask of those that are not 0
-// says which place a run of zeros leads to (pdep), how many bits of correction come before it
-// (popcnt) and whose they are (pdep again). A block's corrections are added at its end, sixteen
-// coefficients at a time.
 class SpectralDecoder {
  public:
   // All of the scan up to the MCU row `bottom` of the image; the rest is not looked at. Where that
@@ -29,6 +25,12 @@ class SpectralDecoder {
   bool decode(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
               size_t bottom, const Coefficients& coefficients);
 
+  // The same in two steps for scans that refine AC coefficients, of two decoders together: faster
+  // than one after the other. If both are of one component, `b` comes after `a` in the file.
+  bool begin(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+             size_t bottom, const Coefficients& coefficients);
+  static bool refine(SpectralDecoder& a, SpectralDecoder& b);
+
  private:
   // So many blocks are decoded between two looks at the position: a block takes at most 63 symbols
   // of 16 and 10 bits or less, and a run of 30.
@@ -36,24 +38,20 @@ class SpectralDecoder {
   static_assert(kBatch * (63 * 26 + 30) / 8 + 16 <= ScanBytes::kSlack);
   static_assert(kBatch <= BlockDecoder::kMaxBlocks);
 
-  // Blocks of one row of a component that lie side by side.
-  struct Blocks {
-    int16_t* values = nullptr;
-    uint64_t* nonzero = nullptr;
-    size_t count = 0;
-  };
-
   bool assign_tables(const JpegFrame& frame);
   bool assign_band(Bytes definition);
-  // A scan of one component: its own blocks, row by row.
-  bool decode_component(const JpegFrame& frame, const CoefficientPlane& plane, size_t bottom);
+  // A scan of one component has its own blocks, row by row. False: damage before the next ones.
+  bool take_blocks(BlockRow& blocks);
+  bool has_blocks() const { return next_ < rows_ * plane_.columns; }
+  // Where those before are refined, and if there are more.
+  bool begin_blocks_to_refine();
   // A scan of several: whole MCUs of first coefficients.
   bool decode_mcus(const JpegFrame& frame, const Coefficients& coefficients, size_t bottom);
-  bool decode_blocks(const Blocks& blocks);
+  bool decode_blocks(const BlockRow& blocks);
   bool first_dc(int16_t* value, size_t component);
   bool refine_dc(int16_t* value);
-  bool first_ac(const Blocks& blocks);
-  bool refine_ac(const Blocks& blocks);
+  bool first_ac(const BlockRow& blocks);
+  bool refine_ac(const BlockRow& blocks);
 
   // Behind a restart marker, if the next MCU is. False: the segment before has not ended there.
   bool restart_where_due();
@@ -62,6 +60,7 @@ class SpectralDecoder {
   bool at_segment_end() const {
     return within_segment() && segment_bits() - bits_.used(bytes_->data()) < 8 && run_ == 0;
   }
+  bool ends_here() const;
   bool in_last_segment() const { return segment_ + 1 == bytes_->ends().size(); }
   uint64_t segment_bits() const { return uint64_t{bytes_->ends()[segment_]} * 8; }
 
@@ -69,12 +68,20 @@ class SpectralDecoder {
   BlockTables band_tables_;
   BlockDecoder band_;
   std::array<SymbolTable, 3> tables_;  // of the other scans
+  BlockRefiner refiner_;
   ProgressiveScan scan_;
   const ScanBytes* bytes_ = nullptr;
   BitReader bits_;
   size_t segment_ = 0;
   size_t interval_ = 0;       // MCUs between restarts; 0: none
   size_t until_restart_ = 0;  // MCUs
+  // Of a scan of one component: the rows of blocks to decode, the next block, and the first one of
+  // those that are refined.
+  CoefficientPlane plane_;
+  size_t rows_ = 0;
+  size_t next_ = 0;
+  size_t batch_ = 0;
+  bool to_end_ = false;  // of the image
   // So many blocks to come have no symbols any more.
   uint32_t run_ = 0;
   std::array<int, 3> predictions_{};
