@@ -67,6 +67,7 @@ void BlockDecoder::set_band(const BlockTables& tables, size_t count) {
   batch_.steps.fill({&tables, ac, 64 - count, ac, ac, tables.far.data()});
   has_runs_ = true;
   run_left_ = 0;
+  state_ = State::done;
 }
 
 // Takes the values of an entry, which reach up to position `next`. Where only the difference is

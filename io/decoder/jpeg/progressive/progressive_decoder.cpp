@@ -1,7 +1,8 @@
 #include "io/decoder/jpeg/progressive/progressive_decoder.h"
 
-#include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -30,7 +31,7 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     const McuRect mcus = SamplePlanes::mcus_of(needed, frame_);
     coefficients_.assign(frame_);
     rest_ = file.subspan(header.first_scan);
-    if (!decode_scans(segments.back().payload, mcus.bottom) || !refine(mcus.bottom) ||
+    if (!read_scans(segments.back().payload, mcus.bottom) || !decode_waiting(mcus.bottom) ||
         !coefficients_.to_samples(frame_, mcus, *planes)) {
       return nullptr;
     }
@@ -38,30 +39,30 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   }
 
  private:
-  // A scan that refines AC coefficients, which waits for another one.
+  // A scan of AC coefficients, which waits for others.
   struct Waiting {
     JpegFrame frame;  // with its tables
     ProgressiveScan scan;
     ScanBytes bytes;
   };
 
-  // All but the refinements of AC coefficients, which nothing else waits for.
-  bool decode_scans(Bytes scan_header, size_t bottom) {
+  // Those of DC coefficients are decoded, the others wait.
+  bool read_scans(Bytes scan_header, size_t bottom) {
     Progression progression;
     ProgressiveScan scan;
     waiting_count_ = 0;
     for (;;) {
       if (!scan.assign(frame_, scan_header) || !progression.take(scan)) return false;
-      const bool waits = scan.refines() && !scan.of_dc();
-      if (waits && waiting_count_ == waiting_.size()) waiting_.emplace_back();
-      ScanBytes& bytes = waits ? waiting_[waiting_count_].bytes : bytes_;
+      if (waiting_count_ == waiting_.size()) waiting_.emplace_back();
+      Waiting& waiting = waiting_[waiting_count_];
       const std::optional<size_t> end =
-          bytes.assign_up_to_marker(rest_, frame_.restart_interval != 0);
+          waiting.bytes.assign_up_to_marker(rest_, frame_.restart_interval != 0);
       if (!end) return false;
-      if (waits) {
-        waiting_[waiting_count_].frame = frame_;
-        waiting_[waiting_count_++].scan = scan;
-      } else if (!decoder_.decode(frame_, scan, bytes, bottom, coefficients_)) {
+      if (!scan.of_dc()) {
+        waiting.frame = frame_;
+        waiting.scan = scan;
+        ++waiting_count_;
+      } else if (!older_->decode_dc(frame_, scan, waiting.bytes, bottom, coefficients_)) {
         return false;
       }
       rest_ = rest_.subspan(*end);
@@ -76,24 +77,31 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     }
   }
 
-  // By two, those of a component in their order.
-  bool refine(size_t bottom) {
-    const std::span scans = std::span(waiting_).first(waiting_count_);
-    std::ranges::stable_sort(scans, {}, [](const Waiting& one) { return one.scan.component[0]; });
-    for (size_t i = 0; i < scans.size(); i += 2) {
-      const auto begin = [&](SpectralDecoder& decoder, const Waiting& one) {
-        return decoder.begin(one.frame, one.scan, one.bytes, bottom, coefficients_);
-      };
-      if (i + 1 == scans.size()) {
-        return decoder_.decode(scans[i].frame, scans[i].scan, scans[i].bytes, bottom,
-                               coefficients_);
-      }
-      if (!begin(decoder_, scans[i]) || !begin(second_, scans[i + 1]) ||
-          !SpectralDecoder::refine(decoder_, second_)) {
-        return false;
+  // Always two of them, as far as they do not wait for each other.
+  bool decode_waiting(size_t bottom) {
+    order_.clear();
+    for (const bool refines : {false, true}) {
+      for (size_t c = 0; c < frame_.components; ++c) {
+        for (size_t i = 0; i < waiting_count_; ++i) {
+          const ProgressiveScan& scan = waiting_[i].scan;
+          if (scan.refines() == refines && scan.component[0] == c) order_.push_back(i);
+        }
       }
     }
-    return true;
+    bool begun = false;
+    for (const size_t i : order_) {
+      const auto& [frame, scan, bytes] = waiting_[i];
+      if (begun && older_->refines() != scan.refines()) {
+        if (!older_->finish_ac()) return false;
+        begun = false;
+      }
+      SpectralDecoder& next = begun ? *newer_ : *older_;
+      if (!next.begin_ac(frame, scan, bytes, bottom, coefficients_)) return false;
+      if (begun && !SpectralDecoder::decode_ac(*older_, *newer_)) return false;
+      if (begun && older_->finished()) std::swap(older_, newer_);
+      begun = true;
+    }
+    return !begun || older_->finish_ac();
   }
 
   // Reads the segments behind a scan, the next one's header included.
@@ -123,12 +131,13 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   }
 
   JpegFrame frame_;
-  Bytes rest_;  // of the file, from the next byte that is to be read
-  ScanBytes bytes_;
-  SpectralDecoder decoder_;
-  SpectralDecoder second_;
-  std::vector<Waiting> waiting_;  // keeps its memory
+  Bytes rest_;                    // of the file, from the next byte that is to be read
+  std::vector<Waiting> waiting_;  // the first ones; keeps its memory
   size_t waiting_count_ = 0;
+  std::vector<size_t> order_;
+  std::array<SpectralDecoder, 2> decoders_;
+  SpectralDecoder* older_ = &decoders_[0];
+  SpectralDecoder* newer_ = &decoders_[1];
   Coefficients coefficients_;
   SamplePlanes planes_;
 };

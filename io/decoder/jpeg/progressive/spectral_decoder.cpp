@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace stoker {
 namespace {
@@ -19,8 +20,15 @@ STOKER_AVX2_INLINE int value_of(const BitReader& bits, uint32_t entry) {
   return value + (negative & (1 - (1 << size)));
 }
 
-// With it, a value of most bits keeps away from the ends of 16 bits.
-constexpr int kMaxLow = 4;
+// Of a value that keeps away from the ends of 16 bits.
+constexpr int kMaxValueBits = 14;
+
+// The values of a block, if `low` bits are put behind them. Mostly there is nothing to look at.
+bool fits(const int16_t* values, int low) {
+  const int bits = kMaxValueBits - low;
+  return bits >= static_cast<int>(kMaxAcSize) ||
+         std::all_of(values, values + 64, [&](int value) { return std::abs(value) < 1 << bits; });
+}
 
 // Which of 32 coefficients are not 0; the first one has the highest bit.
 STOKER_AVX2_INLINE uint32_t nonzero_of(const int16_t* values) {
@@ -62,7 +70,7 @@ bool SpectralDecoder::assign_tables(const JpegFrame& frame) {
 }
 
 bool SpectralDecoder::assign_band(Bytes definition) {
-  if (scan_.low > kMaxLow || definition.empty() || !band_tables_.assign({}, definition)) {
+  if (definition.empty() || !band_tables_.assign({}, definition)) {
     return false;
   }
   band_.set_band(band_tables_, static_cast<size_t>(scan_.last - scan_.first + 1));
@@ -85,53 +93,97 @@ bool SpectralDecoder::begin(const JpegFrame& frame, const ProgressiveScan& scan,
   const McuSize mcu = scan_.component[0] == 0 ? mcu_size(frame.sampling) : McuSize{};
   rows_ = std::min(bottom * mcu.height / 8, plane_.rows);
   next_ = 0;
-  if (!scan.of_dc() && scan.refines()) refiner_.start(tables_[0], scan, bits_);
+  blocks_ = {};
   return true;
 }
 
-bool SpectralDecoder::decode(const JpegFrame& frame, const ProgressiveScan& scan,
-                             const ScanBytes& bytes, size_t bottom,
-                             const Coefficients& coefficients) {
+bool SpectralDecoder::decode_dc(const JpegFrame& frame, const ProgressiveScan& scan,
+                                const ScanBytes& bytes, size_t bottom,
+                                const Coefficients& coefficients) {
   if (!begin(frame, scan, bytes, bottom, coefficients)) return false;
   if (scan.count != 1) return decode_mcus(frame, coefficients, bottom) && ends_here();
   while (has_blocks()) {
-    BlockRow blocks;
-    if (!take_blocks(blocks) || !decode_blocks(blocks)) return false;
+    if (!take_blocks()) return false;
+    for (size_t i = 0; i < blocks_.count; ++i) {
+      int16_t* const value = blocks_.values + i * 64;
+      if (!(scan_.refines() ? refine_dc(value) : first_dc(value, 0))) return false;
+    }
   }
   return ends_here();
 }
 
-bool SpectralDecoder::begin_blocks_to_refine() {
-  if (!refiner_.done()) return true;
-  bits_ = refiner_.bits();
-  run_ = refiner_.run_left();
-  if (refiner_.failed()) return false;
-  if (!has_blocks()) return true;
-  BlockRow blocks;
-  batch_ = next_;
-  if (!take_blocks(blocks)) return false;
-  refiner_.begin(bits_, blocks);
+bool SpectralDecoder::begin_ac(const JpegFrame& frame, const ProgressiveScan& scan,
+                               const ScanBytes& bytes, size_t bottom,
+                               const Coefficients& coefficients) {
+  if (!begin(frame, scan, bytes, bottom, coefficients)) return false;
+  if (scan.refines()) refiner_.start(tables_[0], scan, bits_);
   return true;
 }
 
-bool SpectralDecoder::refine(SpectralDecoder& a, SpectralDecoder& b) {
-  const bool same = a.scan_.component[0] == b.scan_.component[0];
-  for (;;) {
-    if (!a.begin_blocks_to_refine()) return false;
-    const bool more_of_a = !a.refiner_.done();
-    if (!(same && more_of_a && b.next_ + kBatch > a.batch_) && !b.begin_blocks_to_refine()) {
-      return false;
-    }
-    const bool more_of_b = !b.refiner_.done();
-    if (more_of_a && more_of_b) {
-      BlockRefiner::run(a.refiner_, b.refiner_);
-    } else if (more_of_a) {
-      a.refiner_.run();
-    } else if (more_of_b) {
-      b.refiner_.run();
+bool SpectralDecoder::working() const {
+  return scan_.refines() ? !refiner_.done() : band_.state() == BlockDecoder::State::working;
+}
+
+bool SpectralDecoder::end_blocks() {
+  if (scan_.refines()) {
+    bits_ = refiner_.bits();
+    run_ = refiner_.run_left();
+    return !refiner_.failed();
+  }
+  if (band_.state() == BlockDecoder::State::failed) return false;
+  bits_ = band_.bits();
+  run_ = static_cast<uint32_t>(band_.run_left());
+  for (size_t i = 0; i < blocks_.count; ++i) {
+    if (!fits(band_.values(i), scan_.low)) return false;
+    take_band(band_.values(i), scan_, blocks_.values + i * 64, blocks_.nonzero[i]);
+  }
+  return true;
+}
+
+bool SpectralDecoder::begin_blocks() {
+  while (!working()) {
+    if (blocks_.count != 0 && !end_blocks()) return false;
+    blocks_.count = 0;
+    if (!has_blocks()) return true;
+    batch_ = next_;
+    if (!take_blocks()) return false;
+    if (scan_.refines()) {
+      refiner_.begin(bits_, blocks_);
     } else {
-      return a.ends_here() && b.ends_here();
+      band_.begin(bits_, blocks_.count);
     }
+  }
+  return true;
+}
+
+void SpectralDecoder::run() { scan_.refines() ? refiner_.run() : band_.run(); }
+
+void SpectralDecoder::run(SpectralDecoder& a, SpectralDecoder& b) {
+  a.scan_.refines() ? BlockRefiner::run(a.refiner_, b.refiner_)
+                    : BlockDecoder::run(a.band_, b.band_);
+}
+
+bool SpectralDecoder::decode_ac(SpectralDecoder& older, SpectralDecoder& newer) {
+  const bool follows =
+      newer.scan_.refines() && older.scan_.component[0] == newer.scan_.component[0];
+  for (;;) {
+    if (!older.begin_blocks()) return false;
+    if (!older.working()) return older.ends_here();
+    if (follows && !newer.working() && newer.next_ + kBatch > older.batch_) {
+      older.run();
+      continue;
+    }
+    if (!newer.begin_blocks()) return false;
+    if (!newer.working()) return newer.ends_here();
+    run(older, newer);
+  }
+}
+
+bool SpectralDecoder::finish_ac() {
+  for (;;) {
+    if (!begin_blocks()) return false;
+    if (!working()) return ends_here();
+    run();
   }
 }
 
@@ -149,7 +201,7 @@ bool SpectralDecoder::restart_where_due() {
   return true;
 }
 
-bool SpectralDecoder::take_blocks(BlockRow& blocks) {
+bool SpectralDecoder::take_blocks() {
   if (!restart_where_due() || !within_segment()) return false;
   const size_t y = next_ / plane_.columns, x = next_ % plane_.columns;
   size_t count = std::min(plane_.columns - x, kBatch);
@@ -158,17 +210,8 @@ bool SpectralDecoder::take_blocks(BlockRow& blocks) {
     until_restart_ -= count;
   }
   const size_t at = y * plane_.stride + x;
-  blocks = {plane_.values + at * 64, plane_.nonzero + at, count};
+  blocks_ = {plane_.values + at * 64, plane_.nonzero + at, count};
   next_ += count;
-  return true;
-}
-
-bool SpectralDecoder::decode_blocks(const BlockRow& blocks) {
-  if (!scan_.of_dc()) return scan_.refines() ? refine_ac(blocks) : first_ac(blocks);
-  for (size_t i = 0; i < blocks.count; ++i) {
-    int16_t* const value = blocks.values + i * 64;
-    if (!(scan_.refines() ? refine_dc(value) : first_dc(value, 0))) return false;
-  }
   return true;
 }
 
@@ -211,26 +254,6 @@ STOKER_AVX2 bool SpectralDecoder::refine_dc(int16_t* value) {
   *value = static_cast<int16_t>(*value | static_cast<int>(bits_.peek(1)) << scan_.low);
   bits_.skip(1);
   return true;
-}
-
-bool SpectralDecoder::first_ac(const BlockRow& blocks) {
-  band_.begin(bits_, blocks.count);
-  band_.run();
-  if (band_.state() == BlockDecoder::State::failed) return false;
-  bits_ = band_.bits();
-  run_ = static_cast<uint32_t>(band_.run_left());
-  for (size_t i = 0; i < blocks.count; ++i) {
-    take_band(band_.values(i), scan_, blocks.values + i * 64, blocks.nonzero[i]);
-  }
-  return true;
-}
-
-bool SpectralDecoder::refine_ac(const BlockRow& blocks) {
-  refiner_.begin(bits_, blocks);
-  refiner_.run();
-  bits_ = refiner_.bits();
-  run_ = refiner_.run_left();
-  return !refiner_.failed();
 }
 
 }  // namespace stoker

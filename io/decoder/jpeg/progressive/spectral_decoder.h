@@ -19,17 +19,22 @@ namespace stoker {
 // thread at a time; throws nothing. Needs AVX2, BMI2 and POPCNT.
 class SpectralDecoder {
  public:
-  // All of the scan up to the MCU row `bottom` of the image; the rest is not looked at. Where that
-  // is the last row, the scan must end behind it. False: what was decoded is not a scan as an
-  // encoder makes it, and the coefficients are unspecified then.
-  bool decode(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
-              size_t bottom, const Coefficients& coefficients);
+  // All of a scan of DC coefficients up to the MCU row `bottom` of the image; the rest is not
+  // looked at. Where that is the last row, the scan must end behind it. False: what was decoded is
+  // not a scan as an encoder makes it, and the coefficients are unspecified then.
+  bool decode_dc(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+                 size_t bottom, const Coefficients& coefficients);
 
-  // The same in two steps for scans that refine AC coefficients, of two decoders together: faster
-  // than one after the other. If both are of one component, `b` comes after `a` in the file.
-  bool begin(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
-             size_t bottom, const Coefficients& coefficients);
-  static bool refine(SpectralDecoder& a, SpectralDecoder& b);
+  // The same for AC coefficients, in steps, for the scans of two decoders take little more time
+  // together than one of them. `frame` may go, `bytes` must stay.
+  bool begin_ac(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+                size_t bottom, const Coefficients& coefficients);
+  // Both have begun, two refinements or none. Goes on until one of them is finished. `newer` comes
+  // later in the file if they are of one component.
+  static bool decode_ac(SpectralDecoder& older, SpectralDecoder& newer);
+  bool finish_ac();
+  bool finished() const { return !working() && !has_blocks(); }
+  bool refines() const { return scan_.refines(); }
 
  private:
   // So many blocks are decoded between two looks at the position: a block takes at most 63 symbols
@@ -40,18 +45,22 @@ class SpectralDecoder {
 
   bool assign_tables(const JpegFrame& frame);
   bool assign_band(Bytes definition);
+  bool begin(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+             size_t bottom, const Coefficients& coefficients);
   // A scan of one component has its own blocks, row by row. False: damage before the next ones.
-  bool take_blocks(BlockRow& blocks);
+  bool take_blocks();
   bool has_blocks() const { return next_ < rows_ * plane_.columns; }
-  // Where those before are refined, and if there are more.
-  bool begin_blocks_to_refine();
+  // Of AC coefficients: the blocks that were taken are not all decoded.
+  bool working() const;
+  // Where they are, takes more, if there are any.
+  bool begin_blocks();
+  bool end_blocks();
+  void run();
+  static void run(SpectralDecoder& a, SpectralDecoder& b);
   // A scan of several: whole MCUs of first coefficients.
   bool decode_mcus(const JpegFrame& frame, const Coefficients& coefficients, size_t bottom);
-  bool decode_blocks(const BlockRow& blocks);
   bool first_dc(int16_t* value, size_t component);
   bool refine_dc(int16_t* value);
-  bool first_ac(const BlockRow& blocks);
-  bool refine_ac(const BlockRow& blocks);
 
   // Behind a restart marker, if the next MCU is. False: the segment before has not ended there.
   bool restart_where_due();
@@ -75,11 +84,12 @@ class SpectralDecoder {
   size_t segment_ = 0;
   size_t interval_ = 0;       // MCUs between restarts; 0: none
   size_t until_restart_ = 0;  // MCUs
-  // Of a scan of one component: the rows of blocks to decode, the next block, and the first one of
-  // those that are refined.
+  // Of a scan of one component: the rows of blocks to decode, the next one to take, and those that
+  // were taken last, with the number of the first one.
   CoefficientPlane plane_;
   size_t rows_ = 0;
   size_t next_ = 0;
+  BlockRow blocks_;
   size_t batch_ = 0;
   bool to_end_ = false;  // of the image
   // So many blocks to come have no symbols any more.
