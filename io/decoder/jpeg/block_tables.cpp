@@ -178,20 +178,23 @@ bool replace(std::vector<uint8_t>& kept, Bytes definition) {
 bool BlockTables::assign(Bytes dc_definition, Bytes ac_definition) {
   const bool other_dc = replace(dc_definition_, dc_definition);
   const bool other_ac = replace(ac_definition_, ac_definition);
-  if (!other_dc && !other_ac) return true;
+  const bool other = other_dc || other_ac;
+  if (!other && complete_) return true;
+  complete_ = !other;
+  const int most = complete_ ? 3 : 1;
   if (!(dc_definition.empty() || assign_dc_code(dc_definition)) || !ac_code.assign(ac_definition)) {
     ac_definition_.clear();
     return false;
   }
   alignas(64) Halves symbols;
   find_symbols<false>(ac_code, 0, symbols);
-  make_entries(symbols, symbols, 3, ac);
+  make_entries(symbols, symbols, most, ac);
   make_entries(symbols, symbols, 0, one);
   make_far();
   if (!dc_definition.empty()) {
     alignas(64) Halves differences;
     find_symbols<true>(dc_code, 0, differences);
-    make_entries(differences, symbols, 3, dc);
+    make_entries(differences, symbols, most, dc);
   }
   has_skip_ = false;
   return true;
