@@ -48,8 +48,14 @@ STOKER_AVX2_INLINE uint32_t nonzero_of(const int16_t* values) {
 STOKER_AVX2 void take_band(const int16_t* band, const ProgressiveScan& scan, int16_t* values,
                            uint64_t& nonzero) {
   const int before = 63 - scan.last;
-  for (int k = scan.first; k <= scan.last; ++k) {
-    values[k] = static_cast<int16_t>(band[before + k] * (1 << scan.low));
+  const auto factor = static_cast<int16_t>(1 << scan.low);
+  if (before == 0) {
+    // All at once, for there is 0 before the band.
+    for (int k = 0; k < 64; ++k) values[k] = static_cast<int16_t>(values[k] + band[k] * factor);
+  } else {
+    for (int k = scan.first; k <= scan.last; ++k) {
+      values[k] = static_cast<int16_t>(band[before + k] * factor);
+    }
   }
   const uint64_t mask = uint64_t{nonzero_of(band)} << 32 | nonzero_of(band + 32);
   nonzero |= mask << before;
