@@ -39,10 +39,10 @@ struct BlockTables {
 
   static uint64_t bits(uint64_t entry) { return entry & 63; }
   static uint64_t positions(uint64_t entry) { return static_cast<uint8_t>(entry >> 8); }
-  // Builds the tables, unless the definitions are those of the last two calls. Those that are new get
-  // entries of two symbols, which are soon made; if they come again, of as many as an entry holds.
-  // dc_definition may be empty: `dc` must not be used then. False: not a prefix code that libjpeg
-  // would accept (HuffmanCode); the tables must not be used then. Needs AVX2.
+  // Builds the tables, unless the definitions are those of the last two calls. Those that are new
+  // get entries of two symbols, which are soon made; if they come again, of as many as an entry
+  // holds. dc_definition may be empty: `dc` must not be used then. False: not a prefix code that
+  // libjpeg would accept (HuffmanCode); the tables must not be used then. Needs AVX2.
   bool assign(Bytes dc_definition, Bytes ac_definition);
   // Builds `skip`, unless it is there since the last assign().
   void make_skip();

@@ -18,6 +18,9 @@ namespace stoker {
 #if defined(__x86_64__)
 namespace {
 
+// Of scans, which each have memory of the file's size, though little of it is touched.
+constexpr size_t kMaxWaiting = 24;
+
 // What follows a scan.
 enum class Behind { scan, end, unusual };
 
@@ -46,13 +49,14 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     ScanBytes bytes;
   };
 
-  // Those of DC coefficients are decoded, the others wait.
+  // Those of DC coefficients are decoded, of the others the last ones wait.
   bool read_scans(Bytes scan_header, size_t bottom) {
     Progression progression;
     ProgressiveScan scan;
     waiting_count_ = 0;
     for (;;) {
       if (!scan.assign(frame_, scan_header) || !progression.take(scan)) return false;
+      if (waiting_count_ == kMaxWaiting && !decode_waiting(bottom)) return false;
       if (waiting_count_ == waiting_.size()) waiting_.emplace_back();
       Waiting& waiting = waiting_[waiting_count_];
       const std::optional<size_t> end =
@@ -101,6 +105,7 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
       if (begun && older_->finished()) std::swap(older_, newer_);
       begun = true;
     }
+    waiting_count_ = 0;
     return !begun || older_->finish_ac();
   }
 
@@ -132,8 +137,8 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
 
   JpegFrame frame_;
   Bytes rest_;                    // of the file, from the next byte that is to be read
-  std::vector<Waiting> waiting_;  // the first ones; keeps its memory
-  size_t waiting_count_ = 0;
+  std::vector<Waiting> waiting_;  // keeps its memory
+  size_t waiting_count_ = 0;      // of the first ones
   std::vector<size_t> order_;
   std::array<SpectralDecoder, 2> decoders_;
   SpectralDecoder* older_ = &decoders_[0];
