@@ -158,10 +158,11 @@ STOKER_AVX2 void append_skipped(const Halves& symbols, Halves& pieces) {
     const uint32_t piece = pieces[i];
     const uint32_t next = symbols[i << bits_of(piece) & kIndexMask];
     const uint32_t both = piece + (next & kControl);
+    const uint32_t bits = bits_of(both), positions = positions_of(both);
     // Too many where the piece has ended.
-    const bool fits = ((piece & 0xff) + (next >> 16) <= kBits) &
-                      (bits_of(both) <= BlockTables::kMaxSkipped) &
-                      (positions_of(both) <= kMaxPositions);
+    const uint32_t known = (piece & 0xff) + (next >> 16);
+    const bool fits =
+        (known <= kBits) & (bits <= BlockTables::kMaxSkipped) & (positions <= kMaxPositions);
     pieces[i] = fits ? both : piece;
   }
 }
