@@ -18,6 +18,12 @@
 
 namespace stoker {
 
+inline bool has_avx512_vbmi() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
 // The 64 bytes of a constant.
 template <class Register>
 STOKER_AVX512_INLINE __m512i get512(const Register& constant) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/decoder/avx512.h"
 #include "io/decoder/jpeg/block_order_avx2.h"
 
 namespace stoker {

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "io/decoder/avx512.h"
 #include "io/decoder/jpeg/avx2_constants.h"
 
 // A chroma line has, for each group of 32 pixels, four registers of eight pairs (Cb, Cr), each in
