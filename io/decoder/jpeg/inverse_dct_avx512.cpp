@@ -242,22 +242,22 @@ STOKER_AVX512_INLINE bool first_ten(const DctBlock& a, const DctBlock& b) {
 // Of an odd number the last one is transformed twice. Works on copies, of which compilers know that
 // no sample overwrites them.
 template <auto transform>
-STOKER_AVX512_INLINE void by_two(const DctBlock* const* blocks, size_t count, InverseDct other) {
+STOKER_AVX512_INLINE void by_two(const DctBlock* blocks, size_t count, InverseDct other) {
   for (size_t i = 0; i < count; i += 2) {
     const size_t second = i + (i + 1 < count ? 1 : 0);
-    const DctBlock a = *blocks[i], b = *blocks[second];
+    const DctBlock a = blocks[i], b = blocks[second];
     if (!transform(a, b)) {
-      const DctBlock* const pair[2] = {blocks[i], blocks[second]};
-      other(pair, 2);
+      other(blocks + i, 1);
+      other(blocks + second, 1);
     }
   }
 }
 
-STOKER_AVX512 void all_by_two(const DctBlock* const* blocks, size_t count) {
+STOKER_AVX512 void all_by_two(const DctBlock* blocks, size_t count) {
   by_two<full>(blocks, count, avx2_inverse_dcts().all);
 }
 
-STOKER_AVX512 void first_ten_by_two(const DctBlock* const* blocks, size_t count) {
+STOKER_AVX512 void first_ten_by_two(const DctBlock* blocks, size_t count) {
   by_two<first_ten>(blocks, count, avx2_inverse_dcts().first_ten);
 }
 
