@@ -142,7 +142,7 @@ void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out,
     const bool streamed = std::is_same_v<T, float> && how == Store::streamed;
     if (plane == kInterleaved) {
       done = avx2_interleaved(rgb, pixels, out);
-    } else if (streamed && places % 64 == 0 && has_avx512_vbmi()) {
+    } else if (streamed && places % 64 == 0 && has_avx512()) {
       done = avx512_planes(rgb, pixels, plane, out);
     } else if (streamed && places % 32 == 0) {
       done = avx2_planes<T, true>(rgb, pixels, plane, out);

@@ -11,7 +11,7 @@ namespace stoker {
 
 std::vector<InverseDcts> usable_inverse_dcts() {
   std::vector<InverseDcts> usable{avx2_inverse_dcts()};
-  if (has_avx512_vbmi()) usable.push_back(avx512_inverse_dcts());
+  if (has_avx512()) usable.push_back(avx512_inverse_dcts());
   return usable;
 }
 

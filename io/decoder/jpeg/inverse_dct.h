@@ -37,7 +37,7 @@ struct InverseDcts {
 
 // The variants, with equal results.
 InverseDcts avx2_inverse_dcts();
-InverseDcts avx512_inverse_dcts();  // AVX-512 with VBMI: two blocks at once
+InverseDcts avx512_inverse_dcts();  // avx512.h: two blocks at once
 // Those that this processor can run, the fastest last; it has AVX2.
 std::vector<InverseDcts> usable_inverse_dcts();
 // The last of these: what the decoders use.

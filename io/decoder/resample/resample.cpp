@@ -135,7 +135,7 @@ std::vector<Resampling> usable_resamplings() {
   std::vector<Resampling> usable{portable_resampling()};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) usable.push_back(avx2_resampling());
-  if (has_avx512_vbmi()) usable.push_back(avx512_resampling());
+  if (has_avx512()) usable.push_back(avx512_resampling());
 #endif
   return usable;
 }
