@@ -8,9 +8,9 @@
 
 #include <immintrin.h>
 
-// For files whose functions use AVX-512 with VBMI and VNNI, as processors have it since Ice Lake and
-// Zen 4; the rest of the program runs on every x86-64. A function with one of these attributes may
-// only be called where has_avx512() says so. Pure functions; any thread.
+// For files whose functions use AVX-512 with VBMI and VNNI, which processors have since Ice Lake
+// and Zen 4; the rest of the program runs on every x86-64. A function with one of these attributes
+// may only be called where has_avx512() says so. Pure functions; any thread.
 
 #define STOKER_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 #define STOKER_AVX512_INLINE \
