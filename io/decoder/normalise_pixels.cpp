@@ -1,11 +1,12 @@
 #include "io/decoder/normalise_pixels.h"
 
 #include <bit>
+#include <type_traits>
 
 #include "io/decoder/normalise.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include "io/decoder/avx512.h"
 #endif
 
 // Only functions with STOKER_AVX2 may use AVX2: the rest of the program runs on every x86-64.
@@ -78,6 +79,35 @@ STOKER_AVX2 int64_t avx2_planes(const uint8_t* rgb, int64_t pixels, int64_t plan
   return i;
 }
 
+// One channel of sixteen pixels, in the lowest bytes of 32-bit lanes.
+struct alignas(64) ChannelPlaces {
+  uint8_t bytes[64] = {};
+};
+constexpr ChannelPlaces places_of(int channel) {
+  ChannelPlaces places;
+  for (int i = 0; i < 16; ++i) places.bytes[4 * i] = static_cast<uint8_t>(3 * i + channel);
+  return places;
+}
+constexpr ChannelPlaces kPlaces[] = {places_of(0), places_of(1), places_of(2)};
+
+// Streams whole cache lines, for all must be aligned to them. Bf16 is not streamed.
+int64_t avx512_planes(const uint8_t*, int64_t, int64_t, Bf16*) { return 0; }
+STOKER_AVX512 int64_t avx512_planes(const uint8_t* rgb, int64_t pixels, int64_t plane, float* out) {
+  const int64_t end = pixels / 16 * 16;
+  for (int c = 0; c < 3; ++c) {
+    const __m512i places = get512(kPlaces[c]);
+    const __m512 mean = _mm512_set1_ps(static_cast<float>(kMean[c]));
+    const __m512 scale = _mm512_set1_ps(static_cast<float>(kScale[c]));
+    for (int64_t i = 0; i < end; i += 16) {
+      const __m512i bytes = _mm512_maskz_loadu_epi8(0xffffffffffff, rgb + 3 * i);
+      const __m512i levels = _mm512_maskz_permutexvar_epi8(0x1111111111111111, places, bytes);
+      const __m512 values = _mm512_mul_ps(_mm512_sub_ps(_mm512_cvtepi32_ps(levels), mean), scale);
+      _mm512_stream_ps(out + c * plane + i, values);
+    }
+  }
+  return end;
+}
+
 template <class T>
 STOKER_AVX2 int64_t avx2_interleaved(const uint8_t* rgb, int64_t pixels, T* out) {
   float means[24], scales[24];
@@ -109,9 +139,12 @@ void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out,
   if (__builtin_cpu_supports("avx2")) {
     const auto places =
         reinterpret_cast<uintptr_t>(out) | static_cast<uintptr_t>(plane) * sizeof(T);
+    const bool streamed = std::is_same_v<T, float> && how == Store::streamed;
     if (plane == kInterleaved) {
       done = avx2_interleaved(rgb, pixels, out);
-    } else if (how == Store::streamed && places % 32 == 0) {
+    } else if (streamed && places % 64 == 0 && has_avx512()) {
+      done = avx512_planes(rgb, pixels, plane, out);
+    } else if (streamed && places % 32 == 0) {
       done = avx2_planes<T, true>(rgb, pixels, plane, out);
     } else {
       done = avx2_planes<T, false>(rgb, pixels, plane, out);

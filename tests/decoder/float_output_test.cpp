@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "io/core/plugin.h"
 #include "io/core/random.h"
 #include "io/decoder/normalise.h"
+#include "io/decoder/normalise_pixels.h"
 #include "tests/decoder/images.h"
 #include "tests/support/errors.h"
 
@@ -46,6 +48,28 @@ File photograph() { return read_file(mini("airplanes/image_0001.jpg")); }
 constexpr const char* kAugment =
     ", augment: {random_resized_crop: {}, flip: true, "
     "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}}";
+
+TEST(FloatOutput, streamed_planes_have_the_values_of_the_definition) {
+  constexpr int64_t kPlane = 64;
+  alignas(64) std::array<float, 3 * kPlane + 8> values;
+  for (const int64_t offset : {0, 1, 8}) {  // aligned to 64, 4 and 32 bytes
+    for (int64_t pixels = 0; pixels <= kPlane; ++pixels) {
+      const File rgb = noise(static_cast<size_t>(3 * pixels));
+      values.fill(-99);
+      float* const planes = values.data() + offset;
+      normalise_pixels(rgb.data(), pixels, kPlane, planes, Store::streamed);
+      end_streams();
+      for (int64_t i = 0; i < 3 * kPlane; ++i) {
+        const int64_t pixel = i % kPlane, channel = i / kPlane;
+        const float expected = pixel >= pixels
+                                   ? -99
+                                   : normalised(rgb[static_cast<size_t>(3 * pixel + channel)],
+                                                static_cast<int>(channel));
+        ASSERT_EQ(planes[i], expected) << "pixel " << pixel << " of " << pixels;
+      }
+    }
+  }
+}
 
 TEST(FloatOutput, a_value_is_imagenets_normalisation_of_a_level) {
   EXPECT_FLOAT_EQ(normalised(0, 0), -0.485f / 0.229f);

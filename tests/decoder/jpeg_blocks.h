@@ -128,7 +128,7 @@ inline void inverse_dct(const InverseDcts& dcts, const BlockRows& rows, const Bl
     std::vector<DctBlock> row;
     row.reserve(static_cast<size_t>(rows.columns));
     for (int64_t x = 0; x < rows.columns; ++x, out += 8) {
-      row.push_back({(block++)->values, quantisation.values, out, plane.stride});
+      row.push_back({(block++)->values, quantisation.values, out, plane.stride, 8});
     }
     to_samples(dcts, row);
   }

@@ -117,13 +117,11 @@ TEST(JpegInverseDct, a_block_writes_its_rows_and_nothing_else) {
     for (const InverseDct transform : {dcts.all, dcts.first_ten, dcts.first}) {
       for (const size_t count : {1u, 2u, 3u}) {
         std::vector<Pixels> out(count, Pixels(8 * 11, 0xa5));
-        std::vector<DctBlock> blocks(count);
-        std::vector<const DctBlock*> pointers(count);
-        for (size_t i = 0; i < count; ++i) {
-          blocks[i] = {block.values, quantisation.values, out[i].data(), 11};
-          pointers[i] = &blocks[i];
+        std::vector<DctBlock> blocks;
+        for (Pixels& each : out) {
+          blocks.push_back({block.values, quantisation.values, each.data(), 11, 8});
         }
-        transform(pointers.data(), count);
+        transform(blocks.data(), count);
         for (const Pixels& each : out) EXPECT_EQ(each, expected);
       }
     }

@@ -90,6 +90,14 @@ inline std::vector<ScanScript> scan_scripts(int components) {
     for_each(bands, [&](int c) { bands.push_back(ac_scan(c, first, last, 0, 0)); });
   }
   scripts.push_back(bands);
+  // Of three components more scans of AC coefficients than the decoder has wait.
+  ScanScript both{dc_scan(all, 0, 0)};
+  for (const auto& [high, low] : {std::pair{0, 1}, {1, 0}}) {
+    for (const auto& [first, last] : {std::pair{1, 1}, {2, 8}, {9, 20}, {21, 62}, {63, 63}}) {
+      for_each(both, [&](int c) { both.push_back(ac_scan(c, first, last, high, low)); });
+    }
+  }
+  scripts.push_back(both);
   ScanScript bits{dc_scan(all, 0, 4)};
   for_each(bits, [&](int c) { bits.push_back(ac_scan(c, 1, 63, 0, 5)); });
   for (int low = 4; low >= 0; --low) {

@@ -13,12 +13,6 @@
 
 namespace stoker {
 
-inline bool has_avx512_vbmi() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl");
-}
-
 // A reference to `constants` that hides their values from the compiler. Otherwise GCC would make
 // each of them out of two to four instructions where one operand will do.
 template <class Constants>

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace stoker {
 namespace {
@@ -16,17 +17,21 @@ template <bool kSkip>
 constexpr int kLookups = BitReader::kRefilled /
                          (kSkip ? BlockTables::kMaxSkipped : BlockTables::kMaxBits);
 
-// In memory, because two streams fill the registers.
-constexpr uint64_t kZero = 0;
-
-// Compilers prefer a jump here, which is mispredicted for nearly every block.
-STOKER_AVX2_INLINE void start_next_block_at_end(uint64_t entry, const uint64_t* const& next_table,
-                                                const uint64_t*& table, uint64_t& position) {
-  asm("testb %b[entry], %b[entry]\n\t"
+// The table that an entry leads to, if that is not the one of the block; behind a block's end,
+// where the next one begins. Compilers prefer a jump here, which is mispredicted for nearly every
+// block.
+STOKER_AVX2_INLINE void go_where_entry_leads(uint64_t entry, const uint64_t* const& far_table,
+                                             const uint64_t* const& next_table,
+                                             const uint64_t& next_position, const uint64_t*& table,
+                                             uint64_t& position) {
+  asm("testb %[flags], %b[entry]\n\t"
+      "cmovgq %[far_table], %[table]\n\t"
       "cmovsq %[next_table], %[table]\n\t"
-      "cmovsq %[zero], %[position]"
+      "cmovsq %[next_position], %[position]"
       : [table] "+r"(table), [position] "+r"(position)
-      : [entry] "q"(entry), [next_table] "m"(next_table), [zero] "m"(kZero)
+      : [entry] "q"(entry), [far_table] "m"(far_table), [next_table] "m"(next_table),
+        [next_position] "m"(next_position),
+        [flags] "i"(static_cast<int8_t>(BlockTables::kEnd | BlockTables::kFar))
       : "cc");
 }
 
@@ -52,32 +57,57 @@ STOKER_AVX2_INLINE int take_value(BitReader& bits, uint32_t size) {
 BlockDecoder::BlockDecoder() { stop_.fill(BlockTables::kSlow); }
 
 void BlockDecoder::set_tables(size_t i, const BlockTables& tables) {
-  batch_.steps[i] = {&tables, tables.dc.data(), tables.ac.data()};
-  batch_.skips[i] = {&tables, tables.dc.data(), tables.skip.data()};
+  const uint64_t* const dc = tables.dc.data();
+  batch_.steps[i] = {&tables, dc, 0, dc, tables.ac.data(), tables.far.data()};
+  batch_.skips[i] = {&tables, dc, 0, dc, tables.skip.data(), nullptr};
+}
+
+void BlockDecoder::set_band(const BlockTables& tables, size_t count) {
+  const uint64_t* const ac = tables.ac.data();
+  batch_.steps.fill({&tables, ac, 64 - count, ac, ac, tables.far.data()});
+  has_runs_ = true;
+  run_left_ = 0;
+  state_ = State::done;
 }
 
 // Takes the values of an entry, which reach up to position `next`. Where only the difference is
 // wanted, the others are of no meaning.
 STOKER_AVX2_INLINE void BlockDecoder::take(uint64_t entry, uint64_t next, Stream& stream) {
-  store(stream.block + stream.position, entry >> 16, 4);
+  // Rotations, because a shift destroys its operand and takes a copy first.
+  store(stream.block + stream.position, std::rotr(entry, 16), 4);
   // All bits that the entry takes; a shift by 64 less their number.
   const uint64_t taken = stream.bits.peek_all() >> (-entry & 63);
-  store(stream.block + next - 1, taken + (entry >> 48), 2);
+  store(stream.block + next - 1, taken + std::rotr(entry, 48), 2);
   stream.bits.skip(entry);
 }
 
 // False: nothing was taken, because the entry is slow, or the block full.
 template <bool kSkip>
 STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
-  const uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];
+  uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];
   uint64_t next = stream.position + BlockTables::positions(entry);
+  const Step& step = step_of<kSkip>(stream.block);
   if (next > 63) [[unlikely]] {
-    return false;
+    if (next != 64 || (entry & (BlockTables::kEnd | BlockTables::kFar)) != 0) {
+      // Behind the block's last symbol the entry has symbols of another block.
+      if (stream.table != step.rest) return false;
+      entry = step.tables->one[stream.bits.peek(BlockTables::kBits)];
+      next = stream.position + BlockTables::positions(entry);
+      if (next > 64) return false;
+    }
+    take(entry, next, stream);
+    stream.position = next;
+    if (next == 64 || (entry & BlockTables::kEnd) != 0) {
+      stream.table = (&step)[1].start;
+      stream.position = (&step)[1].position;
+      stream.block += 64;
+    }
+    return true;
   }
   take(entry, next, stream);
-  const Step& step = step_of<kSkip>(stream.block);
   stream.table = step.rest;
-  start_next_block_at_end(entry, (&step)[1].dc, stream.table, next);
+  const Step& behind = (&step)[1];
+  go_where_entry_leads(entry, step.far, behind.start, behind.position, stream.table, next);
   stream.block += (entry & BlockTables::kEnd) / sizeof(int16_t);
   stream.position = next;
   return true;
@@ -109,34 +139,52 @@ STOKER_AVX2 void BlockDecoder::run_two(Stream& a, Stream& b) {
 }
 
 template <bool kSkip>
+void BlockDecoder::start_block_behind(size_t blocks) {
+  stream_.block += 64 * blocks;
+  const Step& step = step_of<kSkip>(stream_.block);
+  stream_.table = step.start;
+  stream_.position = step.position;
+}
+
+// What is left of a run of ended blocks, as far as the batch has blocks.
+void BlockDecoder::end_run() {
+  const auto left = static_cast<size_t>(batch_.blocks[blocks_].values - stream_.block) / 64;
+  const size_t ended = std::min(run_left_, left);
+  run_left_ -= ended;
+  start_block_behind<false>(ended);
+}
+
+template <bool kSkip>
 STOKER_AVX2 bool BlockDecoder::continue_slowly() {
   Stream& stream = stream_;
   BitReader& bits = stream.bits;
   const Step& step = step_of<kSkip>(stream.block);
-  const auto end_block = [&] {
-    stream.position = 0;
-    stream.block += 64;
-    stream.table = (&step)[1].dc;
-    return true;
-  };
   bits.refill();
-  const uint64_t entry = stream.table[bits.peek(BlockTables::kBits)];
-  if (stream.position + BlockTables::positions(entry) == 64 && (entry & BlockTables::kEnd) == 0) {
-    take(entry, 64, stream);
-    return end_block();
-  }
-  const bool dc = stream.table == step.dc;
+  const bool dc = stream.table == step.tables->dc.data(),
+             far = stream.table == step.tables->far.data();
   const HuffmanCode& code = dc ? step.tables->dc_code : step.tables->ac_code;
-  const HuffmanSymbol found = code.find(static_cast<uint32_t>(bits.peek(16)));
-  bits.skip(found.bits);
+  // Those that led to `far` and took a position.
+  const int ones = far ? step.tables->far_bits : 0;
+  stream.position -= far ? 1 : 0;
+  const HuffmanSymbol found =
+      code.find(static_cast<uint32_t>((0xffff0000u | bits.peek(16)) >> ones & 0xffff));
+  if (found.bits == 0) return false;
+  bits.skip(static_cast<uint64_t>(found.bits - ones));
   const uint32_t size = dc ? found.symbol : found.symbol & 15;
   const uint32_t run = dc ? 0 : found.symbol >> 4;
-  if (found.bits == 0 || size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
-  if (!dc && size == 0 && run != 15) return run == 0 && end_block();
+  if (size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
+  if (!dc && size == 0 && run != 15) {
+    if (run != 0 && !has_runs_) return false;
+    // With this block.
+    run_left_ = (size_t{1} << run) + (bits.peek(16) >> (16 - run));
+    bits.skip(run);
+    end_run();
+    return true;
+  }
   const uint64_t position = stream.position + run;
   if (position > 63) return false;
   stream.block[position] = static_cast<int16_t>(take_value(bits, size));
-  if (position == 63) return end_block();
+  if (position == 63) return start_block_behind<kSkip>(1), true;
   stream.position = position + 1;
   stream.table = step.rest;
   return true;
@@ -144,16 +192,17 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly() {
 
 void BlockDecoder::stop_behind(size_t blocks, std::array<Step, kMaxBlocks + 1>& steps,
                                size_t& last) {
-  if (steps[last].tables != nullptr) steps[last].dc = steps[last].tables->dc.data();
-  steps[blocks].dc = stop_.data();
+  steps[last].start = steps[last].first;
+  steps[blocks].start = stop_.data();
   last = blocks;
 }
 
 STOKER_AVX2 void BlockDecoder::begin(const BitReader& bits, size_t blocks) {
   for (size_t i = 0; i < blocks; ++i) clear(batch_.blocks[i].values);
   stop_behind(blocks, batch_.steps, blocks_);
-  stream_ = {bits, batch_.steps[0].dc, batch_.blocks[0].values, 0};
-  state_ = State::working;
+  stream_ = {bits, nullptr, batch_.blocks[0].values, 0};
+  end_run();
+  state_ = stream_.table == stop_.data() ? State::done : State::working;
 }
 
 void BlockDecoder::look_what_stopped() {
@@ -188,7 +237,7 @@ void BlockDecoder::run(BlockDecoder& a, BlockDecoder& b) {
 
 bool BlockDecoder::skip(BitReader& bits, size_t blocks) {
   stop_behind(blocks, batch_.skips, skipped_);
-  stream_ = {bits, batch_.skips[0].dc, batch_.blocks[0].values, 0};
+  stream_ = {bits, batch_.skips[0].start, batch_.blocks[0].values, 0};
   for (;;) {
     run_one<true>(stream_);
     if (stream_.block == batch_.blocks[blocks].values) break;

@@ -28,6 +28,10 @@ class BlockDecoder {
   BlockDecoder();
   // The tables of block `i` of every batch, i < kMaxBlocks. They must outlive the batches.
   void set_tables(size_t i, const BlockTables& tables);
+  // Instead, for all blocks of every batch: they have no first symbol of their own but only `count`
+  // other coefficients, the last of them at the end of values(), and may end in runs (T.81,
+  // G.1.2.2). No run is left from before. skip() must not be called.
+  void set_band(const BlockTables& tables, size_t count);
 
   // Starts with the first `blocks` blocks of a batch, at least one.
   STOKER_AVX2 void begin(const BitReader& bits, size_t blocks);
@@ -40,6 +44,8 @@ class BlockDecoder {
   static void run(BlockDecoder& a, BlockDecoder& b);
   // Behind the batch, when it is done.
   const BitReader& bits() const { return stream_.bits; }
+  // So many blocks of batches to come have ended already.
+  size_t run_left() const { return run_left_; }
 
   // A whole batch, of which only the first value of each block is there: faster. False: failed.
   bool skip(BitReader& bits, size_t blocks);
@@ -56,9 +62,14 @@ class BlockDecoder {
   // block.
   struct alignas(sizeof(Block)) Step {
     const BlockTables* tables = nullptr;
-    const uint64_t* dc = nullptr;
-    // What follows dc: tables->ac or tables->skip.
+    // What a block begins with, and where.
+    const uint64_t* first = nullptr;
+    uint64_t position = 0;
+    // first, or stop_.
+    const uint64_t* start = nullptr;
+    // What follows it: tables->ac or tables->skip.
     const uint64_t* rest = nullptr;
+    const uint64_t* far = nullptr;  // null with tables->skip
   };
   // The block behind the last one takes what is stored behind a block's end.
   struct Batch {
@@ -90,6 +101,10 @@ class BlockDecoder {
   // The symbol that no table covers.
   template <bool kSkip>
   bool continue_slowly();
+  // Goes on with the block that is `blocks` further.
+  template <bool kSkip>
+  void start_block_behind(size_t blocks);
+  void end_run();
   // Puts stop_ behind so many blocks, and the right table where it was before.
   void stop_behind(size_t blocks, std::array<Step, kMaxBlocks + 1>& steps, size_t& last);
   STOKER_AVX2 bool has_stopped() const;
@@ -106,6 +121,8 @@ class BlockDecoder {
   BlockTables::Entries stop_;  // nothing but slow entries
   Stream stream_;
   State state_ = State::done;
+  bool has_runs_ = false;
+  size_t run_left_ = 0;
   size_t blocks_ = 0;   // of the last batch
   size_t skipped_ = 0;  // of the last one that was skipped
 };

@@ -12,6 +12,7 @@ namespace stoker {
 // One look-up for a whole piece of a block: up to three symbols with their values, and the block's
 // end behind them. Bits of an entry:
 //   0-5     how many bits of the scan all of it takes, at most kMaxBits
+//   6       these are the first bits of a long code; the rest is to be looked up in `far`
 //   7       the block ends with it
 //   8-15    how many positions of the block it takes, in the scan's order
 //   16-31   the value of the first position
@@ -22,19 +23,26 @@ namespace stoker {
 // there. A block's end alone takes one position, of value 0. As the bits are added to it, the last
 // value may reach beyond the index, if only its sign does not.
 //
+// The first bits of a long code take one position, of value 0. An entry of `far` takes one less
+// than its symbol, so none if that is the next value or the block's end: the last value is stored
+// before where the piece begins, then.
+//
 // A slow entry is kSlow: no block has so many positions. It says nothing of the symbol.
 struct BlockTables {
   // Of the index: the next bits of the scan.
   static constexpr int kBits = 11;
   static constexpr int kMaxBits = 18;
+  static constexpr uint64_t kFar = 0x40;
   static constexpr uint64_t kEnd = 0x80;
   static constexpr uint64_t kSlow = 0x80 << 8;
   using Entries = std::array<uint64_t, 1 << kBits>;
 
   static uint64_t bits(uint64_t entry) { return entry & 63; }
   static uint64_t positions(uint64_t entry) { return static_cast<uint8_t>(entry >> 8); }
-  // Builds the tables, unless the definitions are those of the last call. False: not a prefix code
-  // that libjpeg would accept (HuffmanCode); the tables must not be used then.
+  // Builds the tables, unless the definitions are those of the last two calls. Those that are new
+  // get entries of two symbols, which are soon made; if they come again, of as many as an entry
+  // holds. dc_definition may be empty: `dc` must not be used then. False: not a prefix code that
+  // libjpeg would accept (HuffmanCode); the tables must not be used then. Needs AVX2.
   bool assign(Bytes dc_definition, Bytes ac_definition);
   // Builds `skip`, unless it is there since the last assign().
   void make_skip();
@@ -42,6 +50,11 @@ struct BlockTables {
   // The first symbol is a difference of DC coefficients.
   alignas(64) Entries dc;
   alignas(64) Entries ac;
+  // As ac, but never more than one symbol: for the end of a block.
+  alignas(64) Entries one;
+  // By what follows the first far_bits bits, all ones, of codes that are long.
+  alignas(64) Entries far;
+  int far_bits = 0;
   // For blocks of which only the difference is wanted, when make_skip() was called: entries like
   // those of ac, but without values, and of as many symbols as the index has codes of, in at most
   // kMaxSkipped bits. Slow ones know nothing of the code.
@@ -52,6 +65,10 @@ struct BlockTables {
   HuffmanCode ac_code;
 
  private:
+  bool assign_dc_code(Bytes definition);
+  void make_far();
+
+  bool complete_ = false;
   bool has_skip_ = false;
   std::vector<uint8_t> dc_definition_;
   std::vector<uint8_t> ac_definition_;

@@ -29,6 +29,8 @@ class HuffmanCode {
   // The symbol with whose code the next bits begin; `next` is 16 of them. Takes the same time for
   // every code.
   HuffmanSymbol find(uint32_t next) const;
+  // What 16 bits begin with at least, if they begin with no code of so many bits or fewer.
+  uint32_t behind(size_t bits) const { return limit_[bits]; }
   // Calls use(bits, code, symbol) for every code, in ascending order of what a scan begins with.
   template <class Use>
   void for_each(const Use& use) const {

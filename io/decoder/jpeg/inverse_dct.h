@@ -10,17 +10,17 @@ namespace stoker {
 // A block's coefficients, and where its samples go. A value; refers to memory of the caller.
 struct DctBlock {
   // 64 in the scan's order (zigzag), aligned to 64 bytes.
-  const int16_t* values = nullptr;
+  const int16_t* values;
   // Likewise.
-  const int16_t* quantisation = nullptr;
-  uint8_t* out = nullptr;
-  size_t stride = 0;  // from a row of samples to the next
+  const int16_t* quantisation;
+  uint8_t* out;
+  size_t stride;  // from a row of samples to the next
   // Samples across and down: 8, or 4, 2 or 1 for an image of 1/2, 1/4 or 1/8 of the size.
-  size_t side = 8;
+  size_t side;
 };
 
 // Dequantises `count` blocks and transforms them back to 8 x 8 samples each.
-using InverseDct = void (*)(const DctBlock* const* blocks, size_t count);
+using InverseDct = void (*)(const DctBlock* blocks, size_t count);
 
 // The accurate integer transform of libjpeg-turbo's vector code (JDCT_ISLOW), byte for byte, for
 // whatever coefficients: products wrap at 16 bits, sums saturate where it lets them. Pure
@@ -37,7 +37,7 @@ struct InverseDcts {
 
 // The variants, with equal results.
 InverseDcts avx2_inverse_dcts();
-InverseDcts avx512_inverse_dcts();  // AVX-512 with VBMI: two blocks at once
+InverseDcts avx512_inverse_dcts();  // avx512.h: two blocks at once
 // Those that this processor can run, the fastest last; it has AVX2.
 std::vector<InverseDcts> usable_inverse_dcts();
 // The last of these: what the decoders use.

@@ -160,7 +160,7 @@ __attribute__((noinline)) void shifted(void (*transform)(const DctBlock&), const
     values[i] = static_cast<int16_t>(wrapped / 4);
   }
   std::fill_n(ones, 64, int16_t{1});
-  transform({values, ones, block.out, block.stride});
+  transform({values, ones, block.out, block.stride, block.side});
 }
 
 // [row 0: columns 0-7 | row 1: columns 0-7] to [row 0, row 1: columns 0-3 | columns 4-7].
@@ -230,8 +230,8 @@ void first(const DctBlock& block) {
 }
 
 template <void (*transform)(const DctBlock&)>
-void each(const DctBlock* const* blocks, size_t count) {
-  for (size_t i = 0; i < count; ++i) transform(*blocks[i]);
+void each(const DctBlock* blocks, size_t count) {
+  for (size_t i = 0; i < count; ++i) transform(blocks[i]);
 }
 
 }  // namespace

@@ -78,6 +78,13 @@ STOKER_AVX512_INLINE __m512i terms(__m512i lines, __m512i factors) {
 STOKER_AVX512_INLINE __m512i terms(__m512i lines, int a, int b) {
   return _mm512_madd_epi16(lines, pairs(a, b));
 }
+// The same, added to `sum`.
+STOKER_AVX512_INLINE __m512i add_terms(__m512i sum, __m512i lines, __m512i factors) {
+  return _mm512_dpwssd_epi32(sum, lines, factors);
+}
+STOKER_AVX512_INLINE __m512i add_terms(__m512i sum, __m512i lines, int a, int b) {
+  return _mm512_dpwssd_epi32(sum, lines, pairs(a, b));
+}
 STOKER_AVX512_INLINE __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
 STOKER_AVX512_INLINE __m512i subtract(__m512i a, __m512i b) { return _mm512_sub_epi32(a, b); }
 
@@ -106,19 +113,18 @@ STOKER_AVX512_INLINE Lines8 transform(const __m512i (&in)[4]) {
   const __m512i tmp0 = terms(_mm512_unpacklo_epi16(sum01_45, rounding), k1_000, kHalf);
   const __m512i tmp1 = terms(_mm512_unpacklo_epi16(difference01_45, rounding), k1_000, kHalf);
   const __m512i in26 = _mm512_unpacklo_epi16(in23, in67);
-  const __m512i tmp2 = terms(in26, k0_541, k0_541 - k1_847);
-  const __m512i tmp3 = terms(in26, k0_541 + k0_765, k0_541);
-  const __m512i even[4] = {add(tmp0, tmp3), add(tmp1, tmp2), subtract(tmp1, tmp2),
-                           subtract(tmp0, tmp3)};
+  constexpr int kTmp2[] = {k0_541, k0_541 - k1_847}, kTmp3[] = {k0_541 + k0_765, k0_541};
+  const __m512i even[4] = {
+      add_terms(tmp0, in26, kTmp3[0], kTmp3[1]), add_terms(tmp1, in26, kTmp2[0], kTmp2[1]),
+      add_terms(tmp1, in26, -kTmp2[0], -kTmp2[1]), add_terms(tmp0, in26, -kTmp3[0], -kTmp3[1])};
   const __m512i z34 = _mm512_unpackhi_epi16(sum23_67, sum01_45);
   const __m512i z3 = terms(z34, k1_175 - k1_961, k1_175);
   const __m512i z4 = terms(z34, k1_175, k1_175 - k0_390);
   const __m512i in71 = _mm512_unpackhi_epi16(in67, in01);
   const __m512i in53 = _mm512_unpackhi_epi16(in45, in23);
-  const __m512i odd[4] = {add(terms(in71, -k0_899, k1_501 - k0_899), z4),
-                          add(terms(in53, -k2_562, k3_072 - k2_562), z3),
-                          add(terms(in53, k2_053 - k2_562, -k2_562), z4),
-                          add(terms(in71, k0_298 - k0_899, -k0_899), z3)};
+  const __m512i odd[4] = {
+      add_terms(z4, in71, -k0_899, k1_501 - k0_899), add_terms(z3, in53, -k2_562, k3_072 - k2_562),
+      add_terms(z4, in53, k2_053 - k2_562, -k2_562), add_terms(z3, in71, k0_298 - k0_899, -k0_899)};
   return butterflies<shift>(even, odd);
 }
 
@@ -218,8 +224,8 @@ STOKER_AVX512_INLINE bool first_ten(const DctBlock& a, const DctBlock& b) {
   const __m512i in13 =
       _mm512_maskz_permutexvar_epi8(k.rows13.present, get512(k.rows13.bytes), values);
   const __m512i half = _mm512_set1_epi32(kColumnHalf);
-  const __m512i even01 = add(terms(in02, pairs(kEven[0], kEven[1])), half);
-  const __m512i even32 = add(terms(in02, pairs(kEven[3], kEven[2])), half);
+  const __m512i even01 = add_terms(half, in02, pairs(kEven[0], kEven[1]));
+  const __m512i even32 = add_terms(half, in02, pairs(kEven[3], kEven[2]));
   const __m512i odd01 = terms(in13, pairs(kOdd[0], kOdd[1]));
   const __m512i odd32 = terms(in13, pairs(kOdd[3], kOdd[2]));
   const __m512i rows03_12 = _mm512_packs_epi32(_mm512_srai_epi32(add(even01, odd01), kColumnShift),
@@ -232,26 +238,33 @@ STOKER_AVX512_INLINE bool first_ten(const DctBlock& a, const DctBlock& b) {
   const __m512i columns13 = _mm512_castps_si512(_mm512_shuffle_ps(left, right, 0xdd));
   __m512i even[4], odd[4];
   for (int i = 0; i < 4; ++i) {
-    even[i] = add(terms(columns02, kEven[i][0], kEven[i][1]), _mm512_set1_epi32(kRowHalf));
+    even[i] = add_terms(_mm512_set1_epi32(kRowHalf), columns02, kEven[i][0], kEven[i][1]);
     odd[i] = terms(columns13, kOdd[i][0], kOdd[i][1]);
   }
   store_columns(butterflies<kRowShift>(even, odd), a, b, {0, 3, 4, 7, 1, 2, 5, 6});
   return true;
 }
 
-// Of an odd number the last one is transformed twice.
-STOKER_AVX512 void all_by_two(const DctBlock* const* blocks, size_t count) {
+// Of an odd number the last one is transformed twice. Works on copies, of which compilers know that
+// no sample overwrites them.
+template <auto transform>
+STOKER_AVX512_INLINE void by_two(const DctBlock* blocks, size_t count, InverseDct other) {
   for (size_t i = 0; i < count; i += 2) {
-    const DctBlock* const pair[2] = {blocks[i], blocks[i + (i + 1 < count ? 1 : 0)]};
-    if (!full(*pair[0], *pair[1])) avx2_inverse_dcts().all(pair, 2);
+    const size_t second = i + (i + 1 < count ? 1 : 0);
+    const DctBlock a = blocks[i], b = blocks[second];
+    if (!transform(a, b)) {
+      other(blocks + i, 1);
+      other(blocks + second, 1);
+    }
   }
 }
 
-STOKER_AVX512 void first_ten_by_two(const DctBlock* const* blocks, size_t count) {
-  for (size_t i = 0; i < count; i += 2) {
-    const DctBlock* const pair[2] = {blocks[i], blocks[i + (i + 1 < count ? 1 : 0)]};
-    if (!first_ten(*pair[0], *pair[1])) avx2_inverse_dcts().first_ten(pair, 2);
-  }
+STOKER_AVX512 void all_by_two(const DctBlock* blocks, size_t count) {
+  by_two<full>(blocks, count, avx2_inverse_dcts().all);
+}
+
+STOKER_AVX512 void first_ten_by_two(const DctBlock* blocks, size_t count) {
+  by_two<first_ten>(blocks, count, avx2_inverse_dcts().first_ten);
 }
 
 }  // namespace

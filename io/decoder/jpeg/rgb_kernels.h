@@ -39,7 +39,7 @@ struct RgbKernels {
 
 // The variants, with equal results; each has lines of its own kind.
 RgbKernels avx2_rgb_kernels();
-RgbKernels avx512_rgb_kernels();  // AVX-512 with VBMI
+RgbKernels avx512_rgb_kernels();  // avx512.h
 // Those that this processor can run, the fastest last; it has AVX2.
 std::vector<RgbKernels> usable_rgb_kernels();
 // The last of these: what the decoders use.

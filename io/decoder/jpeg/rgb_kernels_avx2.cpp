@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "io/decoder/avx512.h"
 #include "io/decoder/jpeg/avx2_constants.h"
 
 // A chroma line has, for each group of 32 pixels, four registers of eight pairs (Cb, Cr), each in
@@ -240,7 +241,7 @@ RgbKernels avx2_rgb_kernels() { return {filter_chroma, ycc_to_rgb, gray_to_rgb};
 
 std::vector<RgbKernels> usable_rgb_kernels() {
   std::vector<RgbKernels> usable{avx2_rgb_kernels()};
-  if (has_avx512_vbmi()) usable.push_back(avx512_rgb_kernels());
+  if (has_avx512()) usable.push_back(avx512_rgb_kernels());
   return usable;
 }
 

@@ -141,7 +141,7 @@ STOKER_AVX512_INLINE __m512i blue_red(__m512i chroma, __m512i luma, const Places
 }
 
 STOKER_AVX512_INLINE __m512i green(__m512i chroma) {
-  return _mm512_add_epi32(_mm512_madd_epi16(chroma, pairs(-11277, -23401)), pairs(-1 << 15, 0));
+  return _mm512_dpwssd_epi32(pairs(-1 << 15, 0), chroma, pairs(-11277, -23401));
 }
 
 STOKER_AVX512_INLINE __m512i interleaved(const Interleaving& order, __m512i blue_red,

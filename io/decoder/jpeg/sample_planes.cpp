@@ -10,6 +10,8 @@ namespace {
 // Vector code reads samples beside a row and does not use them.
 constexpr size_t kSampleMargin = 64;
 static_assert(kSampleMargin >= RgbRows::kPlaneSlack);
+// So that the blocks of a batch share few cache lines with others.
+constexpr size_t kCacheLine = 64;
 
 // Narrower images are upsampled by other rules.
 constexpr int64_t kMinWidth = 16;
@@ -48,9 +50,10 @@ const JpegPlanes* SamplePlanes::assign(const JpegFrame& frame, int64_t reduction
     const McuSize own = c == 0 ? mcu : McuSize{};
     JpegPlane& plane = planes_.planes[c];
     plane.side = static_cast<size_t>(8 / reduction) * (c != 0 && whole_chroma ? 2 : 1);
-    plane.stride = grid.columns * own.width / 8 * plane.side;
+    plane.stride = rounded_up(grid.columns * own.width / 8 * plane.side, kCacheLine);
     const size_t samples = plane.stride * grid.rows * own.height / 8 * plane.side;
-    plane.data = memory_[c].resize(samples + 2 * kSampleMargin) + kSampleMargin;
+    uint8_t* const memory = memory_[c].resize(samples + 3 * kSampleMargin) + kSampleMargin;
+    plane.data = memory + -reinterpret_cast<uintptr_t>(memory) % kCacheLine;
     const auto shrink = [&](int64_t size, size_t part, size_t whole) {
       return reduced(size * static_cast<int64_t>(part * plane.side),
                      static_cast<int64_t>(whole * 8));

@@ -56,7 +56,7 @@ class ScanAhead {
     size_t first_mcu;
   };
   // Where the decoders must have met: until then batches of one MCU.
-  static constexpr size_t kMaxSearched = 64;
+  static constexpr size_t kMaxSearched = 32;
 
   void begin_batch(const BitReader& bits);
   void keep_batch();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/decoder/jpeg/blocks_by_kind.h"
+
 namespace stoker {
 namespace {
 
@@ -116,19 +118,24 @@ bool ScanDecoder::skip_mcus(size_t count) {
   return true;
 }
 
-bool ScanDecoder::store(const int16_t* values, size_t mcus, size_t x, size_t y) const {
-  std::array<DctBlock, BlockDecoder::kMaxBlocks> batch;
+STOKER_AVX2 bool ScanDecoder::store(const int16_t* values, size_t mcus, size_t x, size_t y) const {
   std::array<size_t, kMaxBlocks> at;
   for (size_t b = 0; b < block_count_; ++b) at[b] = x * blocks_[b].across + y * blocks_[b].down;
-  DctBlock* next = batch.data();
+  BlocksByKind sorted;
   for (size_t mcu = 0; mcu < mcus; ++mcu) {
     for (size_t b = 0; b < block_count_; ++b, values += 64) {
       const DctBlock& first = blocks_[b].block;
-      *next++ = {values, first.quantisation, first.out + at[b], first.stride, first.side};
+      const DctBlock block{values, first.quantisation, first.out + at[b], first.stride, first.side};
+      if (block.side == 8) {
+        sorted.add(block);
+      } else if (!reduced_inverse_dct(block)) {
+        return false;
+      }
       at[b] += blocks_[b].across;
     }
   }
-  return to_samples(inverse_dcts_, {batch.data(), next});
+  sorted.to_samples(inverse_dcts_);
+  return true;
 }
 
 bool ScanDecoder::next_segment() {

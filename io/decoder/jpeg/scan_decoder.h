@@ -44,7 +44,7 @@ class ScanDecoder {
     // 0: Y, 1: Cb, 2: Cr.
     size_t component = 0;
     // In the first MCU, without values.
-    DctBlock block;
+    DctBlock block{};
     // From an MCU to the next, and to the one below.
     size_t across = 0;
     size_t down = 0;

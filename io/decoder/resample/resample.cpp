@@ -4,7 +4,7 @@
 #include <cmath>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include "io/decoder/avx512.h"
 #endif
 
 namespace stoker {
@@ -135,10 +135,7 @@ std::vector<Resampling> usable_resamplings() {
   std::vector<Resampling> usable{portable_resampling()};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) usable.push_back(avx2_resampling());
-  if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl")) {
-    usable.push_back(avx512_resampling());
-  }
+  if (has_avx512()) usable.push_back(avx512_resampling());
 #endif
   return usable;
 }

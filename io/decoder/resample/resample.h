@@ -163,7 +163,7 @@ struct Resampling {
 // The variants. The first one runs everywhere and says what is right.
 Resampling portable_resampling();
 Resampling avx2_resampling();    // only where the processor has AVX2
-Resampling avx512_resampling();  // AVX-512 with VBMI, whose vpermb picks any 64 bytes out of 64
+Resampling avx512_resampling();  // avx512.h: its vpermb picks any 64 bytes out of 64
 // Those that this processor can run, the fastest last.
 std::vector<Resampling> usable_resamplings();
 // The last of these: what the decoders use.

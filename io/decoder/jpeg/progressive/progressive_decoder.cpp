@@ -1,7 +1,9 @@
 #include "io/decoder/jpeg/progressive/progressive_decoder.h"
 
-#include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #if defined(__x86_64__)
 #include "io/decoder/jpeg/progressive/coefficients.h"
@@ -16,6 +18,9 @@ namespace stoker {
 #if defined(__x86_64__)
 namespace {
 
+// Of scans, which each have memory of the file's size, though little of it is touched.
+constexpr size_t kMaxWaiting = 24;
+
 // What follows a scan.
 enum class Behind { scan, end, unusual };
 
@@ -29,7 +34,7 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     const McuRect mcus = SamplePlanes::mcus_of(needed, frame_);
     coefficients_.assign(frame_);
     rest_ = file.subspan(header.first_scan);
-    if (!decode_scans(segments.back().payload, mcus.bottom) ||
+    if (!read_scans(segments.back().payload, mcus.bottom) || !decode_waiting(mcus.bottom) ||
         !coefficients_.to_samples(frame_, mcus, *planes)) {
       return nullptr;
     }
@@ -37,14 +42,33 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   }
 
  private:
-  bool decode_scans(Bytes scan_header, size_t bottom) {
+  // A scan of AC coefficients, which waits for others.
+  struct Waiting {
+    JpegFrame frame;  // with its tables
+    ProgressiveScan scan;
+    ScanBytes bytes;
+  };
+
+  // Those of DC coefficients are decoded, of the others the last ones wait.
+  bool read_scans(Bytes scan_header, size_t bottom) {
     Progression progression;
     ProgressiveScan scan;
+    waiting_count_ = 0;
     for (;;) {
       if (!scan.assign(frame_, scan_header) || !progression.take(scan)) return false;
+      if (waiting_count_ == kMaxWaiting && !decode_waiting(bottom)) return false;
+      if (waiting_count_ == waiting_.size()) waiting_.emplace_back();
+      Waiting& waiting = waiting_[waiting_count_];
       const std::optional<size_t> end =
-          bytes_.assign_up_to_marker(rest_, frame_.restart_interval != 0);
-      if (!end || !decoder_.decode(frame_, scan, bytes_, bottom, coefficients_)) return false;
+          waiting.bytes.assign_up_to_marker(rest_, frame_.restart_interval != 0);
+      if (!end) return false;
+      if (!scan.of_dc()) {
+        waiting.frame = frame_;
+        waiting.scan = scan;
+        ++waiting_count_;
+      } else if (!older_->decode_dc(frame_, scan, waiting.bytes, bottom, coefficients_)) {
+        return false;
+      }
       rest_ = rest_.subspan(*end);
       switch (read_on(scan_header)) {
         case Behind::scan:
@@ -55,6 +79,34 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
           return false;
       }
     }
+  }
+
+  // Always two of them, as far as they do not wait for each other.
+  bool decode_waiting(size_t bottom) {
+    order_.clear();
+    for (const bool refines : {false, true}) {
+      for (size_t c = 0; c < frame_.components; ++c) {
+        for (size_t i = 0; i < waiting_count_; ++i) {
+          const ProgressiveScan& scan = waiting_[i].scan;
+          if (scan.refines() == refines && scan.component[0] == c) order_.push_back(i);
+        }
+      }
+    }
+    bool begun = false;
+    for (const size_t i : order_) {
+      const auto& [frame, scan, bytes] = waiting_[i];
+      if (begun && older_->refines() != scan.refines()) {
+        if (!older_->finish_ac()) return false;
+        begun = false;
+      }
+      SpectralDecoder& next = begun ? *newer_ : *older_;
+      if (!next.begin_ac(frame, scan, bytes, bottom, coefficients_)) return false;
+      if (begun && !SpectralDecoder::decode_ac(*older_, *newer_)) return false;
+      if (begun && older_->finished()) std::swap(older_, newer_);
+      begun = true;
+    }
+    waiting_count_ = 0;
+    return !begun || older_->finish_ac();
   }
 
   // Reads the segments behind a scan, the next one's header included.
@@ -84,9 +136,13 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
   }
 
   JpegFrame frame_;
-  Bytes rest_;  // of the file, from the next byte that is to be read
-  ScanBytes bytes_;
-  SpectralDecoder decoder_;
+  Bytes rest_;                    // of the file, from the next byte that is to be read
+  std::vector<Waiting> waiting_;  // keeps its memory
+  size_t waiting_count_ = 0;      // of the first ones
+  std::vector<size_t> order_;
+  std::array<SpectralDecoder, 2> decoders_;
+  SpectralDecoder* older_ = &decoders_[0];
+  SpectralDecoder* newer_ = &decoders_[1];
   Coefficients coefficients_;
   SamplePlanes planes_;
 };

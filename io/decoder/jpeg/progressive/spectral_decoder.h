@@ -5,6 +5,9 @@
 #include <cstdint>
 
 #include "io/decoder/jpeg/bit_reader.h"
+#include "io/decoder/jpeg/block_decoder.h"
+#include "io/decoder/jpeg/block_tables.h"
+#include "io/decoder/jpeg/progressive/block_refiner.h"
 #include "io/decoder/jpeg/progressive/coefficients.h"
 #include "io/decoder/jpeg/progressive/progression.h"
 #include "io/decoder/jpeg/progressive/symbol_table.h"
@@ -14,42 +17,50 @@ namespace stoker {
 
 // Entropy-coded data of one scan of a progressive file -> more of the image's coefficients. One
 // thread at a time; throws nothing. Needs AVX2, BMI2 and POPCNT.
-//
-// How a refinement is made without a look at each coefficient: the mask of those that are not 0
-// says which place a run of zeros leads to (pdep), how many bits of correction come before it
-// (popcnt) and whose they are (pdep again). A block's corrections are added at its end, sixteen
-// coefficients at a time.
 class SpectralDecoder {
  public:
-  // All of the scan up to the MCU row `bottom` of the image; the rest is not looked at. Where that
-  // is the last row, the scan must end behind it. False: what was decoded is not a scan as an
-  // encoder makes it, and the coefficients are unspecified then.
-  bool decode(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
-              size_t bottom, const Coefficients& coefficients);
+  // All of a scan of DC coefficients up to the MCU row `bottom` of the image; the rest is not
+  // looked at. Where that is the last row, the scan must end behind it. False: what was decoded is
+  // not a scan as an encoder makes it, and the coefficients are unspecified then.
+  bool decode_dc(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+                 size_t bottom, const Coefficients& coefficients);
+
+  // The same for AC coefficients, in steps, for the scans of two decoders take little more time
+  // together than one of them. `frame` may go, `bytes` must stay.
+  bool begin_ac(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+                size_t bottom, const Coefficients& coefficients);
+  // Both have begun, two refinements or none. Goes on until one of them is finished. `newer` comes
+  // later in the file if they are of one component.
+  static bool decode_ac(SpectralDecoder& older, SpectralDecoder& newer);
+  bool finish_ac();
+  bool finished() const { return !working() && !has_blocks(); }
+  bool refines() const { return scan_.refines(); }
 
  private:
   // So many blocks are decoded between two looks at the position: a block takes at most 63 symbols
   // of 16 and 10 bits or less, and a run of 30.
   static constexpr size_t kBatch = 16;
   static_assert(kBatch * (63 * 26 + 30) / 8 + 16 <= ScanBytes::kSlack);
-
-  // Blocks of one row of a component that lie side by side.
-  struct Blocks {
-    int16_t* values = nullptr;
-    uint64_t* nonzero = nullptr;
-    size_t count = 0;
-  };
+  static_assert(kBatch <= BlockDecoder::kMaxBlocks);
 
   bool assign_tables(const JpegFrame& frame);
-  // A scan of one component: its own blocks, row by row.
-  bool decode_component(const JpegFrame& frame, const CoefficientPlane& plane, size_t bottom);
+  bool assign_band(Bytes definition);
+  bool begin(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
+             size_t bottom, const Coefficients& coefficients);
+  // A scan of one component has its own blocks, row by row. False: damage before the next ones.
+  bool take_blocks();
+  bool has_blocks() const { return next_ < rows_ * plane_.columns; }
+  // Of AC coefficients: the blocks that were taken are not all decoded.
+  bool working() const;
+  // Where they are, takes more, if there are any.
+  bool begin_blocks();
+  bool end_blocks();
+  void run();
+  static void run(SpectralDecoder& a, SpectralDecoder& b);
   // A scan of several: whole MCUs of first coefficients.
   bool decode_mcus(const JpegFrame& frame, const Coefficients& coefficients, size_t bottom);
-  bool decode_blocks(const Blocks& blocks);
   bool first_dc(int16_t* value, size_t component);
   bool refine_dc(int16_t* value);
-  STOKER_AVX2 bool first_ac(const Blocks& blocks);
-  bool refine_ac(const Blocks& blocks);
 
   // Behind a restart marker, if the next MCU is. False: the segment before has not ended there.
   bool restart_where_due();
@@ -58,16 +69,29 @@ class SpectralDecoder {
   bool at_segment_end() const {
     return within_segment() && segment_bits() - bits_.used(bytes_->data()) < 8 && run_ == 0;
   }
+  bool ends_here() const;
   bool in_last_segment() const { return segment_ + 1 == bytes_->ends().size(); }
   uint64_t segment_bits() const { return uint64_t{bytes_->ends()[segment_]} * 8; }
 
-  std::array<SymbolTable, 3> tables_;
+  // One component's first bits of AC coefficients are blocks as those of baseline files.
+  BlockTables band_tables_;
+  BlockDecoder band_;
+  std::array<SymbolTable, 3> tables_;  // of the other scans
+  BlockRefiner refiner_;
   ProgressiveScan scan_;
   const ScanBytes* bytes_ = nullptr;
   BitReader bits_;
   size_t segment_ = 0;
   size_t interval_ = 0;       // MCUs between restarts; 0: none
   size_t until_restart_ = 0;  // MCUs
+  // Of a scan of one component: the rows of blocks to decode, the next one to take, and those that
+  // were taken last, with the number of the first one.
+  CoefficientPlane plane_;
+  size_t rows_ = 0;
+  size_t next_ = 0;
+  BlockRow blocks_;
+  size_t batch_ = 0;
+  bool to_end_ = false;  // of the image
   // So many blocks to come have no symbols any more.
   uint32_t run_ = 0;
   std::array<int, 3> predictions_{};

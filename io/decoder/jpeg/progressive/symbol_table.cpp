@@ -35,8 +35,7 @@ uint32_t SymbolTable::find(uint32_t next) const {
 uint32_t SymbolTable::entry(int bits, uint8_t symbol) const {
   const bool difference = kind_ == SymbolKind::difference;
   const uint32_t size = difference ? symbol : symbol & 15u, run = difference ? 0 : symbol >> 4;
-  const uint32_t longest = kind_ == SymbolKind::refinement ? 1 : kMaxAcSize;
-  if (!difference && size > longest) return 0;
+  if (!difference && size > 1) return 0;
   if (size + static_cast<uint32_t>(low_) > kMaxBits) return 0;
   const bool end = !difference && size == 0 && run < 15;
   const uint32_t more = end ? run : size;
