@@ -174,7 +174,8 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly() {
   const uint32_t run = dc ? 0 : found.symbol >> 4;
   if (size > (dc ? kMaxDcSize : kMaxAcSize)) return false;
   if (!dc && size == 0 && run != 15) {
-    if (run != 0 && !has_runs_) return false;
+    if (run == 0) return start_block_behind<kSkip>(1), true;
+    if (!has_runs_) return false;
     // With this block.
     run_left_ = (size_t{1} << run) + (bits.peek(16) >> (16 - run));
     bits.skip(run);

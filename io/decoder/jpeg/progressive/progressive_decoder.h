@@ -16,7 +16,8 @@ namespace stoker {
 // and restart intervals, each ending where its data does. Of each scan it does not look at what
 // lies below the last block that is needed.
 //
-// One thread at a time; keeps its memory: all coefficients of the largest image.
+// One thread at a time; keeps its memory: all coefficients of the largest image, and the bytes of
+// its scans.
 class ProgressiveDecoder {
  public:
   // Null where the processor lacks AVX2, BMI2 or POPCNT.
