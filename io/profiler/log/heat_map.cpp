@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/profiler/counters/sums.h"
 #include "io/profiler/profile_summary.h"
 
 namespace stoker {
@@ -32,9 +33,9 @@ void spread(const IoSegment& segment, double width, std::vector<int64_t>& bins) 
     int64_t until = segment.bytes;
     if (bin < last && took > 0) {
       const double share = std::clamp((edge - segment.begin_s) / took, 0.0, 1.0);
-      until = static_cast<int64_t>(share * static_cast<double>(segment.bytes));
+      if (share < 1) until = static_cast<int64_t>(share * static_cast<double>(segment.bytes));
     }
-    bins[bin] += until - before;
+    bins[bin] = sum_of(bins[bin], until - before);
     before = until;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "tests/profiler/log/profiles.h"
@@ -46,6 +47,12 @@ TEST(HeatMapTest, no_byte_is_lost_by_rounding_or_at_the_ends) {
   const HeatMap map =
       heat_maps(of_segments({{0, 1001, 0.03, 0.91}, {0, 7, 2, 2}, {0, 5, -1, -0.5}}, 1)).at(0);
   EXPECT_EQ(sum_of(map.read), 1013);
+}
+
+TEST(HeatMapTest, sums_end_at_the_largest_number) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const HeatMap map = heat_maps(of_segments({{0, kMost, 0, 0.01}, {0, kMost, 0, 0.25}}, 1)).at(0);
+  EXPECT_EQ(map.read[0], kMost);
 }
 
 TEST(HeatMapTest, each_rank_with_segments_has_one_of_the_same_bins) {
