@@ -19,6 +19,7 @@ if [ "${1:-}" = --memory ]; then
   build_fuzz build-fuzz-memory memory
   for target in exif jpeg jpeg_header; do
     echo "$target"
+    mkdir -p build-fuzz/corpus/$target
     find tests/fuzz/corpus/$target build-fuzz/corpus/$target -type f -print0 |
       xargs -0 build-fuzz-memory/fuzz/${target}_fuzz
   done
