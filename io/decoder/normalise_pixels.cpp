@@ -90,8 +90,7 @@ constexpr ChannelPlaces places_of(int channel) {
 }
 constexpr ChannelPlaces kPlaces[] = {places_of(0), places_of(1), places_of(2)};
 
-// Streams whole cache lines, for all must be aligned to them. Bf16 is not streamed.
-int64_t avx512_planes(const uint8_t*, int64_t, int64_t, Bf16*) { return 0; }
+// Streams whole cache lines, to which all planes must be aligned.
 STOKER_AVX512 int64_t avx512_planes(const uint8_t* rgb, int64_t pixels, int64_t plane, float* out) {
   const int64_t end = pixels / 16 * 16;
   for (int c = 0; c < 3; ++c) {
@@ -106,6 +105,20 @@ STOKER_AVX512 int64_t avx512_planes(const uint8_t* rgb, int64_t pixels, int64_t 
     }
   }
   return end;
+}
+
+// As much as whole vectors hold; says how many pixels. `streamed`: where the alignment allows it.
+template <class T>
+int64_t planes(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out, bool streamed) {
+  if constexpr (std::is_same_v<T, float>) {
+    const auto places =
+        reinterpret_cast<uintptr_t>(out) | static_cast<uintptr_t>(plane) * sizeof(T);
+    if (streamed && places % 64 == 0 && has_avx512()) {
+      return avx512_planes(rgb, pixels, plane, out);
+    }
+    if (streamed && places % 32 == 0) return avx2_planes<T, true>(rgb, pixels, plane, out);
+  }
+  return avx2_planes<T, false>(rgb, pixels, plane, out);
 }
 
 template <class T>
@@ -137,18 +150,8 @@ void normalise_pixels(const uint8_t* rgb, int64_t pixels, int64_t plane, T* out,
   int64_t done = 0;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    const auto places =
-        reinterpret_cast<uintptr_t>(out) | static_cast<uintptr_t>(plane) * sizeof(T);
-    const bool streamed = std::is_same_v<T, float> && how == Store::streamed;
-    if (plane == kInterleaved) {
-      done = avx2_interleaved(rgb, pixels, out);
-    } else if (streamed && places % 64 == 0 && has_avx512()) {
-      done = avx512_planes(rgb, pixels, plane, out);
-    } else if (streamed && places % 32 == 0) {
-      done = avx2_planes<T, true>(rgb, pixels, plane, out);
-    } else {
-      done = avx2_planes<T, false>(rgb, pixels, plane, out);
-    }
+    done = plane == kInterleaved ? avx2_interleaved(rgb, pixels, out)
+                                 : planes(rgb, pixels, plane, out, how == Store::streamed);
   }
 #endif
   normalise_rest(rgb, done, pixels, plane, out);

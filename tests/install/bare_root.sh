@@ -53,18 +53,21 @@ inside() {
 }
 
 result=0
-# step NAME COMMAND...: its time; of its output, the last lines.
+# step NAME COMMAND...: its time; of its output, the last lines. Not in a condition, where set -e would not hold
+# for the command either.
 step() {
   local log=$folder/$1.log started=$SECONDS outcome=passed
-  "${@:2}" >"$log" 2>&1 </dev/null &  # in a condition, set -e would not hold
+  "${@:2}" >"$log" 2>&1 </dev/null &
   if ! wait $!; then
     outcome=FAILED
     result=1
   fi
   if [ $outcome = passed ]; then tail -n 12 "$log"; else tail -n 100 "$log"; fi
   echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s"
-  [ $outcome = passed ]
 }
 
-step root make_root && { step run.sh inside ./run.sh || true; } && { step test.sh inside ./test.sh || true; }
+step root make_root
+[ $result = 0 ] || exit $result
+step run.sh inside ./run.sh
+step test.sh inside ./test.sh
 exit $result

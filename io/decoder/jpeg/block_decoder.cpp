@@ -81,7 +81,7 @@ STOKER_AVX2_INLINE void BlockDecoder::take(uint64_t entry, uint64_t next, Stream
   stream.bits.skip(entry);
 }
 
-// False: nothing was taken, because the entry is slow, or the block full.
+// False: nothing was taken, because the entry is slow, or has more than the block.
 template <bool kSkip>
 STOKER_AVX2_INLINE bool BlockDecoder::look_up(Stream& stream) {
   uint64_t entry = stream.table[stream.bits.peek(BlockTables::kBits)];

@@ -16,8 +16,10 @@ class BlocksByKind {
  public:
   static constexpr size_t kMost = 32;
 
-  // No more than kMost; all of 8 x 8 samples.
-  STOKER_AVX2_INLINE void add(const DctBlock& block) {
+  // No more than kMost. One of fewer than 8 x 8 samples is transformed at once; false: it cannot be
+  // (reduced_inverse_dct).
+  STOKER_AVX2_INLINE bool add(const DctBlock& block) {
+    if (block.side != 8) return reduced_inverse_dct(block);
     const auto extent = static_cast<size_t>(block_extent(block.values));
     DctBlock& kept = blocks_[extent][count_[extent]++];
     kept.values = block.values;
@@ -25,6 +27,7 @@ class BlocksByKind {
     kept.out = block.out;
     kept.stride = block.stride;
     kept.side = 8;
+    return true;
   }
   // All that were added.
   void to_samples(const InverseDcts& transforms) const {

@@ -22,11 +22,7 @@ STOKER_AVX2 bool to_samples(const InverseDcts& transforms, std::span<const DctBl
     const size_t now = std::min(blocks.size(), BlocksByKind::kMost);
     BlocksByKind sorted;
     for (const DctBlock& block : blocks.first(now)) {
-      if (block.side == 8) {
-        sorted.add(block);
-      } else if (!reduced_inverse_dct(block)) {
-        return false;
-      }
+      if (!sorted.add(block)) return false;
     }
     sorted.to_samples(transforms);
     blocks = blocks.subspan(now);

@@ -7,7 +7,8 @@
 
 namespace stoker {
 
-// A block's coefficients, and where its samples go. A value; refers to memory of the caller.
+// A block's coefficients, and where its samples go. A value, which begins with nothing known, for
+// arrays of it are made for a few blocks at a time; refers to memory of the caller.
 struct DctBlock {
   // 64 in the scan's order (zigzag), aligned to 64 bytes.
   const int16_t* values;

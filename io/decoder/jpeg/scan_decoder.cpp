@@ -126,11 +126,7 @@ STOKER_AVX2 bool ScanDecoder::store(const int16_t* values, size_t mcus, size_t x
     for (size_t b = 0; b < block_count_; ++b, values += 64) {
       const DctBlock& first = blocks_[b].block;
       const DctBlock block{values, first.quantisation, first.out + at[b], first.stride, first.side};
-      if (block.side == 8) {
-        sorted.add(block);
-      } else if (!reduced_inverse_dct(block)) {
-        return false;
-      }
+      if (!sorted.add(block)) return false;
       at[b] += blocks_[b].across;
     }
   }

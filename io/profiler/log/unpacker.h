@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-// One compressed stream of a Darshan log, unpacked bit by bit. One thread at a time; it owns no
+// One compressed stream of a Darshan log, unpacked piece by piece. One thread at a time; it owns no
 // bytes.
 class Unpacker {
  public:

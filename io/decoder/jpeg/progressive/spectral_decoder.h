@@ -32,6 +32,7 @@ class SpectralDecoder {
   // Both have begun, two refinements or none. Goes on until one of them is finished. `newer` comes
   // later in the file if they are of one component.
   static bool decode_ac(SpectralDecoder& older, SpectralDecoder& newer);
+  // Goes on until it is finished.
   bool finish_ac();
   bool finished() const { return !working() && !has_blocks(); }
   bool refines() const { return scan_.refines(); }
