@@ -14,7 +14,7 @@
 #include "app/commands/commands.h"
 #include "app/run/version.h"
 #include "io/core/error.h"
-#include "io/core/shortage.h"
+#include "io/core/system/shortage.h"
 
 namespace stoker {
 namespace {
@@ -52,17 +52,12 @@ int run_cli(int argc, char** argv) {
       version_line());
   const Command program = line.root();
   program.footer(kFooter);
-  for (const auto add :
-       {add_train,      add_launch,      add_check,       add_list,   add_describe,  add_dataset,
-        add_bench,      add_checkpoint,  add_mount,       add_sweep,  add_headspace, add_report,
-        add_compare,    add_environment, add_healthcheck, add_doctor, add_advise,    add_simulate,
-        add_timelogger, add_trace,       add_darshan}) {
-    add(program);
-  }
   std::set_terminate(end_without_memory);
   // A limit on the size of files is an error of the call, and no signal.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
+    // Only the command that is called, so that it starts as fast as its own libraries.
+    if (argc < 2 || !add_command(program, argv[1])) add_all_commands(program);
     const ExitCode code = line.run(argc, argv);
     if (std::fflush(stdout) != 0) {
       throw std::system_error(errno, std::generic_category(), "cannot write to file");  // as fmt

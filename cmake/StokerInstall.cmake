@@ -1,17 +1,21 @@
-# The installed tree: bin/stoker, lib/libstoker.so, include/stoker, and the CMake package with which
+# The installed tree: bin/stoker, its libraries in lib, plug-ins and tools in lib/stoker, include/stoker, and the CMake package with which
 # others build plug-ins. It keeps using the LibTorch that it was built with, where that lies.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stoker)
 
 file(RELATIVE_PATH lib_from_bin /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-set_target_properties(stoker PROPERTIES INSTALL_RPATH "$ORIGIN;${StokerTorch_RUNTIME_DIRS}")
+get_property(libraries GLOBAL PROPERTY STOKER_LIBRARIES)
+foreach(library ${libraries})
+  set(folder ${CMAKE_INSTALL_LIBDIR})
+  get_target_property(plugin ${library} STOKER_PLUGIN)
+  if(plugin)
+    string(APPEND folder /stoker)
+  endif()
+  install(TARGETS ${library} EXPORT stokerTargets LIBRARY DESTINATION ${folder})
+endforeach()
 set_target_properties(stoker_program PROPERTIES
   INSTALL_RPATH "$ORIGIN/${lib_from_bin};${StokerTorch_RUNTIME_DIRS}")
-
-install(TARGETS stoker EXPORT stokerTargets)
 install(TARGETS stoker_program)
-set_target_properties(stoker_opencv PROPERTIES INSTALL_RPATH "$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
-install(TARGETS stoker_opencv DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
 foreach(plugin stoker_cuda stoker_nccl)
   if(TARGET ${plugin})
     set_target_properties(${plugin} PROPERTIES
@@ -19,14 +23,12 @@ foreach(plugin stoker_cuda stoker_nccl)
     install(TARGETS ${plugin} DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
   endif()
 endforeach()
-if(TARGET stoker_hdf5)
-  install(TARGETS stoker_hdf5 DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
+if(TARGET stoker_hdf5_program)
+  install(TARGETS stoker_hdf5_program DESTINATION ${CMAKE_INSTALL_LIBDIR}/stoker)
 endif()
+# Interfaces of components, with all that they include.
 install(DIRECTORY io models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker
   FILES_MATCHING PATTERN "*.h")
-# The interface of optimizers and schedules.
-install(FILES app/optimizer/optimizer.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stoker/app/optimizer)
 install(EXPORT stokerTargets NAMESPACE stoker:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/stokerConfig.cmake.in stokerConfig.cmake
   INSTALL_DESTINATION ${package_dir})

@@ -4,13 +4,14 @@ option(STOKER_BUILD_TESTS "Build the tests; by default where GoogleTest is" ${GT
 option(STOKER_BUILD_BENCHMARKS "Build tests/bench (needs Google Benchmark)" OFF)
 option(STOKER_CUDA "Build the plug-in stoker_cuda where a CUDA toolkit is found" ON)
 option(STOKER_UNITY "Compile the sources of a folder as one: less time for a whole build" OFF)
+option(STOKER_CORE_ALONE "Build what needs no LibTorch, and nothing else" OFF)
 set(STOKER_SANITIZE "" CACHE STRING "Sanitizer: address (with undefined), thread or none")
 set_property(CACHE STOKER_SANITIZE PROPERTY STRINGS "" address thread)
 
 option(STOKER_SANITIZE_APP "With STOKER_SANITIZE=address: app and models as well" OFF)
 # Sanitizers are for io, where the threads are and where bytes from outside are taken apart.
 set(STOKER_IO_ALONE OFF)
-if(STOKER_SANITIZE STREQUAL "thread" OR (STOKER_SANITIZE AND NOT STOKER_SANITIZE_APP))
+if(STOKER_CORE_ALONE OR STOKER_SANITIZE STREQUAL "thread" OR (STOKER_SANITIZE AND NOT STOKER_SANITIZE_APP))
   set(STOKER_IO_ALONE ON)
 endif()
 

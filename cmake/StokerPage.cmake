@@ -1,5 +1,5 @@
-# stoker_page(name): the page that page.json of this folder describes, as one HTML text in a source of
-# the library, made at build time of the sources here, of io/sinks/page and of dygraphs.
+# stoker_page(name library): the page that page.json of this folder describes, as one HTML text in a
+# source of this library, made at build time of the sources here, of io/sinks/page and of dygraphs.
 find_path(STOKER_DYGRAPHS_DIR dygraph.min.js PATHS /usr/share/javascript/dygraphs NO_DEFAULT_PATH
   DOC "Folder of dygraph.min.js and dygraph.min.css (Debian: libjs-dygraphs)")
 if(NOT STOKER_DYGRAPHS_DIR)
@@ -7,7 +7,7 @@ if(NOT STOKER_DYGRAPHS_DIR)
 folder by -DSTOKER_DYGRAPHS_DIR")
 endif()
 
-function(stoker_page name)
+function(stoker_page name library)
   set(shared ${PROJECT_SOURCE_DIR}/io/sinks/page)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.js ${CMAKE_CURRENT_SOURCE_DIR}/*.css
@@ -20,6 +20,6 @@ function(stoker_page name)
       ${CMAKE_CURRENT_SOURCE_DIR}/page.json ${source})
   # A target of another folder gets the source, but not the command that makes it.
   add_custom_target(stoker_${name} DEPENDS ${source})
-  add_dependencies(stoker stoker_${name})
-  target_sources(stoker PRIVATE ${source})
+  add_dependencies(${library} stoker_${name})
+  target_sources(${library} PRIVATE ${source})
 endfunction()

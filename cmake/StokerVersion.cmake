@@ -30,6 +30,4 @@ add_custom_command(OUTPUT ${version_header} DEPENDS ${watched} VERBATIM
     -DSTOKER_BUILD_TYPE=${build_type} -DSTOKER_TORCH_VERSION=${StokerTorch_VERSION}
     -P ${PROJECT_SOURCE_DIR}/cmake/version.cmake)
 add_custom_target(stoker_version DEPENDS ${version_header})
-add_dependencies(stoker stoker_version)
-add_dependencies(stoker_torch stoker_version)
-target_include_directories(stoker PRIVATE ${PROJECT_BINARY_DIR}/generated)
+# Rooms that include it: stoker_room() adds the folder to where they look.

@@ -2,7 +2,7 @@
 """Measures the house rules that a compiler does not: sizes, folders, include direction, interfaces, the ABI.
 
 style_test.py               checks; prints every violation as file:line: rule
-style_test.py --update-abi  records the interface headers of the ABI number in io/core/plugin.h
+style_test.py --update-abi  records the interface headers of the ABI number in io/core/config/plugin.h
 """
 import collections
 import hashlib
@@ -20,8 +20,8 @@ MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 
 # Each folder includes itself and what stands before it.
 LAYERS = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
-          "io/device", "io/loader", "io/distributed", "models", "app/base", "app/optimizer", "app/objective", "app/experiment", "app/run", "app/train",
-          "app/bench", "app/mount", "app/data", "app/darshan", "app/analysis", "app/advise", "app/simulate", "app/sweep", "app/commands", "app"]
+          "io/device", "io/loader", "io/distributed", "models", "app/base", "models/optimizers", "models/objectives", "app/experiment", "app/run", "app/train",
+          "app/tools/bench", "app/tools/mount", "app/tools/data", "app/tools/darshan", "app/tools/report", "app/tools/advise", "app/tools/simulate", "app/tools/sweep", "app/commands", "app"]
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
 # tests/ has the folders of the sources, and these.
 OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
@@ -31,15 +31,15 @@ WITHOUT_TORCH = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks
 # Headers are included everywhere, and LibTorch's cost 5 to 20 seconds each. c10/core is part of Tensor.h.
 TORCH_IN_HEADERS = re.compile(r"ATen/core/Tensor\.h|c10/core/\w+\.h")
 TORCH_EXCEPTIONS = {
-    "models/network.h": r"torch/nn/module\.h",  # a Network is a torch::nn::Module
+    "models/networks/network.h": r"torch/nn/module\.h",  # a Network is a torch::nn::Module
     "io/distributed/c10d.h": r"torch/csrc/distributed/c10d/\w+\.hpp",  # for some sources of its folder alone
 }
 # Declarations of another library's types, by its names.
 NOT_OURS = {"io/distributed/gloo_declarations.h"}
 INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decoder.h",
               "io/loader/loader.h", "io/device/device.h", "io/distributed/peers.h", "io/distributed/gradients.h",
-              "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/model.h",
-              "models/network.h", "app/optimizer/optimizer.h", "app/objective/loss.h", "app/objective/metric.h"]
+              "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/networks/model.h",
+              "models/networks/network.h", "models/optimizers/optimizer.h", "models/objectives/loss.h", "models/objectives/metric.h"]
 MAX_TRACKED_BYTES = 1 << 20
 
 
@@ -160,7 +160,7 @@ def check_commands(problem):
 # Whatever a checkpoint does to a file passes FileTree, where tests record it and let it fail.
 PAST_THE_SEAM = re.compile(r"\bstd::(?:i|o)?fstream\b|\bstd::fopen\b|\bfs::(?:remove|rename|create|copy|resize)"
                            r"|(?<!\w)::(?:open|creat|p?write|p?read|fsync|fdatasync|rename|unlink|mkdir|rmdir|ftruncate"
-                           r"|fallocate|opendir|stat|access)\(|io/core/file\.h")
+                           r"|fallocate|opendir|stat|access)\(|io/core/system/file\.h")
 
 
 def check_seam(problem):
@@ -249,7 +249,7 @@ def check_promises(problem):
 
 
 def abi_number():
-    text = (ROOT / "io/core/plugin.h").read_text()
+    text = (ROOT / "io/core/config/plugin.h").read_text()
     return int(re.search(r"#define STOKER_ABI (\d+)", text).group(1))
 
 
@@ -272,7 +272,7 @@ def check_abi(problem):
     recorded_number, recorded_hash = ABI_FILE.read_text().split()
     if (abi_number(), abi_hash()) == (int(recorded_number), recorded_hash):
         return
-    step = "" if abi_number() > int(recorded_number) else "raise STOKER_ABI in io/core/plugin.h if a release had it, and "
+    step = "" if abi_number() > int(recorded_number) else "raise STOKER_ABI in io/core/config/plugin.h if a release had it, and "
     problem(ABI_FILE, 1, f"the interfaces are not those of ABI {recorded_number}: {step}run "
                          "tests/style_test.py --update-abi")
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/error.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 namespace {

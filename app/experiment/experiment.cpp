@@ -24,9 +24,9 @@ std::unique_ptr<Loader> Experiment::make_loader(Split split) {
     };
   }
   ++loaders_made_;
-  return options_.loader.create({dataset(), decoder(), *device_, split, options_.run.seed, notify_,
+  return options_.loader.create({dataset(), decoder(), device_->allocator(), split, options_.run.seed, notify_,
                                  split == Split::train ? hub().train_loader() : hub().test_loader(),
-                                 Shard{ranks_.rank, ranks_.world}, std::move(talk)});
+                                 Shard{ranks_.rank, ranks_.world}, std::move(talk), device_.get()});
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {

@@ -8,8 +8,8 @@
 
 #include "app/base/result_table.h"
 #include "app/experiment/options.h"
-#include "io/core/json.h"
-#include "io/core/plugin.h"
+#include "io/core/text/json.h"
+#include "io/core/config/plugin.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {

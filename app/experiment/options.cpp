@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/core/digest.h"
-#include "io/core/plugin.h"
+#include "io/core/config/plugin.h"
 
 namespace stoker {
 namespace {

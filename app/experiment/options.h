@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/experiment/precision.h"
-#include "app/objective/loss.h"
-#include "app/objective/metric.h"
-#include "app/optimizer/optimizer.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -19,7 +19,7 @@
 #include "io/metrics/sink.h"
 #include "io/profiler/io_recorder_options.h"
 #include "io/storage/storage.h"
-#include "models/model.h"
+#include "models/networks/model.h"
 
 namespace stoker {
 

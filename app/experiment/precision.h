@@ -2,7 +2,7 @@
 
 #include <c10/core/DeviceType.h>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 namespace stoker {
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <random>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 namespace {

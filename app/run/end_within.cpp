@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 

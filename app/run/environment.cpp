@@ -13,7 +13,7 @@
 
 #include "app/base/result_table.h"
 #include "app/run/optional_parts.h"
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 #include "io/device/cuda_library.h"
 #include "io/device/host_memory.h"
 

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "io/core/json.h"
-#include "io/sinks/http_address.h"
-#include "io/sinks/http_client.h"
+#include "io/core/text/json.h"
+#include "io/http/address.h"
+#include "io/http/client.h"
 
 namespace stoker {
 namespace {

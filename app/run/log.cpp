@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/sinks/output_file.h"
 
 namespace stoker {

@@ -11,8 +11,8 @@
 
 #include "app/experiment/precision.h"
 #include "io/core/error.h"
-#include "io/core/plugin.h"
-#include "io/dataset/hdf5/process.h"
+#include "io/core/config/part_check.h"
+#include "io/core/config/plugin.h"
 #include "io/device/cuda_library.h"
 #include "io/device/frame_decoder.h"
 #include "io/storage/uring_queue.h"
@@ -62,7 +62,7 @@ std::string nvjpeg() {
   return "decoder.on_device: decode";
 }
 
-std::string hdf5() { return hdf5_program() + ", libhdf5 " + hdf5_version(); }
+std::string hdf5() { return default_component<PartCheck>("hdf5").create({})->use(); }
 
 std::string uring() {
   std::string why;

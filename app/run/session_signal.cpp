@@ -1,6 +1,6 @@
 #include "app/run/session_signal.h"
 
-#include "io/profiler/io_trigger.h"
+#include "io/metrics/io_trigger.h"
 
 namespace stoker {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
-#include "io/core/text.h"
+#include "io/core/system/file.h"
+#include "io/core/text/text.h"
 #include "io/metrics/machine/process_stats.h"
 
 namespace stoker {

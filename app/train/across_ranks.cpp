@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/train/tensors.h"
-#include "io/core/file.h"
-#include "io/core/json.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
 #include "io/distributed/route.h"
 #include "io/loader/batch_job.h"
 #include "io/storage/file_tree.h"

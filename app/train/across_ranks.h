@@ -8,11 +8,11 @@
 #include "app/train/evaluation.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
-#include "io/checkpoint/set_group.h"
+#include "io/checkpoint/sets/set_group.h"
 #include "io/core/batch.h"
 #include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
-#include "io/loader/rank_talk.h"
+#include "io/core/rank_talk.h"
 #include "io/metrics/hub.h"
 
 // What the ranks of a run make of what each of them has; with one rank, what it has. The trainer's

@@ -11,7 +11,7 @@
 
 #include "app/base/result_table.h"
 #include "app/experiment/options.h"
-#include "io/checkpoint/set_store.h"
+#include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/objective/metric.h"
+#include "models/objectives/metric.h"
 #include "io/metrics/run_meter.h"
 
 namespace stoker {

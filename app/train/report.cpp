@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "app/run/environment.h"
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"
 #include "io/storage/file_tree.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "app/objective/loss.h"
-#include "app/objective/metric.h"
-#include "app/optimizer/twin.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/twin.h"
 #include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
 #include "io/distributed/peers.h"

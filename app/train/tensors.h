@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/optimizer/twin.h"
+#include "models/optimizers/twin.h"
 #include "app/train/step.h"
 #include "io/checkpoint/checkpointer.h"
 

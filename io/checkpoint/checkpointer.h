@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/loaded_state.h"
-#include "io/checkpoint/set_group.h"
-#include "io/checkpoint/snapshot.h"
+#include "io/checkpoint/restoring/loaded_state.h"
+#include "io/checkpoint/sets/set_group.h"
+#include "io/checkpoint/saving/snapshot.h"
 #include "io/core/notify.h"
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 #include "io/metrics/checkpoint_report.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
@@ -72,7 +72,7 @@ class Checkpointer {
     std::string directory;            // where options name none
     std::vector<TensorInfo> tensors;  // of every state to be saved
     // Memory for snapshots, from which the device copies at full speed.
-    std::function<HostMemory(size_t)> allocate;
+    HostAllocator allocate;
     // When a signal asked the process to end; from then on it has checkpoint.grace_seconds.
     std::function<std::optional<TimePoint>()> stop_requested;
     // The user's log; both are called on the trainer's thread.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 
 namespace stoker {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "io/checkpoint/checkpointer.h"
-#include "io/checkpoint/layout.h"
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/saving/layout.h"
+#include "io/checkpoint/saving/set_writer.h"
 
 namespace stoker {
 

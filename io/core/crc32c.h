@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 struct evp_md_ctx_st;  // of OpenSSL
 

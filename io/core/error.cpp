@@ -5,7 +5,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

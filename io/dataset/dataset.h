@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/notify.h"
 #include "io/storage/storage.h"
 

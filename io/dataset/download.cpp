@@ -20,7 +20,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 namespace {

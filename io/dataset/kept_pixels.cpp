@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 namespace {

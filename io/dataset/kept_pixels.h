@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/storage/mapped_file.h"
 #include "io/storage/storage.h"
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/dataset/class_names.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/dataset/dataset.h"
 
 // The format of packed pixels, as `stoker dataset convert` writes it and the data set `packed`

@@ -7,7 +7,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 namespace stoker {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/augment.h"
 
 namespace stoker {

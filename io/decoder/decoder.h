@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "io/core/memory.h"
-#include "io/core/registry.h"
+#include "io/core/system/memory.h"
+#include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
 
 namespace stoker {

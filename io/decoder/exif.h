@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/transform.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "io/core/frame_header.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/decoder/options.h"
 #include "io/decoder/pixel_rows.h"

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/config/config.h"
+#include "io/core/system/memory.h"
 
 // The facts about a JPEG file that must be known before it is decoded, read without decoding
 // anything: ITU-T T.81, Annex B (markers), Adobe Technical Note 5116 (APP14), EXIF (orientation).
@@ -15,6 +16,7 @@ namespace stoker {
 // What a damaged image is of which libjpeg-turbo can make pixels, with a warning: a bad sample, or
 // the sample that libjpeg-turbo makes of it.
 enum class Tolerance { strict, as_libjpeg };
+EnumNames<Tolerance> enum_names(Tolerance);
 
 // The coding process that the frame header names (T.81, table B.1). The first four are those of
 // SOF0 to SOF3, in this order; to_string() has the names in the order of all.

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/device/host_memory.h"
 
 namespace stoker {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/plugin.h"
+#include "io/core/config/plugin.h"
 #include "io/device/cuda_library.h"
 #include "io/device/stream_device.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "io/core/batch.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/core/notify.h"
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 #include "io/decoder/decoder.h"
 #include "io/metrics/clock.h"
 
@@ -82,6 +82,10 @@ class Device {
   // Host memory that copy() reads at full speed (pinned for a GPU). Throws std::bad_alloc or
   // Error(ExitCode::device).
   virtual HostMemory allocate(size_t bytes) = 0;
+  // The same as a value, which must not outlive the device.
+  HostAllocator allocator() {
+    return [this](size_t bytes) { return allocate(bytes); };
+  }
   // Starts the copy of a batch on the copy queue and returns at once; copies end in the order in
   // which they began. `spec` gives the pixels' shape.
   virtual DeviceBatch copy(const Batch& batch, const SampleSpec& spec) = 0;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "io/checkpoint/snapshot.h"
+#include "io/core/device_copies.h"
 
 namespace stoker {
 

@@ -22,7 +22,7 @@
 #include <thread>
 #include <utility>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/core/sample_spec.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"

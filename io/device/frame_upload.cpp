@@ -54,7 +54,7 @@ uint64_t start_of(const FrameHeader& header, int64_t i) {
 
 }  // namespace
 
-FrameUpload::FrameUpload(at::Device device, std::function<HostMemory(size_t)> allocate,
+FrameUpload::FrameUpload(at::Device device, HostAllocator allocate,
                          std::function<std::unique_ptr<FrameDecoder>()> make_decoder)
     : device_(device), allocate_(std::move(allocate)), make_decoder_(std::move(make_decoder)) {}
 

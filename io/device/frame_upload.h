@@ -22,7 +22,7 @@ class FrameUpload {
  public:
   // `allocate`: pinned host memory. `make_decoder`: asked once, when the first encoded frame comes;
   // what it throws, start() throws.
-  FrameUpload(at::Device device, std::function<HostMemory(size_t)> allocate,
+  FrameUpload(at::Device device, HostAllocator allocate,
               std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
   // Copies that are under way.
@@ -43,7 +43,7 @@ class FrameUpload {
               const c10::Stream& stream, Started& started);
 
   const at::Device device_;
-  const std::function<HostMemory(size_t)> allocate_;
+  const HostAllocator allocate_;
   const std::function<std::unique_ptr<FrameDecoder>()> make_decoder_;
   std::unique_ptr<FrameDecoder> decoder_;
 };

@@ -5,7 +5,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "io/core/error.h"
-#include "io/core/threads/idle_pool.h"
+#include "io/core/idle_pool.h"
 #include "io/decoder/frame_reader.h"
 #include "io/decoder/normalise.h"
 #include "io/decoder/normalise_pixels.h"

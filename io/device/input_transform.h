@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/device/host_memory.h"
 #include "io/metrics/machine/system_stats.h"
 

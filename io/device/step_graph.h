@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 
 namespace stoker {
 

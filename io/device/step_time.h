@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 // How long the steps and copies of an emulated device take. Values; any thread.
 

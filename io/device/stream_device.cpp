@@ -71,7 +71,7 @@ struct Step {
 
 class StreamDevice final : public Device {
  public:
-  StreamDevice(DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
+  StreamDevice(DeviceInfo info, int64_t queue_depth, HostAllocator allocate,
                std::function<std::unique_ptr<FrameDecoder>()> make_decoder)
       : info_(std::move(info)),
         device_(info_.torch_device),
@@ -194,7 +194,7 @@ class StreamDevice final : public Device {
   const DeviceInfo info_;
   const at::Device device_;
   const size_t queue_depth_;
-  const std::function<HostMemory(size_t)> allocate_;
+  const HostAllocator allocate_;
   const c10::impl::VirtualGuardImpl guard_;
   const c10::Stream copy_stream_;
   FrameUpload frames_;
@@ -211,7 +211,7 @@ class StreamDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_stream_device(
-    DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
+    DeviceInfo info, int64_t queue_depth, HostAllocator allocate,
     std::function<std::unique_ptr<FrameDecoder>()> make_decoder) {
   return std::make_unique<StreamDevice>(std::move(info), queue_depth, std::move(allocate),
                                         std::move(make_decoder));

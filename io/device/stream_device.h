@@ -17,7 +17,7 @@ namespace stoker {
 // comes; it throws where there is none. What c10 throws is passed on: the caller knows what device
 // it is.
 std::unique_ptr<Device> make_stream_device(
-    DeviceInfo info, int64_t queue_depth, std::function<HostMemory(size_t)> allocate,
+    DeviceInfo info, int64_t queue_depth, HostAllocator allocate,
     std::function<std::unique_ptr<FrameDecoder>()> make_decoder);
 
 }  // namespace stoker

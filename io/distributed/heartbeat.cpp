@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/processes/neighbour.h"
+#include "io/core/system/neighbour.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 namespace stoker {
 

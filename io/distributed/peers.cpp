@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/plugin.h"
-#include "io/core/shortage.h"
+#include "io/core/config/plugin.h"
+#include "io/core/system/shortage.h"
 #include "io/device/cuda_library.h"
 #include "io/distributed/c10d.h"
 #include "io/distributed/channel.h"

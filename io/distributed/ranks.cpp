@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
 

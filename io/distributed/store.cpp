@@ -15,7 +15,7 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "io/distributed/c10d.h"
 #include "io/metrics/clock.h"
 

@@ -1,6 +1,6 @@
 #include "io/loader/loader.h"
 
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 
 namespace stoker {
 

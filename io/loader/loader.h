@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "io/core/batch.h"
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/notify.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
-#include "io/loader/rank_talk.h"
+#include "io/core/rank_talk.h"
 
 namespace stoker {
 
@@ -151,7 +151,8 @@ class Loader {
   struct Inputs {
     const Dataset& dataset;
     const Decoder& decoder;
-    Device& device;
+    // Memory of batches: pinned where they are copied to a GPU.
+    HostAllocator allocate;
     Split split;
     // Of the run: order, augmentation and replacements are functions of it.
     uint64_t seed;
@@ -162,6 +163,8 @@ class Loader {
     Shard shard{};
     // How loaders of all ranks talk to one another; empty: this one can't.
     RankTalk talk{};
+    // Where batches go; null: they stay in host memory. Loaders that work for a device need one.
+    Device* device = nullptr;
   };
   virtual ~Loader() = default;
 

@@ -9,7 +9,7 @@ Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const I
       sampler_(options, inputs.shard, inputs.dataset, inputs.split, inputs.seed),
       spec_(inputs.decoder.spec()),
       // One more than are ahead: the one that the trainer holds.
-      slots_(inputs.device, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
+      slots_(inputs.allocate, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
              info.host_batches_ahead + 1),
       workers_(inputs, info.workers, options.pin_workers && info.workers > 0,
                info.host_batches_ahead > 0 && !info.resident

@@ -4,7 +4,7 @@
 
 #include "io/core/error.h"
 #include "io/core/random.h"
-#include "io/core/shortage.h"
+#include "io/core/system/shortage.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

@@ -2,13 +2,11 @@
 
 #include <utility>
 
-#include "io/device/device.h"
-
 namespace stoker {
 
-SlotPool::SlotPool(Device& device, size_t slot_bytes, int64_t count)
-    : device_(device), slot_bytes_(slot_bytes) {
-  for (int64_t i = 0; i < count; ++i) free_->slots.push_back(device_.allocate(slot_bytes_));
+SlotPool::SlotPool(HostAllocator allocate, size_t slot_bytes, int64_t count)
+    : allocate_(std::move(allocate)), slot_bytes_(slot_bytes) {
+  for (int64_t i = 0; i < count; ++i) free_->slots.push_back(allocate_(slot_bytes_));
 }
 
 std::shared_ptr<uint8_t> SlotPool::acquire() {
@@ -20,7 +18,7 @@ std::shared_ptr<uint8_t> SlotPool::acquire() {
       free_->slots.pop_back();
     }
   }
-  if (slot.data == nullptr) slot = device_.allocate(slot_bytes_);
+  if (slot.data == nullptr) slot = allocate_(slot_bytes_);
   uint8_t* pixels = slot.data.get();
   return std::shared_ptr<uint8_t>(pixels, [slot = std::move(slot), free = free_](uint8_t*) {
     std::lock_guard lock(free->mutex);

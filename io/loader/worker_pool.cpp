@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 
 namespace stoker {
 namespace {

@@ -21,7 +21,7 @@ class WorkerPool {
  public:
   // Starts `workers` threads, each with a DecoderSession of its own; 0: none, and submit() must not
   // be called.
-  // pinned: worker i stays on the i-th of own_cores() (io/core/usable_cores), and on the
+  // pinned: worker i stays on the i-th of own_cores() (io/core/system/usable_cores), and on the
   // first one again where there are more workers; a line of inputs.notify names the cores. Where
   // the kernel refuses, workers run anywhere: that is no part of a result.
   // `ready` (may be null): of batches that are finished and were not waited for yet.

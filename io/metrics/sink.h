@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/core/notify.h"
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 
 namespace stoker {
 

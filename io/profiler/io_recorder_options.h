@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 namespace stoker {
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "io/metrics/record/record_json.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/output_file.h"

@@ -9,15 +9,15 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
-#include "io/core/json.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
-#include "io/profiler/io_trigger.h"
+#include "io/metrics/io_trigger.h"
 #include "io/sinks/exposition.h"
-#include "io/sinks/http_client.h"
-#include "io/sinks/http_server.h"
+#include "io/http/client.h"
+#include "io/http/server.h"
 #include "io/sinks/status_page.h"
 
 namespace stoker {

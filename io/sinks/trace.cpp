@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/sink.h"
 #include "io/sinks/consumer.h"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/metrics/tier_meter.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/open_files.h"
 #include "io/storage/storage.h"

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/storage/uring_queue.h"
 
 namespace stoker {

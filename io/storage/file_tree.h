@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "io/core/file.h"
-#include "io/core/memory.h"
+#include "io/core/system/file.h"
+#include "io/core/system/memory.h"
 #include "io/storage/mapped_file.h"
 
 // The one way to the files of a tier for those who need more than whole objects: byte ranges,
@@ -124,7 +124,7 @@ inline constexpr uint64_t kDirectAlignment = 4096;
 // the other.
 enum class FileAccess { buffered, direct, stdio };
 
-// The files below one directory. Paths are relative to the root, and text (io/core/text.h). A value
+// The files below one directory. Paths are relative to the root, and text (io/core/text/text.h). A value
 // with shared layers; any thread. Files refer to it and must not outlive it. Everything throws
 // IoError that names operation and full path.
 class FileTree {

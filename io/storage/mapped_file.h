@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "io/storage/file_reads.h"
 
 namespace stoker {

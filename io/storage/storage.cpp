@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
-#include "io/core/text.h"
+#include "io/core/system/file.h"
+#include "io/core/text/text.h"
 #include "io/metrics/tier_meter.h"
 
 namespace stoker {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/core/notify.h"
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 
 namespace stoker {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 

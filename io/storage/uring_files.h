@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/core/parallel.h"
 #include "io/metrics/clock.h"
 

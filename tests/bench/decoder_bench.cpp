@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "io/decoder/decoder.h"
-#include "io/decoder/jpeg/baseline_decoder.h"
+#include "io/jpeg/baseline_decoder.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/decoder/resize.h"
 #include "io/decoder/transform.h"

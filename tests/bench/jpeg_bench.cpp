@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "io/decoder/jpeg/baseline_decoder.h"
-#include "io/decoder/jpeg/scan_decoder.h"
+#include "io/jpeg/baseline_decoder.h"
+#include "io/jpeg/scan_decoder.h"
 #include "tests/decoder/jpeg_blocks.h"
 
 // What our decoder of JPEG files and its parts cost, beside libjpeg-turbo's.

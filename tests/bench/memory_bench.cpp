@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/data/convert/convert.h"
-#include "io/core/memory.h"
+#include "app/tools/data/convert/convert.h"
+#include "io/core/system/memory.h"
 #include "io/core/random.h"
 #include "io/core/stream_copy.h"
 #include "io/dataset/dataset.h"

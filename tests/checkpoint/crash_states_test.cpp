@@ -6,8 +6,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "io/checkpoint/read_set.h"
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/restoring/read_set.h"
+#include "io/checkpoint/saving/set_writer.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/gates.h"
 #include "tests/support/stride.h"

@@ -1,4 +1,4 @@
-#include "io/checkpoint/engine.h"
+#include "io/checkpoint/saving/engine.h"
 
 #include <gtest/gtest.h>
 

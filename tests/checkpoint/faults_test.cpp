@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "io/checkpoint/read_set.h"
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/restoring/read_set.h"
+#include "io/checkpoint/saving/set_writer.h"
 #include "io/core/parallel.h"
 #include "tests/support/checkpoint_run.h"
 #include "tests/support/crash_states.h"

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <thread>
 
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/saving/set_writer.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/crash_states.h"
 #include "tests/support/stride.h"

@@ -1,4 +1,4 @@
-#include "io/checkpoint/layout.h"
+#include "io/checkpoint/saving/layout.h"
 
 #include <gtest/gtest.h>
 

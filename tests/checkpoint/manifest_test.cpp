@@ -1,4 +1,4 @@
-#include "io/checkpoint/manifest.h"
+#include "io/checkpoint/sets/manifest.h"
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>

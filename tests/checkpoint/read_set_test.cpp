@@ -1,4 +1,4 @@
-#include "io/checkpoint/read_set.h"
+#include "io/checkpoint/restoring/read_set.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

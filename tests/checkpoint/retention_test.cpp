@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "io/checkpoint/options.h"
-#include "io/checkpoint/set_store.h"
+#include "io/checkpoint/sets/set_store.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

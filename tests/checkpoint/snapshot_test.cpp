@@ -1,4 +1,4 @@
-#include "io/checkpoint/snapshot.h"
+#include "io/checkpoint/saving/snapshot.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <mutex>
 #include <thread>
 
-#include "io/checkpoint/manifest.h"
-#include "io/checkpoint/read_set.h"
+#include "io/checkpoint/sets/manifest.h"
+#include "io/checkpoint/restoring/read_set.h"
 #include "io/core/crc32c.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "io/checkpoint/manifest.h"
+#include "io/checkpoint/sets/manifest.h"
 #include "io/core/crc32c.h"
 #include "tests/support/checkpoint_run.h"
 

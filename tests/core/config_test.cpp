@@ -1,4 +1,4 @@
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 #include <gtest/gtest.h>
 

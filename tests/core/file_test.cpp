@@ -1,4 +1,4 @@
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "io/core/node.h"
+#include "io/core/config/node.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/error.h"
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "io/core/random.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "io/core/error.h"
-#include "io/dataset/hdf5/process.h"
+#include "io/dataset/formats/hdf5/process.h"
 #include "io/dataset/shards/shard_index.h"
 #include "io/dataset/shards/shard_writer.h"
 #include "tests/support/datasets.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "io/core/plugin.h"
+#include "io/core/config/plugin.h"
 #include "io/core/random.h"
 #include "io/decoder/normalise.h"
 #include "io/decoder/normalise_pixels.h"

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "io/decoder/jpeg/jpeg_frame.h"
-#include "io/decoder/jpeg/scan_ahead.h"
-#include "io/decoder/jpeg/scan_bytes.h"
+#include "io/jpeg/jpeg_frame.h"
+#include "io/jpeg/scan_ahead.h"
+#include "io/jpeg/scan_bytes.h"
 #include "tests/decoder/jpeg_blocks.h"
 
 // The decoder that runs ahead in a scan: it meets the first one, and what it has decoded from there

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "io/decoder/jpeg/block_order_avx2.h"
-#include "io/decoder/jpeg/jpeg_frame.h"
+#include "io/jpeg/block_order_avx2.h"
+#include "io/jpeg/jpeg_frame.h"
 #include "tests/decoder/jpeg_blocks.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/core/random.h"
-#include "io/decoder/jpeg/block_tables.h"
+#include "io/jpeg/block_tables.h"
 
 // Every entry against the symbols that HuffmanCode finds one after the other.
 

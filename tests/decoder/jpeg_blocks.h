@@ -4,9 +4,9 @@
 #include <map>
 
 #include "io/core/random.h"
-#include "io/decoder/jpeg/inverse_dct.h"
-#include "io/decoder/jpeg/jpeg_frame.h"
-#include "io/decoder/jpeg/rgb_rows.h"
+#include "io/jpeg/inverse_dct.h"
+#include "io/jpeg/jpeg_frame.h"
+#include "io/jpeg/rgb_rows.h"
 #include "tests/decoder/images.h"
 
 // Coefficients of JPEG files, read and changed by libjpeg-turbo, and decoded by the parts under

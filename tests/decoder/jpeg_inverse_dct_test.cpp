@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "io/core/random.h"
-#include "io/decoder/jpeg/inverse_dct.h"
+#include "io/jpeg/inverse_dct.h"
 #include "tests/decoder/jpeg_blocks.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "io/core/random.h"
-#include "io/decoder/jpeg/rgb_rows.h"
+#include "io/jpeg/rgb_rows.h"
 #include "tests/decoder/jpeg_blocks.h"
 
 namespace stoker {

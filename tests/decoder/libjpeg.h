@@ -8,7 +8,7 @@
 // It needs cstdio before it.
 #include <jpeglib.h>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 // libjpeg's own interface, which tells errors from warnings: what the decoders are compared with.
 

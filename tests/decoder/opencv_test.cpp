@@ -2,7 +2,7 @@
 
 #include <opencv2/imgcodecs.hpp>
 
-#include "io/core/plugin.h"
+#include "io/core/config/plugin.h"
 #include "io/core/random.h"
 #include "tests/decoder/images.h"
 

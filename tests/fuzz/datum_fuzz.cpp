@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "io/core/error.h"
-#include "io/dataset/lmdb/datum.h"
+#include "io/loader/lmdbio/database/datum.h"
 #include "tests/fuzz/target.h"
 
 // What is known of a Datum by its ends is what is known by all of it; an image lies in it.

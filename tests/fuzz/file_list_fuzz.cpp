@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/dataset/listed_files.h"
 #include "tests/fuzz/target.h"
 

@@ -1,5 +1,5 @@
-#include "io/dataset/hdf5/chunk.h"
-#include "io/dataset/hdf5/layout.h"
+#include "io/dataset/formats/hdf5/chunk.h"
+#include "io/dataset/formats/hdf5/layout.h"
 #include "tests/fuzz/target.h"
 
 // What stoker_hdf5 says of a shard of 1 MB.

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "io/dataset/hdf5/chunk.h"
+#include "io/dataset/formats/hdf5/chunk.h"
 #include "tests/fuzz/target.h"
 
 // The first two bytes are how it is packed, the next two its size; the rest is the chunk.

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "io/sinks/http_exchange.h"
+#include "io/http/exchange.h"
 #include "tests/fuzz/target.h"
 
 // Every request gets a whole reply.

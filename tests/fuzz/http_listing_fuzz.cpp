@@ -1,5 +1,5 @@
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/storage/object/http_listing.h"
 #include "io/storage/storage.h"
 #include "tests/fuzz/target.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "io/core/error.h"
-#include "io/decoder/jpeg/baseline_decoder.h"
-#include "io/decoder/jpeg/progressive/progressive_decoder.h"
+#include "io/jpeg/baseline_decoder.h"
+#include "io/jpeg/progressive/progressive_decoder.h"
 #include "io/decoder/jpeg_codec.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/fuzz/target.h"

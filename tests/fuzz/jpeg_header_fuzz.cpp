@@ -1,4 +1,4 @@
-#include "io/decoder/jpeg/jpeg_frame.h"
+#include "io/jpeg/jpeg_frame.h"
 #include "io/decoder/jpeg_header.h"
 #include "tests/fuzz/target.h"
 

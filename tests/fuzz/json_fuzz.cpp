@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "tests/fuzz/target.h"
 
 // What is read is printed so that it is read again as the same.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/dataset/lmdb/lmdb_tree.h"
+#include "io/loader/lmdbio/database/lmdb_tree.h"
 #include "tests/fuzz/inputs/lmdb_pages.h"
 #include "tests/fuzz/target.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "io/dataset/lmdb/provenance.h"
+#include "io/loader/lmdbio/database/provenance.h"
 #include "tests/fuzz/target.h"
 
 // An input: u8 records (times 16), u8 records per transaction, u16 bytes of a key, u32 of a value,

@@ -1,4 +1,4 @@
-#include "io/checkpoint/manifest.h"
+#include "io/checkpoint/sets/manifest.h"
 #include "io/core/digest.h"
 #include "tests/fuzz/target.h"
 

@@ -1,6 +1,6 @@
-#include "io/core/config.h"
-#include "io/core/node.h"
-#include "io/sinks/http_address.h"
+#include "io/core/config/config.h"
+#include "io/core/config/node.h"
+#include "io/http/address.h"
 #include "tests/fuzz/target.h"
 
 // An argument of the command line, "a.b=c", and the texts that stand for sizes, paths and

@@ -1,4 +1,4 @@
-#include "app/data/convert/journal.h"
+#include "app/tools/data/convert/journal.h"
 #include "tests/fuzz/inputs/signed_index.h"
 #include "tests/fuzz/target.h"
 

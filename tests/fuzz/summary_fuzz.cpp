@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "app/analysis/compare.h"
-#include "app/analysis/doctor/doctor.h"
-#include "app/analysis/run_page.h"
-#include "io/core/json.h"
+#include "app/tools/report/compare.h"
+#include "app/tools/doctor/doctor.h"
+#include "app/tools/report/run_page.h"
+#include "io/core/text/json.h"
 #include "tests/fuzz/target.h"
 
 namespace stoker {

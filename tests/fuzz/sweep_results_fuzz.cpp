@@ -1,4 +1,4 @@
-#include "app/sweep/results.h"
+#include "app/tools/sweep/results.h"
 #include "tests/fuzz/target.h"
 
 STOKER_FUZZ_TARGET(sweep_results) {

@@ -1,9 +1,9 @@
 #include <cmath>
 
-#include "app/analysis/bootstrap.h"
-#include "app/analysis/run_page.h"
-#include "app/analysis/table.h"
-#include "io/core/json.h"
+#include "app/tools/report/bootstrap.h"
+#include "app/tools/report/run_page.h"
+#include "app/tools/report/table.h"
+#include "io/core/text/json.h"
 #include "tests/fuzz/target.h"
 
 // steps.csv and timeline.csv, and what is made of their columns.

@@ -5,7 +5,7 @@
 
 #include "io/core/crc32c.h"
 #include "io/core/wire/tfrecord.h"
-#include "io/dataset/tfrecord/format.h"
+#include "io/dataset/formats/tfrecord/format.h"
 #include "tests/fuzz/target.h"
 
 namespace stoker {

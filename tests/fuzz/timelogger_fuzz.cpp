@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
-#include "app/analysis/timelogger.h"
+#include "app/tools/report/timelogger.h"
 #include "io/core/error.h"
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "tests/fuzz/target.h"
 
 STOKER_FUZZ_TARGET(timelogger) {

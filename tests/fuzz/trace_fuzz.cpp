@@ -1,7 +1,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "app/analysis/trace_figures.h"
+#include "app/tools/report/trace_figures.h"
 #include "tests/fuzz/target.h"
 
 STOKER_FUZZ_TARGET(trace) {

@@ -78,7 +78,7 @@ struct FirstBatch {
     const auto loader =
         Registry<Loader>::global()
             .parse(Section(node, "", "loader", nullptr))
-            .create({dataset, decoder, device, Split::train, 7, [](const std::string&) {}, meter});
+            .create({dataset, decoder, device.allocator(), Split::train, 7, [](const std::string&) {}, meter});
     loader->start(0, 0);
     const Batch batch = *loader->next();
     places.resize(static_cast<size_t>(batch.size));

@@ -70,7 +70,7 @@ struct PinningSetup {
     const auto loader =
         Registry<Loader>::global()
             .parse(Section(node, "", "loader", nullptr))
-            .create({dataset, decoder, device, Split::train, 7,
+            .create({dataset, decoder, device.allocator(), Split::train, 7,
                      [this](const std::string& text) { remarks.push_back(text); }, meter});
     loader->start(0, 0);
     loader->next();

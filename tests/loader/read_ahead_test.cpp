@@ -19,7 +19,7 @@ struct ReadAheadSetup {
     const Node node = parse_yaml("{batch_size: 5, workers: 3, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
-        .create({dataset, decoder, device, Split::train, 7,
+        .create({dataset, decoder, device.allocator(), Split::train, 7,
                  [this](const std::string& text) { remark = text; }, meter});
   }
   // Waits until nothing moves any more.
@@ -157,7 +157,7 @@ TEST(ReadAhead, a_batch_larger_than_the_data_set_is_an_error) {
   const auto component = Registry<Loader>::global().parse(Section(node, "", "loader", nullptr));
   EXPECT_EQ(error_of([&] {
               component.create(
-                  {setup.dataset, setup.decoder, setup.device, Split::train, 7, {}, setup.meter});
+                  {setup.dataset, setup.decoder, setup.device.allocator(), Split::train, 7, {}, setup.meter});
             }),
             "loader: batch_size 41 is larger than the 40 training samples: use a smaller "
             "batch_size, or drop_last: false");

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 #include "io/loader/loader.h"
 
 namespace stoker {

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "io/core/file.h"
-#include "io/sinks/http_address.h"
+#include "io/core/system/file.h"
+#include "io/http/address.h"
 
 namespace stoker {
 

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "tests/support/file_layers.h"
 #include "tests/support/mounted.h"
 #include "tests/support/temporary_directory.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
-#include "io/core/memory.h"
+#include "io/core/system/file.h"
+#include "io/core/system/memory.h"
 #include "io/storage/file_tree.h"
 #include "tests/support/file_layers.h"
 #include "tests/support/temporary_directory.h"

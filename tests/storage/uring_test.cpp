@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "io/metrics/tier_meter.h"
 #include "io/storage/uring_queue.h"
 #include "tests/support/errors.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/set_store.h"
+#include "io/checkpoint/sets/set_store.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/gates.h"
 #include "tests/support/object_tier.h"

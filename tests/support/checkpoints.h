@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/checkpoint/checkpointer.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/storage/file_tree.h"
 
 // What a test of checkpoints stands on: tiers behind layers (file_layers.h), a state of 20 KB whose

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "tests/support/crash_model.h"
 
 // Every state in which a crash may leave the disk, on a real disk: after ALICE (Pillai et al., "All

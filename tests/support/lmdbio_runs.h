@@ -72,9 +72,9 @@ class LoaderRun {
   LoaderRun(const Dataset& dataset, const std::string& loader, Shard shard = {}, RankTalk talk = {},
             Split split = Split::train)
       : loader_(parse_component<Loader>(parse_yaml(loader, "t.yaml"))
-                    .create({dataset, decoder_, device_, split, 7,
+                    .create({dataset, decoder_, device_.allocator(), split, 7,
                              [this](const std::string& text) { remark(text); }, meter_, shard,
-                             std::move(talk)})) {}
+                             std::move(talk), &device_})) {}
 
   Loader& loader() { return *loader_; }
   LoaderMeter& meter() { return meter_; }

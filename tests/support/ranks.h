@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/loader/rank_talk.h"
+#include "io/core/rank_talk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint/set_group.h"
+#include "io/checkpoint/sets/set_group.h"
 
 namespace stoker {
 

@@ -11,7 +11,7 @@
 
 #include "io/core/error.h"
 #include "io/core/parallel.h"
-#include "io/core/threads/priority.h"
+#include "io/core/system/priority.h"
 
 namespace stoker {
 namespace {

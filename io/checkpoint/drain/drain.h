@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "io/checkpoint/drain/drain_pace.h"
-#include "io/checkpoint/locate.h"
+#include "io/checkpoint/restoring/locate.h"
 #include "io/checkpoint/options.h"
-#include "io/checkpoint/progress_watch.h"
-#include "io/checkpoint/set_store.h"
+#include "io/checkpoint/saving/progress_watch.h"
+#include "io/checkpoint/sets/set_store.h"
 #include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/saving/set_writer.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint/read_set.h"
+#include "io/checkpoint/restoring/read_set.h"
 #include "io/checkpoint/sets/file_set_writer.h"
 #include "io/core/error.h"
 

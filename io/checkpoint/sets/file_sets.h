@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/saving/set_writer.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

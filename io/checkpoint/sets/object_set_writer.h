@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/set_writer.h"
+#include "io/checkpoint/saving/set_writer.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -15,12 +15,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/checkpoint/set_files.h"
-#include "io/checkpoint/set_group.h"
+#include "io/checkpoint/sets/set_files.h"
+#include "io/checkpoint/sets/set_group.h"
 #include "io/checkpoint/sets/object_set_writer.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "io/checkpoint/manifest.h"
+#include "io/checkpoint/sets/manifest.h"
 #include "io/core/digest.h"
 
 namespace stoker {

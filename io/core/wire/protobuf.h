@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

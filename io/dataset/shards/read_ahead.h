@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "io/dataset/signed_json.h"
 
 namespace stoker {

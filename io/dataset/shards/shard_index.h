@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/core/notify.h"
 #include "io/storage/storage.h"
 

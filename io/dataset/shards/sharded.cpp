@@ -10,7 +10,7 @@
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
-#include "io/core/usable_cores.h"
+#include "io/core/system/usable_cores.h"
 #include "io/dataset/class_names.h"
 
 namespace stoker {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/dataset/shards/object_stream.h"
 #include "io/dataset/shards/sharded.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "io/core/error.h"
-#include "io/dataset/lmdb/lmdb_tree.h"
+#include "io/loader/lmdbio/database/lmdb_tree.h"
 
 namespace stoker {
 

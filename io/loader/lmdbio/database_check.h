@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "io/dataset/lmdb/lmdb_page.h"
+#include "io/loader/lmdbio/database/lmdb_page.h"
 #include "io/loader/lmdbio/record_reader.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/processes/neighbour.h"
-#include "io/core/processes/shared_memory.h"
+#include "io/core/system/neighbour.h"
+#include "io/core/system/shared_memory.h"
 #include "io/loader/lmdbio/group_layout.h"
 #include "io/loader/lmdbio/shared_wait.h"
 

@@ -97,7 +97,7 @@ class Lmdbio final : public Loader {
         order_(order_of(options_, inputs_, records_, sampler_.batches())),
         read_(inputs.dataset, records_, inputs.split),
         samples_(with_dataset(inputs, read_)),
-        slots_(inputs.device, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
+        slots_(inputs.allocate, static_cast<size_t>(sampler_.part(0).size) * spec_.bytes(),
                options.prefetch_batches + 1),
         ready_(inputs.meter.add_queue("ready", options.prefetch_batches)) {}
   ~Lmdbio() override { stop(); }
@@ -144,7 +144,7 @@ class Lmdbio final : public Loader {
   };
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
-    return {dataset,       inputs.decoder, inputs.device, inputs.split, inputs.seed,
+    return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
             inputs.notify, inputs.meter,   inputs.shard,  inputs.talk};
   }
 

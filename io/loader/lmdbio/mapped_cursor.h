@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "io/core/memory.h"
-#include "io/dataset/lmdb/lmdb_page.h"
+#include "io/core/system/memory.h"
+#include "io/loader/lmdbio/database/lmdb_page.h"
 
 namespace stoker {
 

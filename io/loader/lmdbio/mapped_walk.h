@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/loader/lmdbio/record_reader.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/loader/loader.h"
 
 namespace stoker {

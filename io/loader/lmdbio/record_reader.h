@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/dataset/shards/stored_records.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -10,7 +10,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "io/metrics/verdict.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "io/core/error.h"
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/log/log_format.h"
 #include "io/profiler/log/log_records.h"

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <unordered_set>
 
-#include "io/core/file.h"
-#include "io/core/text.h"
+#include "io/core/system/file.h"
+#include "io/core/text/text.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/log/heat_map.h"
 #include "io/profiler/log/log_format.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/profiler/log/unpacker.h"
 
 namespace stoker {

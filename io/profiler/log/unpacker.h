@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/profiler/log/log_format.h"
 
 namespace stoker {

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/profiler/profile_summary.h"
 #include "io/profiler/view/profile_remarks.h"
 

@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
-#include "io/core/json.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/storage/storage.h"
 
 // Which objects of a slow tier are worth a place on a fast one, and how one gets there. Used by the

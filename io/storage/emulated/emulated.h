@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/core/registry.h"
+#include "io/core/config/registry.h"
 #include "io/storage/emulated/tier_figures.h"
 #include "io/storage/storage.h"
 

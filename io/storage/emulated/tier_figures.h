@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/storage/emulated/tier_device.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 

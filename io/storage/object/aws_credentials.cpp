@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 
 namespace stoker {
 namespace {

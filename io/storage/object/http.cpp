@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "io/storage/object/http_listing.h"
 #include "io/storage/object/object_reads.h"
 #include "io/storage/object/transfer_options.h"

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/error.h"
-#include "io/core/json.h"
-#include "io/core/text.h"
+#include "io/core/text/json.h"
+#include "io/core/text/text.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

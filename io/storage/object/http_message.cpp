@@ -1,6 +1,6 @@
 #include "io/storage/object/http_message.h"
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 
 namespace stoker {
 namespace {

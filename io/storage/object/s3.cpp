@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/storage/object/aws_credentials.h"
 #include "io/storage/object/s3_bucket.h"
 #include "io/storage/object/transfer_options.h"

@@ -1,6 +1,6 @@
 #include "io/storage/object/s3_answers.h"
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/core/error.h"
 #include "io/storage/object/xml_reader.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/text.h"
+#include "io/core/text/text.h"
 #include "io/storage/object/s3_answers.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "io/storage/object/object_reads.h"
 #include "io/storage/object/transfers.h"
 #include "io/storage/storage.h"

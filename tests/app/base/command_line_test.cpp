@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/core/config.h"
+#include "io/core/config/config.h"
 #include "tests/support/errors.h"
 
 namespace stoker {

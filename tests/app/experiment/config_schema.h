@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/sweep/options.h"
+#include "app/tools/sweep/options.h"
 #include "tests/app/experiment/described.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/node.h"
+#include "io/core/config/node.h"
 
 namespace stoker {
 

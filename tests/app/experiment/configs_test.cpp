@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "app/experiment/options.h"
-#include "app/sweep/plan.h"
+#include "app/tools/sweep/plan.h"
 #include "tests/support/errors.h"
 
 namespace stoker {

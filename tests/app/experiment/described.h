@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "io/core/config.h"
-#include "io/core/json.h"
+#include "io/core/config/config.h"
+#include "io/core/text/json.h"
 #include "tests/app/experiment/in_process.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 
-#include "tests/models/models.h"
+#include "tests/models/networks/models.h"
 
 namespace stoker {
 namespace {

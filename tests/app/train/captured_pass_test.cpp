@@ -17,7 +17,7 @@
 
 #include "app/train/step.h"
 #include "io/core/error.h"
-#include "models/network.h"
+#include "models/networks/network.h"
 
 namespace stoker {
 namespace {

@@ -14,7 +14,7 @@
 #include "app/experiment/experiment.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
-#include "io/checkpoint/loaded_state.h"
+#include "io/checkpoint/restoring/loaded_state.h"
 #include "io/storage/file_tree.h"
 
 namespace stoker {

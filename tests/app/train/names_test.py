@@ -15,7 +15,7 @@ from stoker import MINI, StokerTest, configuration, posix, read_summary
 
 
 def bytes_of(text):
-    """io/core/text.h, from_text()"""
+    """io/core/text/text.h, from_text()"""
     return re.sub(rb"\\x([0-9a-f]{2})", lambda m: bytes([int(m.group(1), 16)]), text.encode())
 
 

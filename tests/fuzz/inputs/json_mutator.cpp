@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 
 // libFuzzer changes a line of JSON as a tree, so that most changes get past the parser: wrong
 // types, missing and unknown members, numbers that nobody expects.

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -1,6 +1,6 @@
 #include <torch/nn/modules/linear.h>
 
-#include "models/network.h"
+#include "models/networks/network.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // A schedule: from the full learning rate down to none.
-#include "app/optimizer/optimizer.h"
+#include "models/optimizers/optimizer.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // An optimizer: each weight moves by the learning rate against its gradient's sign.
 #include <ATen/core/grad_mode.h>
 
-#include "app/optimizer/optimizer.h"
+#include "models/optimizers/optimizer.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <thread>
 
-#include "io/core/file.h"
+#include "io/core/system/file.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {

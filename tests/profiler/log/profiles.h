@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/profiler/log/darshan_log.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "io/core/json.h"
+#include "io/core/text/json.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "io/core/memory.h"
+#include "io/core/system/memory.h"
 #include "io/storage/file_tree.h"
 #include "io/storage/storage.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/dataset/lmdb/lmdb_tree.h"
+#include "io/loader/lmdbio/database/lmdb_tree.h"
 #include "io/loader/lmdbio/explicit/range_plan.h"
 #include "io/loader/lmdbio/record_reader.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/dataset/lmdb/provenance.h"
+#include "io/loader/lmdbio/database/provenance.h"
 #include "io/loader/lmdbio/explicit/record_places.h"
 
 namespace stoker {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "app/base/command_line.h"
+
+namespace stoker {
+
+// Parts of `stoker bench`: each declares one command below it.
+void add_bench_checkpoint(const Command& bench);
+void add_bench_storage(const Command& bench);
+
+}  // namespace stoker

@@ -1,0 +1,87 @@
+#include "app/tools/bench/decode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/base/progress_line.h"
+#include "app/base/result_table.h"
+#include "app/tools/bench/rounds.h"
+#include "app/experiment/data.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+struct TimedDecoder {
+  std::string type;
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<DecoderSession> session;
+  std::vector<double> us_per_image;  // one per round
+};
+
+std::vector<TimedDecoder> open_decoders(const Component<Decoder>& own,
+                                        const std::vector<std::string>& others) {
+  std::vector<TimedDecoder> result;
+  std::vector<std::string> types{own.type()};
+  types.insert(types.end(), others.begin(), others.end());
+  for (const std::string& type : types) {
+    auto decoder = changed(own, {"type=" + type}).create({});
+    auto session = decoder->open();
+    result.push_back({type, std::move(decoder), std::move(session), {}});
+  }
+  return result;
+}
+
+// Training samples in memory.
+struct EncodedSamples {
+  EncodedSamples(const Dataset& dataset, int64_t samples)
+      : buffers(static_cast<size_t>(samples)), bytes(buffers.size()) {
+    const int64_t all = dataset.size(Split::train);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      // Even steps through the set: a prefix would be a few classes only.
+      const int64_t index = static_cast<int64_t>(i) * all / samples;
+      bytes[i] = dataset.read(Split::train, index, buffers[i]).bytes;
+    }
+  }
+  std::vector<Buffer> buffers;
+  std::vector<Bytes> bytes;
+};
+
+double time_per_image(DecoderSession& session, const std::vector<Bytes>& samples, uint8_t* out) {
+  const TimePoint begin = Clock::now();
+  for (const Bytes sample : samples) session.decode(sample, {false, 0}, out);
+  return 1e6 * seconds(Clock::now() - begin) / static_cast<double>(samples.size());
+}
+
+}  // namespace
+
+ExitCode bench_decode(const DecodeBenchArguments& arguments) {
+  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentData data(options, print_remark);
+  const int64_t all = data.dataset().size(Split::train);
+  const EncodedSamples samples(data.dataset(),
+                               arguments.samples > 0 ? std::min(arguments.samples, all) : all);
+  std::vector<TimedDecoder> decoders = open_decoders(options.decoder, arguments.versus);
+  std::vector<uint8_t> out(data.decoder().spec().bytes());
+  interleave(decoders, arguments.rounds, 1, [&](TimedDecoder& one, int64_t round) {
+    const double us = time_per_image(*one.session, samples.bytes, out.data());
+    if (round >= 0) one.us_per_image.push_back(us);
+    return true;
+  });
+  ResultTable table({{"decoder", "decoder"},
+                     {"us_per_image", "us per image (min max)", 1},
+                     {"", "images/s and thread"},
+                     {"rounds", ""}});
+  for (const TimedDecoder& one : decoders) {
+    const Spread us = spread(one.us_per_image);
+    table.add({one.type, us, 1e6 / us.median, arguments.rounds});
+  }
+  return print_result(arguments.json, table.json(),
+                      fmt::format("{}  medians of {} rounds, the same {} files in memory\n",
+                                  table.text(), arguments.rounds, samples.bytes.size()));
+}
+
+}  // namespace stoker

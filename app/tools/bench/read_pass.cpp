@@ -1,0 +1,246 @@
+#include "app/tools/bench/read_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/parallel.h"
+#include "io/core/random.h"
+#include "io/jpeg/baseline_decoder.h"
+#include "io/decoder/jpeg_codec.h"
+#include "io/decoder/options.h"
+#include "io/device/device.h"
+#include "io/loader/loader.h"
+#include "io/metrics/clock.h"
+#include "io/metrics/hub.h"
+
+namespace stoker {
+namespace {
+
+// What one thread does to one sample. Keeps its memory from repetition to repetition.
+class SampleReader {
+ public:
+  SampleReader(const Dataset& dataset, const Decoder& decoder, ReadStages stages, uint64_t seed,
+               bool libjpeg)
+      : dataset_(dataset), stages_(stages), seed_(seed) {
+    if (!libjpeg) fast_ = BaselineDecoder::create();
+    if (stages != ReadStages::resize) return;
+    session_ = decoder.open();
+    pixels_.resize(decoder.spec().bytes());
+  }
+
+  void take(int64_t epoch, int64_t index, ReadRepetition& total) {
+    try {
+      read(epoch, index);
+      ++total.images;
+      total.bytes += encoded_.size();
+    } catch (const BadSample& bad) {
+      reject(index, bad, total);
+    }
+  }
+
+ private:
+  void read(int64_t epoch, int64_t index) {
+    try {
+      encoded_ = dataset_.read(Split::train, index, scratch_).bytes;
+    } catch (const IoError& error) {
+      const bool missing = error.errno_value() == ENOENT;
+      throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
+    }
+    if (stages_ == ReadStages::decode) decode();
+    if (stages_ == ReadStages::resize) {
+      const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
+      session_->decode(encoded_, {true, seed}, pixels_.data());
+    }
+  }
+
+  void decode() {
+    const JpegHeader header = read_jpeg_header(encoded_, &segments_);
+    check_decodable(header);
+    limits_.check_size(header.width, header.height);
+    if (fast_) {
+      const Rect whole{0, 0, header.width, header.height};
+      PixelRows* rows = fast_->decode(encoded_, header, segments_, whole);
+      for (int64_t y = 0; rows != nullptr && y < header.height; ++y) rows->row(y);
+      if (rows != nullptr) return;
+    }
+    uint8_t* pixels = pixels_.resize(static_cast<size_t>(header.width * header.height * 3));
+    codec_.decode(encoded_, header, header.width, header.height, pixels);
+  }
+
+  void reject(int64_t index, const BadSample& bad, ReadRepetition& total) const {
+    ++total.bad;
+    if (dataset_.on_error().policy == ErrorPolicy::skip) return;
+    throw Error(
+        ExitCode::data,
+        fmt::format("dataset: {}: {}: {} (repair or remove the file, or set "
+                    "dataset.on_error={{policy: skip}})",
+                    dataset_.info(Split::train, index).key, to_string(bad.reason()), bad.what()));
+  }
+
+  const Dataset& dataset_;
+  const ReadStages stages_;
+  const uint64_t seed_;
+  const ImageLimits limits_;
+  std::unique_ptr<DecoderSession> session_;
+  std::unique_ptr<BaselineDecoder> fast_;
+  std::vector<JpegSegment> segments_;
+  JpegCodec codec_;
+  Buffer scratch_;
+  Bytes encoded_;
+  Buffer pixels_;
+};
+
+void check_stages(ReadStages stages) {
+  if (stages != ReadStages::decode) return;
+  throw Error(
+      ExitCode::config,
+      "--pipeline, --loader: a loader resizes what it decodes: use --stages read or resize");
+}
+
+// What loaders need beside the data set.
+struct LoaderParts {
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<Device> device = default_component<Device>("cpu").create({});
+  Hub hub;
+};
+
+// ReadStages::read drops the bytes.
+std::shared_ptr<LoaderParts> make_parts(const ExperimentOptions& experiment, ReadStages stages) {
+  check_stages(stages);
+  const auto parts = std::make_shared<LoaderParts>();
+  Component<Decoder> decoder = experiment.decoder;
+  if (stages == ReadStages::read) decoder = default_component<Decoder>("discard");
+  if (stages == ReadStages::resize && decoder.info().frames) {
+    decoder = changed(decoder, {"on_device=nothing"});
+  }
+  parts->decoder = decoder.create({});
+  return parts;
+}
+
+std::unique_ptr<Loader> make_loader(const Component<Loader>& component, const Dataset& dataset,
+                                    LoaderParts& parts, uint64_t seed, int64_t batch,
+                                    int64_t threads) {
+  return changed(component, {fmt::format("batch_size={}", batch),
+                             fmt::format("workers={}", threads), "drop_last=false"})
+      .create({dataset, *parts.decoder, parts.device->allocator(), Split::train, seed,
+               [](const std::string&) {}, parts.hub.train_loader(), {}, {}, parts.device.get()});
+}
+
+ReadRepetition take_batches(Loader& loader, int64_t epoch, int64_t samples) {
+  ReadRepetition total;
+  const TimePoint begin = Clock::now();
+  loader.start(epoch, 0);
+  while (total.images < samples) {
+    const std::optional<Batch> next = loader.next();
+    if (!next) break;
+    total.images += next->size;
+    total.bad += std::ssize(next->skipped);
+    total.bytes += next->cost.bytes_read;
+  }
+  total.seconds = seconds(Clock::now() - begin);
+  return total;
+}
+
+}  // namespace
+
+EnumNames<ReadStages> enum_names(ReadStages) {
+  return {
+      {"read", ReadStages::read}, {"decode", ReadStages::decode}, {"resize", ReadStages::resize}};
+}
+
+ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages stages,
+                    uint64_t seed, bool libjpeg) {
+  const auto readers = std::make_shared<std::vector<std::unique_ptr<SampleReader>>>();
+  return [=, &dataset, &decoder](int64_t threads, int64_t epoch,
+                                 const std::vector<int64_t>& samples) {
+    while (std::ssize(*readers) < threads) {
+      readers->push_back(std::make_unique<SampleReader>(dataset, decoder, stages, seed, libjpeg));
+    }
+    std::vector<ReadRepetition> parts(static_cast<size_t>(threads));
+    std::atomic<size_t> next{0};
+    const TimePoint begin = Clock::now();
+    parallel_for(threads, threads, [&](int64_t thread) {
+      const auto me = static_cast<size_t>(thread);
+      for (size_t i = next++; i < samples.size(); i = next++) {
+        (*readers)[me]->take(epoch, samples[i], parts[me]);
+      }
+    });
+    ReadRepetition total;
+    total.seconds = seconds(Clock::now() - begin);
+    for (const ReadRepetition& part : parts) {
+      total.images += part.images;
+      total.bytes += part.bytes;
+      total.bad += part.bad;
+    }
+    return total;
+  };
+}
+
+ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                        ReadStages stages, int64_t batch) {
+  // By their threads, with the memory that a first pass has touched.
+  struct Loaders {
+    std::shared_ptr<LoaderParts> parts;
+    std::map<int64_t, std::unique_ptr<Loader>> by_threads;
+  };
+  const auto loaders = std::make_shared<Loaders>(Loaders{make_parts(experiment, stages), {}});
+  return [=, &dataset, seed = experiment.run.seed](int64_t threads, int64_t epoch,
+                                                   const std::vector<int64_t>& samples) {
+    std::unique_ptr<Loader>& loader = loaders->by_threads[threads];
+    if (!loader) {
+      loader = make_loader(default_component<Loader>("threaded"), dataset, *loaders->parts, seed,
+                           batch, threads);
+    }
+    return take_batches(*loader, epoch, std::ssize(samples));
+  };
+}
+
+ReadPass loader_reads(const Dataset& dataset, const ExperimentOptions& experiment,
+                      ReadStages stages, int64_t batch,
+                      std::function<ReadRepetition::Asked()> asked) {
+  const auto parts = make_parts(experiment, stages);
+  return [=, &dataset, seed = experiment.run.seed, component = experiment.loader](
+             int64_t threads, int64_t epoch, const std::vector<int64_t>& samples) {
+    const auto loader = make_loader(component, dataset, *parts, seed, batch, threads);
+    const ReadPass pass = counted(
+        [&](int64_t, int64_t, const std::vector<int64_t>&) {
+          return take_batches(*loader, epoch, std::ssize(samples));
+        },
+        asked);
+    return pass(threads, epoch, samples);
+  };
+}
+
+std::function<ReadRepetition::Asked()> asked_of(const Hub& hub, const std::string& tier) {
+  return [&hub, tier] {
+    ReadRepetition::Asked asked;
+    for (const TierMeter::State& part : hub.tiers()) {
+      if (part.name != tier) continue;
+      for (const auto& op : part.ops) asked.requests += op.count;
+      asked.bytes = part.ops[static_cast<size_t>(TierOp::read)].bytes;
+    }
+    return asked;
+  };
+}
+
+ReadPass counted(ReadPass pass, std::function<ReadRepetition::Asked()> asked) {
+  if (!asked) return pass;
+  return [pass = std::move(pass), asked = std::move(asked)](int64_t threads, int64_t epoch,
+                                                            const std::vector<int64_t>& samples) {
+    const ReadRepetition::Asked before = asked();
+    ReadRepetition measured = pass(threads, epoch, samples);
+    const ReadRepetition::Asked after = asked();
+    measured.asked = {after.requests - before.requests, after.bytes - before.bytes};
+    return measured;
+  };
+}
+
+}  // namespace stoker

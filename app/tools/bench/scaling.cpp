@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/base/process_use.h"
+#include "app/base/progress_line.h"
+#include "app/base/result_table.h"
+#include "app/tools/bench/loader_bench.h"
+#include "app/tools/bench/rounds.h"
+#include "app/experiment/experiment.h"
+#include "io/core/digest.h"
+#include "io/core/text/json.h"
+#include "io/loader/failure_budget.h"
+#include "io/metrics/clock.h"
+#include "io/metrics/hub.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kBeyond = "more workers than cores";
+
+// A loader with one number of workers.
+struct ScalingRow {
+  int64_t workers = 0;
+  std::vector<double> images_per_s;  // one per round
+  double cpu_us = 0;                 // of the process per image, over all rounds
+  std::vector<std::string> order;    // per epoch: a digest of what was handed out, in its order
+};
+
+// What was measured, by number of workers.
+struct ScalingBenchmark {
+  int64_t cores = 0;   // that this process may use
+  int64_t images = 0;  // per epoch
+  std::vector<ScalingRow> rows;
+};
+
+// The configured loader, but for its workers and digest.
+std::unique_ptr<Loader> make_loader(Experiment& experiment, int64_t workers, bool digest) {
+  return changed(experiment.options().loader,
+                 {fmt::format("workers={}", workers), fmt::format("digest={}", digest)})
+      .create({experiment.dataset(), experiment.decoder(), experiment.device().allocator(), Split::train,
+               experiment.options().run.seed, [](const std::string&) {},
+               experiment.hub().train_loader(), {}, {}, &experiment.device()});
+}
+
+struct ScaledEpoch {
+  double seconds = 0;
+  double cpu_s = 0;
+  int64_t images = 0;
+  std::string order;
+};
+
+ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool digest) {
+  const Dataset& dataset = experiment.dataset();
+  FailureBudget budget(dataset.on_error().budget.of(dataset.size(Split::train)));
+  const auto loader = make_loader(experiment, workers, digest);
+  ScaledEpoch result;
+  std::string order;
+  const double cpu_before = process_use().cpu_s;
+  const TimePoint begin = Clock::now();
+  loader->start(epoch, 0);
+  while (const auto batch = loader->next()) {
+    budget.account(*batch);
+    result.images += batch->size;
+    order += fmt::format("{} {} {}", batch->epoch, batch->index, batch->digests);
+    order.append(reinterpret_cast<const char*>(batch->labels->data()),
+                 batch->labels->size() * sizeof(int64_t));
+  }
+  result.seconds = seconds(Clock::now() - begin);
+  result.cpu_s = process_use().cpu_s - cpu_before;
+  result.order = xxh3_128(order);
+  return result;
+}
+
+// Every row handed out the same batches in the same order.
+bool exact_order(const ScalingBenchmark& result) {
+  const auto same = [&](const ScalingRow& row) { return row.order == result.rows.front().order; };
+  return std::ranges::all_of(result.rows, same);
+}
+
+// The median rate of a row / what as many workers would do if each did what one of the first row
+// does. Means nothing where a row has more workers than there are cores.
+double efficiency(const ScalingBenchmark& result, const ScalingRow& row) {
+  const auto per_worker = [](const ScalingRow& one) {
+    return spread(one.images_per_s).median / static_cast<double>(one.workers);
+  };
+  return per_worker(row) / per_worker(result.rows.front());
+}
+
+ResultTable table_of(const ScalingBenchmark& result) {
+  ResultTable table({{"workers", "workers"},
+                     {"images_per_s", "images/s (min max)"},
+                     {"efficiency", "of linear %", 1, 100},
+                     {"cpu_us", "CPU us/image", 1},
+                     {"note", ""}});
+  for (const ScalingRow& row : result.rows) {
+    const bool beyond = row.workers > result.cores;
+    using Cell = ResultTable::Cell;
+    table.add({row.workers, spread(row.images_per_s),
+               beyond ? Cell() : Cell(efficiency(result, row)), row.cpu_us,
+               beyond ? Cell(kBeyond) : Cell()});
+    if (beyond) table.note(kBeyond);
+  }
+  return table;
+}
+
+ScalingBenchmark measure_scaling(Experiment& experiment, std::vector<int64_t> workers,
+                                 int64_t rounds) {
+  std::ranges::sort(workers);
+  if (experiment.options().loader.info().workers == 0) {
+    throw Error(ExitCode::config, "bench loader: --scaling needs a loader with workers, and " +
+                                      experiment.options().loader.type() +
+                                      " has none: use loader.type=threaded or prefetched");
+  }
+  ScalingBenchmark result;
+  result.cores = Workers{}.resolve();
+  for (const int64_t count : workers) {
+    const ScaledEpoch epoch = run_epoch(experiment, count, 0, true);
+    result.images = epoch.images;
+    result.rows.push_back({count, {}, 0, {epoch.order}});
+  }
+  interleave(result.rows, rounds, 0, [&](ScalingRow& row, int64_t round) {
+    const ScaledEpoch epoch = run_epoch(experiment, row.workers, round + 1, false);
+    const auto images = static_cast<double>(epoch.images);
+    row.images_per_s.push_back(images / epoch.seconds);
+    row.cpu_us += 1e6 * epoch.cpu_s / images / static_cast<double>(rounds);
+    row.order.push_back(epoch.order);
+    return true;
+  });
+  return result;
+}
+
+std::string scaling_text(const ScalingBenchmark& result, Experiment& experiment) {
+  return fmt::format(
+      "{}: medians of {} rounds in turn of {} images each, {} cores\n{}"
+      "order: {} (pixels and labels of one epoch, labels of the measured ones)\n"
+      "page cache as it was, after one epoch of each row; no model, batches dropped at once\n",
+      experiment.options().loader.type(), result.rows.front().images_per_s.size(), result.images,
+      result.cores, table_of(result).text(),
+      exact_order(result) ? "exact" : "NOT THE SAME in all rows");
+}
+
+nlohmann::json scaling_json(const ScalingBenchmark& result, Experiment& experiment) {
+  nlohmann::json rows = table_of(result).json();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i]["rates"] = result.rows[i].images_per_s;
+    rows[i]["order"] = result.rows[i].order;
+  }
+  return {{"name", "stoker-" + experiment.options().loader.type() + "-scaling"},
+          {"loader", to_json(experiment.options().loader.dump())},
+          {"decoder", to_json(experiment.options().decoder.dump())},
+          {"device", experiment.device().info().name},
+          {"cores", result.cores},
+          {"images", result.images},
+          {"order", exact_order(result) ? "exact" : "different"},
+          {"page_cache", "as it was; one epoch of each row before"},
+          {"rows", rows}};
+}
+
+}  // namespace
+
+ExitCode bench_scaling(const LoaderBenchArguments& arguments) {
+  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_remark);
+  const ScalingBenchmark result = measure_scaling(experiment, arguments.scaling, arguments.epochs);
+  print_result(arguments.json, scaling_json(result, experiment), scaling_text(result, experiment));
+  if (exact_order(result)) return ExitCode::ok;
+  throw Error(ExitCode::bug, "bench loader: the batches depend on the number of workers");
+}
+
+}  // namespace stoker

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "app/tools/bench/storage.h"
+#include "io/storage/emulated/tier_fit.h"
+
+namespace stoker {
+
+// What `stoker bench storage --fit` found. A value.
+struct StorageFit {
+  TierFit fit;
+  // What it was fitted to: medians of the rounds, in the order in which they were measured.
+  std::vector<TierPoint> points;
+  // Of |predicted / measured - 1| over the points.
+  double worst = 0;
+  double mean = 0;
+  // Rounds that had to be cold and were not.
+  int64_t left_out = 0;
+};
+
+// Measures `rounds` interleaved rounds of reads and writes at each number of threads, and fits the
+// model of an emulated tier to them. Of `like` are taken: the sizes (transfer_bytes is the large
+// one, 4 KiB the small), shared, objects, cold and limit_s. Error(ExitCode::environment) where no
+// round of some point counts. Also after a stop: the caller asks whether there was one.
+StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
+                       const std::vector<int64_t>& threads, int64_t rounds);
+
+}  // namespace stoker

@@ -1,0 +1,142 @@
+#include "app/tools/darshan/darshan.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+
+#include "app/base/result_table.h"
+#include "app/tools/darshan/profile_logs.h"
+#include "app/tools/darshan/profile_text.h"
+#include "app/tools/darshan/profile_trace.h"
+#include "io/core/text/text.h"
+#include "io/profiler/log/darshan_log.h"
+#include "io/profiler/view/profile_json.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> logs_of(const std::vector<std::string>& sources) {
+  std::vector<std::string> logs;
+  for (const std::string& source : sources) {
+    if (!std::filesystem::is_directory(source)) {
+      logs.push_back(source);
+      continue;
+    }
+    const std::vector<std::string> found = profile_logs(source);
+    if (found.empty()) {
+      throw Error(ExitCode::environment,
+                  source +
+                      " has no io_profile*.darshan: a run with metrics.io_profile leaves one "
+                      "for each session");
+    }
+    logs.insert(logs.end(), found.begin(), found.end());
+  }
+  return logs;
+}
+
+json metadata_json(const DarshanLog& log) {
+  json metadata = json::object();
+  for (const auto& [key, value] : log.metadata) metadata[to_text(key)] = to_text(value);
+  return metadata;
+}
+
+json modules_json(const DarshanLog& log) {
+  json modules = json::array();
+  for (const DarshanLog::Module& module : log.modules) {
+    modules.push_back({{"name", module.name},
+                       {"version", module.version},
+                       {"partial", module.partial},
+                       {"read", module.read}});
+  }
+  return modules;
+}
+
+json mounts_json(const IoProfile& profile) {
+  json mounts = json::array();
+  for (const IoProfile::Mount& mount : profile.mounts) {
+    mounts.push_back({{"type", to_text(mount.type)}, {"path", to_text(mount.path)}});
+  }
+  return mounts;
+}
+
+template <class Counters>
+json counters_json(const Counters& counters, std::span<const char* const> counter_names,
+                   std::span<const char* const> time_names) {
+  json named = json::object();
+  for (size_t i = 0; i < counter_names.size(); ++i) named[counter_names[i]] = counters.counters[i];
+  for (size_t i = 0; i < time_names.size(); ++i) named[time_names[i]] = counters.times[i];
+  return named;
+}
+
+json segments_json(const std::vector<IoSegment>& segments) {
+  json list = json::array();
+  for (const IoSegment& segment : segments) {
+    list.push_back({segment.offset, segment.bytes, segment.begin_s, segment.end_s});
+  }
+  return list;
+}
+
+json records_json(const IoProfile& profile) {
+  json list = json::array();
+  for (const FileIo& file : profile.files) {
+    json record = {{"id", file.id}, {"rank", file.rank}, {"path", to_text(file.path)}};
+    if (file.posix) {
+      record["POSIX"] = counters_json(*file.posix, posix_counter_names(), posix_time_names());
+    }
+    if (file.stdio) {
+      record["STDIO"] = counters_json(*file.stdio, stdio_counter_names(), stdio_time_names());
+    }
+    if (!file.reads.empty()) record["read_segments"] = segments_json(file.reads);
+    if (!file.writes.empty()) record["write_segments"] = segments_json(file.writes);
+    list.push_back(std::move(record));
+  }
+  return list;
+}
+
+json log_json(const std::string& path, const DarshanLog& log, const DarshanArguments& arguments,
+              const ProfileViewLimits& limits) {
+  json value = {{"log", to_text(path)},
+                {"format", log.version},
+                {"metadata", metadata_json(log)},
+                {"modules", modules_json(log)},
+                {"mounts", mounts_json(log.profile)},
+                {"profile", profile_json(log.profile, limits)}};
+  if (arguments.records) value["records"] = records_json(log.profile);
+  return value;
+}
+
+}  // namespace
+
+ExitCode show_darshan(const DarshanArguments& arguments) {
+  ProfileViewLimits limits;
+  limits.files = static_cast<size_t>(arguments.files);
+  json list = json::array();
+  std::string text;
+  const std::vector<std::string> logs = logs_of(arguments.sources);
+  if (!arguments.output.empty() && logs.size() > 1) {
+    throw Error(ExitCode::config,
+                fmt::format("--output: it takes one log, and these are {}: name one", logs.size()));
+  }
+  std::optional<ProfileTrace> trace;
+  if (!arguments.trace.empty()) trace.emplace(arguments.trace);
+  for (const std::string& path : logs) {
+    const DarshanLog log = read_darshan_log(path);
+    if (trace) trace->add(log.profile);
+    if (!arguments.output.empty()) write_darshan_log(log.profile, arguments.output);
+    if (arguments.json) {
+      list.push_back(log_json(path, log, arguments, limits));
+    } else {
+      text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", readable(path),
+                          darshan_text(log, limits));
+    }
+  }
+  if (trace) fmt::print(stderr, "{}\n", trace->finish());
+  return print_result(arguments.json, {{"logs", std::move(list)}}, text, 2);
+}
+
+}  // namespace stoker

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/tools/data/convert/journal.h"
+#include "app/tools/data/convert/plan.h"
+#include "io/core/error.h"
+#include "io/core/notify.h"
+#include "io/dataset/dataset.h"
+#include "io/dataset/shards/shard_writer.h"
+#include "io/decoder/decoder.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// A folder of a tier. A value.
+struct ConvertTarget {
+  const Tiers& tiers;
+  std::string tier;
+  std::string folder = {};  // empty: the tier's root
+  // Of its keys: empty, or the folder with a '/' behind it.
+  std::string prefix() const;
+};
+
+// How a data set is converted. A value.
+struct ConvertOptions {
+  Component<ShardFormatWriter> format;
+  PlanOptions plan;
+  // That read, decode and write.
+  int64_t threads = 1;
+  // What is converted, for people; some formats keep it.
+  std::string source = {};
+  // On what the pixels depend beside the samples, for formats that hold pixels.
+  std::string pixels = {};
+  // Reads all of it again.
+  bool verify = true;
+};
+
+// What the caller gets to know and to say meanwhile. Any may be empty.
+struct ConvertHooks {
+  // What is done ("samples"), how many of how many. One thread at a time.
+  std::function<void(const std::string&, int64_t, int64_t)> progress;
+  // Not ExitCode::ok: the code with which to stop. Any thread.
+  std::function<ExitCode()> stop;
+  Notify remark;
+};
+
+// What was written. A value.
+struct ConvertResult {
+  int64_t samples = 0;
+  // In the order of the samples.
+  std::vector<LeftOutSample> left_out;
+  std::vector<ToleratedSample> tolerated;
+  int64_t shards = 0;
+  // Of these, those that an earlier call had written.
+  int64_t found = 0;
+  // Of all samples, as they were written.
+  uint64_t bytes = 0;
+  // The data set that reads it, as an experiment has it.
+  Node dataset = {};
+};
+
+// Writes a data set in another format: its samples in their order, in shards that are written in
+// parallel, each durable before it counts; at the end it is opened by the format's own data set,
+// and every sample compared with what was written. Formats of pixels get them from `decoder`, by
+// its evaluation transform. Bad samples are treated as dataset.on_error says.
+//
+// After any failure, kill -9 too, the same call goes on with the shards that are missing, and the
+// result is the same to the byte (journal.h). Throws Error(ExitCode::environment) where the folder
+// has something else, Error(ExitCode::data) for bad samples, Error(ExitCode::storage) for what does
+// not read as it was written, Error of hooks.stop; IoError. Starts and joins threads of its own.
+ConvertResult convert_dataset(const Dataset& dataset, const Decoder& decoder,
+                              const ConvertTarget& target, const ConvertOptions& options,
+                              const ConvertHooks& hooks = {});
+
+}  // namespace stoker

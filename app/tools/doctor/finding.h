@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "app/tools/doctor/evidence.h"
+
+namespace stoker {
+
+// Something that costs a run time, and what to do about it. A value.
+//
+// Costs of different findings may overlap: the device can wait for data and, at another moment of
+// the same step, for a copy; what one proposal brings is not added to what another does.
+struct Finding {
+  std::string resource;  // "storage_latency": a closed set of names, see README.md
+  std::string text;      // one sentence
+  double cost = 0;       // share of the time that it takes away
+  std::vector<std::string> evidence = {};
+  // "loader.workers=8": all of them together are what to try. Empty: there is no setting for it.
+  std::vector<std::string> overrides = {};
+  std::string advice = {};  // what to do beside them, or instead
+  bool passes = false;      // the cost ends by itself: nothing can be gained
+
+  // The rate's increase where nothing of the cost is left: 0.5 is half as fast again.
+  double gain() const { return passes || cost >= 1 ? 0 : cost / (1 - cost); }
+};
+
+// A group of rules. Nothing in it costs less than a thousandth of the time.
+using Findings = std::vector<Finding>;
+// Each looks at one kind of cost. Pure functions of what was gathered; the order of their findings
+// means nothing.
+Findings input_findings(const Evidence& evidence);  // reading, decoding, working ahead
+Findings copy_findings(const Evidence& evidence);
+Findings checkpoint_findings(const Evidence& evidence, const nlohmann::json& summary);
+Findings host_findings(const Evidence& evidence);
+Findings rank_findings(const Evidence& evidence, const nlohmann::json& summary);
+
+}  // namespace stoker

@@ -1,0 +1,68 @@
+#include "app/tools/mount/reply_timer.h"
+
+#include <sys/prctl.h>
+
+#include <utility>
+
+#include "app/tools/mount/prompt_thread.h"
+
+namespace stoker {
+
+ReplyTimer::ReplyTimer(std::function<void(const ReplySchedule::Due&)> due)
+    : due_(std::move(due)), thread_([this] { serve(); }) {}
+
+ReplyTimer::~ReplyTimer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+}
+
+void ReplyTimer::set_cost(const OwnCost& cost) {
+  const std::lock_guard lock(mutex_);
+  schedule_.set_cost(cost);
+}
+
+void ReplyTimer::arrive(MountRequest* request, pid_t reader, TierModel& model,
+                        const TierOperation& operation) {
+  const TimePoint now = Clock::now();
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto before = schedule_.next();
+    schedule_.arrive(request, reader, model, operation, now);
+    first = !before || *schedule_.next() < *before;
+  }
+  if (first) changed_.notify_one();
+}
+
+void ReplyTimer::answering(const ReplySchedule::Due& due, Clock::duration overrun) {
+  const std::lock_guard lock(mutex_);
+  schedule_.answering(due, overrun);
+}
+
+void ReplyTimer::answered(const ReplySchedule::Due& due, TimePoint sent) {
+  const std::lock_guard lock(mutex_);
+  schedule_.answered(due, sent);
+}
+
+void ReplyTimer::serve() {
+  // The kernel may else wake us up 50 us late, to do several things at once.
+  ::prctl(PR_SET_TIMERSLACK, 1);
+  go_first();
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (const auto due = schedule_.pop(Clock::now())) {
+      lock.unlock();
+      due_(*due);
+      lock.lock();
+    } else if (const auto next = schedule_.next()) {
+      changed_.wait_until(lock, *next);
+    } else {
+      changed_.wait(lock);
+    }
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,65 @@
+#include "app/tools/report/run_files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "io/core/error.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
+
+namespace stoker {
+nlohmann::json read_json(const std::string& path) {
+  const std::optional<std::string> text = read_if_there(path);
+  if (!text) {
+    throw Error(ExitCode::environment,
+                path + " is missing: name the directory of a run that has ended");
+  }
+  return parse_run_json(*text, path);
+}
+
+nlohmann::json parse_run_json(std::string_view text, const std::string& path) {
+  try {
+    return parse_json(text, kOwnFiles);
+  } catch (const Error& error) {
+    throw Error(ExitCode::data, path + ": " + error.what());
+  }
+}
+
+RunFiles read_run_so_far(const std::string& directory) {
+  RunFiles run;
+  run.directory = directory;
+  if (read_if_there(run.path("summary.json"))) run.summary = read_json(run.path("summary.json"));
+  run.environment = read_json(run.path("environment.json"));
+  run.config = read_if_there(run.path("config.yaml")).value_or("");
+  run.steps = Table::read(run.path("steps.csv"));
+  run.timeline = Table::read(run.path("timeline.csv"));
+  for (const std::string& rank : directories_of_ranks(directory)) {
+    if (rank != directory) run.other_ranks.push_back(Table::read(rank + "/steps.csv"));
+  }
+  return run;
+}
+
+void refuse_files_of(const std::vector<std::string>& directories, const char* why) {
+  throw Error(ExitCode::data,
+              fmt::format("summary.json, environment.json or results.json of {} is not as stoker "
+                          "writes it ({}): was it changed, or made by another release?",
+                          fmt::join(directories, " or "), why));
+}
+
+std::vector<std::string> directories_of_ranks(const std::string& directory) {
+  std::vector<std::string> all{directory};
+  for (int rank = 1;; ++rank) {
+    const std::string other = fmt::format("{}/rank-{}", directory, rank);
+    if (!std::filesystem::is_directory(other)) return all;
+    all.push_back(other);
+  }
+}
+
+RunFiles read_run(const std::string& directory) {
+  read_json(directory + "/summary.json");
+  return read_run_so_far(directory);
+}
+
+}  // namespace stoker

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/tools/report/table.h"
+
+namespace stoker {
+
+// What a run left in its directory, as read afterwards. A value.
+struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+  std::string directory;
+  nlohmann::json summary;      // summary.json
+  nlohmann::json environment;  // environment.json
+  std::string config;          // config.yaml, the resolved configuration
+  Table steps;                 // steps.csv; empty without that sink
+  Table timeline;              // timeline.csv; likewise
+  // steps.csv of the others, where many ranks made the run: 1 ...
+  std::vector<Table> other_ranks;
+
+  // Of a file in the directory, whether it is there or not.
+  std::string path(const std::string& file) const { return directory + "/" + file; }
+};
+
+// The JSON of a file that a run or a sweep left. Error, which names the file: ExitCode::environment
+// where it is missing, ExitCode::data where it is no JSON, or nested too deep to be one of ours.
+nlohmann::json read_json(const std::string& path);
+// The same of the file's text.
+nlohmann::json parse_run_json(std::string_view text, const std::string& path);
+
+[[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
+
+// The directory, and where it is that of a run of many ranks, those of the others in it: "rank-1"
+// ...
+std::vector<std::string> directories_of_ranks(const std::string& directory);
+
+// Error(ExitCode::environment) where `directory` is no run's that has ended: it names what is
+// missing.
+RunFiles read_run(const std::string& directory);
+
+// The same for a run that was killed or is under way: its summary is null. Still an Error where
+// `directory` is no run's.
+RunFiles read_run_so_far(const std::string& directory);
+
+// f(), which uses what these directories hold. Error(ExitCode::data), which names them, where a
+// member of a file is of another type than this program writes.
+template <class F>
+auto using_files_of(const std::vector<std::string>& directories, F&& f) {
+  try {
+    return f();
+  } catch (const nlohmann::json::exception& error) {
+    refuse_files_of(directories, error.what());
+  }
+}
+
+}  // namespace stoker

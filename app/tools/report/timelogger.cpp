@@ -1,0 +1,136 @@
+#include "app/tools/report/timelogger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+
+#include "app/tools/report/run_files.h"
+#include "io/core/error.h"
+#include "io/core/system/file.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t kFields = 9;
+constexpr double kMicroseconds = 1e6;
+constexpr double kMaxSeconds = 1e12;  // microseconds of it fit into 63 bits
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\"");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\"") - begin + 1);
+}
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  while (fields.size() + 1 < kFields) {
+    const size_t comma = line.find(',');
+    if (comma == std::string_view::npos) break;
+    fields.push_back(trimmed(line.substr(0, comma)));
+    line.remove_prefix(comma + 1);
+  }
+  fields.push_back(trimmed(line));
+  return fields;
+}
+
+template <class T>
+bool parse(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool parse_us(std::string_view text, int64_t& us) {
+  double seconds = 0;
+  if (!parse(text, seconds) || !(std::abs(seconds) < kMaxSeconds)) return false;
+  us = std::llround(kMicroseconds * seconds);
+  return true;
+}
+
+// Empty: it was added.
+std::string add_line(std::string_view line, TimeLog& log) {
+  const std::vector<std::string_view> fields = fields_of(line);
+  if (fields.size() != kFields) {
+    return fmt::format("{} fields where there are {}", fields.size(), kFields);
+  }
+  TimeLogRecord record;
+  if (!parse(fields[0], record.epoch)) return fmt::format("epoch '{}'", fields[0]);
+  if (!parse(fields[1], record.rank)) return fmt::format("rank '{}'", fields[1]);
+  record.description = fields[3];
+  if (record.description.empty()) return "no Action Description";
+  if (!parse_us(fields[4], record.span.begin)) return fmt::format("start time '{}'", fields[4]);
+  if (!parse_us(fields[5], record.span.end)) return fmt::format("end time '{}'", fields[5]);
+  if (!parse_us(fields[6], record.taken_us)) return fmt::format("time taken '{}'", fields[6]);
+  if (record.span.end < record.span.begin) return "ends before it starts";
+  log.records.push_back(std::move(record));
+  return "";
+}
+
+std::vector<std::string> files_in(const std::string& path) {
+  const std::string ours = path + "/time_logger_output";
+  const bool is_run = fs::exists(path + "/config.yaml");
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(fs::is_directory(ours) ? ours : path)) {
+    if (entry.is_regular_file() && (!is_run || fs::is_directory(ours))) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> files_under(const std::string& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<std::string> files;
+  for (const std::string& directory : directories_of_ranks(path)) {
+    const std::vector<std::string> own = files_in(directory);
+    files.insert(files.end(), own.begin(), own.end());
+  }
+  if (files.empty()) {
+    throw Error(ExitCode::environment,
+                path + ": no records of the TimeLogger; add {type: timelogger} to metrics.sinks");
+  }
+  return files;
+}
+
+}  // namespace
+
+void read_time_log(const std::string& text, const std::string& path, TimeLog& log) {
+  std::string_view rest = text;
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.empty() || line.starts_with("Epoch")) continue;
+    ++log.lines;
+    const std::string problem = add_line(line, log);
+    if (!problem.empty()) log.bad.push_back({path, number, problem});
+  }
+}
+
+TimeLog read_time_logs(const std::vector<std::string>& paths, double max_bad) {
+  TimeLog log;
+  for (const std::string& path : paths) {
+    for (const std::string& file : files_under(path)) {
+      const std::optional<std::string> text = read_if_there(file);
+      if (!text) throw Error(ExitCode::environment, file + ": there is no such file");
+      log.files.push_back(file);
+      read_time_log(*text, file, log);
+    }
+  }
+  const auto bad = static_cast<double>(log.bad.size());
+  if (bad > max_bad * static_cast<double>(log.lines)) {
+    throw Error(ExitCode::data,
+                fmt::format("{} of {} lines are no records of the TimeLogger, first {}:{}: {}; at "
+                            "most {:g} % may be (--max-bad)",
+                            log.bad.size(), log.lines, log.bad[0].path, log.bad[0].number,
+                            log.bad[0].reason, 100 * max_bad));
+  }
+  return log;
+}
+
+}  // namespace stoker

@@ -1,0 +1,197 @@
+#include "app/tools/simulate/simulate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "app/base/result_table.h"
+#include "app/tools/simulate/measured.h"
+#include "app/tools/simulate/simulation.h"
+#include "app/tools/simulate/what_if.h"
+
+namespace stoker {
+namespace {
+
+using Column = ResultTable::Column;
+
+// Of this process, in bytes.
+int64_t peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return int64_t{1024} * usage.ru_maxrss;
+}
+
+ResultTable table(const std::vector<std::pair<std::string, SimulationResult>>& results) {
+  std::vector<Column> columns{{"what", "what", 0},
+                              {"ranks", "ranks", 0},
+                              {"steps", "steps", 0},
+                              {"wall_s", "wall s", 3},
+                              {"steps_per_s", "steps/s", 3},
+                              {"images_per_s", "images/s", 1},
+                              {"io_share", "waits for data %", 2, 100},
+                              {"read_share", "reads %", 2, 100},
+                              {"device/idle_share", "idle %", 2, 100}};
+  for (size_t i = 0; i < kIdleCauses; ++i) {
+    const std::string name = idle_cause_name(static_cast<IdleCause>(i));
+    columns.push_back({"device/idle_s/" + name, name + " s", 3});
+  }
+  columns.push_back({"checkpoint_stall_s", "checkpoints s", 3});
+  ResultTable rows(columns);
+  for (const auto& [what, result] : results) {
+    std::vector<ResultTable::Cell> row{what,
+                                       result.ranks,
+                                       result.steps,
+                                       result.wall_s,
+                                       result.steps_per_s(),
+                                       result.images_per_s(),
+                                       result.io_share(),
+                                       result.read_share(),
+                                       result.idle_share()};
+    for (const double idle : result.idle_s) row.emplace_back(idle);
+    row.emplace_back(result.checkpoint_stall_s);
+    rows.add(std::move(row));
+  }
+  return rows;
+}
+
+// What of a result is in no row of the table.
+nlohmann::json details(const SimulationResult& result) {
+  return {{"nodes", result.nodes},
+          {"images", result.images},
+          {"data_wait_s", result.data_wait_s},
+          {"read_s", result.read_s},
+          {"read_union_s", result.read_union_s},
+          {"decode_s", result.decode_s},
+          {"busy_s", result.busy_s},
+          {"exchange_s", result.exchange_s},
+          {"read_bytes", result.read_bytes},
+          {"cached_bytes", result.cached_bytes},
+          {"epochs_s", result.epochs_s},
+          {"checkpoints",
+           {{"saved", result.saved},
+            {"skipped", result.skipped},
+            {"drained", result.drained},
+            {"save_s", result.save_s},
+            {"drain_s", result.drain_s},
+            {"flush_s", result.flush_s}}},
+          {"simulation",
+           {{"events", result.events},
+            {"seconds", result.simulated_in_s},
+            {"rank_steps_per_s", result.rank_steps_per_s()},
+            {"peak_memory_bytes", peak_memory()}}}};
+}
+
+// By its name among published ones. first: of the study's first setting.
+double figure_of(const SimulationResult& result, const std::string& name,
+                 const SimulationResult& first) {
+  const std::map<std::string, double> all{{"wall_s", result.wall_s},
+                                          {"steps_per_s", result.steps_per_s()},
+                                          {"images_per_s", result.images_per_s()},
+                                          {"read_s", result.read_s},
+                                          {"read_union_s", result.read_union_s},
+                                          {"decode_s", result.decode_s},
+                                          {"train_s", result.train_s()},
+                                          {"read_share", result.read_share()},
+                                          {"io_share", result.io_share()},
+                                          {"data_wait_s", result.data_wait_s},
+                                          {"checkpoint_stall_s", result.checkpoint_stall_s},
+                                          {"speedup", first.wall_s / result.wall_s}};
+  const auto found = all.find(name);
+  if (found != all.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [each, unused] : all) known.push_back(each);
+  throw Error(ExitCode::config, fmt::format("published.points: there is no figure '{}'{}", name,
+                                            suggestion(name, known)));
+}
+
+// What others measured, beside what comes out here: each of their settings is simulated.
+ResultTable compare_published(const Node& tree, const PublishedFigures& published) {
+  ResultTable rows({{"point", "setting"},
+                    {"figure", "figure"},
+                    {"used", "used"},
+                    {"published", "published", 4},
+                    {"simulated", "simulated", 4},
+                    {"error", "error %", 1, 100}});
+  std::optional<SimulationResult> first;
+  for (const PublishedSetting& point : published.points) {
+    Node own = tree;
+    for (const std::string& assignment : point.with) apply_override(own, assignment);
+    const SimulationResult result = simulate_run(read_simulation(own));
+    if (!first) first = result;
+    for (const auto& [name, value] : point.figures) {
+      const double simulated = figure_of(result, name, *first);
+      rows.add({fmt::format("{}", fmt::join(point.with, " ")), name, point.used, value, simulated,
+                simulated / value - 1});
+    }
+  }
+  return rows;
+}
+
+ResultTable inputs_table(const SimulationInputs& inputs, bool all) {
+  ResultTable rows({{"input", "input"}, {"value", "value"}, {"from", "from"}});
+  for (const InputOrigin& origin : inputs.origins) {
+    if (all || origin.from != "default") rows.add({origin.key, origin.value, origin.from});
+  }
+  return rows;
+}
+
+std::string epochs_text(const SimulationResult& result) {
+  std::string text = "  epochs:";
+  constexpr size_t kMost = 8;
+  for (size_t i = 0; i < std::min(kMost, result.epochs_s.size()); ++i) {
+    text += fmt::format(" {:.3f} s", result.epochs_s[i]);
+  }
+  if (result.epochs_s.size() > kMost) text += fmt::format(" ... ({})", result.epochs_s.size());
+  return result.epochs_s.empty() ? "" : text + "\n";
+}
+
+std::string checkpoints_text(const SimulationResult& result) {
+  if (result.saved + result.skipped == 0) return "";
+  return fmt::format(
+      "  checkpoints: {} saved in {:.3f} s each, {} skipped, {} drained in {:.3f} s each; after "
+      "the "
+      "loop {:.3f} s until all are\n",
+      result.saved, result.save_s, result.skipped, result.drained, result.drain_s, result.flush_s);
+}
+
+}  // namespace
+
+ExitCode simulate(const SimulateArguments& arguments) {
+  MeasuredInputs measured;
+  measured.tree = Node::map();
+  if (!arguments.config.empty()) measured = measured_inputs(arguments.config);
+  const Node tree = merge_inputs(measured.tree, arguments.machine, arguments.overrides);
+  SimulationInputs inputs = read_simulation(tree);
+  if (std::ssize(measured.sample_bytes) == inputs.options.workload.data.samples) {
+    inputs.sample_bytes = std::move(measured.sample_bytes);
+  }
+  std::vector<std::pair<std::string, SimulationResult>> results{{"baseline", simulate_run(inputs)}};
+  if (!arguments.what_if.empty()) {
+    results.emplace_back(arguments.what_if, simulate_run(turned(inputs, arguments.what_if)));
+  }
+  const ResultTable rows = table(results);
+  const ResultTable put_in = inputs_table(inputs, arguments.inputs);
+  nlohmann::json json{{"results", rows.json()}, {"inputs", inputs_table(inputs, true).json()}};
+  for (size_t i = 0; i < results.size(); ++i) json["results"][i].update(details(results[i].second));
+  const SimulationResult& first = results.front().second;
+  std::string text = rows.text() + epochs_text(first) + checkpoints_text(first);
+  text += fmt::format(
+      "  SIMULATED: {} events, {:.3g} steps of ranks a second, at most {:.0f} MB of memory\n",
+      first.events, first.rank_steps_per_s(), 1e-6 * static_cast<double>(peak_memory()));
+  if (!inputs.options.published.points.empty()) {
+    const ResultTable published = compare_published(tree, inputs.options.published);
+    json["published"] = published.json();
+    text += "\n" + inputs.options.published.source + "\n" + published.text(2);
+  }
+  text += "\n" + put_in.text(2);
+  if (!arguments.inputs) text += "  (all others are defaults: --inputs)\n";
+  return print_result(arguments.json, json, text);
+}
+
+}  // namespace stoker

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+
+#include "app/tools/sweep/results.h"
+#include "io/core/system/file.h"
+
+namespace stoker {
+
+// The directory of a sweep, of one process at a time:
+//   sweep.yaml    the sweep with every default
+//   base.yaml     the experiment, where the sweep file holds it
+//   results.json  everything so far; replaced as a whole after every run
+//   results.csv   likewise, a row per run
+//   logs/, runs/  a log per run; run directories
+// One thread. Throws IoError, and Error(ExitCode::environment) where another process has it or
+// `path` is a directory of something else.
+class SweepDirectory {
+ public:
+  // restart: removes what an older sweep left there.
+  SweepDirectory(const SweepOptions& options, const std::string& path, bool restart);
+  SweepDirectory(const SweepDirectory&) = delete;
+  SweepDirectory& operator=(const SweepDirectory&) = delete;
+
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  // The experiment's file.
+  std::string base() const;
+  // Writes sweep.yaml and base.yaml, as the sweep is now.
+  void write_definition() const;
+  // Those of results.json; empty where nothing was run yet.
+  SweepResults results() const;
+  // results.json and results.csv, each whole and durable.
+  void write(const SweepPlan& plan, const SweepResults& results) const;
+  // A file by its name in here, whole and durable.
+  void write_file(const std::string& name, const std::string& text) const;
+  // A path in here as one from here; other paths as they are.
+  std::string relative(const std::string& path) const;
+
+ private:
+  const SweepOptions& options_;
+  std::string path_;
+  FileDescriptor lock_;
+};
+
+// A directory for what runs need and nobody wants to keep, such as checkpoints: configurations find
+// it as ${STOKER_SCRATCH}. It lies below the directory that STOKER_SCRATCH named before, else in
+// the sweep's. One at a time; goes with its last run.
+class Scratch {
+ public:
+  // Sets the environment variable and touches no file.
+  Scratch(const std::string& sweep_directory, const std::string& name);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Makes it, without what the last run left there.
+  void clear();
+
+ private:
+  std::string path_;
+  bool made_ = false;
+};
+
+}  // namespace stoker

@@ -1,0 +1,140 @@
+#include "app/tools/sweep/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "app/base/statistics.h"
+#include "io/core/text/json.h"
+
+namespace stoker {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+// Medians, minima and maxima of the cells a statement is about.
+class Judge {
+ public:
+  Judge(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results)
+      : options_(options), plan_(plan), results_(results) {}
+
+  std::optional<Interval> measure(const FindingOptions& finding) const {
+    if (finding.kind() == "spread") return spread_among(finding);
+    const std::optional<Interval> of = value_of(finding, finding.of);
+    if (!of || finding.over.empty()) return of;
+    const std::optional<Interval> over = value_of(finding, finding.over);
+    if (!over || over->value <= 0) return std::nullopt;
+    // Differences with the cost of nothing may be 0 or less within the noise: then no bound is
+    // known.
+    const double high = over->low > 0 ? of->high / over->low : kUnbounded;
+    const double low = of->low > 0 ? of->low / over->high : -kUnbounded;
+    return Interval{of->value / over->value, low, high};
+  }
+
+ private:
+  // Of the first cell that matches.
+  std::optional<Interval> value_of(const FindingOptions& finding,
+                                   const CellPattern& pattern) const {
+    const auto cell = std::ranges::find_if(
+        plan_.cells, [&](const SweepCell& each) { return pattern.matches(each.at); });
+    return cell == plan_.cells.end() ? std::nullopt : net(finding, cell->at);
+  }
+
+  // Without the cost of `less`.
+  std::optional<Interval> net(const FindingOptions& finding, const Coordinates& cell) const {
+    const std::optional<Interval> own = gross(finding, cell);
+    if (!own || finding.less.empty()) return own;
+    const auto less = std::ranges::find_if(
+        plan_.cells, [&](const SweepCell& each) { return finding.less.matches(each.at); });
+    if (less == plan_.cells.end()) return std::nullopt;
+    const std::optional<Interval> base = gross(finding, less->at);
+    if (!base) return std::nullopt;
+    return Interval{own->value - base->value, own->low - base->high, own->high - base->low};
+  }
+
+  std::optional<Interval> gross(const FindingOptions& finding, const Coordinates& cell) const {
+    const std::vector<double> found = values(options_, results_, cell, finding.value);
+    if (found.empty()) return std::nullopt;
+    const Spread s = spread(found);
+    return Interval{s.median, s.min, s.max};
+  }
+
+  std::optional<Interval> spread_among(const FindingOptions& finding) const {
+    std::vector<Interval> cells;
+    for (const SweepCell& cell : plan_.cells) {
+      if (!finding.among.matches(cell.at)) continue;
+      const std::optional<Interval> value = net(finding, cell.at);
+      if (!value || value->low <= 0) return std::nullopt;
+      cells.push_back(*value);
+    }
+    if (cells.size() < 2) return std::nullopt;
+    const auto ratio = [&](double Interval::*top, double Interval::*bottom) {
+      const auto most = std::ranges::max_element(cells, {}, top);
+      const auto least = std::ranges::min_element(cells, {}, bottom);
+      return (*most).*top / (*least).*bottom - 1;
+    };
+    // The least spread that the repetitions allow: every cell as near to the others as it got.
+    const double least = std::max(0.0, std::ranges::max(cells, {}, &Interval::low).low /
+                                               std::ranges::min(cells, {}, &Interval::high).high -
+                                           1);
+    return Interval{ratio(&Interval::value, &Interval::value), least,
+                    ratio(&Interval::high, &Interval::low)};
+  }
+
+  const SweepOptions& options_;
+  const SweepPlan& plan_;
+  const SweepResults& results_;
+};
+
+FindingVerdict verdict(const FindingOptions& statement, double measured) {
+  if (!statement.fitted.empty()) return FindingVerdict::put_in;
+  bool holds = true;
+  if (statement.published && statement.tolerance) {
+    const double room = std::abs(*statement.published) * statement.tolerance->value;
+    holds = std::abs(measured - *statement.published) <= room;
+  }
+  if (statement.at_most) holds = holds && measured <= *statement.at_most;
+  if (statement.at_least) holds = holds && measured >= *statement.at_least;
+  return holds ? FindingVerdict::within : FindingVerdict::outside;
+}
+
+}  // namespace
+
+const char* to_string(FindingVerdict verdict) {
+  // In the order of FindingVerdict.
+  constexpr const char* kNames[] = {"within", "outside", "put in", "not measured"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
+                                const SweepResults& results) {
+  const Judge judge(options, plan, results);
+  std::vector<SweepFinding> findings;
+  for (const FindingOptions& statement : options.findings) {
+    SweepFinding finding{statement, judge.measure(statement), FindingVerdict::not_measured};
+    if (finding.measured) finding.verdict = verdict(statement, finding.measured->value);
+    findings.push_back(std::move(finding));
+  }
+  std::stable_partition(findings.begin(), findings.end(), [](const SweepFinding& one) {
+    return one.verdict == FindingVerdict::outside;
+  });
+  return findings;
+}
+
+nlohmann::json finding_json(const SweepFinding& finding) {
+  nlohmann::json value = to_json(dump_struct(finding.statement));
+  std::erase_if(value.get_ref<nlohmann::json::object_t&>(),
+                [](const auto& entry) { return entry.second == ""; });
+  value["kind"] = finding.statement.kind();
+  value["verdict"] = to_string(finding.verdict);
+  if (finding.statement.tolerance) value["tolerance"] = finding.statement.tolerance->value;
+  if (finding.measured) {
+    value["measured"] = finding.measured->value;
+    if (std::isfinite(finding.measured->low)) value["low"] = finding.measured->low;
+    if (std::isfinite(finding.measured->high)) value["high"] = finding.measured->high;
+  }
+  return value;
+}
+
+}  // namespace stoker

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/tools/report/bootstrap.h"
+#include "app/tools/sweep/results.h"
+
+namespace stoker {
+
+// within, outside: of the limits that the statement names. put_in: the figure was put into the
+// emulation, so it is no finding. not_measured: a cell that it needs has no value.
+enum class FindingVerdict { within, outside, put_in, not_measured };
+// "within", "outside", "put in", "not measured". Static text; any thread.
+const char* to_string(FindingVerdict verdict);
+
+// A statement and what came of it.
+struct SweepFinding {
+  FindingOptions statement;
+  // From the medians of the repetitions; low and high are the least and the most that their
+  // minima and maxima allow.
+  std::optional<Interval> measured;
+  FindingVerdict verdict = FindingVerdict::not_measured;
+};
+
+// All findings of the sweep: those that are outside, then all others, in the order of its file. A
+// pure function; any thread. A statement about something that was fitted is "put in", whatever was
+// measured.
+std::vector<SweepFinding> judge(const SweepOptions& options, const SweepPlan& plan,
+                                const SweepResults& results);
+
+// The statement as it was written, without empty texts, and "kind", "verdict", "measured", "low",
+// "high" as far as they are known. A pure function; any thread.
+nlohmann::json finding_json(const SweepFinding& finding);
+
+}  // namespace stoker

@@ -1,0 +1,209 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/tools/sweep/matrix.h"
+#include "io/core/config/config.h"
+
+namespace stoker {
+
+// What is run in every cell: an experiment file, or the experiment itself. A value. In YAML a path
+// or a mapping; one of the two is there after it was read. A relative path is one from the
+// directory of the sweep file, but from the current one where an override gives it.
+struct SweepBase {
+  std::string path;  // as resolved against the sweep file; empty: `experiment` holds it
+  Node experiment;
+};
+template <>
+struct Field<SweepBase> {
+  static void read(const Section& at, SweepBase& out, Limits);
+  static Node dump(const SweepBase& value);
+  static std::string type() { return "path of an experiment, or the experiment"; }
+};
+
+// 15% or 0.15, in YAML; here the number, 0.15. Not below 0. A value.
+struct Share {
+  double value = 0;
+};
+template <>
+struct Scalar<Share> {
+  static bool parse(const std::string& text, Share& out);
+  static std::string format(const Share& value);
+  static constexpr const char* expected = "a share such as 15% or 0.15";
+};
+
+// Something that the runs need and a command of this program makes. A value. Where the command is
+// interrupted or fails, what it had made is removed again.
+struct SweepPreparation {
+  Path creates;
+  std::vector<Word> run;
+  template <class V>
+  void visit(V& v) {
+    v.required("creates", creates, "nothing is run where this exists");
+    v.required("run", run,
+               "arguments of stoker, e.g. [dataset, synth, data/x]; ${NAME} as in paths");
+  }
+};
+// Its command, with ${NAME} and ${NAME:-default} replaced in each word as in a path. Error(config)
+// at the word whose variable is not set.
+std::vector<std::string> words_of(const SweepPreparation& step);
+
+// [x, y]: x is the name of an axis' value, y a figure in the unit of the plot's. A value.
+struct PublishedPoint {
+  std::string x;
+  double y = 0;
+};
+template <>
+struct Field<PublishedPoint> {
+  static void read(const Section& at, PublishedPoint& out, Limits);
+  static Node dump(const PublishedPoint& value);
+  static std::string type() { return "[x, y]"; }
+};
+
+// What others measured, for the same axes. A value. It is drawn beside our series and judged by
+// nobody: for that there are findings.
+struct PublishedSeries {
+  std::string series;
+  std::vector<PublishedPoint> points;
+  std::string mark;
+  std::string source;
+  template <class V>
+  void visit(V& v) {
+    v("series", series, "which of our series it stands beside");
+    v.required("points", points, "[x, y] each");
+    v("mark", mark, "how it is known: V verbatim, S second-hand, M from memory");
+    v.required("source", source, "where it was published");
+  }
+};
+
+// The scale of a plot's y.
+enum class PlotScale { linear, log };
+EnumNames<PlotScale> enum_names(PlotScale);
+
+// The x of a plot whose y is a column of timeline.csv: second after second of the first run of each
+// cell.
+inline constexpr const char* kTime = "time";
+
+// One drawing: a figure over an axis, a line for each value of other axes. A value. Every axis of
+// more than one value must be x, in `series`, or fixed by `where`: SweepOptions::check() sees to
+// it.
+struct PlotOptions {
+  std::string title;
+  std::string x;
+  std::string y;
+  AxisNames series;
+  std::vector<std::string> stack;
+  CellPattern where;
+  CellPattern relative_to;
+  PlotScale scale = PlotScale::linear;
+  std::string note;
+  std::vector<PublishedSeries> published;
+  template <class V>
+  void visit(V& v) {
+    v.required("title", title, "above the plot");
+    v.required("x", x, "an axis, or time");
+    v.required("y", y, "a figure; with time a column of timeline.csv");
+    v("series", series, "an axis or a list of axes: a line for each of their values");
+    v("stack", stack,
+      "instead of series: parts of y, whose figures are y.PART, drawn one upon the other");
+    v("where", where, "only cells with these values");
+    v("relative_to", relative_to, "y is divided by that of the cell with these values");
+    v("scale", scale, "of y");
+    v("note", note, "a note for the reader of the plot");
+    v("published", published, "what others measured");
+  }
+};
+
+// A statement in figures about medians over the repetitions:
+//   ratio   value(of) / value(over)
+//   value   value(of)
+//   spread  largest / smallest - 1 of value over the cells that match `among`
+// With `less` the value of that cell is taken off first: the cost of something beside nothing.
+//
+// It has to be able to fail: with `published` and its tolerance, with at_most, with at_least, or
+// with several of them, all of which must hold. A value.
+struct FindingOptions {
+  std::string name;
+  std::string value;
+  CellPattern of;
+  CellPattern over;
+  CellPattern less;
+  CellPattern among;
+  std::optional<double> published;
+  std::optional<Share> tolerance;
+  std::optional<double> at_most;
+  std::optional<double> at_least;
+  std::string fitted;
+  std::string mark;
+  std::string source;
+  std::string note;
+  template <class V>
+  void visit(V& v) {
+    v.required("name", name, "the statement in words");
+    v.required("value", value, "a figure");
+    v("of", of, "one cell");
+    v("over", over, "one cell: the figure is the ratio of the two");
+    v("less", less, "one cell, whose value is subtracted from the others first");
+    v("among", among, "cells: the figure is their largest value over their smallest, minus 1");
+    v("published", published, "what others measured");
+    v("tolerance", tolerance, "share of the published figure, to either side");
+    v("at_most", at_most, "a limit");
+    v("at_least", at_least, "a limit");
+    v("fitted", fitted, "the setting that was chosen so that this holds: then it is no finding");
+    v("mark", mark, "how it is known: V verbatim, S second-hand, M from memory");
+    v("source", source, "where it was published");
+    v("note", note, "a note for the reader of the finding");
+  }
+  // "ratio", "value" or "spread".
+  std::string kind() const;
+  // Error(ExitCode::config) where it says nothing, two things, or nothing that can fail.
+  void check(const Section& section) const;
+};
+
+// A sweep as its YAML file says it. A value; reading it touches no data and no experiment. The runs
+// are the cells of the matrix without the excluded ones, each `repeat` times; settings of an axis
+// come after `set` and so replace it.
+struct SweepOptions {
+  std::string name;
+  SweepBase base;
+  Word command{"train"};
+  std::vector<Word> arguments;
+  std::vector<Word> set;
+  std::vector<SweepPreparation> prepare;
+  SweepMatrix matrix;
+  int64_t repeat = 1;
+  bool drop_first = false;
+  bool interleave = true;
+  std::vector<CellPattern> exclude;
+  std::map<std::string, std::string> figures;
+  std::vector<PlotOptions> plots;
+  std::vector<FindingOptions> findings;
+  template <class V>
+  void visit(V& v) {
+    v.required("name", name, "name of the sweep and of its directory");
+    v.required("base", base,
+               "an experiment: its path, relative to the sweep file, or its contents");
+    v("command", command, "train, launch, or bench with its sub-command");
+    v("arguments", arguments, "arguments of that command, e.g. [--page-cache=cold]");
+    v("set", set, "overrides of every run");
+    v("prepare", prepare, "what has to be there before the first run");
+    v.required("matrix", matrix, "axes: a key with values, or a name with variants");
+    v("repeat", repeat, "runs of every cell", Limits{1, 1000});
+    v("drop_first", drop_first, "leave the first repetition out of all statistics");
+    v("interleave", interleave, "one repetition of all cells, then the next; else cell by cell");
+    v("exclude", exclude, "cells that are not run");
+    v("figures", figures, "names for places in a run's JSON: a.b.0.c, or 'a.b / c' for a ratio");
+    v("plots", plots, "what is drawn");
+    v("findings", findings, "statements that are checked against a published figure or a limit");
+  }
+  void check(const Section& section) const;
+};
+
+// Reads a sweep file with overrides of it ("repeat=1"). A relative `base` is one from the directory
+// of the file. Error(ExitCode::config) with position; ExitCode::environment where it cannot be
+// read.
+SweepOptions read_sweep(const std::string& path, const std::vector<std::string>& overrides);
+
+}  // namespace stoker

@@ -1,0 +1,102 @@
+#include "app/tools/sweep/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "io/core/digest.h"
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+// The product of the axes from `axis` on, appended to `cells`.
+void expand(const SweepMatrix& matrix, size_t axis, const SweepCell& so_far,
+            std::vector<SweepCell>& cells) {
+  if (axis == matrix.axes.size()) {
+    cells.push_back(so_far);
+    return;
+  }
+  for (const AxisValue& value : matrix.axes[axis].values) {
+    SweepCell cell = so_far;
+    cell.at[matrix.axes[axis].key] = value.name;
+    for (const Word& setting : value.settings) {
+      if (is_sweep_command(setting.text)) {
+        cell.command = setting;
+      } else {
+        (setting.text.starts_with("--") ? cell.arguments : cell.overrides).push_back(setting);
+      }
+    }
+    expand(matrix, axis + 1, cell, cells);
+  }
+}
+
+void exclude(const SweepOptions& options, std::vector<SweepCell>& cells) {
+  for (const CellPattern& pattern : options.exclude) {
+    if (std::erase_if(cells, [&](const SweepCell& cell) { return pattern.matches(cell.at); }) > 0) {
+      continue;
+    }
+    throw Error(ExitCode::config, pattern.at.text() + ": exclude: " + pattern.text() +
+                                      " matches no cell that is not excluded already");
+  }
+  if (cells.empty()) {
+    throw Error(ExitCode::config, options.exclude.back().at.text() +
+                                      ": exclude: nothing is left: every cell is excluded");
+  }
+}
+
+std::string hash_of(const SweepCell& cell, const std::string& config_hash) {
+  std::string text = fmt::format("{}\n{}\n", config_hash, cell.command.text);
+  for (const Word& argument : cell.arguments) text += argument.text + "\n";
+  return xxh3_64(text);
+}
+
+}  // namespace
+
+std::vector<std::string> command_words(const SweepCell& cell, const std::string& config) {
+  std::istringstream stream(cell.command.text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  const size_t names = words.front() == "bench" ? 2 : 1;
+  words.insert(words.begin() + static_cast<ptrdiff_t>(std::min(names, words.size())), config);
+  return words;
+}
+
+std::string commands_text(const SweepPlan& plan) {
+  std::vector<std::string> commands;
+  for (const SweepCell& cell : plan.cells) {
+    if (std::ranges::find(commands, cell.command.text) == commands.end()) {
+      commands.push_back(cell.command.text);
+    }
+  }
+  return fmt::format("{}", fmt::join(commands, ", "));
+}
+
+SweepPlan plan_sweep(const SweepOptions& options, const ReadExperiment& read_experiment) {
+  SweepPlan plan;
+  SweepCell common;
+  common.overrides = options.set;
+  common.arguments = options.arguments;
+  common.command = options.command;
+  expand(options.matrix, 0, common, plan.cells);
+  exclude(options, plan.cells);
+  for (SweepCell& cell : plan.cells) {
+    try {
+      cell.hash = hash_of(cell, read_experiment(cell));
+    } catch (const Error& error) {
+      throw Error(error.code(),
+                  fmt::format("{} (in the cell {})", error.what(), text(options.matrix, cell.at)));
+    }
+  }
+  const auto repeats = static_cast<size_t>(options.repeat);
+  for (size_t i = 0; i < plan.cells.size() * repeats; ++i) {
+    const size_t cell = options.interleave ? i % plan.cells.size() : i / repeats;
+    const size_t repeat = options.interleave ? i / plan.cells.size() : i % repeats;
+    plan.runs.push_back({cell, static_cast<int64_t>(repeat)});
+  }
+  return plan;
+}
+
+}  // namespace stoker

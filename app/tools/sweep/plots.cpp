@@ -1,0 +1,99 @@
+#include "app/tools/sweep/plots.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/tools/report/table.h"
+#include "app/base/statistics.h"
+#include "io/core/text/json.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+std::string series_name(const PlotOptions& plot, const Coordinates& cell) {
+  std::string name;
+  for (const Word& axis : plot.series.names) {
+    name += (name.empty() ? "" : ", ") + cell.at(axis.text);
+  }
+  return name;
+}
+
+// The values of a cell, as the plot shows them.
+std::vector<double> plotted(const SweepOptions& options, const PlotOptions& plot,
+                            const SweepResults& results, const Coordinates& cell) {
+  std::vector<double> own = values(options, results, cell, plot.y);
+  if (plot.relative_to.empty()) return own;
+  Coordinates reference = cell;
+  for (const CellPattern::Term& term : plot.relative_to.terms) {
+    reference[term.axis.text] = term.names.front().text;
+  }
+  const std::vector<double> base = values(options, results, reference, plot.y);
+  const double whole = base.empty() ? 0 : spread(base).median;
+  if (whole == 0) return {};
+  for (double& value : own) value /= whole;
+  return own;
+}
+
+json& series_of(json& data, const std::string& name) {
+  for (json& one : data) {
+    if (one["series"] == name) return one["points"];
+  }
+  data.push_back({{"series", name}, {"points", json::array()}});
+  return data.back()["points"];
+}
+
+json point(const json& x, const std::vector<double>& found) {
+  const Spread s = spread(found);
+  return {{"x", x},       {"median", s.median}, {"min", s.min},
+          {"max", s.max}, {"n", found.size()},  {"values", found}};
+}
+
+// Of the first run of the cell that counts.
+json course(const SweepOptions& options, const PlotOptions& plot, const SweepResults& results,
+            const Coordinates& cell, const std::string& directory) {
+  json points = json::array();
+  for (int64_t repeat = options.drop_first ? 1 : 0; repeat < options.repeat; ++repeat) {
+    const SweepRow* row = results.find(cell, repeat);
+    if (row == nullptr || !row->ok() || row->directory.empty()) continue;
+    const Table table = Table::read(directory + "/" + row->directory + "/timeline.csv");
+    const Table::Column& time = table.column("elapsed_s");
+    const Table::Column& value = table.column(plot.y);
+    for (size_t i = 0; i < std::min(time.size(), value.size()); ++i) {
+      if (time[i] && value[i]) points.push_back(point(*time[i], {*value[i]}));
+    }
+    break;
+  }
+  return points;
+}
+
+}  // namespace
+
+json plot_json(const SweepOptions& options, const PlotOptions& plot, const SweepPlan& plan,
+               const SweepResults& results, const std::string& directory) {
+  json value = to_json(dump_struct(plot));
+  value["data"] = json::array();
+  for (const SweepCell& cell : plan.cells) {
+    if (!plot.where.matches(cell.at)) continue;
+    const std::string name = series_name(plot, cell.at);
+    if (plot.x == kTime) {
+      const json points = course(options, plot, results, cell.at, directory);
+      if (!points.empty()) series_of(value["data"], name) = points;
+      continue;
+    }
+    for (const std::string& part : plot.stack) {
+      const std::vector<double> found = values(options, results, cell.at, plot.y + "." + part);
+      if (found.empty()) continue;
+      series_of(value["data"], part)
+          .push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
+    }
+    if (!plot.stack.empty()) continue;
+    const std::vector<double> found = plotted(options, plot, results, cell.at);
+    if (found.empty()) continue;
+    series_of(value["data"], name).push_back(point(to_json(Node::text(cell.at.at(plot.x))), found));
+  }
+  return value;
+}
+
+}  // namespace stoker

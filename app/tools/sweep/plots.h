@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/tools/sweep/results.h"
+
+namespace stoker {
+
+// A plot as it was described, and "data": for each series in the order of its axes {"series": name,
+// "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one.
+// Of a stack a part is a series. A cell without a value has no point. Run directories are relative
+// to `directory`. With x: time the points are the rows of one run's timeline.csv; Error where that
+// cannot be read. Any thread.
+nlohmann::json plot_json(const SweepOptions& options, const PlotOptions& plot,
+                         const SweepPlan& plan, const SweepResults& results,
+                         const std::string& directory);
+
+}  // namespace stoker

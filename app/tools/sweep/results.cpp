@@ -1,0 +1,192 @@
+#include "app/tools/sweep/results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/tools/sweep/findings.h"
+#include "app/tools/sweep/plots.h"
+#include "io/core/error.h"
+#include "io/core/system/file.h"
+#include "io/core/text/json.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+json row_json(const SweepRow& row) {
+  json value = {{"cell", row.cell},           {"repeat", row.repeat},
+                {"hash", row.hash},           {"status", row.ok() ? "ok" : "failed"},
+                {"exit_code", row.exit_code}, {"seconds", row.seconds},
+                {"figures", row.figures}};
+  if (!row.error.empty()) value["error"] = row.error;
+  if (!row.directory.empty()) value["directory"] = row.directory;
+  if (!row.conditions.is_null()) value["conditions"] = row.conditions;
+  return value;
+}
+
+SweepRow read_row(const json& value) {
+  SweepRow row;
+  row.cell = value.at("cell").get<Coordinates>();
+  row.repeat = whole_number(value.at("repeat"));
+  row.hash = value.at("hash");
+  row.exit_code = static_cast<int>(whole_number(value.at("exit_code")));
+  row.error = value.value("error", "");
+  row.directory = value.value("directory", "");
+  row.seconds = value.at("seconds");
+  row.figures = value.at("figures").get<Figures>();
+  row.conditions = value.value("conditions", json());
+  return row;
+}
+
+json axes_json(const SweepMatrix& matrix) {
+  json axes = json::array();
+  for (const SweepAxis& axis : matrix.axes) {
+    axes.push_back({{"key", axis.key}, {"values", axis.names()}});
+  }
+  return axes;
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+const SweepRow* SweepResults::find(const Coordinates& cell, int64_t repeat) const {
+  for (const SweepRow& row : rows) {
+    if (row.repeat == repeat && row.cell == cell) return &row;
+  }
+  return nullptr;
+}
+
+void SweepResults::put(SweepRow row) {
+  std::erase_if(
+      rows, [&](const SweepRow& old) { return old.repeat == row.repeat && old.cell == row.cell; });
+  rows.push_back(std::move(row));
+}
+
+std::vector<double> values(const SweepOptions& options, const SweepResults& results,
+                           const Coordinates& cell, const std::string& figure) {
+  std::vector<double> found;
+  for (int64_t repeat = options.drop_first ? 1 : 0; repeat < options.repeat; ++repeat) {
+    const SweepRow* row = results.find(cell, repeat);
+    if (row == nullptr || !row->ok()) continue;
+    const auto value = row->figures.find(figure);
+    if (value != row->figures.end()) found.push_back(value->second);
+  }
+  return found;
+}
+
+std::vector<std::string> main_figures(const SweepOptions& options) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const PlotOptions& plot : options.plots) {
+    if (plot.x != kTime && plot.stack.empty()) add(plot.y);
+    for (const std::string& part : plot.stack) add(plot.y + "." + part);
+  }
+  for (const FindingOptions& finding : options.findings) add(finding.value);
+  if (names.empty()) names = {"images_per_s", "io_share"};
+  return names;
+}
+
+json results_json(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results,
+                  const std::string& directory) {
+  json value = {{"schema_version", 1},
+                {"name", options.name},
+                {"command", commands_text(plan)},
+                {"axes", axes_json(options.matrix)},
+                {"repeat", options.repeat},
+                {"drop_first", options.drop_first},
+                {"interleave", options.interleave},
+                {"runs_planned", plan.runs.size()},
+                {"main_figures", main_figures(options)},
+                {"machine", results.machine},
+                {"started", results.started},
+                {"notes", results.notes},
+                {"rows", json::array()},
+                {"plots", json::array()},
+                {"findings", json::array()}};
+  if (!results.finished.empty()) value["finished"] = results.finished;
+  for (const SweepRow& row : results.rows) value["rows"].push_back(row_json(row));
+  for (const PlotOptions& plot : options.plots) {
+    value["plots"].push_back(plot_json(options, plot, plan, results, directory));
+  }
+  for (const SweepFinding& finding : judge(options, plan, results)) {
+    value["findings"].push_back(finding_json(finding));
+  }
+  return value;
+}
+
+SweepResults read_results(const std::string& path) {
+  const std::optional<std::string> text = read_if_there(path);
+  if (!text) throw Error(ExitCode::environment, path + " is missing: run the sweep first");
+  return parse_results(*text, path);
+}
+
+SweepResults parse_results(std::string_view text, const std::string& path) {
+  const auto refuse = [&path](const char* why) {
+    throw Error(ExitCode::environment, path + " is no file of a sweep: " + why);
+  };
+  SweepResults results;
+  try {
+    const json value = parse_json(text, kOwnFiles);
+    if (value.at("schema_version") != 1) throw Error(ExitCode::environment, "another schema");
+    results.machine = value.at("machine");
+    results.started = value.at("started");
+    results.finished = value.value("finished", "");
+    results.notes = value.at("notes").get<std::vector<std::string>>();
+    for (const json& row : value.at("rows")) results.rows.push_back(read_row(row));
+  } catch (const json::exception& error) {
+    refuse(error.what());
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  return results;
+}
+
+std::string definition_change(const SweepOptions& options, const SweepPlan& plan,
+                              const SweepResults& results) {
+  for (const SweepRow& row : results.rows) {
+    std::string where;
+    for (const auto& [axis, value] : row.cell) where += fmt::format("{}={} ", axis, value);
+    const auto cell = std::ranges::find(plan.cells, row.cell, &SweepCell::at);
+    if (cell == plan.cells.end()) return where + "is no cell of it any more";
+    if (cell->hash != row.hash) return where + "was run with other settings";
+    if (row.repeat >= options.repeat) return where + "was repeated more often";
+  }
+  return "";
+}
+
+std::string results_csv(const SweepOptions& options, const SweepResults& results) {
+  std::set<std::string> names;
+  for (const SweepRow& row : results.rows) {
+    for (const auto& [name, value] : row.figures) names.insert(name);
+  }
+  std::string text;
+  for (const SweepAxis& axis : options.matrix.axes) text += csv_field(axis.key) + ",";
+  text += "repeat,status,exit_code,seconds";
+  for (const std::string& name : names) text += "," + csv_field(name);
+  text += "\n";
+  for (const SweepRow& row : results.rows) {
+    for (const SweepAxis& axis : options.matrix.axes)
+      text += csv_field(row.cell.at(axis.key)) + ",";
+    text += fmt::format("{},{},{},{:.3f}", row.repeat, row.ok() ? "ok" : "failed", row.exit_code,
+                        row.seconds);
+    for (const std::string& name : names) {
+      const auto value = row.figures.find(name);
+      text += value == row.figures.end() ? "," : fmt::format(",{}", value->second);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace stoker

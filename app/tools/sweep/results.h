@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/tools/sweep/figures.h"
+#include "app/tools/sweep/plan.h"
+
+namespace stoker {
+
+// What came of one run, well or not. A value. A run that failed has no figures.
+struct SweepRow {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+  Coordinates cell;
+  int64_t repeat = 0;
+  std::string hash;  // of the cell when it was run
+  int exit_code = 0;
+  std::string error;      // last line of its log; empty: it went well
+  std::string directory;  // of the run, from the sweep's; empty: it left none
+  double seconds = 0;
+  Figures figures;
+  nlohmann::json conditions;  // of the figures; null: the run says none
+
+  bool ok() const { return exit_code == 0 && error.empty(); }
+};
+
+// All that a sweep knows so far. A value. `machine` is where it was begun; notes say where it was
+// continued elsewhere. Rows are in the order in which the runs ended.
+struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
+  nlohmann::json machine;
+  std::string started;   // UTC
+  std::string finished;  // empty: not yet
+  std::vector<std::string> notes;
+  std::vector<SweepRow> rows;
+
+  // Null: this run has no row yet. Valid until a row is put.
+  const SweepRow* find(const Coordinates& cell, int64_t repeat) const;
+  // In the place of an older one of the same run.
+  void put(SweepRow row);
+};
+
+// The values of a figure in a cell, in the order of the repetitions; without the first one where
+// the sweep drops it, and without failed runs.
+std::vector<double> values(const SweepOptions& options, const SweepResults& results,
+                           const Coordinates& cell, const std::string& figure);
+
+// The figures that plots and findings are about, each once, in the order of the file; images_per_s
+// and io_share where there are none. For tables and progress lines.
+std::vector<std::string> main_figures(const SweepOptions& options);
+
+// results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
+// `directory` is the sweep's, in which timelines for plots over time are looked for. Any thread.
+nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
+                            const SweepResults& results, const std::string& directory);
+
+// Rows, machine and times of a results.json. Error(ExitCode::environment) where it is none of ours.
+SweepResults read_results(const std::string& path);
+// The same of the file's text; `path` is for the message. Any thread.
+SweepResults parse_results(std::string_view text, const std::string& path);
+
+// Nothing, or why the rows are not those of this plan: a cell that is gone, other settings of one,
+// a repetition that it does not have. Such results must not be mixed with new ones.
+std::string definition_change(const SweepOptions& options, const SweepPlan& plan,
+                              const SweepResults& results);
+
+// CSV with a header, as RFC 4180 quotes it. A row per run: axes, repeat, status, exit_code,
+// seconds, and the union of all figures; an empty field where a run does not have one.
+std::string results_csv(const SweepOptions& options, const SweepResults& results);
+
+}  // namespace stoker

@@ -1,0 +1,201 @@
+#include "app/tools/sweep/runner.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "io/core/error.h"
+#include "io/core/text/json.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+// "error: ..." where the program said so, else what it said last.
+std::string last_line(const std::string& log) {
+  const std::string text = read_if_there(log).value_or("");
+  const std::string lines = text.substr(0, text.find_last_not_of('\n') + 1);
+  return lines.substr(lines.rfind('\n') + 1);  // npos + 1 is 0
+}
+
+// Of successful runs.
+double mean_seconds(const SweepResults& results, const Coordinates* cell) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const SweepRow& row : results.rows) {
+    if (!row.ok() || (cell != nullptr && row.cell != *cell)) continue;
+    sum += row.seconds;
+    ++count;
+  }
+  return count > 0 ? sum / static_cast<double>(count) : -1;
+}
+
+std::string duration_text(double s) {
+  if (s < 90) return fmt::format("{:.0f} s", s);
+  if (s < 5400) return fmt::format("{:.0f} min", s / 60);
+  return fmt::format("{:.1f} h", s / 3600);
+}
+
+// What the figures hold for, without the figures.
+json conditions_of(const json& output) {
+  // Of a run; a benchmark has those of its tier in a list, and below `tiers` again.
+  json conditions = output.value("conditions", json::object());
+  if (!conditions.is_object()) conditions = json::object();
+  for (const char* of_benchmarks : {"page_cache", "emulated"}) {
+    if (output.contains(of_benchmarks) && !output[of_benchmarks].is_object()) {
+      conditions[of_benchmarks] = output[of_benchmarks];
+    }
+  }
+  const auto copy = [&](const json& from, json& to, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      if (from.is_object() && from.contains(key)) to[key] = from[key];
+    }
+  };
+  const json device = output.value("device", json());
+  if (device.is_string()) conditions["device"] = {{"name", device}};
+  if (device.is_object()) {
+    copy(device, conditions["device"], {"name", "emulated", "timing_method"});
+  }
+  const auto add_tier = [&](const std::string& name, const json& tier) {
+    copy(tier, conditions["tiers"][name],
+         {"type", "emulated", "conditions", "overruns", "overrun_s"});
+  };
+  // By name of a run, a list of a benchmark.
+  const json tiers = output.value("tiers", json());
+  for (const auto& [name, tier] : tiers.items()) {
+    add_tier(tiers.is_array() ? tier.value("name", "unknown") : name, tier);
+  }
+  return conditions;
+}
+
+}  // namespace
+
+ExitCode known_code(int exit_code) {
+  for (const ExitCode code : {ExitCode::config, ExitCode::environment, ExitCode::data,
+                              ExitCode::storage, ExitCode::device, ExitCode::threshold}) {
+    if (exit_code == static_cast<int>(code)) return code;
+  }
+  return ExitCode::bug;
+}
+
+double seconds_left(const SweepPlan& plan, const SweepResults& results) {
+  const double overall = mean_seconds(results, nullptr);
+  if (overall < 0) return -1;
+  double left = 0;
+  for (const SweepRun& run : plan.runs) {
+    const Coordinates& cell = plan.cells[run.cell].at;
+    if (results.find(cell, run.repeat) != nullptr) continue;
+    const double own = mean_seconds(results, &cell);
+    left += own < 0 ? overall : own;
+  }
+  return left;
+}
+
+void SweepRunner::prepare() const {
+  namespace fs = std::filesystem;
+  const std::string unfinished = directory_.path("preparing");
+  if (const auto half = read_if_there(unfinished)) fs::remove_all(*half);
+  for (const SweepPreparation& step : options_.prepare) {
+    const std::string& made = step.creates.value;
+    if (fs::exists(made)) continue;
+    const std::vector<std::string> words = words_of(step);
+    const std::string command = fmt::format("stoker {}", fmt::join(words, " "));
+    fmt::print(stderr, "{} is not there yet: {}\n", made, command);
+    const std::string log = directory_.path("logs/prepare.log");
+    directory_.write_file("preparing", made);
+    const ChildResult result = run_child(words, log, [this] { return stop_.requested(); });
+    if (result.exit_code != 0) fs::remove_all(made);
+    fs::remove(unfinished);
+    if (stop_.requested()) return;
+    if (result.exit_code == 0 && fs::exists(made)) continue;
+    throw Error(result.exit_code == 0 ? ExitCode::config : known_code(result.exit_code),
+                fmt::format("prepare: {} made no {} (exit code {}): {}", command, made,
+                            result.exit_code, last_line(log)));
+  }
+}
+
+std::vector<std::string> SweepRunner::arguments(const SweepCell& cell) const {
+  std::vector<std::string> words = command_words(cell, directory_.base());
+  for (const Word& word : cell.overrides) words.push_back(word.text);
+  words.push_back("run.dir=" + directory_.path("runs"));
+  for (const Word& word : cell.arguments) words.push_back(word.text);
+  words.push_back("--json");
+  if (cell.command.text == "train" || cell.command.text == "launch") words.push_back("--quiet");
+  return words;
+}
+
+std::string SweepRunner::log_name(const SweepRun& run) const {
+  std::string name = text(options_.matrix, plan_.cells[run.cell].at);
+  for (char& c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '=' || c == '.' ||
+                       c == '-' || c == '_';
+    if (!plain) c = c == ' ' ? ',' : '_';
+  }
+  return fmt::format("logs/{:03}-{}-{}.log", run.cell, name.substr(0, 180), run.repeat);
+}
+
+SweepRow SweepRunner::run_cell(const SweepRun& run, const std::string& log,
+                               bool& interrupted) const {
+  const SweepCell& cell = plan_.cells[run.cell];
+  std::filesystem::remove(log);
+  const TimePoint begun = Clock::now();
+  const ChildResult child = run_child(arguments(cell), log, [this] { return stop_.requested(); });
+  SweepRow row{cell.at, run.repeat, cell.hash, child.exit_code, "", "", 0, {}, {}};
+  row.seconds = seconds(Clock::now() - begun);
+  interrupted = stop_.requested() && child.exit_code != 0;
+  const json output = try_parse_json(child.output).value_or(nullptr);
+  if (output.is_array()) row.figures = flatten({{"results", output}}, options_.figures);
+  if (output.is_object()) {
+    row.figures = flatten(output, options_.figures);
+    row.directory = directory_.relative(output.value("run_directory", ""));
+    row.conditions = conditions_of(output);
+  }
+  if (child.exit_code != 0) row.error = last_line(log);
+  if (child.exit_code == 0 && !output.is_structured()) row.error = "it printed no JSON";
+  return row;
+}
+
+bool SweepRunner::run(SweepResults& results, Scratch& scratch) const {
+  std::erase_if(results.rows, [](const SweepRow& row) { return !row.ok(); });
+  for (size_t i = 0; i < plan_.runs.size(); ++i) {
+    const SweepRun& run = plan_.runs[i];
+    if (results.find(plan_.cells[run.cell].at, run.repeat) != nullptr) continue;
+    if (stop_.requested()) return false;
+    scratch.clear();
+    bool interrupted = false;
+    SweepRow row = run_cell(run, directory_.path(log_name(run)), interrupted);
+    if (interrupted) return false;
+    results.put(row);
+    directory_.write(plan_, results);
+    report(i + 1, row, results);
+  }
+  return true;
+}
+
+void SweepRunner::report(size_t number, const SweepRow& row, const SweepResults& results) const {
+  std::string line = fmt::format("[{}/{}] {} repeat {}:", number, plan_.runs.size(),
+                                 text(options_.matrix, row.cell), row.repeat);
+  if (!row.ok()) {
+    line += fmt::format(" FAILED with exit code {}: {}", row.exit_code, row.error);
+  } else {
+    std::vector<std::string> names = main_figures(options_);
+    if (std::find(names.begin(), names.end(), "io_share") == names.end()) {
+      names.push_back("io_share");
+    }
+    size_t shown = 0;
+    for (const std::string& name : names) {
+      const auto value = row.figures.find(name);
+      if (value == row.figures.end() || ++shown > 3) continue;
+      line += (shown > 1 ? "  " : " ") + figure_text(name, value->second);
+    }
+  }
+  const double left = seconds_left(plan_, results);
+  if (left > 0) line += "   ETA " + duration_text(left);
+  fmt::print(stderr, "{}\n", line);
+}
+
+}  // namespace stoker

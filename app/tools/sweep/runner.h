@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "app/base/child_process.h"
+#include "app/run/stop_signal.h"
+#include "app/tools/sweep/directory.h"
+#include "io/core/error.h"
+
+namespace stoker {
+
+// Runs the cells of a plan as processes of this program, one at a time, and writes the results
+// after each. A cell that fails is part of the results. One thread. What it says goes to stderr, a
+// line per run.
+class SweepRunner {
+ public:
+  // All of them must outlive it.
+  SweepRunner(const SweepOptions& options, const SweepPlan& plan, const SweepDirectory& directory,
+              const StopSignal& stop)
+      : options_(options), plan_(plan), directory_(directory), stop_(stop) {}
+
+  // Makes what SweepOptions::prepare names and is absent. Error with the command's exit code.
+  void prepare() const;
+  // Everything that has not been run well yet. False: a signal ended it; the run that it met does
+  // not count.
+  bool run(SweepResults& results, Scratch& scratch) const;
+
+ private:
+  SweepRow run_cell(const SweepRun& run, const std::string& log, bool& interrupted) const;
+  std::vector<std::string> arguments(const SweepCell& cell) const;
+  std::string log_name(const SweepRun& run) const;
+  void report(size_t number, const SweepRow& row, const SweepResults& results) const;
+
+  const SweepOptions& options_;
+  const SweepPlan& plan_;
+  const SweepDirectory& directory_;
+  const StopSignal& stop_;
+};
+
+// The exit code of a process as ours; bug where it is none of those that a user can mend.
+ExitCode known_code(int exit_code);
+
+// Seconds until all runs of the plan are done: for each the mean of the finished runs of its cell,
+// else of all. Negative where nothing has finished.
+double seconds_left(const SweepPlan& plan, const SweepResults& results);
+
+}  // namespace stoker

@@ -1,0 +1,174 @@
+#include "app/tools/sweep/sweep.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/tools/report/report_page.h"
+#include "app/experiment/options.h"
+#include "app/run/environment.h"
+#include "app/tools/sweep/findings.h"
+#include "app/tools/sweep/runner.h"
+#include "app/tools/sweep/text.h"
+#include "io/core/text/json.h"
+
+namespace stoker {
+namespace {
+
+Node load_base(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return load_experiment(path);
+  throw Error(
+      ExitCode::config,
+      "sweep: 'base' must be the path of an experiment or its contents: there is no file '" + path +
+          "'");
+}
+
+std::string now_utc() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+// Is the option or word part of the message as a whole?
+bool mentions(const std::string& message, const std::string& word) {
+  const auto inside = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-';
+  };
+  for (size_t at = message.find(word); at != message.npos; at = message.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !inside(message[at - 1])) && (end == message.size() || !inside(message[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A command line, read as it will be, and not run. Its error is at that one of `given` which it
+// names, else at the first.
+void check_words(const std::vector<std::string>& words, const std::vector<Word>& given,
+                 const CheckWords& check, const std::string& where) {
+  try {
+    check(words);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    const auto blamed = std::ranges::find_if(given, [&](const Word& word) {
+      return mentions(what, word.text.substr(0, word.text.find('=')));
+    });
+    const Position& at = (blamed == given.end() ? given.front() : *blamed).at;
+    throw Error(ExitCode::config, fmt::format("{}: stoker {}: {} ({})", at.text(),
+                                              fmt::join(words, " "), what, where));
+  }
+}
+
+// What is run before the first cell, and the command of every cell.
+void check_commands(const SweepOptions& options, const SweepPlan& plan, const CheckWords& check) {
+  for (const SweepPreparation& step : options.prepare) {
+    check_words(words_of(step), step.run, check, "in prepare");
+  }
+  for (const SweepCell& cell : plan.cells) {
+    std::vector<std::string> words = command_words(cell, "CONFIG");
+    std::vector<Word> given = {cell.command};
+    given.insert(given.end(), cell.arguments.begin(), cell.arguments.end());
+    for (const Word& argument : cell.arguments) words.push_back(argument.text);
+    words.emplace_back("--json");
+    check_words(words, given, check, "in the cell " + text(options.matrix, cell.at));
+  }
+}
+
+// That of `bench storage TIER`, which is all that a command's own parser does not know.
+void check_tier(const ExperimentOptions& experiment, const Word& command) {
+  constexpr std::string_view kStorage = "bench storage ";
+  if (!command.text.starts_with(kStorage)) return;
+  try {
+    find_tier(experiment, command.text.substr(kStorage.size()));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", command.at.text(), error.what()));
+  }
+}
+
+SweepPlan checked_plan(const SweepOptions& options, const CheckWords& check) {
+  const Node base =
+      options.base.path.empty() ? options.base.experiment : load_base(options.base.path);
+  SweepPlan plan = plan_sweep(options, [&](const SweepCell& cell) {
+    Node tree = base;
+    for (const Word& assignment : cell.overrides) apply_override(tree, assignment);
+    const ExperimentOptions experiment = read_experiment_tree(tree);
+    check_tier(experiment, cell.command);
+    return config_hash(experiment);
+  });
+  check_commands(options, plan, check);
+  return plan;
+}
+
+SweepResults open_results(const SweepOptions& options, const SweepPlan& plan,
+                          const SweepDirectory& directory, const std::string& path) {
+  SweepResults results = directory.results();
+  const std::string change = definition_change(options, plan, results);
+  if (!change.empty()) {
+    throw Error(ExitCode::config,
+                fmt::format("{} holds results of another definition of sweep {}: {}; give this one "
+                            "another --directory, or --restart to throw them away",
+                            path, options.name, change));
+  }
+  const nlohmann::json machine = describe_machine(path);
+  if (results.rows.empty()) {
+    results = {machine, now_utc(), "", {}, {}};
+  } else if (results.machine != machine) {
+    results.notes.push_back(fmt::format(
+        "{}: continued by another build, machine or kernel than it was begun with", now_utc()));
+  }
+  return results;
+}
+
+ExitCode outcome(const SweepOptions& options, const SweepPlan& plan, const SweepResults& results) {
+  for (const SweepFinding& finding : judge(options, plan, results)) {
+    if (finding.verdict == FindingVerdict::outside) return ExitCode::threshold;
+  }
+  for (const SweepRow& row : results.rows) {
+    if (!row.ok()) return known_code(row.exit_code);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode sweep(const SweepArguments& arguments, const CheckWords& check) {
+  SweepOptions options = read_sweep(arguments.file, arguments.overrides);
+  for (const std::string& assignment : arguments.set) options.set.emplace_back(assignment);
+  const std::string path =
+      arguments.directory.empty() ? "sweeps/" + options.name : arguments.directory;
+  Scratch scratch(path, options.name);
+  const SweepPlan plan = checked_plan(options, check);
+  if (arguments.check) {
+    fmt::print("{}", plan_text(options, plan));
+    return ExitCode::ok;
+  }
+  const SweepDirectory directory(options, path, arguments.restart);
+  SweepResults results = open_results(options, plan, directory, path);
+  directory.write_definition();
+  const StopSignal stop;
+  bool done = true;
+  if (!arguments.report_only) {
+    const SweepRunner runner(options, plan, directory, stop);
+    runner.prepare();
+    done = !stop.requested() && runner.run(results, scratch);
+    if (done) results.finished = now_utc();
+  }
+  directory.write(plan, results);
+  const nlohmann::json json = results_json(options, plan, results, path);
+  directory.write_file("report.html", sweep_page({json}));
+  if (arguments.json) {
+    fmt::print("{}\n", json_text(json));
+  } else {
+    fmt::print("{}results: {}, {}, {}\n", results_text(options, plan, results),
+               directory.path("report.html"), directory.path("results.json"),
+               directory.path("results.csv"));
+  }
+  return done ? outcome(options, plan, results) : stop.exit_code();
+}
+
+}  // namespace stoker

@@ -1,0 +1,208 @@
+#include "io/checkpoint/saving/saver.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/core/digest.h"
+#include "io/core/system/priority.h"
+
+namespace stoker {
+
+Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
+             const HostAllocator& allocate, Hooks hooks, SetGroup& group)
+    : store_(store),
+      layout_(layout),
+      options_(options),
+      threads_(options.resolve_threads()),
+      hooks_(std::move(hooks)),
+      writer_id_(unique_name("") + unique_name("")),
+      own_(files_of(layout_, group.rank(), group.size())),
+      watch_(options.hang_seconds, hooks_.deadline),
+      together_(group, "save", [this] { return !stop_; }) {
+  const bool swap = options_.snapshot == SnapshotMode::swap;
+  const auto holds = swap ? Snapshot::Holds::tensors : Snapshot::Holds::copies;
+  for (int64_t i = 0; i < options_.slots + swap; ++i) {
+    free_.push_back(std::make_unique<Snapshot>(layout_, allocate, own_, holds));
+  }
+  if (swap) {
+    home_ = std::move(free_.back());
+    free_.pop_back();
+    moves_ = true;
+  }
+  try {
+    copier_ = std::jthread([this] { copy_loop(); });
+    writer_ = std::jthread([this] { write_loop(); });
+  } catch (...) {  // no more threads
+    stop();
+    throw;
+  }
+}
+
+Saver::~Saver() { stop(); }
+
+void Saver::stop() {
+  const std::lock_guard lock(watch_.mutex());
+  stop_ = true;
+  watch_.set_busy(false);
+}
+
+Room Saver::room() {
+  const std::lock_guard lock(watch_.mutex());
+  Room room;
+  for (const auto& slot : free_) room.push_back(slot->memory());
+  return room;
+}
+
+bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun) {
+  begun = Begun::yes;
+  if (free_.empty() && backlog == Backlog::replace) {
+    watch_.wait(lock, [&] { return uncopied_ == 0; });  // what is handed over can be replaced
+  }
+  if (!free_.empty()) return true;
+  if (backlog == Backlog::block) {
+    const bool moving = watch_.wait_while_moving(lock, [&] { return !free_.empty(); });
+    if (!moving) begun = Begun::hung;
+    return moving;
+  }
+  // The oldest that waits: the one being written is not in the queue any more.
+  const auto waits = std::ranges::find_if(to_write_, [](const auto& job) { return !!job->slot; });
+  if (backlog == Backlog::replace && waits != to_write_.end()) {
+    free_.push_back(std::move((*waits)->slot));
+    begun = Begun::replaced_another;
+    return true;
+  }
+  begun = Begun::skipped;
+  return false;
+}
+
+Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog backlog) {
+  auto job = std::make_unique<Job>();
+  job->offered = Clock::now();
+  std::unique_lock lock(watch_.mutex());
+  Begun begun{};
+  if (!wait_for_slot(lock, backlog, begun)) return begun;
+  job->slot = std::move(free_.back());
+  free_.pop_back();
+  lock.unlock();
+  job->state = state();
+  if (home_) {  // it is the checkpoint, and the next update writes into the other one
+    std::swap(home_, job->slot);
+    moves_ = true;
+  }
+  job->slot->start(job->state);
+  on_device_ = job->state.device;
+  copying_ = on_device_ ? nullptr : job->slot.get();
+  lock.lock();
+  ++uncopied_;
+  ++unwritten_;
+  to_copy_.push_back(std::move(job));
+  watch_.notify();
+  return begun;
+}
+
+void Saver::skip(int64_t step) {
+  if (together_.group().size() == 1) return;
+  auto job = std::make_unique<Job>();
+  job->offered = Clock::now();
+  job->state.step = step;
+  const std::lock_guard lock(watch_.mutex());
+  ++uncopied_;
+  ++unwritten_;
+  to_copy_.push_back(std::move(job));  // behind those that are copied
+  watch_.notify();
+}
+
+std::optional<StatePlaces> Saver::finish_copy() {
+  if (home_) {
+    if (!std::exchange(moves_, false)) return std::nullopt;
+    return home_->places();
+  }
+  if (on_device_) {
+    std::exchange(on_device_, nullptr)->fence();
+    return std::nullopt;
+  }
+  // Copying touches memory only: it ends. This thread has a core and nothing else to do, where the
+  // copier may have to wait for one.
+  if (Snapshot* const copy = std::exchange(copying_, nullptr)) {
+    copy->help();
+    copy->wait();
+  }
+  return std::nullopt;
+}
+
+bool Saver::finish_write() {
+  std::unique_lock lock(watch_.mutex());
+  return watch_.wait_while_moving(lock, [&] { return unwritten_ == 0; });
+}
+
+bool Saver::hung() {
+  const std::lock_guard lock(watch_.mutex());
+  return watch_.hung();
+}
+
+std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
+  std::unique_lock lock(watch_.mutex());
+  watch_.wait(lock, [&] { return stop_ || !queue.empty(); });
+  if (stop_) return nullptr;
+  std::unique_ptr<Job> job = std::move(queue.front());
+  queue.pop_front();
+  return job;
+}
+
+void Saver::copy_loop() {
+  pthread_setname_np(pthread_self(), "ckpt-copy");
+  // Nobody waits for it, and the update that comes next wants the cores.
+  if (options_.snapshot == SnapshotMode::swap) yield_to_all_others();
+  while (std::unique_ptr<Job> job = take(to_copy_)) {
+    if (job->slot) {
+      const TimePoint begin = Clock::now();
+      const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
+      try {
+        job->slot->finish(threads_);
+        measured(CheckpointPart::snapshot, begin, *job);
+      } catch (const std::exception& failure) {  // of the device
+        job->error = std::string("copy to snapshot memory: ") + failure.what();
+      }
+      job->state.keep.reset();
+    }
+    {
+      const std::lock_guard lock(watch_.mutex());
+      --uncopied_;
+      to_write_.push_back(std::move(job));
+    }
+    watch_.notify();
+  }
+}
+
+void Saver::write_loop() {
+  pthread_setname_np(pthread_self(), "ckpt-write");
+  while (std::unique_ptr<Job> job = take(to_write_)) {
+    {
+      const std::lock_guard lock(watch_.mutex());
+      watch_.set_busy(true);
+    }
+    const TimePoint begin = Clock::now();
+    const SaveResult result = [&] {
+      const CheckpointMeter::UnderWay under_way(job->slot ? hooks_.meter : nullptr,
+                                                CheckpointPart::write);
+      return write(*job);
+    }();
+    if (job->slot) {
+      if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
+      hooks_.done(result);
+    }
+    const std::lock_guard lock(watch_.mutex());
+    if (job->slot) free_.push_back(std::move(job->slot));
+    --unwritten_;
+    watch_.set_busy(false);
+  }
+}
+
+void Saver::measured(CheckpointPart part, TimePoint begin, const Job& job) const {
+  if (hooks_.meter == nullptr) return;
+  hooks_.meter->finished(part, begin, Clock::now(), job.state.step, layout_.bytes(own_));
+}
+
+}  // namespace stoker

@@ -1,0 +1,213 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "io/checkpoint/saving/saver.h"
+#include "io/core/text/json.h"
+#include "io/core/parallel.h"
+#include "io/storage/uring_queue.h"
+
+// How a Saver's thread writes a set, and commits it together with the other processes.
+
+namespace stoker {
+namespace {
+
+constexpr int kAttempts = 2;
+
+// A process of the group left this checkpoint out.
+class Skipped final : public Error {
+ public:
+  explicit Skipped(const std::string& what) : Error(ExitCode::storage, what) {}
+};
+
+std::string utc_now() {
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:}{:%S}Z", fmt::gmtime(now), now.time_since_epoch());
+}
+
+}  // namespace
+
+// After a failed sync the kernel may have dropped the pages and marked them clean, so that a second
+// sync of the same file succeeds without writing them ("Can applications recover from fsync
+// failures?", ATC 2020). Every attempt therefore writes a new set from the snapshot memory.
+SaveResult Saver::write(const Job& job) {
+  SaveResult result{job.state.step, job.state.score, job.offered, 0,
+                    "the process ended before it was written"};
+  for (int attempt = 1; attempt <= kAttempts && !stop_; ++attempt) {
+    try {
+      write_once(job, attempt);
+      result.error.clear();
+      break;
+    } catch (const Skipped& skipped) {
+      result.error = skipped.what();
+      result.skipped = true;
+      break;
+    } catch (const NoRetry& error) {
+      result.error = error.what();
+      break;
+    } catch (const OtherFailed& error) {
+      result.error = error.what();
+      if (!error.again()) break;
+    } catch (const std::exception& error) {
+      result.error = error.what();
+    }
+  }
+  result.seconds = seconds(Clock::now() - job.offered);
+  return result;
+}
+
+std::string Saver::or_make_room(const std::function<std::string()>& work) const {
+  try {
+    return work();
+  } catch (const IoError& error) {
+    const bool full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
+    if (full && !hooks_.make_room()) throw NoRetry(error.code(), error.what());
+    throw;
+  }
+}
+
+void Saver::write_once(const Job& job, int attempt) {
+  const std::string set = fmt::format("checkpoint of step {}, attempt {}", job.state.step, attempt);
+  std::unique_ptr<SetWriter> writer;
+  const Manifest manifest = write_part(job, set, writer);
+  bool there = false;  // under its name
+  const auto commit = [&] {
+    return or_make_room([&] {
+      writer->commit(manifest);
+      there = true;
+      return "";
+    });
+  };
+  try {
+    together_.all(set + ": published",
+                  [&] { return store_.shared() || together_.first() ? "" : commit(); });
+    together_.first_only(set + ": committed", commit);
+    watch_.step();
+    if (options_.verify != Verify::all) return;
+    together_.all(set + ": verified", [&] {
+      const size_t own = job.slot->sums().files.size();
+      std::vector<size_t> files(manifest.parts == 1 ? manifest.files.size() : own);
+      std::iota(files.begin(), files.end(), own_.begin);
+      try {
+        store_.verify(manifest, files, threads_,
+                      [this](size_t, uint64_t, Bytes) { watch_.step(); });
+      } catch (const DamagedSet& error) {
+        throw Error(error.code(), error.what());  // it is written again
+      }
+      return "";
+    });
+  } catch (const GroupLost&) {
+    throw;  // for the others it may be committed
+  } catch (const Error&) {
+    if (there) store_.remove(manifest.step);
+    throw;
+  }
+}
+
+// What all have written, as one set.
+Manifest Saver::write_part(const Job& job, const std::string& set,
+                           std::unique_ptr<SetWriter>& writer) {
+  const int64_t step = job.state.step;
+  const auto begin = [&](const std::string& place) {
+    writer = store_.begin(step, place);
+    return writer->place();
+  };
+  // All that differs from rank to rank in what they know of it: the first one's counts.
+  nlohmann::json first = {{"created", utc_now()},
+                          {"writer", writer_id_},
+                          {"training", job.state.training},
+                          {"place", ""}};
+  const std::string begun = together_.first_only(set + ": begun", [&] {
+    if (job.slot && job.error.empty()) first["place"] = or_make_room([&] { return begin(""); });
+    return together_.group().size() == 1 ? "" : json_text(first);
+  });
+  if (!begun.empty()) first = parse_json(begun);
+  Manifest manifest;
+  const std::vector<std::string> said = together_.all(set + ": written", [&] {
+    if (!job.slot) return std::string();
+    if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
+    return or_make_room([&] {
+      if (!writer && store_.shared()) {
+        if (first["place"] == "")
+          return to_text(PartSums{});  // the first has failed, or left it out
+        begin(first["place"].get<std::string>());
+      } else if (!writer) {
+        begin("");
+      }
+      return to_text(write_own(job, *writer));
+    });
+  });
+  std::vector<PartSums> parts;
+  for (size_t rank = 0; rank < said.size(); ++rank) {
+    if (said[rank].empty()) throw Skipped(fmt::format("skipped by rank {}", rank));
+    parts.push_back(part_sums(said[rank]));
+  }
+  manifest.step = step;
+  manifest.created = first["created"];
+  manifest.writer = first["writer"];
+  manifest.durability = options_.durability == Durability::fsync ? "fsync" : "none";
+  manifest.training = std::move(first["training"]);
+  put_together(manifest, layout_, parts);
+  return manifest;
+}
+
+PartSums Saver::write_own(const Job& job, SetWriter& writer) {
+  PartSums part = job.slot->sums();
+  std::vector<Bytes> files;
+  for (size_t i = own_.begin; i < own_.end; ++i) {
+    files.push_back(job.slot->image(i));
+    writer.add_file(layout_.files[i].name, files.back().size(), data_access(options_.write));
+  }
+  std::vector<TextFile> texts;
+  if (own_.begin < own_.end) {
+    Manifest described;  // of one file with all tensors, where there are such texts
+    described.training = job.state.training;
+    put_together(described, layout_, {part});
+    texts = tf_saver_texts(described);
+  }
+  for (const TextFile& text : texts) {
+    files.emplace_back(reinterpret_cast<const uint8_t*>(text.text.data()), text.text.size());
+    writer.add_file(text.name, files.back().size(), text_access(options_.write));
+    part.files.push_back(sums_of(text.name, files.back()));
+  }
+  write_files(files, writer);
+  writer.finish();
+  return part;
+}
+
+void Saver::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
+  struct Stretch {
+    size_t file;
+    uint64_t begin, end;
+  };
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const uint64_t all = files[i].size(), most = writer.in_order() ? all : kChunkBytes;
+    for (uint64_t at = 0; at < all; at += most) {
+      stretches.push_back({i, at, at + std::min(most, all - at)});
+    }
+  }
+  std::atomic<size_t> next{0};
+  parallel_for(threads_, threads_, [&](int64_t) {
+    std::string why;
+    const std::unique_ptr<Uring> queue =
+        options_.write == WriteMode::uring ? Uring::open(why) : nullptr;
+    for (size_t i = next++; i < stretches.size(); i = next++) {
+      const auto [file, begin, end] = stretches[i];
+      for (uint64_t at = begin; at < end; at += kChunkBytes) {
+        if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
+        const uint64_t size = std::min(kChunkBytes, end - at);
+        writer.write(file, at, files[file].subspan(at, size), queue.get());
+        watch_.step();
+      }
+    }
+  });
+}
+
+}  // namespace stoker

@@ -1,0 +1,107 @@
+#include "io/checkpoint/sets/set_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "io/checkpoint/sets/file_sets.h"
+#include "io/checkpoint/sets/object_sets.h"
+#include "io/core/error.h"
+
+namespace stoker {
+
+SetStore::SetStore(std::string tier, const FileTree& tree, std::string directory,
+                   Durability durability, StoreUse use)
+    : tier_(std::move(tier)),
+      files_(tree),
+      directory_(std::move(directory)),
+      use_(use),
+      sets_(std::make_unique<FileSets>(tier_, tree, directory_, durability, guest())) {}
+
+SetStore::SetStore(std::string tier, Storage& objects, std::string directory, std::string run,
+                   StoreUse use)
+    : tier_(std::move(tier)),
+      files_(objects, tier_),
+      directory_(std::move(directory)),
+      use_(use),
+      sets_(std::make_unique<ObjectSets>(tier_, objects, directory_, std::move(run), guest())) {}
+
+void SetStore::open_for_writing() {
+  if (open_) return;
+  sets_->claim();
+  open_ = true;
+}
+
+std::unique_ptr<SetWriter> SetStore::begin(int64_t step, const std::string& place) {
+  return sets_->begin(step, place);
+}
+
+std::string SetStore::path(int64_t step) const {
+  std::string named = directory_ + "/" + set_name(step);
+  if (files_.tree() != nullptr) return named;
+  return files_.find(directory_, step).value_or(named);
+}
+
+std::vector<int64_t> SetStore::steps() const {
+  std::vector<int64_t> steps;
+  for (const SetEntry& set : files_.entries(directory_)) {
+    if (set.step >= 0) steps.push_back(set.step);
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+void SetStore::verify(const Manifest& manifest, const std::vector<size_t>& files, int64_t threads,
+                      const ChunkSink& sink) const {
+  const std::string set = path(manifest.step);
+  if (manifest_text(read_manifest(files_, set)) != manifest_text(manifest)) {
+    throw DamagedSet(files_.full(set) + "/" + kManifestName + ": that of another set");
+  }
+  const std::vector<size_t> here = files_here(files_, set, manifest);
+  for (const size_t file : files) {
+    if (std::ranges::binary_search(here, file)) continue;
+    throw DamagedSet(files_.full(set) + "/" + manifest.files[file].name + ": missing");
+  }
+  read_files(files_, set, manifest, files, threads, sink);
+}
+
+void SetStore::remove(int64_t step) {
+  if (!guest()) sets_->remove(step);
+}
+
+std::string SetStore::set_aside(int64_t step, const std::string& why) {
+  return guest() ? full_path(step) : sets_->set_aside(step, why);
+}
+
+void SetStore::point_latest() {
+  if (guest()) return;
+  const std::lock_guard lock(latest_);
+  std::map<int64_t, std::string> all;
+  for (const SetEntry& set : files_.entries(directory_)) {
+    if (set.step >= 0) all.emplace(set.step, set.name);
+  }
+  if (all.empty()) return;
+  const std::string newest = all.rbegin()->second;
+  sets_->replace_text("latest", newest + "\n");
+  if (!files_.exists(directory_ + "/" + newest + "/model.ckpt.index")) return;
+  // The state file of TensorFlow's Saver, for layout tf_saver.
+  std::string text = fmt::format("model_checkpoint_path: \"{}/model.ckpt\"\n", newest);
+  for (const auto& [step, name] : all) {
+    text += fmt::format("all_model_checkpoint_paths: \"{}/model.ckpt\"\n", name);
+  }
+  sets_->replace_text("checkpoint", text);
+}
+
+std::unique_ptr<SetStore> sets_on(const std::string& tier, Storage& storage,
+                                  const std::string& directory, const std::string& run,
+                                  Durability durability, StoreUse use) {
+  if (const FileTree* tree = files_of(storage)) {
+    return std::make_unique<SetStore>(tier, *tree, directory, durability, use);
+  }
+  return std::make_unique<SetStore>(tier, storage, directory, run, use);
+}
+
+}  // namespace stoker

@@ -1,0 +1,328 @@
+#include "io/core/config/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <span>
+
+#include "io/core/error.h"
+#include "io/core/text/text.h"
+
+namespace stoker {
+namespace {
+
+// Letters to insert, leave out, replace, or exchange with their neighbour ("optimal string
+// alignment").
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      size_t& least = rows[i][j];
+      if (i == 0 || j == 0) {
+        least = i + j;
+        continue;
+      }
+      least = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1,
+                        rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        least = std::min(least, rows[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return rows[a.size()][b.size()];
+}
+
+// So many slips may one make in a name of this length.
+size_t slips(const std::string& name) { return std::max<size_t>(1, name.size() / 3); }
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// The only name that begins so, else the longest one that `given` begins with; of two letters or
+// more. Null: none.
+const std::string* with_same_begin(const std::string& given,
+                                   const std::vector<std::string>& known) {
+  const std::string *longer = nullptr, *shorter = nullptr;
+  bool only = true;
+  for (const std::string& name : known) {
+    if (given.size() > 1 && lower(name).starts_with(lower(given))) {
+      only = longer == nullptr;
+      longer = &name;
+    }
+    if (name.size() > 1 && lower(given).starts_with(lower(name)) &&
+        (shorter == nullptr || name.size() > shorter->size())) {
+      shorter = &name;
+    }
+  }
+  if (longer != nullptr) return only ? longer : nullptr;
+  return shorter;
+}
+
+// Null: none is close.
+const std::string* nearest(const std::string& given, const std::vector<std::string>& known) {
+  const std::string* best = nullptr;
+  size_t least = slips(given) + 1;
+  for (const std::string& name : known) {
+    const size_t distance = edit_distance(lower(given), lower(name));
+    if (distance >= least) continue;
+    least = distance;
+    best = &name;
+  }
+  return best != nullptr ? best : with_same_begin(given, known);
+}
+
+std::string join(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool octal_surprise(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+struct Unit {
+  const char* suffix;
+  uint64_t factor;
+};
+constexpr Unit kSizes[] = {
+    {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40},
+    {"k", 1000},         {"m", 1000000},      {"g", 1000000000},   {"", 1}};
+constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"min", 60'000}};
+
+// A whole number with one of the units' suffixes.
+std::optional<uint64_t> parse_units(std::span<const Unit> units, const std::string& text) {
+  for (const Unit& unit : units) {
+    const std::string suffix = unit.suffix;
+    if (!text.ends_with(suffix)) continue;
+    uint64_t value = 0;
+    if (!parse_number(text.substr(0, text.size() - suffix.size()), value)) return std::nullopt;
+    if (value > UINT64_MAX / unit.factor) return std::nullopt;
+    return value * unit.factor;
+  }
+  return std::nullopt;
+}
+
+// In the largest unit, of these in ascending order, of which it is a multiple.
+std::string format_units(std::span<const Unit> units, uint64_t value) {
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    if (value != 0 && value % unit->factor == 0) {
+      return std::to_string(value / unit->factor) + unit->suffix;
+    }
+  }
+  return std::to_string(value) + (units.front().factor == 1 ? units.front().suffix : "");
+}
+
+}  // namespace
+
+std::string Section::path() const {
+  if (path_.empty()) return key_;
+  return key_.empty() ? path_ : path_ + "." + key_;
+}
+
+Section Section::child(const std::string& key, const Node& node) const {
+  Section section(node, path(), key, context_);
+  section.parent_ = node_;
+  return section;
+}
+
+void Section::fail_at(const Position& at, const std::string& what) const {
+  const std::string here = path();
+  throw Error(ExitCode::config, at.text() + ": " + (here.empty() ? "" : here + ": ") + what);
+}
+
+void Section::fail(const std::string& what) const {
+  const std::string parent = path_.empty() ? "" : path_ + ": ";
+  throw Error(ExitCode::config, node_->at.text() + ": " + parent + "'" + key_ + "' " + what);
+}
+
+void Section::fail_missing(const std::string& key, const std::string& more) const {
+  std::vector<std::string> siblings;
+  if (parent_ != nullptr && node_->at.line == 0) {
+    for (const Node::Entry& entry : parent_->entries) {
+      if (entry.key != key_) siblings.push_back(entry.key);
+    }
+  }
+  const std::string close = did_you_mean(key_, siblings);
+  if (close.empty()) fail_at(node_->at, "missing key '" + key + "'" + more);
+  fail_at(node_->at, "there is none of this name yet" + close + "; a new one needs '" + key + "'");
+}
+
+void Section::fail(const std::string& key, const std::string& what) const {
+  const Node* value = node_->find(key);
+  fail_at(value != nullptr ? value->at : node_->at, "'" + key + "' " + what);
+}
+
+std::string did_you_mean(const std::string& given, const std::vector<std::string>& known) {
+  const std::string* name = nearest(given, known);
+  return name == nullptr ? "" : " (did you mean '" + *name + "'?)";
+}
+
+std::string suggestion(const std::string& given, const std::vector<std::string>& known) {
+  const std::string close = did_you_mean(given, known);
+  return !close.empty() || known.empty() ? close : " (known: " + join(known) + ")";
+}
+
+template <class T>
+bool parse_number(std::string_view text, T& out) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && stop == end && !octal_surprise(text);
+}
+template bool parse_number(std::string_view text, uint16_t& out);
+template bool parse_number(std::string_view text, int64_t& out);
+template bool parse_number(std::string_view text, uint64_t& out);
+template bool parse_number(std::string_view text, double& out);
+
+bool Scalar<ByteSize>::parse(const std::string& text, ByteSize& out) {
+  const std::optional<uint64_t> bytes = parse_units(kSizes, text);
+  out.bytes = bytes.value_or(out.bytes);
+  return bytes.has_value();
+}
+
+std::string Scalar<ByteSize>::format(const ByteSize& value) {
+  return format_units(std::span(kSizes).first(4), value.bytes);
+}
+
+bool Scalar<Duration>::parse(const std::string& text, Duration& out) {
+  // "ms" ends with the "s" of seconds: the list has it first.
+  const std::optional<uint64_t> ms = parse_units(kTimes, text);
+  if (!ms || *ms > INT64_MAX) return false;
+  out.ms = static_cast<int64_t>(*ms);
+  return true;
+}
+
+std::string Scalar<Duration>::format(const Duration& value) {
+  return format_units(kTimes, static_cast<uint64_t>(value.ms));
+}
+
+bool Scalar<Path>::parse(const std::string& text, Path& out) {
+  std::string result;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t dollar = text.find("${", at);
+    result += from_text(text.substr(at, dollar - at));
+    if (dollar == std::string::npos) break;
+    const size_t close = text.find('}', dollar);
+    if (close == std::string::npos) return false;
+    std::string name = text.substr(dollar + 2, close - dollar - 2);
+    const size_t colon = name.find(":-");
+    const std::string fallback = colon == std::string::npos ? "" : name.substr(colon + 2);
+    name = name.substr(0, colon);
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr && colon == std::string::npos) return false;
+    result += value != nullptr ? value : fallback;
+    at = close + 1;
+  }
+  out.value = result;
+  return !result.empty();
+}
+
+FieldReader::FieldReader(const Section& section) : section_(section) {
+  if (section.node().kind == Node::Kind::mapping || section.node().kind == Node::Kind::null) return;
+  section.fail("must be a mapping, e.g. {key: value}");
+}
+
+void FieldReader::finish() const {
+  for (const Node::Entry& entry : section_.node().entries) {
+    if (std::find(seen_.begin(), seen_.end(), entry.key) != seen_.end()) continue;
+    section_.fail_at(entry.at, "unknown key '" + entry.key + "'" + suggestion(entry.key, seen_));
+  }
+  if (wrong_) std::rethrow_exception(wrong_);
+  if (!missing_.empty()) section_.fail_missing(missing_);
+}
+
+namespace config_detail {
+
+const std::string& scalar_text(const Section& at, std::string_view expected) {
+  const Node& node = at.node();
+  if (node.kind == Node::Kind::scalar) return node.scalar;
+  const char* got = node.kind == Node::Kind::null       ? "nothing"
+                    : node.kind == Node::Kind::sequence ? "a list"
+                                                        : "a mapping";
+  at.fail(fmt::format("must be {}, got {}", expected, got));
+}
+
+std::string enum_expected(const std::vector<std::string>& names) { return "one of " + join(names); }
+
+void fail_expected(const Section& at, std::string_view expected,
+                   const std::vector<std::string>& words) {
+  const std::string& text = at.node().scalar;
+  std::string why = did_you_mean(text, words);
+  if (octal_surprise(text)) why = " (a leading zero is ambiguous: drop it)";
+  at.fail(fmt::format("must be {}, got '{}'{}", expected, text, why));
+}
+
+static void refuse_quotes(const Section& at, std::string_view expected) {
+  const Node& node = at.node();
+  if (!node.quoted) return;
+  at.fail(
+      fmt::format("must be {}, got the text \"{}\": leave out the quotes", expected, node.scalar));
+}
+
+std::string limits_text(Limits limits) {
+  const bool low = std::isfinite(limits.min), high = std::isfinite(limits.max);
+  if (low && high) return fmt::format(" from {} to {}", limits.min, limits.max);
+  if (low) return fmt::format(" of at least {}", limits.min);
+  if (high) return fmt::format(" of at most {}", limits.max);
+  return "";
+}
+
+void read(const Section& at, bool& out, Limits) {
+  const std::string& text = scalar_text(at, "true or false");
+  if (text != "true" && text != "false") fail_expected(at, "true or false", {"true", "false"});
+  refuse_quotes(at, "true or false");
+  out = text == "true";
+}
+
+template <class Number>
+void read(const Section& at, Number& out, Limits limits) {
+  const char* expected = std::is_integral_v<Number> ? "an integer" : "a number";
+  const std::string& text = scalar_text(at, expected);
+  Number value{};
+  if (!parse_number(text, value)) fail_expected(at, expected, {});
+  refuse_quotes(at, expected);
+  const double number = static_cast<double>(value);
+  if (!(number >= limits.min && number <= limits.max)) {
+    at.fail(fmt::format("must be {}{}, got {}", expected, limits_text(limits), text));
+  }
+  out = value;
+}
+template void read(const Section& at, int64_t& out, Limits limits);
+template void read(const Section& at, uint64_t& out, Limits limits);
+template void read(const Section& at, double& out, Limits limits);
+
+void read(const Section& at, std::string& out, Limits) { out = scalar_text(at, "text"); }
+
+void read(const Section& at, TierName& out, Limits) {
+  const std::string& name = scalar_text(at, "the name of a tier under storage:");
+  if (at.context() != nullptr) {
+    const std::vector<std::string>& tiers = at.context()->tiers;
+    if (std::find(tiers.begin(), tiers.end(), name) == tiers.end()) {
+      at.fail("names no tier under storage:, got '" + name + "'" + suggestion(name, tiers));
+    }
+  }
+  out.name = name;
+}
+
+Node dump(bool value) { return Node::text(value ? "true" : "false"); }
+Node dump(int64_t value) { return Node::text(std::to_string(value)); }
+Node dump(uint64_t value) { return Node::text(std::to_string(value)); }
+Node dump(double value) { return Node::text(fmt::format("{}", value)); }
+Node dump(const std::string& value) {
+  Node node = Node::text(value);
+  // Text that YAML would read as something else keeps its quotes.
+  node.quoted = value.empty() || value == "null" || value == "~" || value == "true" ||
+                value == "false" || value.find_first_not_of("0123456789.+-eE") == std::string::npos;
+  return node;
+}
+Node dump(const TierName& value) { return dump(value.name); }
+
+}  // namespace config_detail
+}  // namespace stoker

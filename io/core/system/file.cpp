@@ -1,0 +1,172 @@
+#include "io/core/system/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "io/core/digest.h"
+#include "io/core/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* kTemporary = ".tmp-";
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+bool is_there(const std::string& path) {
+  return uninterrupted([&] { return ::access(path.c_str(), F_OK); }) == 0;
+}
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return uninterrupted([&] { return ::stat(path.c_str(), &status); }) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
+void sync_file(const FileDescriptor& file, const std::string& path) {
+  if (uninterrupted([&] { return ::fsync(file.get()); }) != 0) throw_errno("sync", path, errno);
+}
+
+void rename_file(const std::string& from, const std::string& to) {
+  const auto call = [&] { return ::rename(from.c_str(), to.c_str()); };
+  if (uninterrupted(call) != 0) throw_errno("write", to, errno);
+}
+
+void sync_directory(const std::string& path) {
+  sync_file(open_file("sync", path, O_RDONLY | O_DIRECTORY), path);
+}
+
+// Another thread may remove a directory that is empty between two of our calls.
+template <class F>
+void despite_removals(F&& f) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return f();
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOENT || attempt == 100) throw;
+    }
+  }
+}
+
+}  // namespace
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+FileDescriptor open_file(const std::string& operation, const std::string& path, int flags) {
+  constexpr mode_t kMode = 0666;  // narrowed by the umask
+  FileDescriptor file(
+      uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); }));
+  if (!file) throw_errno(operation, path, errno);
+  return file;
+}
+
+std::optional<std::string> read_if_there(const std::string& path, size_t limit) {
+  const FileDescriptor file(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file && errno == ENOENT) return std::nullopt;
+  if (!file) throw_errno("read", path, errno);
+  std::string text;
+  constexpr size_t kPiece = 1 << 20;
+  for (size_t size = 0;;) {
+    const size_t piece = std::min(kPiece, limit - size);
+    text.resize(size + piece);
+    const ssize_t count =
+        uninterrupted([&] { return ::read(file.get(), text.data() + size, piece); });
+    if (count < 0) throw_errno("read", path, errno);
+    text.resize(size += static_cast<size_t>(count));
+    if (count == 0) return text;
+  }
+}
+
+void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        uninterrupted([&] { return ::write(file.get(), bytes.data(), bytes.size()); });
+    if (count < 0) throw_errno("write", path, errno);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void make_directory(const std::string& path) {
+  if (uninterrupted([&] { return ::mkdir(path.c_str(), 0777); }) != 0) {
+    throw_errno("make directory", path, errno);
+  }
+}
+
+void make_directories(const std::string& path) {
+  if (is_directory(path)) return;
+  const std::string parent = parent_of(path);
+  if (parent != path) make_directories(parent);
+  try {
+    make_directory(path);
+  } catch (const IoError& error) {
+    if (is_directory(path)) return;  // somebody else was quicker
+    if (error.errno_value() != EEXIST) throw;
+    // What was there may be gone again.
+    throw_errno("make directory", path, is_there(path) ? ENOTDIR : ENOENT);
+  }
+  sync_directory(parent);
+}
+
+void replace_link(const std::string& target, const std::string& path) {
+  const std::string fresh = unique_name(parent_of(path) + "/" + kTemporary);
+  if (uninterrupted([&] { return ::symlink(target.c_str(), fresh.c_str()); }) != 0) {
+    throw_errno("link", path, errno);
+  }
+  try {
+    rename_file(fresh, path);
+  } catch (const IoError&) {
+    ::unlink(fresh.c_str());
+    throw;
+  }
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  despite_removals([&] {
+    std::string directory = parent_of(path_);
+    while (!is_there(directory) && errno == ENOENT) directory = parent_of(directory);
+    temporary_ = unique_name(directory + "/" + kTemporary);
+    try {
+      file_ = open_file("write", temporary_, O_WRONLY | O_CREAT | O_EXCL);
+    } catch (const IoError& error) {
+      throw_errno("write", path_, error.errno_value());  // the name that the caller knows
+    }
+  });
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::append(Bytes bytes) { write_all(file_, bytes, path_); }
+
+void AtomicFile::commit() {
+  sync_file(file_, path_);
+  const std::string directory = parent_of(path_);
+  despite_removals([&] {
+    make_directories(directory);
+    rename_file(temporary_, path_);
+  });
+  temporary_.clear();
+  sync_directory(directory);
+}
+
+void atomic_write_file(const std::string& path, Bytes bytes) {
+  AtomicFile file(path);
+  file.append(bytes);
+  file.commit();
+}
+
+bool is_temporary(const std::string& name) { return name.starts_with(kTemporary); }
+
+}  // namespace stoker

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "io/core/system/memory.h"
+
+// Files that are either whole and durable under their name, or not there. One thread at a time per
+// object. Everything throws IoError that names the operation and the path.
+
+namespace stoker {
+
+// Owns a file descriptor and closes it. Different threads may use the descriptor at once, as far as
+// the system calls allow it. Moves, no copies. Errors of close() are ignored: whoever
+// needs to know syncs first. Default: none (-1).
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor();
+  int get() const { return fd_; }
+  // Whoever calls it owns the descriptor from then on.
+  int release() { return std::exchange(fd_, -1); }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// What a system call returns; it is made again where a signal interrupted it (EINTR).
+template <class F>
+auto uninterrupted(const F& call) {
+  auto result = call();
+  while (result == decltype(result)(-1) && errno == EINTR) result = call();
+  return result;
+}
+
+// open(2) with O_CLOEXEC, tried again after EINTR. New files get mode 0666 less the umask.
+// `operation` is the first word of the message ("read", "write").
+FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
+
+// A whole file as its bytes are, or as many of them as `limit` says. Empty: there is none of that
+// name. Any other failure is an IoError.
+std::optional<std::string> read_if_there(const std::string& path, size_t limit = SIZE_MAX);
+
+// Writes all of `bytes` at the file's position, over short writes and EINTR; `path` is for the
+// message. Not durable until a sync.
+void write_all(const FileDescriptor& file, Bytes bytes, const std::string& path);
+
+// mkdir(2): a directory that was not there.
+void make_directory(const std::string& path);
+// mkdir -p whose new entries are durable: each parent is synced. A directory that another thread
+// makes meanwhile is fine.
+void make_directories(const std::string& path);
+// A symbolic link to `target` under `path`, in the place of what link or file is there. Others see
+// the old one or the new one, and never none.
+void replace_link(const std::string& target, const std::string& path);
+
+// A file that appears under `path` by commit(), or never:
+//   1. the constructor opens ".tmp-<random>" in the nearest directory of `path` that exists, so
+//      that nothing else is left behind when there is no commit;
+//   2. append() writes; after a failed write the file is dead and only the destructor remains;
+//   3. commit() makes the missing directories, then fsync(file), rename, fsync(directory). An older
+//      file of that name is replaced in one step. When it returns, the file is durable.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  void append(Bytes bytes);
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  FileDescriptor file_;
+};
+
+// An AtomicFile in one call: when it returns, the file is durable and whole.
+void atomic_write_file(const std::string& path, Bytes bytes);
+
+// Whether a file name (no directory) is that of an AtomicFile before its commit.
+bool is_temporary(const std::string& name);
+
+}  // namespace stoker

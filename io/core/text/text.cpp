@@ -1,0 +1,93 @@
+#include "io/core/text/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace stoker {
+namespace {
+
+// Unicode 15, 23.7.
+bool is_noncharacter(uint32_t code) {
+  return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
+}
+
+// Bytes of the character at the beginning (Unicode 15, table 3-7); 0: it is none.
+size_t character_at(std::string_view bytes) {
+  struct Form {
+    uint8_t first, last;  // what it begins with
+    uint8_t low, high;    // what comes second
+    size_t size;
+  };
+  static constexpr std::array<Form, 8> kForms{{{0xc2, 0xdf, 0x80, 0xbf, 2},
+                                               {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                                               {0xe1, 0xec, 0x80, 0xbf, 3},
+                                               {0xed, 0xed, 0x80, 0x9f, 3},
+                                               {0xee, 0xef, 0x80, 0xbf, 3},
+                                               {0xf0, 0xf0, 0x90, 0xbf, 4},
+                                               {0xf1, 0xf3, 0x80, 0xbf, 4},
+                                               {0xf4, 0xf4, 0x80, 0x8f, 4}}};
+  const auto at = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  if (at(0) < 0x80) return 1;
+  for (const Form& form : kForms) {
+    if (at(0) < form.first || at(0) > form.last) continue;
+    if (bytes.size() < form.size || at(1) < form.low || at(1) > form.high) return 0;
+    uint32_t code = at(0) & (0x7fu >> form.size);
+    for (size_t i = 1; i < form.size; ++i) {
+      if (at(i) < 0x80 || at(i) > 0xbf) return 0;
+      code = code << 6 | (at(i) & 0x3f);
+    }
+    return is_noncharacter(code) ? 0 : form.size;
+  }
+  return 0;
+}
+
+std::optional<char> byte_of(std::string_view escape) {
+  if (escape.size() < 4 || !escape.starts_with("\\x")) return std::nullopt;
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  const size_t high = kDigits.find(escape[2]), low = kDigits.find(escape[3]);
+  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+  return static_cast<char>(high * 16 + low);
+}
+
+}  // namespace
+
+bool is_text(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t size = character_at(bytes);
+    if (size == 0) return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
+std::string to_text(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const size_t size = bytes.starts_with("\\x") ? 0 : character_at(bytes);
+    if (size == 0) text += fmt::format("\\x{:02x}", static_cast<uint8_t>(bytes.front()));
+    text += bytes.substr(0, size);
+    bytes.remove_prefix(size == 0 ? 1 : size);
+  }
+  return text;
+}
+
+std::string readable(std::string_view bytes) {
+  return is_text(bytes) ? std::string(bytes) : to_text(bytes);
+}
+
+std::string from_text(std::string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size());
+  while (!text.empty()) {
+    const std::optional<char> escaped = byte_of(text);
+    bytes += escaped.value_or(text.front());
+    text.remove_prefix(escaped ? 4 : 1);
+  }
+  return bytes;
+}
+
+}  // namespace stoker

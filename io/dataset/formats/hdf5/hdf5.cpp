@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/idle_pool.h"
+#include "io/dataset/formats/hdf5/chunk.h"
+#include "io/dataset/formats/hdf5/hdf5_writer.h"
+#include "io/dataset/formats/hdf5/layout.h"
+#include "io/dataset/formats/hdf5/process.h"
+#include "io/dataset/shards/sharded.h"
+
+namespace stoker {
+
+EnumNames<Hdf5Form> enum_names(Hdf5Form) {
+  return {{"auto", Hdf5Form::automatic},
+          {"encoded", Hdf5Form::encoded},
+          {"rows", Hdf5Form::rows},
+          {"file", Hdf5Form::file}};
+}
+
+// How `hdf5` gets at its shards.
+enum class Hdf5Access { parts, whole };
+EnumNames<Hdf5Access> enum_names(Hdf5Access) {
+  return {{"parts", Hdf5Access::parts}, {"whole", Hdf5Access::whole}};
+}
+
+namespace {
+
+// Which data sets of a file are what. A value.
+struct Hdf5Names {
+  std::string images = "images";
+  std::string offsets = "offsets";
+  std::string labels = "labels";
+  std::string keys = "keys";
+  std::string target;
+  std::string stats;
+  Hdf5Form form = Hdf5Form::automatic;
+  // What follows a sample's own bytes.
+  std::vector<std::string> beside() const {
+    std::vector<std::string> paths;
+    if (!target.empty()) paths.push_back(target);
+    if (!stats.empty()) paths.push_back(stats);
+    return paths;
+  }
+};
+
+// "a/b.h5" without what is behind its last dot.
+std::string stem_of(const std::string& key) {
+  const size_t dot = key.rfind('.');
+  const size_t slash = key.rfind('/');
+  const bool extended = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
+  return extended ? key.substr(0, dot) : key;
+}
+
+class Hdf5Format final : public ShardFormat {
+ public:
+  explicit Hdf5Format(Hdf5Names names)
+      : names_(std::move(names)), scratch_([] { return Scratch(); }) {
+    (void)hdf5_program();
+  }
+
+  std::string name() const override {
+    std::string text =
+        fmt::format("hdf5 1, images {}, offsets {}, labels {}, keys {}, form {}", names_.images,
+                    names_.offsets, names_.labels, names_.keys, static_cast<uint64_t>(names_.form));
+    if (!names_.target.empty()) text += ", target " + names_.target;
+    if (!names_.stats.empty()) text += ", stats " + names_.stats;
+    return text;
+  }
+
+  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override {
+    const auto read = [&](Range range, Buffer& out) { tier.read(shard.key, out, range); };
+    const auto form = std::to_string(static_cast<uint64_t>(names_.form));
+    std::vector<std::string> words{
+        "scan",     std::to_string(shard.bytes), form, names_.images, names_.offsets, names_.labels,
+        names_.keys};
+    for (std::string& path : names_.beside()) words.push_back(std::move(path));
+    const Buffer answer = run_hdf5({"shard " + shard.key, std::move(words), read, shard.bytes});
+    try {
+      std::vector<ShardSample> samples = hdf5_samples(
+          parse_hdf5_layout(answer.bytes(), shard.bytes), shard.bytes, stem_of(shard.key));
+      // A map says the classes of its pixels, and its sample needs none.
+      for (ShardSample& sample : samples) {
+        if (!names_.target.empty()) sample.label = std::max<int64_t>(sample.label, 0);
+      }
+      return samples;
+    } catch (const Error& error) {
+      throw Error(ExitCode::data,
+                  fmt::format("dataset: shard {} is damaged: data set '{}': {}: repair it, write "
+                              "it anew, or take it out of the pattern",
+                              shard.key, names_.images, error.what()));
+    }
+  }
+
+  Bytes payload(Buffer& stored) const override { return stored.bytes(); }
+
+  Bytes assemble(const ShardSample& sample, const ShardRead& read, Buffer& out) const override {
+    uint8_t* to = out.resize(sample.bytes);
+    scratch_.with([&](Scratch& scratch) {
+      for (const ShardPart& part : sample.parts) {
+        const Bytes stored = read({part.offset, part.bytes}, scratch.stored);
+        const Bytes bytes = unpacked(part, stored, scratch);
+        to = std::ranges::copy(bytes.subspan(part.begin, part.taken), to).out;
+      }
+    });
+    return out.bytes();
+  }
+
+ private:
+  struct Scratch {
+    Buffer stored;
+    Buffer unpacked;
+    Hdf5Unpacker unpacker;
+  };
+
+  static Bytes unpacked(const ShardPart& part, Bytes stored, Scratch& scratch) {
+    const bool plain = part.packing == 0;
+    if (plain ? part.unpacked != part.bytes : !hdf5_chunk_fits(part.bytes, part.unpacked)) {
+      throw BadSample(BadReason::corrupt, "its chunk contradicts itself");
+    }
+    if (plain) return stored;
+    scratch.unpacker.unpack(stored, part.packing, part.unpacked,
+                            scratch.unpacked.resize(part.unpacked));
+    return scratch.unpacked.bytes();
+  }
+
+  const Hdf5Names names_;
+  mutable IdlePool<Scratch> scratch_;
+};
+
+// HDF5 files: encoded files in one data set, or arrays.
+class Hdf5 final : public Sharded {
+ public:
+  struct Options : ShardedOptions, Hdf5Names {
+    Hdf5Access access = Hdf5Access::parts;
+    int64_t keep_shards = 2;
+    Options() : ShardedOptions("train*.h5", "test*.h5") {}
+    template <class V>
+    void visit(V& v) {
+      ShardedOptions::visit(v);
+      v("images", images, "path of the data set that holds the samples, such as climate/data");
+      v("offsets", offsets,
+        "data set that says where in it each encoded file begins, and where the last one ends");
+      v("labels", labels,
+        "data set with the number of each sample's class; where there is none, the first folder of "
+        "its key is the class");
+      v("keys", keys,
+        "data set with the samples' names, strings of fixed length; where there is none, they are "
+        "numbered");
+      v("target", target,
+        "data set whose part, a row or with samples: file all of it, follows a sample's own: the "
+        "class of each pixel (decoder planes, target: true); empty: none");
+      v("stats", stats,
+        "likewise, behind that: numbers of each channel (decoder planes, stats); empty: none");
+      v("samples", form,
+        "what is a sample; auto: as there are offsets or not; encoded: a file such as a JPEG, a "
+        "part of a data set of bytes; rows: an element along the first axis; file: all of a "
+        "file's data set");
+      v("access", access,
+        same_results("parts: read each sample; whole: read a whole shard for the first of its "
+                     "samples (for loader.order local_files and global_files)"));
+      v("keep_shards", keep_shards,
+        same_results("access: whole: shards in memory, those that were asked for last"),
+        Limits{1, 1 << 20});
+    }
+    DatasetInfo info() const { return {storage.name, access == Hdf5Access::whole}; }
+    void check(const Section& section) const {
+      ShardedOptions::check(section);
+      if (images.empty()) section.fail("images", "must be the path of a data set");
+    }
+  };
+  Hdf5(const Options& options, const Inputs& inputs)
+      : Sharded(
+            options, inputs, std::make_unique<Hdf5Format>(options),
+            options.access == Hdf5Access::whole ? static_cast<size_t>(options.keep_shards) : 0) {
+    if (!options.target.empty() && classes().size() < 2) {
+      throw Error(ExitCode::environment,
+                  fmt::format("dataset: '{}' in tier '{}' names no classes, and the maps of "
+                              "dataset.target have some: write their names there, a line each",
+                              options.classes, options.storage.name));
+    }
+  }
+};
+
+STOKER_REGISTER(Dataset, "hdf5", Hdf5);
+STOKER_REGISTER(ShardFormatWriter, "hdf5", Hdf5Writer);
+
+}  // namespace
+}  // namespace stoker

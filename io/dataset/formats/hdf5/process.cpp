@@ -1,0 +1,216 @@
+#include "io/dataset/formats/hdf5/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/core/config/plugin.h"
+#include "io/core/text/text.h"
+
+namespace stoker {
+namespace {
+
+constexpr uint64_t kMaxReason = 1000;
+// libhdf5 may read a place again, but not for ever.
+constexpr uint64_t kTimesRead = 8;
+constexpr uint64_t kReadBeside = uint64_t{256} << 20;
+
+// A process of stoker_hdf5, at the other end of a socket.
+class Hdf5Process {
+ public:
+  explicit Hdf5Process(const Hdf5Call& call)
+      : subject_(call.subject), program_(call.program), patience_ms_(call.patience_ms) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      throw_errno("start", program_, errno);
+    }
+    socket_ = FileDescriptor(ends[0]);
+    start(call, FileDescriptor(ends[1]));
+  }
+  ~Hdf5Process() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      wait();
+    }
+  }
+  Hdf5Process(const Hdf5Process&) = delete;
+  Hdf5Process& operator=(const Hdf5Process&) = delete;
+
+  void receive(void* to, size_t bytes) {
+    auto* at = static_cast<uint8_t*>(to);
+    while (bytes > 0) {
+      await(POLLIN);
+      const ssize_t count = ::recv(socket_.get(), at, bytes, MSG_DONTWAIT);
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (count <= 0) fail_ended();
+      at += count;
+      bytes -= static_cast<size_t>(count);
+    }
+  }
+  void send(Bytes bytes) {
+    while (!bytes.empty()) {
+      await(POLLOUT);
+      const ssize_t count =
+          ::send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (count <= 0) fail_ended();
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error(ExitCode::data,
+                fmt::format("dataset: {} {}: repair it, write it anew, or take it out of the "
+                            "pattern",
+                            subject_, why));
+  }
+
+ private:
+  void start(const Hdf5Call& call, const FileDescriptor& theirs) {
+    std::vector<std::string> words = call.arguments;
+    words.insert(words.begin(), program_);
+    std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    // Nothing of libhdf5's own settings; the way to its libraries alone.
+    const char* const libraries = std::getenv("LD_LIBRARY_PATH");
+    std::string path = std::string("LD_LIBRARY_PATH=") + (libraries == nullptr ? "" : libraries);
+    std::array<char*, 2> environment{libraries == nullptr ? nullptr : path.data(), nullptr};
+
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, pipe;
+    ::sigemptyset(&none);
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&how);
+    ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setsigmask(&how, &none);
+    ::posix_spawnattr_setsigdefault(&how, &pipe);
+    ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (call.file >= 0) {
+      ::posix_spawn_file_actions_adddup2(&files, call.file, kHdf5FileDescriptor);
+    }
+    const int error =
+        ::posix_spawn(&pid_, program_.c_str(), &files, &how, argv.data(), environment.data());
+    ::posix_spawnattr_destroy(&how);
+    ::posix_spawn_file_actions_destroy(&files);
+    if (error != 0) {
+      pid_ = -1;
+      throw_errno("start", program_, error);
+    }
+  }
+
+  void await(short what) {
+    using std::chrono::steady_clock;
+    const auto end = steady_clock::now() + std::chrono::milliseconds(patience_ms_);
+    while (true) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
+      pollfd waiting{socket_.get(), what, 0};
+      const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+      if (ready > 0) return;
+      if (ready < 0 && errno == EINTR) continue;
+      fail(
+          fmt::format("is damaged: libhdf5 comes to no end with it (stopped after {} ms "
+                      "without progress)",
+                      patience_ms_));
+    }
+  }
+
+  // Its end of the socket is closed before it has answered.
+  [[noreturn]] void fail_ended() {
+    ::kill(pid_, SIGKILL);  // one that ends keeps its status; one that only closed it would stay
+    const int status = wait();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+      throw Error(ExitCode::environment,
+                  program_ + ": cannot be loaded: install libhdf5 (Debian's package libhdf5-dev)");
+    }
+    fail(WIFSIGNALED(status)
+             ? fmt::format("is damaged: libhdf5 crashed on it (signal {})", WTERMSIG(status))
+             : fmt::format("can't be read: stoker_hdf5 ended with status {} and no answer",
+                           WEXITSTATUS(status)));
+  }
+
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+  const std::string subject_;
+  const std::string program_;
+  const int patience_ms_;
+  FileDescriptor socket_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace
+
+Buffer run_hdf5(const Hdf5Call& call) {
+  Hdf5Process process(call);
+  Buffer bytes;
+  uint64_t allowed = kReadBeside + std::min(call.readable, UINT64_MAX / 16) * kTimesRead;
+  while (true) {
+    Hdf5Message message;
+    process.receive(&message, sizeof message);
+    switch (message.verb) {
+      case Hdf5Verb::read:
+        if (message.offset > call.readable || message.bytes > call.readable - message.offset ||
+            message.bytes > std::min(kHdf5MaxRead, allowed)) {
+          process.fail("is damaged: libhdf5 asks for more than there is");
+        }
+        allowed -= message.bytes;
+        call.read({message.offset, message.bytes}, bytes);
+        process.send(bytes.bytes());
+        break;
+      case Hdf5Verb::answer:
+        if (message.bytes > kHdf5MaxAnswer) process.fail("can't be read: the answer is too long");
+        process.receive(bytes.resize(message.bytes), message.bytes);
+        return bytes;
+      case Hdf5Verb::refusal: {
+        const uint64_t length = std::min(message.bytes, kMaxReason);
+        process.receive(bytes.resize(length), length);
+        process.fail(to_text({reinterpret_cast<const char*>(bytes.data()), length}));
+      }
+      default:
+        process.fail("can't be read: stoker_hdf5 answered nonsense");
+    }
+  }
+}
+
+std::string hdf5_program() {
+  std::string path = program_beside_library("stoker_hdf5");
+  if (std::filesystem::exists(path)) return path;
+  throw Error(ExitCode::environment,
+              path +
+                  " is not there: it is built where libhdf5 is: install Debian's package "
+                  "libhdf5-dev and run ./run.sh");
+}
+
+std::string hdf5_version() {
+  const Buffer version = run_hdf5({"stoker_hdf5", {"version"}});
+  return to_text({reinterpret_cast<const char*>(version.data()), version.size()});
+}
+
+}  // namespace stoker

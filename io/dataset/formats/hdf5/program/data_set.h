@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/dataset/formats/hdf5/program/handle.h"
+#include "io/dataset/formats/hdf5/protocol.h"
+
+namespace stoker {
+
+// A data set of an open file. Everything throws Hdf5Refusal, which names it. One thread.
+class Hdf5DataSet {
+ public:
+  // False: there is none of that path. Refuses a path through links out of the file.
+  static bool is_there(hid_t file, const std::string& path);
+  // Refuses external storage, virtual data sets, and filters but deflate and shuffle.
+  Hdf5DataSet(hid_t file, std::string path);
+
+  const std::vector<hsize_t>& shape() const { return shape_; }
+  uint64_t elements() const;
+  // Of the creation list and the file.
+  hid_t list() const { return list_.get(); }
+  hid_t id() const { return set_.get(); }
+  H5T_class_t type_class() const { return H5Tget_class(type_.get()); }
+  size_t element_bytes() const { return H5Tget_size(type_.get()); }
+  bool big_endian() const;
+  // Whole numbers, at most `most`, as 64 bits of that type.
+  template <class T>
+  std::vector<T> numbers(uint64_t most) const;
+  // Strings of fixed length, one after another.
+  std::string strings(uint64_t most) const;
+
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  void check_storage() const;
+  void check_count(uint64_t most) const;
+  void read(hid_t as, void* to) const;
+
+  const std::string path_;
+  const Hdf5Handle set_;
+  const Hdf5Handle list_;
+  const Hdf5Handle type_;
+  std::vector<hsize_t> shape_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "io/core/config/config.h"
+
+namespace stoker {
+
+// A numeric address and a port, as a server listens on it. Values only; any thread.
+struct HttpAddress {
+  std::string host = "127.0.0.1";  // IPv4 or IPv6, without brackets
+  uint16_t port = 0;               // 0: the system chooses one (never from a configuration)
+
+  // The host is an IPv4 or IPv6 address, and no name.
+  bool numeric() const;
+  // Only processes of this machine reach it.
+  bool loopback() const;
+  // Where a client of this machine finds a server that listens here: 0.0.0.0 is no destination.
+  HttpAddress destination() const;
+};
+
+// "127.0.0.1:9464", "[::1]:9464"; "localhost:9464" is 127.0.0.1.
+template <>
+struct Scalar<HttpAddress> {
+  // False: it is none, or the port is 0. `out` is as it was then.
+  static bool parse(const std::string& text, HttpAddress& out);
+  // The inverse of parse(): IPv6 in brackets.
+  static std::string format(const HttpAddress& value);
+  static constexpr const char* expected =
+      "an address and a port such as 127.0.0.1:9464, [::1]:9464 or 0.0.0.0:9464";
+};
+
+// For bind() and connect(): the length of what is in `out`. std::invalid_argument where the host is
+// no numeric address. The second one is for getsockname().
+socklen_t to_socket(const HttpAddress& address, sockaddr_storage& out);
+HttpAddress from_socket(const sockaddr_storage& socket);
+
+}  // namespace stoker

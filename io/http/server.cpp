@@ -1,0 +1,283 @@
+#include "io/http/server.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <list>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/metrics/clock.h"
+
+namespace stoker {
+namespace {
+
+constexpr size_t kMaxConnections = 64;
+constexpr int kBacklog = 128;
+constexpr int kAcceptedAtOnce = 16;
+constexpr size_t kMaxRequest = size_t{16} << 10;
+constexpr size_t kMaxDiscarded = size_t{256} << 10;
+constexpr std::chrono::seconds kRequestTime{5};
+constexpr std::chrono::seconds kReplyTime{5};
+constexpr std::chrono::milliseconds kGoodbyeTime{1000};
+constexpr std::chrono::milliseconds kFarewell{500};
+constexpr std::chrono::milliseconds kWithoutDescriptors{100};
+
+bool not_now() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+std::string advice(int errno_value) {
+  switch (errno_value) {
+    case EADDRINUSE:
+      return "stop what listens there, name another port, or allow any free one";
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+      return "name an address of this machine, such as 127.0.0.1";
+    case EACCES:
+      return "name a port from 1024 on";
+    default:
+      return "name another address";
+  }
+}
+
+[[noreturn]] void refuse(const HttpAddress& address, int errno_value) {
+  throw Error(ExitCode::environment,
+              fmt::format("cannot listen on {}: {}; {}", Scalar<HttpAddress>::format(address),
+                          std::generic_category().message(errno_value), advice(errno_value)));
+}
+
+FileDescriptor new_listener(const HttpAddress& address, bool other_port_if_taken) {
+  sockaddr_storage where{};
+  const socklen_t size = to_socket(address, where);
+  FileDescriptor listener(::socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  if (!listener ||
+      // Else a restarted run waits a minute for its port. Two listeners it does not allow.
+      ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(listener.get(), reinterpret_cast<sockaddr*>(&where), size) != 0 ||
+      ::listen(listener.get(), kBacklog) != 0) {
+    const int why = errno;
+    if (why == EADDRINUSE && other_port_if_taken && address.port != 0) {
+      return new_listener({address.host, 0}, false);
+    }
+    refuse(address, why);
+  }
+  return listener;
+}
+
+HttpAddress address_of(const FileDescriptor& listener) {
+  sockaddr_storage where{};
+  socklen_t size = sizeof where;
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&where), &size);
+  return from_socket(where);
+}
+
+// Training comes first. Only downwards: a process may have been started with less.
+void name_and_lower_priority() {
+  pthread_setname_np(pthread_self(), "http-server");
+  const sched_param none{};
+  if (::sched_getscheduler(0) == SCHED_OTHER) ::sched_setscheduler(0, SCHED_BATCH, &none);
+  ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5);
+}
+
+// One connection: a request, its reply, the end. Never blocks.
+class HttpConnection {
+ public:
+  // `site` outlives it.
+  HttpConnection(FileDescriptor socket, const HttpSite& site, TimePoint now)
+      : socket_(std::move(socket)), site_(site), deadline_(now + kRequestTime) {}
+
+  int socket() const { return socket_.get(); }
+  // What to wait for.
+  short events() const { return state_ == State::reply ? POLLOUT : POLLIN; }
+  // When it is to be closed, whatever it does.
+  TimePoint deadline() const { return deadline_; }
+  bool replying() const { return state_ == State::reply; }
+  // After poll() reported its socket. False: it is over.
+  bool advance(TimePoint now) {
+    if (state_ == State::request) {
+      if (!receive()) return false;
+      if (state_ == State::request) return true;
+      // A handler may have taken long.
+      now = Clock::now();
+      deadline_ = now + kReplyTime;
+    }
+    if (state_ == State::reply) {
+      if (!send()) return false;
+      if (state_ == State::reply) return true;
+      deadline_ = now + kGoodbyeTime;
+    }
+    return discard();
+  }
+
+ private:
+  enum class State { request, reply, goodbye };
+
+  bool receive() {
+    std::array<char, 4096> block;
+    const size_t room = std::min(block.size(), kMaxRequest - bytes_.size());
+    const ssize_t count = ::recv(socket(), block.data(), room, 0);
+    if (count < 0) return not_now();
+    // The end of the headers may lie across two blocks.
+    const size_t from = bytes_.size() < 3 ? 0 : bytes_.size() - 3;
+    bytes_.append(block.data(), static_cast<size_t>(count));
+    const size_t end = bytes_.find("\r\n\r\n", from);
+    if (end == std::string::npos && count > 0 && bytes_.size() < kMaxRequest) return true;
+    if (bytes_.empty()) return false;
+    if (end != std::string::npos) bytes_.resize(end + 4);
+    bytes_ = http_answer(bytes_, site_);
+    state_ = State::reply;
+    return true;
+  }
+
+  bool send() {
+    const ssize_t count =
+        ::send(socket(), bytes_.data() + done_, bytes_.size() - done_, MSG_NOSIGNAL);
+    if (count < 0) return not_now();
+    done_ += static_cast<size_t>(count);
+    if (done_ < bytes_.size()) return true;
+    // close() with unread bytes resets the connection, and the client may lose the reply: first its
+    // end, then what the client still sends.
+    ::shutdown(socket(), SHUT_WR);
+    std::string().swap(bytes_);
+    done_ = 0;
+    state_ = State::goodbye;
+    return true;
+  }
+
+  bool discard() {
+    std::array<char, 16384> block;
+    while (done_ < kMaxDiscarded) {
+      const ssize_t count = ::recv(socket(), block.data(), block.size(), 0);
+      if (count < 0) return not_now();
+      if (count == 0) return false;
+      done_ += static_cast<size_t>(count);
+    }
+    return false;
+  }
+
+  FileDescriptor socket_;
+  const HttpSite& site_;
+  State state_ = State::request;
+  TimePoint deadline_;
+  std::string bytes_;  // of the request, then of the reply
+  size_t done_ = 0;    // bytes sent, then bytes discarded
+};
+
+class Service {
+ public:
+  Service(int listener, int stop, const HttpSite& site)
+      : listener_(listener), stop_(stop), site_(site) {
+    polled_.reserve(kMaxConnections + 2);
+  }
+
+  void run() {
+    name_and_lower_priority();
+    for (bool running = true; running;) {
+      try {
+        running = round();
+      } catch (const std::exception&) {  // out of memory: give all back and go on
+        connections_.clear();
+      }
+    }
+  }
+
+ private:
+  bool round() {
+    wait();
+    const TimePoint now = Clock::now();
+    if (polled_[0].revents != 0) leave(now);
+    serve(now);
+    if (stopping_) return !connections_.empty() && now < stop_at_;
+    if (polled_[1].revents != 0) accept_some(now);
+    return true;
+  }
+
+  void wait() {
+    polled_.clear();
+    polled_.push_back({stopping_ ? -1 : stop_, POLLIN, 0});
+    const bool accepting = !stopping_ && Clock::now() >= accept_at_;
+    polled_.push_back({accepting ? listener_ : -1, POLLIN, 0});
+    TimePoint until = stopping_ ? stop_at_ : accepting ? TimePoint::max() : accept_at_;
+    for (const HttpConnection& connection : connections_) {
+      polled_.push_back({connection.socket(), connection.events(), 0});
+      until = std::min(until, connection.deadline());
+    }
+    int timeout_ms = -1;
+    if (until != TimePoint::max()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      timeout_ms = static_cast<int>(std::max<int64_t>(0, left.count()));
+    }
+    ::poll(polled_.data(), polled_.size(), timeout_ms);
+  }
+
+  void serve(TimePoint now) {
+    auto polled = polled_.begin() + 2;
+    for (auto each = connections_.begin(); each != connections_.end(); ++polled) {
+      const bool alive = polled->revents == 0 || each->advance(now);
+      const bool wanted = !stopping_ || each->replying();
+      if (alive && wanted && now < each->deadline()) {
+        ++each;
+      } else {
+        each = connections_.erase(each);
+      }
+    }
+  }
+
+  void accept_some(TimePoint now) {
+    for (int i = 0; i < kAcceptedAtOnce; ++i) {
+      FileDescriptor socket(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+          if (!connections_.empty()) connections_.pop_front();
+          accept_at_ = now + kWithoutDescriptors;
+        }
+        return;
+      }
+      if (connections_.size() >= kMaxConnections) connections_.pop_front();
+      connections_.emplace_back(std::move(socket), site_, now);
+    }
+  }
+
+  void leave(TimePoint now) {
+    stopping_ = true;
+    stop_at_ = now + kFarewell;
+  }
+
+  const int listener_;
+  const int stop_;
+  const HttpSite& site_;
+  std::list<HttpConnection> connections_;  // the oldest first
+  std::vector<pollfd> polled_;             // stop, listener, connections
+  TimePoint accept_at_{};
+  bool stopping_ = false;
+  TimePoint stop_at_{};
+};
+
+}  // namespace
+
+WebServer::WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes,
+                     std::vector<std::string> names)
+    : listener_(new_listener(address, other_port_if_taken)),
+      stop_(::eventfd(0, EFD_CLOEXEC)),
+      address_(address_of(listener_)),
+      site_{std::move(routes), {address_, std::move(names)}} {
+  if (!stop_) refuse(address, errno);
+  thread_ = std::jthread([this] { Service(listener_.get(), stop_.get(), site_).run(); });
+}
+
+WebServer::~WebServer() { ::eventfd_write(stop_.get(), 1); }
+
+}  // namespace stoker

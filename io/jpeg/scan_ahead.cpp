@@ -1,0 +1,96 @@
+#include "io/jpeg/scan_ahead.h"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <cstring>
+
+namespace stoker {
+namespace {
+
+constexpr size_t kBlockBytes = 64 * sizeof(int16_t);
+
+}  // namespace
+
+void ScanAhead::start(const uint8_t* scan, size_t byte, uint64_t end, size_t mcu_blocks) {
+  uint8_t* memory = memory_.resize((kMaxBlocks + BlockDecoder::kMaxBlocks) * kBlockBytes + 64);
+  memory += -reinterpret_cast<uintptr_t>(memory) % 64;
+  blocks_ = reinterpret_cast<int16_t*>(memory);
+  scan_ = scan;
+  begin_ = uint64_t{byte} * 8;
+  segment_end_ = end;
+  mcu_blocks_ = mcu_blocks;
+  active_ = true;
+  restart_behind(begin_ - 8);
+}
+
+void ScanAhead::stop() { active_ = false; }
+
+// At the next byte.
+void ScanAhead::restart_behind(uint64_t bit) {
+  batches_.clear();
+  searched_ = 0;
+  mcus_ = 0;
+  BitReader bits;
+  bits.start(scan_ + bit / 8 + 1);
+  begin_batch(bits);
+}
+
+void ScanAhead::begin_batch(const BitReader& bits) {
+  next_ = bits;
+  const bool searching = batches_.size() < kMaxSearched;
+  batch_mcus_ = searching ? 1 : BlockDecoder::kMaxBlocks / mcu_blocks_;
+  if (bits.used(scan_) >= segment_end_ || (mcus_ + batch_mcus_) * mcu_blocks_ > kMaxBlocks) {
+    batch_mcus_ = 0;
+    return;
+  }
+  decoder_.begin(bits, batch_mcus_ * mcu_blocks_);
+}
+
+void ScanAhead::keep_batch() {
+  const size_t blocks = batch_mcus_ * mcu_blocks_;
+  std::memcpy(blocks_ + 64 * mcus_ * mcu_blocks_, decoder_.values(0), blocks * kBlockBytes);
+  batches_.push_back({next_, next_.used(scan_), batch_mcus_, mcus_});
+  mcus_ += batch_mcus_;
+}
+
+void ScanAhead::advance() {
+  if (!active_ || batch_mcus_ == 0 || decoder_.state() == BlockDecoder::State::working) return;
+  const uint64_t bit = decoder_.bits().used(scan_);
+  if (decoder_.state() == BlockDecoder::State::done && bit <= segment_end_) {
+    keep_batch();
+    begin_batch(decoder_.bits());
+  } else if (batches_.size() < kMaxSearched && bit < segment_end_) {
+    restart_behind(bit);
+  } else {
+    batch_mcus_ = 0;
+  }
+}
+
+size_t ScanAhead::meet(uint64_t bit, size_t wanted) {
+  while (searched_ < batches_.size() && batches_[searched_].bit < bit) ++searched_;
+  if (searched_ >= std::min(batches_.size(), kMaxSearched)) {
+    // All begin before it. Perhaps the next one will not.
+    if (batch_mcus_ == 0 || searched_ >= kMaxSearched || next_.used(scan_) < bit) stop();
+    return 0;
+  }
+  if (batches_[searched_].bit != bit) return 0;
+  taken_ = batches_[searched_].first_mcu;
+  size_t ready = 0, batch = searched_;
+  while (batch < batches_.size() && ready + batches_[batch].mcus <= wanted) {
+    ready += batches_[batch++].mcus;
+  }
+  end_of_ready_ = batch < batches_.size() ? batches_[batch].begin : next_;
+  stop();
+  return ready;
+}
+
+int16_t* ScanAhead::take(size_t mcus) {
+  int16_t* const blocks = blocks_ + 64 * taken_ * mcu_blocks_;
+  taken_ += mcus;
+  return blocks;
+}
+
+}  // namespace stoker
+
+#endif

@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/core/error.h"
+#include "io/core/text/text.h"
+#include "io/loader/lmdbio/database/datum.h"
+#include "io/loader/lmdbio/database/lmdb_tree.h"
+#include "io/loader/lmdbio/database/lmdb_writer.h"
+#include "io/loader/lmdbio/database/read_parts.h"
+#include "io/dataset/shards/shard_writer.h"
+#include "io/dataset/shards/sharded.h"
+#include "io/dataset/shards/stored_records.h"
+
+namespace stoker {
+
+// What the values of a database are.
+enum class LmdbValues { automatic, datum, raw };
+EnumNames<LmdbValues> enum_names(LmdbValues) {
+  return {{"auto", LmdbValues::automatic}, {"datum", LmdbValues::datum}, {"raw", LmdbValues::raw}};
+}
+
+namespace {
+
+// Of a Datum: what is in front of its data and behind them has 40 bytes at most.
+constexpr uint64_t kEnd = 64;
+// A Datum in another order of its fields is read as a whole, up to this.
+constexpr uint64_t kMostWhole = uint64_t{64} << 20;
+
+// Caffe's converter numbers its keys, "00000012_cat/1.jpg", so that they keep their order.
+std::string without_number(std::string_view key) {
+  const size_t digits = std::min(key.find_first_not_of("0123456789"), key.size());
+  const bool numbered = digits >= 8 && digits + 1 < key.size() && key[digits] == '_';
+  return std::string(numbered ? key.substr(digits + 1) : key);
+}
+
+class LmdbFormat final : public ShardFormat {
+ public:
+  explicit LmdbFormat(LmdbValues values) : values_(values) {}
+
+  std::string name() const override {
+    const auto names = enum_names(values_);
+    const auto named = std::ranges::find(names, values_, [](const auto& n) { return n.second; });
+    return std::string("lmdb 1, values ") + named->first;
+  }
+
+  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override {
+    std::vector<ShardSample> samples;
+    LmdbTree tree(tier, shard);
+    tree.walk([&](std::span<const LmdbEntry> entries) {
+      const std::vector<Ends> ends = ends_of(entries, tier, shard);
+      for (size_t i = 0; i < entries.size(); ++i) {
+        const LmdbEntry& entry = entries[i];
+        ShardSample& sample = samples.emplace_back();
+        const auto* const key = reinterpret_cast<const char*>(entry.key.data());
+        sample.key = to_text(without_number({key, entry.key.size()}));
+        sample.offset = entry.offset;
+        sample.bytes = entry.bytes;
+        if (values_ == LmdbValues::raw) continue;
+        const DatumEnds known =
+            entry.here ? DatumEnds{entry.value, {}, entry.bytes} : ends[i].known(entry.bytes);
+        try {
+          set_label(sample, known, tier, shard);
+        } catch (const BadSample& error) {
+          sample.bad = error.what();
+        }
+      }
+    });
+    return samples;
+  }
+
+  Bytes payload(Buffer& stored) const override {
+    return is_datum(stored.bytes()) ? datum_image(stored) : stored.bytes();
+  }
+
+ private:
+  // The first and the last bytes of a value.
+  struct Ends {
+    std::array<uint8_t, kEnd> head;
+    std::array<uint8_t, kEnd> tail;
+    DatumEnds known(uint64_t bytes) const {
+      const auto most = static_cast<size_t>(std::min(bytes, kEnd));
+      return {std::span(head).first(most), std::span(tail).first(most), bytes};
+    }
+  };
+
+  // Of those that did not come with their pages.
+  std::vector<Ends> ends_of(std::span<const LmdbEntry> entries, const Storage& tier,
+                            const ObjectInfo& shard) const {
+    std::vector<Ends> ends;
+    if (values_ == LmdbValues::raw) return ends;
+    ends.resize(entries.size());
+    std::vector<Range> parts;
+    std::vector<uint8_t*> to;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const LmdbEntry& entry = entries[i];
+      if (entry.here || entry.bytes == 0) continue;
+      const uint64_t bytes = std::min(entry.bytes, kEnd);
+      parts.push_back({entry.offset, bytes});
+      to.push_back(ends[i].head.data());
+      parts.push_back({entry.offset + entry.bytes - bytes, bytes});
+      to.push_back(ends[i].tail.data());
+    }
+    read_parts(tier, shard, parts,
+               [&](size_t part, Bytes bytes) { std::ranges::copy(bytes, to[part]); });
+    return ends;
+  }
+
+  void set_label(ShardSample& sample, const DatumEnds& known, const Storage& tier,
+                 const ObjectInfo& shard) const {
+    if (!is_datum(known.head)) return;
+    std::optional<Datum> datum = read_datum(known);
+    if (!datum) {
+      if (sample.bytes > kMostWhole) {
+        throw BadSample(BadReason::too_large, "its label is not where protobuf writes it");
+      }
+      Buffer whole;
+      tier.read(shard.key, whole, {sample.offset, sample.bytes});
+      datum = read_datum(whole.bytes());
+    }
+    if (datum->floats) {
+      throw BadSample(BadReason::unsupported, "its pixels are floats (float_data)");
+    }
+    if (datum->label < 0) {
+      throw BadSample(BadReason::unsupported, fmt::format("its label is {}", datum->label));
+    }
+    sample.label = datum->label;
+  }
+
+  bool is_datum(Bytes begin) const {
+    return values_ == LmdbValues::datum ||
+           (values_ == LmdbValues::automatic && begins_as_datum(begin));
+  }
+
+  const LmdbValues values_;
+};
+
+// LMDB databases: Caffe's, and those of image files.
+class Lmdb final : public Sharded, public StoredRecords {
+ public:
+  struct Options : ShardedOptions {
+    LmdbValues values = LmdbValues::automatic;
+    Options() : ShardedOptions("*train*/data.mdb", "*test*/data.mdb") {}
+    template <class V>
+    void visit(V& v) {
+      ShardedOptions::visit(v);
+      v("values", values,
+        "datum: Caffe's message, with a label; raw: image files, whose class is the first folder "
+        "of the key; auto: each as it begins");
+    }
+  };
+  Lmdb(const Options& options, const Inputs& inputs)
+      : Sharded(options, inputs, std::make_unique<LmdbFormat>(options.values)) {}
+
+  const Storage& tier() const override { return tier_of_records(); }
+  Range place(Split split, int64_t index) const override { return place_of_record(split, index); }
+  EncodedSample unpack(Split split, int64_t index, Buffer& record) const override {
+    return unpack_record(split, index, record);
+  }
+};
+
+STOKER_REGISTER(Dataset, "lmdb", Lmdb);
+
+class LmdbFormatWriter final : public ShardFormatWriter {
+ public:
+  struct Options {
+    bool pixels = false;
+    WritableInfo info() const { return {"/data.mdb", pixels}; }
+    template <class V>
+    void visit(V& v) {
+      v("pixels", pixels,
+        "values are pixels, as the experiment's decoder makes them for an evaluation, and no "
+        "image files");
+    }
+  };
+  LmdbFormatWriter(const Options& options, const Inputs& inputs) {
+    if (!options.pixels) return;
+    if (inputs.pixels.channels != 3) {
+      throw Error(ExitCode::config, "lmdb: pixels are those of images: name a decoder of images");
+    }
+    pixels_ = inputs.pixels;
+  }
+  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override {
+    return create_lmdb(to, key, pixels_);
+  }
+
+ private:
+  std::optional<SampleSpec> pixels_;
+};
+
+STOKER_REGISTER(ShardFormatWriter, "lmdb", LmdbFormatWriter);
+
+}  // namespace
+}  // namespace stoker

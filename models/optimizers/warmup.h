@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/optimizers/optimizer.h"
+
+namespace stoker {
+
+// The beginning that all schedules share: the rate rises linearly to its full value (Goyal et al.,
+// arXiv:1706.02677, section 2.2). The options of a schedule are derived from
+// it; where they have a visit() or a check() of their own, that calls these, too. A value.
+struct Warmup {
+  // One of the two at most; neither: no warm-up.
+  std::optional<int64_t> steps;
+  std::optional<int64_t> epochs;
+  template <class V>
+  void visit(V& v) {
+    v("warmup_steps", steps, "steps over which the rate rises to its full value", Limits{1, 1e12});
+    v("warmup_epochs", epochs, "the same in epochs", Limits{1, 1e9});
+  }
+  // One of the two at most: Error(ExitCode::config).
+  void check(const Section& section) const;
+
+  // The number of steps before the full rate; 0 without warm-up.
+  int64_t length(const Schedule::Inputs& inputs) const;
+};
+
+// 1 / (length + 1) at step 0, 1 from step `length` on.
+double warmup_factor(int64_t step, int64_t length);
+
+}  // namespace stoker

@@ -1,0 +1,73 @@
+#include "app/tools/simulate/what_if.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/app/tools/simulate/simulations.h"
+#include "tests/support/errors.h"
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+
+SimulationInputs small(const std::string& machine = "") {
+  SmallSimulation small{.loader = "{type: prefetched, batch_size: 4, workers: 2}",
+                        .data = "tier: data, "};
+  small.machine = machine + "storage: {data: {profile: hdd}}, ";
+  return simulation_of(small.yaml());
+}
+
+std::string refused_knobs(const std::string& knobs, const std::string& machine = "") {
+  const auto turn = [&] { turned(small(machine), knobs); };
+  EXPECT_EQ(code_of(turn), ExitCode::config);
+  return error_of(turn);
+}
+
+TEST(WhatIf, a_factor_is_one_of_speed) {
+  const SimulationOptions options = turned(small(), "decode=2x,compute=4x,storage=2x").options;
+  EXPECT_DOUBLE_EQ(options.workload.costs.decode_ms, 5);
+  EXPECT_DOUBLE_EQ(options.workload.costs.step_ms, 25);
+  const TierCosts before = small().options.machine.storage.at("data").figures.costs();
+  const TierCosts after = options.machine.storage.at("data").figures.costs();
+  EXPECT_DOUBLE_EQ(after.read_bytes_per_s, 2 * before.read_bytes_per_s);
+  EXPECT_NEAR(seconds(after.seek), seconds(before.seek) / 2, 1e-9);
+  EXPECT_DOUBLE_EQ(after.queue_depth, before.queue_depth);
+}
+
+TEST(WhatIf, ranks_fill_one_node_or_take_more_nodes) {
+  EXPECT_EQ(turned(small(), "ranks=4").options.machine.ranks_per_node, 4);
+  const SimulationOptions options =
+      turned(small("nodes: 2, ranks_per_node: 2, "), "ranks=4").options;
+  EXPECT_EQ(options.machine.nodes, 2);
+  EXPECT_THAT(refused_knobs("ranks=3", "nodes: 2, ranks_per_node: 2, "), HasSubstr("no multiple"));
+}
+
+TEST(WhatIf, the_loader_is_turned_as_by_its_options) {
+  const SimulationOptions options = turned(small(), "workers=2x,prefetch=5,batch=8").options;
+  const LoaderOptions loader = simulated_loader(options.workload);
+  EXPECT_EQ(loader.workers.resolve(), 4);
+  EXPECT_EQ(loader.prefetch_batches, 5);
+  EXPECT_EQ(loader.batch_size, 8);
+}
+
+TEST(WhatIf, what_is_no_knob_or_no_value_is_refused) {
+  EXPECT_THAT(refused_knobs("decod=2x"),
+              HasSubstr("there is no knob 'decod' (did you mean 'decode'?)"));
+  EXPECT_THAT(refused_knobs("decode=2"),
+              HasSubstr("decode=2 must be a factor such as 2x, got '2'"));
+  EXPECT_THAT(refused_knobs("ranks=2x"), HasSubstr("a whole number"));
+  EXPECT_THAT(refused_knobs("ranks=2.5"), HasSubstr("a whole number"));
+  EXPECT_THAT(refused_knobs("decode=0x"), HasSubstr("got '0x'"));
+  EXPECT_THAT(refused_knobs("decode"), HasSubstr("factor"));
+  EXPECT_THAT(refused_knobs("ranks=8"), HasSubstr("at least one sample for each rank"));
+}
+
+TEST(WhatIf, turning_decoding_of_a_run_that_waits_for_it_pays) {
+  SmallSimulation slow{.loader = "{type: sync, batch_size: 4}"};
+  const SimulationInputs inputs = simulation_of(slow.yaml());
+  EXPECT_NEAR(simulate_run(turned(inputs, "decode=2x")).wall_s, 10 * (0.02 + 0.1), 1e-9);
+}
+
+}  // namespace
+}  // namespace stoker
