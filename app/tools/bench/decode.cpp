@@ -1,5 +1,3 @@
-#include "app/tools/bench/decode.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/bench/rounds.h"
 #include "app/experiment/data.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/rounds.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

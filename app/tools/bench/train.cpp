@@ -1,5 +1,3 @@
-#include "app/tools/bench/train.h"
-
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -16,8 +14,9 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/base/statistics.h"
-#include "app/tools/bench/rounds.h"
 #include "app/run/stop_signal.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
 #include "io/loader/loader.h"

@@ -8,7 +8,6 @@
 #include "io/core/error.h"
 #include "io/core/idle_pool.h"
 #include "io/dataset/formats/hdf5/chunk.h"
-#include "io/dataset/formats/hdf5/hdf5_writer.h"
 #include "io/dataset/formats/hdf5/layout.h"
 #include "io/dataset/formats/hdf5/process.h"
 #include "io/dataset/shards/sharded.h"
@@ -187,7 +186,6 @@ class Hdf5 final : public Sharded {
 };
 
 STOKER_REGISTER(Dataset, "hdf5", Hdf5);
-STOKER_REGISTER(ShardFormatWriter, "hdf5", Hdf5Writer);
 
 }  // namespace
 }  // namespace stoker

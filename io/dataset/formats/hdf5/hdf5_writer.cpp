@@ -1,14 +1,15 @@
-#include "io/dataset/formats/hdf5/hdf5_writer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "io/core/error.h"
 #include "io/dataset/formats/hdf5/hdf5_frame.h"
 #include "io/dataset/formats/hdf5/process.h"
+#include "io/dataset/shards/shard_writer.h"
 
 namespace stoker {
 namespace {
@@ -84,10 +85,26 @@ class Hdf5ShardWriter final : public ShardWriter {
   const std::unique_ptr<ObjectWriter> object_;
 };
 
-}  // namespace
+// Writes encoded samples as an HDF5 file of four data sets: `images`, all samples one after
+// another; `offsets`, where each begins, and the end; `labels`; `keys`, padded by zeros. The
+// samples of one object stay in memory until its commit. Fails as ShardFormatWriter, and where
+// stoker_hdf5 is not installed (io/dataset/formats/hdf5/process.h).
+class Hdf5Writer final : public ShardFormatWriter {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V& /*v*/) {}
+    WritableInfo info() const { return {".h5"}; }
+  };
+  Hdf5Writer(const Options& /*options*/, const Inputs& /*inputs*/) {}
+  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override;
+};
 
 std::unique_ptr<ShardWriter> Hdf5Writer::create(Storage& to, const std::string& key) const {
   return std::make_unique<Hdf5ShardWriter>(to, key);
 }
 
+STOKER_REGISTER(ShardFormatWriter, "hdf5", Hdf5Writer);
+
+}  // namespace
 }  // namespace stoker

@@ -1,9 +1,8 @@
 #include <memory>
 #include <string>
 
-#include "io/dataset/shards/sharded.h"
 #include "io/dataset/formats/tfrecord/format.h"
-#include "io/dataset/formats/tfrecord/writer.h"
+#include "io/dataset/shards/sharded.h"
 
 namespace stoker {
 namespace {
@@ -45,7 +44,6 @@ class TFRecord final : public Sharded {
 };
 
 STOKER_REGISTER(Dataset, "tfrecord", TFRecord);
-STOKER_REGISTER(ShardFormatWriter, "tfrecord", TFRecordWriter);
 
 }  // namespace
 }  // namespace stoker

@@ -1,15 +1,17 @@
-#include "io/dataset/formats/tfrecord/writer.h"
-
 #include <fmt/format.h>
 
 #include <climits>
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "io/core/crc32c.h"
 #include "io/core/error.h"
 #include "io/core/wire/tfrecord.h"
 #include "io/dataset/formats/tfrecord/example.h"
+#include "io/dataset/shards/shard_writer.h"
 
 namespace stoker {
 namespace {
@@ -55,10 +57,27 @@ class TFRecordFile final : public ShardWriter {
   const std::unique_ptr<ObjectWriter> object_;
 };
 
-}  // namespace
+// Examples as TensorFlow's ImageNet has them (image_example()), in TFRecord files that TensorFlow
+// reads. Thread rule and failures: as ShardFormatWriter.
+class TFRecordWriter final : public ShardFormatWriter {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+    WritableInfo info() const { return {".tfrecord"}; }
+  };
+  TFRecordWriter(Options, const Inputs& inputs) : classes_(inputs.classes) {}
+  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override;
+
+ private:
+  const std::vector<std::string> classes_;
+};
 
 std::unique_ptr<ShardWriter> TFRecordWriter::create(Storage& to, const std::string& key) const {
   return std::make_unique<TFRecordFile>(classes_, to.create(key));
 }
 
+STOKER_REGISTER(ShardFormatWriter, "tfrecord", TFRecordWriter);
+
+}  // namespace
 }  // namespace stoker
