@@ -17,7 +17,6 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/data/synth_hdf5.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/sample_spec.h"

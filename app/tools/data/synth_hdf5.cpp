@@ -1,5 +1,3 @@
-#include "app/tools/data/synth_hdf5.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "app/tools/data/climate_fields.h"
+#include "app/tools/data/synth.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
 #include "io/core/system/file.h"

@@ -7,7 +7,6 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/report/commands.h"
-#include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
 #include "io/core/text/json.h"

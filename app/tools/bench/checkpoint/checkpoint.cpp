@@ -26,15 +26,15 @@ namespace {
 
 // What a tier does for a checkpoint by itself: the same requests, and nothing is summed or kept.
 
-// Writes a file of these bytes as a set is written, 8 MiB at once by so many threads past the page
-// cache, and syncs it; on a tier without files one object. Returns the seconds that this took, and
-// removes it. `directory` is made. IoError.
+// Writes a file of these bytes as a set is written: `threads` threads write 8 MiB at once past the
+// page cache, and the file is synced. On a tier without files it writes one object. Returns the
+// seconds that this took, and removes it. `directory` is made. IoError.
 double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, int64_t threads);
 
 // Reads all files of the set in `directory` by the requests of load_files(). IoError.
 void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads);
 
-// Of a tier without files.
+// The same on a tier without files.
 double write_as_object(Storage& objects, const std::string& key, Bytes bytes) {
   const TimePoint begin = Clock::now();
   const std::unique_ptr<ObjectWriter> writer = objects.create(key);
@@ -99,7 +99,7 @@ struct SaveCost {
   double stall_s = 0;    // the trainer's thread was not free
   double saved_s = 0;    // from the begin until committed on the first tier
   double durable_s = 0;  // until verified on the last tier
-  double memcpy_s = 0;   // of as many bytes, in the same round
+  double memcpy_s = 0;   // a copy of as many bytes in the same round
 };
 
 // A tier in the same rounds. Seconds.
@@ -150,7 +150,7 @@ void measure_tier(SavedModel& model, TierCost& cost, const MemcpyBaseline& memcp
   if (round % 2 != 0) load();
 }
 
-// A figure of all rounds; in JSON `key`, unless that is empty.
+// A figure of all rounds. It has the name `key` in JSON, unless that is empty.
 struct RoundFigure {
   std::string key;
   std::string title;
@@ -174,7 +174,7 @@ std::vector<RoundFigure> figures_of(const CheckpointBenchmark& result) {
   return figures;
 }
 
-// What loading gets of the tier's own rate, round by round.
+// The share of the tier's own rate that loading gets, round by round.
 std::vector<double> load_shares(const TierCost& tier) {
   std::vector<double> shares;
   for (size_t i = 0; i < tier.load_s.size(); ++i) {
