@@ -15,7 +15,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/advise/achieved.h"
 #include "app/tools/advise/advice.h"
@@ -26,6 +26,7 @@
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
+#include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
 #include "io/storage/cached/cached.h"
 #include "io/storage/cached/plan_file.h"

@@ -6,9 +6,10 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/rounds.h"
+#include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

@@ -12,7 +12,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/lmdb_tables.h"
@@ -21,6 +21,7 @@
 #include "io/core/system/child_process.h"
 #include "io/core/text/csv.h"
 #include "io/core/text/json.h"
+#include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 #include "io/storage/page_cache.h"
 

@@ -9,10 +9,11 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"
+#include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
 #include "io/metrics/verdict.h"
 #include "io/storage/page_cache.h"
