@@ -9,9 +9,9 @@
 #include <optional>
 #include <thread>
 
-#include "app/base/child_process.h"
 #include "app/experiment/options.h"
 #include "app/run/stop_signal.h"
+#include "io/core/system/child_process.h"
 #include "io/distributed/store.h"
 #include "io/metrics/clock.h"
 
@@ -51,8 +51,8 @@ class Launch {
   Launch(const std::vector<std::string>& words, int64_t ranks, const StopSignal& stop)
       : stop_(stop) {
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      children_.push_back(std::make_unique<ChildProcess>(
-          words, environment_of(rank, ranks, store_.port()), STDOUT_FILENO, STDERR_FILENO));
+      children_.push_back(std::make_unique<ChildProcess>(this_program(
+          words, environment_of(rank, ranks, store_.port()), STDOUT_FILENO, STDERR_FILENO)));
     }
   }
   ExitCode wait() {

@@ -41,4 +41,10 @@ std::string Digest::finish() {
   return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
 }
 
+std::string sha256_hex(std::string_view text) {
+  Digest sum("SHA256");
+  sum.update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return sum.finish();
+}
+
 }  // namespace stoker

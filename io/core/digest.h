@@ -34,4 +34,7 @@ class Digest {
   std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
 };
 
+// SHA-256 of a text in lower-case hex (64 digits). Any thread.
+std::string sha256_hex(std::string_view text);
+
 }  // namespace stoker

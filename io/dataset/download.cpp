@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/system/file_lock.h"
 
 namespace stoker {
 namespace {
@@ -60,7 +60,7 @@ class Part {
   explicit Part(const std::string& file) : path_(file + ".part"), tag_path_(path_ + ".tag") {
     make_directories(std::filesystem::path(file).parent_path().string());
     file_ = open_file("write", path_, O_RDWR | O_CREAT | O_APPEND);
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (lock_file(file_, FileLock::exclusive) != 0) {
       throw Error(ExitCode::environment, "download " + path_ +
                                              ": another process downloads it already; wait for "
                                              "it, or stop it");

@@ -30,15 +30,7 @@ struct Shards : TestDataset {
   std::string refused(const std::string& more = "") {
     return error_of([&] { build(more); });
   }
-  // Why a training sample is bad.
-  std::string bad(int64_t index) {
-    try {
-      read_sample(*dataset, Split::train, index);
-    } catch (const BadSample& error) {
-      return std::string(to_string(error.reason())) + ": " + error.what();
-    }
-    return "";
-  }
+  std::string bad(int64_t index) { return why_bad(*dataset, index); }
 };
 
 const std::string kLarge(5'000'000, 'x');

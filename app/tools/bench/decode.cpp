@@ -1,5 +1,3 @@
-#include "app/tools/bench/decode.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/bench/rounds.h"
 #include "app/experiment/options.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/rounds.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 
@@ -42,7 +41,7 @@ struct EncodedSamples {
       : buffers(static_cast<size_t>(samples)), bytes(buffers.size()) {
     const int64_t all = dataset.size(Split::train);
     for (size_t i = 0; i < bytes.size(); ++i) {
-      // Even steps through the set: a prefix would be a few classes only.
+      // Samples are taken in even steps through the set: its beginning has a few classes only.
       const int64_t index = static_cast<int64_t>(i) * all / samples;
       bytes[i] = dataset.read(Split::train, index, buffers[i]).bytes;
     }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "io/core/rank_talk.h"
 #include "io/core/system/memory.h"
 #include "io/loader/loader.h"
-#include "io/core/rank_talk.h"
 
 namespace stoker {
 

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "io/core/digest.h"
+
 namespace stoker {
 namespace {
 
@@ -63,15 +65,6 @@ std::string utc(const char* format, std::time_t now) {
 }
 
 }  // namespace
-
-std::string sha256_hex(std::string_view bytes) {
-  unsigned char sum[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), sum, &size, EVP_sha256(), nullptr) != 1) {
-    throw std::runtime_error("OpenSSL's SHA-256 failed");
-  }
-  return to_hex({reinterpret_cast<const char*>(sum), size});
-}
 
 AwsSigner::AwsSigner(AwsCredentials credentials, std::string region)
     : credentials_(std::move(credentials)), region_(std::move(region)) {}

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/core/digest.h"
+
 namespace stoker {
 namespace {
 
