@@ -2,9 +2,9 @@
 
 #include "io/core/error.h"
 #include "io/decoder/augment.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/grey.h"
 #include "io/decoder/normalise.h"
-#include "io/decoder/options.h"
 
 namespace stoker {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/distributed/distributed_options.h"
 #include "io/distributed/gradients.h"
-#include "io/distributed/options.h"
 #include "io/distributed/store.h"
 
 namespace stoker {

@@ -1,11 +1,11 @@
+#include "app/base/tool_command.h"
+#include "app/tools/bench/commands.h"
 #include "app/tools/bench/decode.h"
 #include "app/tools/bench/headspace.h"
-#include "app/tools/bench/lmdb.h"
+#include "app/tools/bench/lmdb_bench.h"
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/read.h"
 #include "app/tools/bench/train.h"
-#include "app/base/tool_command.h"
-#include "app/tools/bench/commands.h"
 
 namespace stoker {
 namespace {

@@ -13,10 +13,10 @@
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
-#include "io/jpeg/baseline_decoder.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_codec.h"
-#include "io/decoder/options.h"
 #include "io/device/device.h"
+#include "io/jpeg/baseline_decoder.h"
 #include "io/loader/loader.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
@@ -130,8 +130,16 @@ std::unique_ptr<Loader> make_loader(const Component<Loader>& component, const Da
                                     int64_t threads) {
   return changed(component, {fmt::format("batch_size={}", batch),
                              fmt::format("workers={}", threads), "drop_last=false"})
-      .create({dataset, *parts.decoder, parts.device->allocator(), Split::train, seed,
-               [](const std::string&) {}, parts.hub.train_loader(), {}, {}, parts.device.get()});
+      .create({dataset,
+               *parts.decoder,
+               parts.device->allocator(),
+               Split::train,
+               seed,
+               [](const std::string&) {},
+               parts.hub.train_loader(),
+               {},
+               {},
+               parts.device.get()});
 }
 
 ReadRepetition take_batches(Loader& loader, int64_t epoch, int64_t samples) {

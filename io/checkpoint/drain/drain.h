@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/drain/drain_pace.h"
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/progress_watch.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "io/metrics/checkpoint_meter.h"

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/drain/drain.h"
 #include "io/checkpoint/drain/save_rhythm.h"
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/saver.h"
 #include "io/metrics/checkpoint_meter.h"
 

@@ -9,13 +9,13 @@
 #include <thread>
 #include <vector>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/restoring/loaded_state.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/progress_watch.h"
+#include "io/checkpoint/saving/snapshot.h"
 #include "io/checkpoint/sets/set_group.h"
 #include "io/checkpoint/sets/set_store.h"
-#include "io/checkpoint/saving/snapshot.h"
 #include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {

@@ -16,7 +16,7 @@
 #include "io/loader/lmdbio/coalesce.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "io/loader/lmdbio/record_reader.h"
 #include "io/loader/lmdbio/record_sizes.h"
 #include "io/loader/lmdbio/window_dataset.h"
@@ -145,7 +145,7 @@ class Lmdbio final : public Loader {
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
     return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
-            inputs.notify, inputs.meter,   inputs.shard,  inputs.talk};
+            inputs.notify, inputs.meter,   inputs.shard,    inputs.talk};
   }
 
   void stop() {

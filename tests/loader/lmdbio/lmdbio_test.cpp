@@ -5,7 +5,7 @@
 #include <set>
 
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "tests/support/errors.h"
 #include "tests/support/lmdbio_runs.h"
 

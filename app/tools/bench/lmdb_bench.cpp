@@ -1,4 +1,4 @@
-#include "app/tools/bench/lmdb.h"
+#include "app/tools/bench/lmdb_bench.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,11 +15,11 @@
 #include "app/base/child_process.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/experiment/data.h"
+#include "app/run/stop_signal.h"
 #include "app/tools/bench/lmdb_tables.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/data.h"
-#include "app/run/stop_signal.h"
 #include "io/core/text/json.h"
 #include "io/metrics/clock.h"
 #include "io/storage/page_cache.h"
