@@ -12,7 +12,7 @@
 #include "app/base/child_process.h"
 #include "app/experiment/options.h"
 #include "app/run/stop_signal.h"
-#include "io/distributed/store.h"
+#include "io/distributed/tcp_store.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

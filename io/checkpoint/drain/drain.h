@@ -44,7 +44,7 @@ class Drain {
   };
   // Starts the thread, which waits for add().
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
-        SetGroup& group);
+        RankGroup& group);
   // Gives up a copy at its next piece (reading it back is finished first), and joins the thread.
   ~Drain();
 
@@ -80,8 +80,8 @@ class Drain {
   DrainPace pace_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
-  Together together_;    // the thread's
-  bool absent_ = false;  // the slow tier was, and what is on it is not known yet; its thread only
+  Collective collective_;  // the thread's
+  bool absent_ = false;    // the slow tier was, and what is on it is not known yet; its thread only
   // Under the watch's mutex:
   std::deque<int64_t> queue_;  // with the one being copied
   int failures_ = 0;           // in a row

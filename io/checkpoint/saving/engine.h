@@ -95,8 +95,8 @@ class Engine : public Checkpointer {
   const Notify warn_;
   CheckpointMeter* const meter_;  // may be null
 
-  SetGroup& group_;
-  Together together_;  // the trainer's thread
+  RankGroup& group_;
+  Collective collective_;  // the trainer's thread
   const std::string directory_;
   const WriteTo write_to_;
   uint64_t own_bytes_ = 0;                         // of a set, what this process writes

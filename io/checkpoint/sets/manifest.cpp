@@ -13,8 +13,8 @@
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/text/json.h"
 #include "io/core/system/shortage.h"
+#include "io/core/text/json.h"
 
 // The text:
 //   1. a body: JSON whose last member is not there yet;

@@ -114,7 +114,7 @@ class Lmdbio final : public Loader {
     run_ = std::make_unique<Run>(static_cast<size_t>(options_.prefetch_batches));
     run_->thread =
         std::jthread([this, &run = *run_, position, number = runs_++](const std::stop_token& stop) {
-          read(stop, run, position, fmt::format("lmdbio/{}", number));
+          read(stop, run, position, fmt::format("{}/lmdbio/{}", inputs_.channel, number));
         });
   }
 
@@ -144,8 +144,8 @@ class Lmdbio final : public Loader {
   };
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
-    return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
-            inputs.notify, inputs.meter,   inputs.shard,    inputs.talk};
+    return {dataset,     inputs.decoder, inputs.allocate, inputs.split,
+            inputs.seed, inputs.notify,  inputs.meter,    inputs.shard};
   }
 
   void stop() {
@@ -164,7 +164,7 @@ class Lmdbio final : public Loader {
   void read(const std::stop_token& stop, Run& run, Position from, const std::string& channel) {
     pthread_setname_np(pthread_self(), "lmdbio");
     try {
-      Group group(inputs_.shard, order_.node_size(), inputs_.talk, channel);
+      Group group(inputs_.shard, order_.node_size(), inputs_.group, channel);
       const std::string own = fmt::format("rank {}", inputs_.shard.rank);
       const std::stop_callback ended(stop, [&] { group.leave(); });
       try {
