@@ -5,16 +5,19 @@
 #include <vector>
 
 #include "app/experiment/precision.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
-#include "models/optimizers/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/device/device.h"
-#include "io/distributed/options.h"
 #include "io/experiment/data_options.h"
+
+#include "io/distributed/distributed_options.h"
+#include "io/loader/loader.h"
+#include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
 #include "io/profiler/io_recorder_options.h"
 #include "models/networks/model.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/optimizer.h"
 
 namespace stoker {
 

@@ -33,6 +33,12 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+// An error after which trying again is of no use. Any thread.
+class NoRetry : public Error {
+ public:
+  using Error::Error;
+};
+
 // A failed operation on a file or an object. what(): "read train/a.jpg: No such file or directory".
 // errno_value() is 0 where no system call failed (a short read).
 //

@@ -4,7 +4,7 @@
 
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 

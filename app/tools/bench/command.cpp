@@ -5,6 +5,7 @@
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/read.h"
 
+
 namespace stoker {
 namespace {
 

@@ -87,7 +87,7 @@ std::string process_of(const std::string& place) { return place.substr(place.rfi
 struct Group::Shared {
   Shard shard;
   int64_t node_size;
-  RankTalk talk;
+  RankGroup* others;  // and this rank
   std::string channel;
   std::vector<std::string> places;    // of the processes, by rank
   std::vector<Neighbour> neighbours;  // by rank
@@ -132,10 +132,11 @@ struct Group::Shared {
   void pass(GroupBarrier& barrier, Kind kind);
 };
 
-// By the talk until there is memory, and then by that: there nobody waits for a rank that failed.
+// By the RankGroup until there is memory, and then by that: there nobody waits for a rank that
+// failed.
 std::vector<std::string> Group::Shared::meet(const std::string& own) {
   if (shard.world == 1) return {own};
-  if (front == nullptr) return talk.meet(channel, own);
+  if (front == nullptr) return others->meet(channel, own);
   std::vector<std::string> all(static_cast<size_t>(shard.world));
   uint64_t most = 0;
   for (uint64_t at = 0; at == 0 || at < most; at += sizeof GroupSaid::piece) {
@@ -226,7 +227,7 @@ void Group::Shared::end(const std::string& why) {
 // Why the wait can't end. Nothing: it may. Others than those who are waited for may go: nobody
 // needs what they would have done next.
 std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awaited) {
-  if (std::string gone = talk.gone ? talk.gone() : ""; !gone.empty()) return Lost{gone, false};
+  if (std::string gone = others->gone(); !gone.empty()) return Lost{gone, false};
   const GroupEnding& ending = front->ending;
   if (std::atomic_ref(front->ending.state).load(std::memory_order_acquire) == GroupEnding::kEnded) {
     return Lost{{ending.why, ::strnlen(ending.why, sizeof ending.why)}, false};
@@ -285,15 +286,15 @@ void Group::Shared::pass(GroupBarrier& barrier, Kind kind) {
       });
 }
 
-Group::Group(Shard shard, int64_t node_size, RankTalk talk, const std::string& channel)
+Group::Group(Shard shard, int64_t node_size, RankGroup& ranks, const std::string& channel)
     : shared_(std::make_unique<Shared>()) {
   Shared& own = *shared_;
   own.shard = shard;
   own.node_size = node_size;
-  own.talk = std::move(talk);
+  own.others = &ranks;
   own.channel = channel;
   if (shard.world > 1) {
-    if (!own.talk.meet) {
+    if (ranks.size() != shard.world) {
       throw Error(ExitCode::config,
                   "loader: ranks that read by lmdbio have to talk to one another, and these can't: "
                   "start them by `stoker launch`, or use another loader");

@@ -19,7 +19,7 @@
 #include "io/loader/lmdbio/coalesce.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "io/loader/lmdbio/record_reader.h"
 #include "io/loader/lmdbio/record_sizes.h"
 #include "io/loader/sample_loader.h"
@@ -152,7 +152,7 @@ class Lmdbio final : public Loader {
     run_ = std::make_unique<Run>(static_cast<size_t>(options_.prefetch_batches));
     run_->thread =
         std::jthread([this, &run = *run_, position, number = runs_++](const std::stop_token& stop) {
-          read(stop, run, position, fmt::format("lmdbio/{}", number));
+          read(stop, run, position, fmt::format("{}/lmdbio/{}", inputs_.channel, number));
         });
   }
 
@@ -182,8 +182,8 @@ class Lmdbio final : public Loader {
   };
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
-    return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
-            inputs.notify, inputs.meter,   inputs.shard,    inputs.talk};
+    return {dataset,     inputs.decoder, inputs.allocate, inputs.split,
+            inputs.seed, inputs.notify,  inputs.meter,    inputs.shard};
   }
 
   void stop() {
@@ -202,7 +202,7 @@ class Lmdbio final : public Loader {
   void read(const std::stop_token& stop, Run& run, Position from, const std::string& channel) {
     pthread_setname_np(pthread_self(), "lmdbio");
     try {
-      Group group(inputs_.shard, order_.node_size(), inputs_.talk, channel);
+      Group group(inputs_.shard, order_.node_size(), inputs_.group, channel);
       const std::string own = fmt::format("rank {}", inputs_.shard.rank);
       const std::stop_callback ended(stop, [&] { group.leave(); });
       try {

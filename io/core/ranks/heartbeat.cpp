@@ -1,4 +1,4 @@
-#include "io/distributed/heartbeat.h"
+#include "io/core/ranks/heartbeat.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -6,18 +6,22 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "io/core/error.h"
 #include "io/core/system/neighbour.h"
-#include "io/metrics/clock.h"
 
 namespace stoker {
 
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 // A beat is one message to the store's host, and a look is one for each rank: seldom enough for a
 // thousand ranks, and often enough to see a killed one within half a second.
@@ -40,19 +44,19 @@ struct Heartbeat::Shared {
   std::condition_variable changed;
   bool ending = false;
   bool ended = false;
-  std::optional<std::string> farewell;  // to be told
-  TimePoint looked = Clock::now();      // last
+  std::optional<std::string> farewell;                    // to be told
+  steady_clock::time_point looked = steady_clock::now();  // last
   struct Other {
     std::string who;   // "rank 2 (pid 17 on node3)"
     std::string beat;  // the last one
-    TimePoint since = Clock::now();
+    steady_clock::time_point since = steady_clock::now();
     std::optional<std::string> left;
     bool died = false;                   // as one that could see it says
     std::unique_ptr<Neighbour> process;  // of the heartbeat's thread alone
   };
   std::vector<Other> others;
 
-  bool silent(const Other& other, int beats, TimePoint now) const {
+  bool silent(const Other& other, int beats, steady_clock::time_point now) const {
     return other.died || (!other.beat.empty() && now - other.since > beats * every);
   }
 
@@ -63,7 +67,7 @@ struct Heartbeat::Shared {
     return fmt::format("the ranks' store at {}:{}", ranks.host, ranks.port);
   }
   // Who is missing by then: silent for so many beats, or gone with a word. Under the mutex.
-  std::string text(int beats, TimePoint now) const {
+  std::string text(int beats, steady_clock::time_point now) const {
     if (ended) return store_text() + " is gone, and with it the process that served it";
     std::string gone, ended_ones;
     for (size_t rank = 0; rank < others.size(); ++rank) {
@@ -98,7 +102,7 @@ struct Heartbeat::Shared {
   // before it ended.
   bool died(RankStore& store, int64_t rank, const Other& other) {
     if (other.process == nullptr || !other.process->ended()) {
-      return Clock::now() - other.since > 2 * every && store.find(key("died", rank));
+      return steady_clock::now() - other.since > 2 * every && store.find(key("died", rank));
     }
     if (!other.died) store.set(key("died", rank), "");
     return true;
@@ -116,14 +120,14 @@ struct Heartbeat::Shared {
       }
       const std::lock_guard lock(mutex);
       Other& other = others[static_cast<size_t>(rank)];
-      if (beat != other.beat) other.since = Clock::now();
+      if (beat != other.beat) other.since = steady_clock::now();
       other.beat = beat;
       other.left = left;
       other.died = dead;
       if (!who.empty()) other.who = who;
     }
     const std::lock_guard lock(mutex);
-    looked = Clock::now();
+    looked = steady_clock::now();
     changed.notify_all();
   }
 };
@@ -174,26 +178,26 @@ void Heartbeat::leave(const std::string& why) {
 
 std::string Heartbeat::missing() {
   std::unique_lock lock(shared_->mutex);
-  const TimePoint asked = Clock::now();
+  const steady_clock::time_point asked = steady_clock::now();
   // A beat from before the failure may be seen as late as this.
-  const TimePoint heard = asked + 2 * shared_->every;
+  const steady_clock::time_point heard = asked + 2 * shared_->every;
   // Until each has either been heard of since, or been silent for long enough.
   const auto certain = [&] {
     return shared_->ended || std::ranges::all_of(shared_->others, [&](const Shared::Other& other) {
              return other.left || other.since > heard ||
-                    shared_->silent(other, kSilentBeats, Clock::now());
+                    shared_->silent(other, kSilentBeats, steady_clock::now());
            });
   };
-  while (!certain() && Clock::now() - asked < 3 * kSilentBeats * shared_->every) {
+  while (!certain() && steady_clock::now() - asked < 3 * kSilentBeats * shared_->every) {
     shared_->changed.wait_for(lock, shared_->every);
   }
-  return shared_->text(kSilentBeats, Clock::now());
+  return shared_->text(kSilentBeats, steady_clock::now());
 }
 
 std::string Heartbeat::surely_missing() {
   const std::lock_guard lock(shared_->mutex);
   // What was not looked at says nothing of the others.
-  const bool answers = shared_->ended || Clock::now() - shared_->looked <= shared_->timeout;
+  const bool answers = shared_->ended || steady_clock::now() - shared_->looked <= shared_->timeout;
   if (!answers) return shared_->store_text() + " does not answer";
   return shared_->text(kSurelySilentBeats, shared_->looked);
 }

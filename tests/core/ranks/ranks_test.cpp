@@ -1,4 +1,4 @@
-#include "io/distributed/ranks.h"
+#include "io/core/ranks/ranks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "io/checkpoint/sets/set_group.h"
+#include "io/checkpoint/sets/collective.h"
 
 #include <fmt/format.h>
 
@@ -8,31 +8,16 @@
 namespace stoker {
 namespace {
 
-class Alone final : public SetGroup {
- public:
-  Alone() : SetGroup(0, 1) {}
-  std::vector<std::string> meet(const std::string&, const std::string& own,
-                                const std::function<bool()>&) override {
-    return {own};
-  }
-  void broadcast(std::span<uint8_t>, int64_t) override {}
-};
-
 // How a process says how its work went, before what it has to say.
 constexpr char kDone = '+', kAgain = '-', kNever = '!';
 
 }  // namespace
 
-SetGroup& alone() {
-  static Alone group;
-  return group;
-}
+Collective::Collective(RankGroup& group, const std::string& channel, std::function<bool()> go_on)
+    : group_(group), channel_("checkpoints/" + channel), go_on_(std::move(go_on)) {}
 
-Together::Together(SetGroup& group, std::string channel, std::function<bool()> go_on)
-    : group_(group), channel_(std::move(channel)), go_on_(std::move(go_on)) {}
-
-std::vector<std::string> Together::all(const std::string& what,
-                                       const std::function<std::string()>& work) {
+std::vector<std::string> Collective::all(const std::string& what,
+                                         const std::function<std::string()>& work) {
   if (group_.size() == 1) return {work()};
   std::string said;
   std::exception_ptr failure;
@@ -61,8 +46,8 @@ std::vector<std::string> Together::all(const std::string& what,
   return all;
 }
 
-std::string Together::first_only(const std::string& what,
-                                 const std::function<std::string()>& work) {
+std::string Collective::first_only(const std::string& what,
+                                   const std::function<std::string()>& work) {
   return all(what, [&] { return first() ? work() : std::string(); }).front();
 }
 

@@ -1,4 +1,4 @@
-#include "io/distributed/channel.h"
+#include "io/core/ranks/channel.h"
 
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "io/distributed/store.h"
+#include "io/distributed/tcp_store.h"
 
 #include <fmt/ranges.h>
 #include <netinet/in.h>
@@ -88,7 +88,7 @@ std::string agreed_start(c10d::Store& store, const Ranks& ranks,
 
 }  // namespace
 
-struct RankStore::Client {
+struct TcpStore::Client {
   c10::intrusive_ptr<c10d::Store> store;
   std::string where;
 
@@ -108,7 +108,7 @@ std::string first_line(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-RankStore::RankStore(const Ranks& ranks, std::chrono::milliseconds timeout)
+TcpStore::TcpStore(const Ranks& ranks, std::chrono::milliseconds timeout)
     : client_(std::make_unique<Client>()) {
   client_->where = fmt::format("{}:{}", ranks.host, ranks.port);
   c10d::TCPStoreOptions options;
@@ -131,36 +131,32 @@ RankStore::RankStore(const Ranks& ranks, std::chrono::milliseconds timeout)
   }
 }
 
-RankStore::RankStore(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+TcpStore::TcpStore(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
-RankStore::~RankStore() = default;
+TcpStore::~TcpStore() = default;
 
-std::unique_ptr<RankStore> RankStore::clone(std::chrono::milliseconds timeout) const {
+std::unique_ptr<RankStore> TcpStore::clone(std::chrono::milliseconds timeout) const {
   auto client = std::make_unique<Client>(*client_);
   client->store = client_->run("a further connection", [](c10d::Store& s) { return s.clone(); });
   client->store->setTimeout(timeout);
-  return std::unique_ptr<RankStore>(new RankStore(std::move(client)));
+  return std::unique_ptr<RankStore>(new TcpStore(std::move(client)));
 }
 
-void RankStore::set(const std::string& key, const std::string& value) {
+void TcpStore::set(const std::string& key, const std::string& value) {
   client_->run("set " + key, [&](c10d::Store& s) { s.set(key, value); });
 }
 
-std::string RankStore::get(const std::string& key) {
-  return client_->run("get " + key, [&](c10d::Store& s) { return s.get_to_str(key); });
-}
-
-std::optional<std::string> RankStore::find(const std::string& key) {
+std::optional<std::string> TcpStore::find(const std::string& key) {
   return client_->run("find " + key, [&](c10d::Store& s) {
     return s.check({key}) ? std::optional(s.get_to_str(key)) : std::nullopt;
   });
 }
 
-void RankStore::remove(const std::string& key) {
+void TcpStore::remove(const std::string& key) {
   client_->run("remove " + key, [&](c10d::Store& s) { s.deleteKey(key); });
 }
 
-c10d::Store& RankStore::c10d() const { return *client_->store; }
+c10d::Store& TcpStore::c10d() const { return *client_->store; }
 
 struct StoreServer::Server {
   c10::intrusive_ptr<c10d::TCPStore> store;

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "io/distributed/store.h"
+#include "io/core/ranks/rank_store.h"
+#include "io/core/ranks/ranks.h"
 
 namespace stoker {
 

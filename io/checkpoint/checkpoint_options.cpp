@@ -1,4 +1,4 @@
-#include "io/checkpoint/options.h"
+#include "io/checkpoint/checkpoint_options.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "io/distributed/store.h"
+#include "io/core/ranks/rank_store.h"
+#include "io/core/ranks/ranks.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "io/distributed/route.h"
+#include "io/core/ranks/route.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 
 #include <limits>
 #include <string>
