@@ -13,8 +13,8 @@
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/text/json.h"
 #include "io/core/system/shortage.h"
+#include "io/core/text/json.h"
 
 // The text:
 //   1. a body: JSON whose last member is not there yet;
@@ -47,7 +47,7 @@ template <class... A>
 std::string hex(uint32_t sum) { return fmt::format("{:08x}", sum); }
 
 std::string tail_for(std::string_view body) {
-  Digest sum("SHA256");
+  Digest sum(Digest::Kind::sha256);
   sum.update({reinterpret_cast<const uint8_t*>(body.data()), body.size()});
   return std::string(kTailBegin) + sum.finish() + std::string(kTailEnd);
 }
