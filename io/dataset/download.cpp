@@ -84,7 +84,7 @@ class Part {
     atomic_write_file(tag_path_, {reinterpret_cast<const uint8_t*>(line.data()), line.size()});
   }
   std::string md5(const DownloadOptions& options) const {
-    Digest sum("MD5");
+    Digest sum(Digest::Kind::md5);
     std::vector<uint8_t> block(size_t{1} << 20);
     const uint64_t total = size();
     for (uint64_t done = 0; done < total;) {
