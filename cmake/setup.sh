@@ -8,7 +8,7 @@ packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
   libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libopencv-core-dev libopencv-imgproc-dev
-  libopencv-imgcodecs-dev libisal-dev liburing-dev libssl-dev
+  libopencv-imgcodecs-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev
   zlib1g-dev libbz2-dev libhdf5-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
 test_packages=(
   libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2 strace)

@@ -2,11 +2,12 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+
+#include "io/core/digest.h"
 
 namespace stoker {
 namespace {
@@ -65,12 +66,9 @@ std::string utc(const char* format, std::time_t now) {
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
-  unsigned char sum[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), sum, &size, EVP_sha256(), nullptr) != 1) {
-    throw std::runtime_error("OpenSSL's SHA-256 failed");
-  }
-  return to_hex({reinterpret_cast<const char*>(sum), size});
+  Digest sum("SHA256");
+  sum.update({as_bytes(bytes), bytes.size()});
+  return sum.finish();
 }
 
 AwsSigner::AwsSigner(AwsCredentials credentials, std::string region)
