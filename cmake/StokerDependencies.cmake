@@ -95,6 +95,7 @@ stoker_find_library(xxhash xxhash.h xxhash)
 stoker_find_library(isal isa-l.h isal)
 stoker_find_library(lmdb lmdb.h lmdb)
 stoker_find_library(uring liburing.h uring)
+stoker_find_library(tinyxml2 tinyxml2.h tinyxml2)
 stoker_find_library(fuse3 fuse3/fuse_lowlevel.h fuse3)
 stoker_find_library(prometheus prometheus/text_serializer.h prometheus-cpp-core)
 # These bring more than a hundred packages along for one plug-in each. A first start does without them; the

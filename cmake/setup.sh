@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program_packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev liburing-dev libssl-dev
+  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev
   zlib1g-dev libbz2-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
 packages=(
   "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libhdf5-dev)

@@ -1,6 +1,7 @@
-#include "io/storage/object/http_message.h"
+#include "io/http/message.h"
 
 #include "io/core/config/config.h"
+#include "io/http/address.h"
 
 namespace stoker {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 constexpr std::string_view kUnreserved =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
 
-// "https://" of it, or nothing.
+// "https://" where the URL begins with it; empty: it has no scheme that we know.
 std::string_view scheme_of(std::string_view url) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (url.starts_with(scheme)) return scheme;
@@ -92,6 +93,14 @@ std::string path_of_url(std::string_view url) {
 std::string query_of_url(std::string_view url) {
   const size_t mark = url.find('?');
   return mark == url.npos ? "" : std::string(url.substr(mark + 1));
+}
+
+bool is_this_machine(std::string_view url) {
+  const std::string host(authority_of(url));
+  HttpAddress address;
+  const bool numeric = Scalar<HttpAddress>::parse(host, address) ||
+                       Scalar<HttpAddress>::parse(host + ":80", address);
+  return numeric && address.loopback();
 }
 
 }  // namespace stoker

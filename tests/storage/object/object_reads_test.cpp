@@ -1,13 +1,12 @@
-#include "io/storage/object/transfers.h"
+#include "io/storage/object/object_reads.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
+#include <memory>
 
 #include "io/core/error.h"
-#include "io/storage/object/object_reads.h"
+#include "io/http/transport.h"
 #include "tests/support/errors.h"
 #include "tests/support/http_server.h"
 #include "tests/support/storages.h"
@@ -15,100 +14,10 @@
 namespace stoker {
 namespace {
 
-Transfers::Settings quick(int64_t retries = 3) {
-  Transfers::Settings settings;
-  settings.retry = {.retries = retries, .base_ms = 1, .longest_ms = 5};
-  return settings;
-}
-
-TEST(RetryPolicies, the_waits_double_at_random_and_are_never_shorter_than_the_server_says) {
-  const RetryPolicy policy{.retries = 9, .base_ms = 100, .longest_ms = 1000};
-  Random random(1);
-  int64_t most[8] = {};
-  for (int round = 0; round < 2000; ++round) {
-    for (int64_t attempts = 1; attempts < 8; ++attempts) {
-      most[attempts] = std::max(most[attempts], policy.wait_ms(attempts, random, 0));
-    }
-  }
-  EXPECT_NEAR(most[1], 100, 2);
-  EXPECT_NEAR(most[2], 200, 3);
-  EXPECT_NEAR(most[4], 800, 8);
-  EXPECT_NEAR(most[7], 1000, 10);
-  EXPECT_EQ(policy.wait_ms(1, random, 5000), 5000);
-}
-
-TEST(TransfersOf, a_busy_server_is_asked_again_and_the_first_retry_is_told) {
-  std::atomic<int> asked = 0;
-  HttpServer server([&](const std::string&) {
-    const int number = ++asked;
-    if (number == 1) return HttpResponse{"503 Slow Down", "Retry-After: 0\r\n", "busy"};
-    if (number == 2) return HttpResponse{"200 OK", "", "whole", 2};  // cut
-    return HttpResponse{"200 OK", "ETag: \"1\"\r\n", "whole"};
-  });
-  Transfers::Settings settings = quick();
-  std::string told;
-  settings.retried = [&](const std::string& why) { told += why; };
-  Transfers transfers(settings);
-  const HttpAnswer answer = transfers.perform({.url = server.url("/a"), .shown = "read a"});
-  EXPECT_EQ(answer.text, "whole");
-  EXPECT_EQ(answer.attempt, 3);
-  EXPECT_EQ(answer.head.etag, "\"1\"");
-  EXPECT_EQ(told, "read a: the server answered 503");
-}
-
-TEST(TransfersOf, when_no_attempt_is_left_the_error_says_what_to_do) {
-  HttpServer server([](const std::string&) { return HttpResponse{"429 Too Many", "", ""}; });
-  Transfers transfers(quick(2));
-  EXPECT_EQ(error_of([&] { transfers.perform({.url = server.url("/a"), .shown = "read a"}); }),
-            "read a: the server answered 429 (after 3 attempts; more by the tier's `retries`)");
-  EXPECT_EQ(server.requests().size(), 3);
-}
-
-TEST(TransfersOf, a_refusal_is_an_answer_and_not_asked_again) {
-  HttpServer server([](const std::string&) { return HttpResponse{"403 Forbidden", "", "no"}; });
-  Transfers transfers(quick());
-  EXPECT_EQ(transfers.perform({.url = server.url("/a"), .shown = "read a"}).head.status, 403);
-  EXPECT_EQ(server.requests().size(), 1);
-}
-
-TEST(TransfersOf, a_server_that_does_not_answer_runs_into_the_time_limit) {
-  std::atomic<bool> go_on = false;
-  HttpServer server([&](const std::string&) {
-    go_on.wait(false);
-    return HttpResponse{};
-  });
-  Transfers::Settings settings = quick(0);
-  settings.limits.timeout_ms = 50;
-  Transfers transfers(settings);
-  try {
-    transfers.perform({.url = server.url("/a"), .shown = "read a"});
-    ADD_FAILURE();
-  } catch (const IoError& error) {
-    EXPECT_EQ(error.errno_value(), ETIMEDOUT);
-  }
-  go_on = true;
-  go_on.notify_all();
-}
-
-TEST(TransfersOf, what_is_under_way_ends_with_them) {
-  std::atomic<bool> go_on = false;
-  HttpServer server([&](const std::string&) {
-    go_on.wait(false);
-    return HttpResponse{};
-  });
-  std::vector<std::future<HttpAnswer>> answers;
-  {
-    Transfers transfers(quick());
-    for (int i = 0; i < 40; ++i) {
-      answers.push_back(transfers.start({.url = server.url("/a"), .shown = "read a"}));
-    }
-  }
-  for (std::future<HttpAnswer>& answer : answers) {
-    EXPECT_EQ(error_of([&] { Transfers::get(std::move(answer)); }),
-              "read a: given up, for the tier's transfers end");
-  }
-  go_on = true;
-  go_on.notify_all();
+HttpTransport::Inputs quick() {
+  HttpTransport::Inputs inputs;
+  inputs.retry = {.retries = 3, .base_ms = 1, .longest_ms = 5};
+  return inputs;
 }
 
 // A file on a server that knows ranges.
@@ -147,8 +56,8 @@ class ObjectReadsOf : public testing::Test {
   std::string etag_ = "\"1\"";
   bool ignores_ranges_ = false;
   HttpServer server_{[this](const std::string& request) { return answer(request); }};
-  Transfers transfers_{quick()};
-  ObjectReads reads_{transfers_, {server_.url("/")}, {.part = 4, .ahead = 100}};
+  const std::unique_ptr<HttpTransport> transport_ = new_http_transport(quick());
+  ObjectReads reads_{*transport_, {server_.url("/")}, {.part = 4, .ahead = 100}};
 };
 
 TEST_F(ObjectReadsOf, an_object_of_unknown_size_is_read_in_parts) {
