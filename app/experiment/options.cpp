@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "io/core/digest.h"
 #include "io/core/config/plugin.h"
+#include "io/core/digest.h"
 
 namespace stoker {
 namespace {
@@ -29,6 +29,21 @@ void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
         .fail("drop_last",
               "must be true where training.cuda_graph is, for a graph's batches have one size: "
               "leave out one of the two");
+  }
+}
+
+// Those that the checkpointer has by default, and nobody defined. They lie beside the directories
+// of the runs, so that the next run finds what this one saved.
+void add_checkpoint_tiers(ExperimentOptions& options) {
+  const CheckpointerInfo checkpoint = options.checkpoint.info();
+  if (!checkpoint.saves) return;
+  for (const std::string& tier : checkpoint.tiers) {
+    if (options.storage.contains(tier)) continue;
+    Node node = Node::map();
+    node.entries.push_back({"type", {}, Node::text("posix")});
+    const Path root{options.run.dir.value + "/" + tier};
+    node.entries.push_back({"root", {}, Field<Path>::dump(root)});
+    options.storage.emplace(tier, parse_component<Storage>(node));
   }
 }
 
@@ -165,10 +180,10 @@ void IoProfileOptions::check(const Section& section) const {
 }
 
 ExperimentOptions read_experiment(const std::string& path,
-                                  const std::vector<std::string>& overrides) {
+                                  const std::vector<std::string>& overrides, const Notify& note) {
   Node root = load_experiment(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
-  return read_experiment_tree(root);
+  return read_experiment_tree(root, note);
 }
 
 ExperimentOptions read_experiment_without_data(const std::string& path,
@@ -178,7 +193,7 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
   if (root.find("dataset") == nullptr) {
     root.entries.push_back({"dataset", {}, default_component<Dataset>("synthetic").dump()});
   }
-  return read_experiment_tree(root);
+  return read_experiment_tree(root, print_remark);
 }
 
 Node load_experiment(const std::string& path) {
@@ -192,15 +207,16 @@ Node load_experiment(const std::string& path) {
   return root;
 }
 
-ExperimentOptions read_experiment_tree(const Node& root) {
+ExperimentOptions read_experiment_tree(const Node& root, const Notify& note) {
   load_plugins(root);
-  ConfigContext context;
+  ConfigContext context{.note = note};
   if (const Node* tiers = root.find("storage")) {
     for (const Node::Entry& tier : tiers->entries) context.tiers.push_back(tier.key);
   }
   ExperimentOptions options;
   const Section section(root, "", "", &context);
   read_struct(section, options);
+  add_checkpoint_tiers(options);
   check_together(options, section);
   return options;
 }

@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "app/base/progress_line.h"
 #include "app/experiment/precision.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
-#include "models/optimizers/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -20,6 +18,9 @@
 #include "io/profiler/io_recorder_options.h"
 #include "io/storage/storage.h"
 #include "models/networks/model.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/optimizer.h"
 
 namespace stoker {
 
@@ -232,11 +233,13 @@ struct ExperimentOptions {
 // A command gets its experiment from one of the following functions, and nowhere else.
 
 // Reads file and overrides ("a.b=c", the last one of a key counts), loads the plug-ins for the rest
-// of the process, checks everything: each value, and what one section says of another.
-// Error(ExitCode::config) with the place in the file; ExitCode::environment for a file that cannot
-// be read. One thread at a time.
+// of the process, checks everything: each value, and what one section says of another. A
+// checkpointer that names no tiers has directories below run.dir. note: told what an override of a
+// type drops, in one line; empty: nobody is. Error(ExitCode::config) with the place in the file;
+// ExitCode::environment for a file that cannot be read. One thread at a time.
 ExperimentOptions read_experiment(const std::string& path,
-                                  const std::vector<std::string>& overrides);
+                                  const std::vector<std::string>& overrides,
+                                  const Notify& note = print_remark);
 
 // The same of a file that need not have a `dataset`, for commands that use none. What it has is
 // checked all the same.
@@ -246,7 +249,7 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
 // The two halves of read_experiment(): the file as a tree, which is not a sweep's; and the
 // experiment from its tree, which may be part of a larger file.
 Node load_experiment(const std::string& path);
-ExperimentOptions read_experiment_tree(const Node& root);
+ExperimentOptions read_experiment_tree(const Node& root, const Notify& note = {});
 
 // Its tier of this name; lives as long as `options`. Error(ExitCode::config), with a suggestion.
 const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name);

@@ -16,8 +16,8 @@
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
-#include "io/core/text/json.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/text/json.h"
 #include "io/distributed/peers.h"
 
 namespace stoker {
@@ -81,7 +81,8 @@ ExitCode train(const TrainArguments& arguments) {
   share_cores(ranks.local_rank, ranks.local_world);
   RunLog log(arguments.quiet || !ranks.first(),
              ranks.many() ? fmt::format("rank {}: ", ranks.rank) : "");
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentOptions options = read_experiment(
+      arguments.config, arguments.overrides, [&](const std::string& text) { log.info(text); });
   if (ranks.many()) log.info(ranks.text());
   const std::unique_ptr<Peers> peers = meet(ranks, options);
   try {

@@ -178,8 +178,8 @@ void FieldReader::field(const char* key, T& value, const Help&, Limits limits, b
     } catch (const Error&) {
       if (!wrong_) wrong_ = std::current_exception();
     }
-  } else if (required && missing_.empty()) {
-    missing_ = key;
+  } else if (required) {
+    missing_.emplace_back(key);
   }
 }
 
