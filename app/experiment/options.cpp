@@ -41,18 +41,21 @@ void add_checkpoint_tiers(ExperimentOptions& options) {
 void check_checkpoint_tiers(const ExperimentOptions& options, const Section& root) {
   const CheckpointerInfo checkpoint = options.checkpoint.info();
   if (!checkpoint.saves) return;
+  const Node* section = root.node().find("checkpoint");
   for (const std::string& tier : checkpoint.tiers) {
     const StorageInfo info = options.storage.at(tier).info();
-    if (info.in_memory) {
-      root.fail("checkpoint", "must not name tier '" + tier +
-                                  "': it keeps its objects in memory, where checkpoints end with "
-                                  "the process; name a tier of files (posix) or a bucket");
-    }
-    if (info.read_only) {
-      root.fail("checkpoint", "must not name tier '" + tier +
-                                  "': it can only be read, so it can hold no checkpoints; name a "
-                                  "tier of files (posix) or a bucket");
-    }
+    if (!info.in_memory && !info.read_only) continue;
+    const Node* fast = section->find("fast");
+    const char* key = fast != nullptr && fast->scalar == tier ? "fast" : "slow";
+    root.fail(
+        "checkpoint",
+        fmt::format("must not name tier '{}': it {}; name a tier of files (posix) or a bucket, "
+                    "or set checkpoint.{}=null for a directory below run.dir",
+                    tier,
+                    info.in_memory ? "keeps its objects in memory, where checkpoints end with "
+                                     "the process"
+                                   : "can only be read, so it can hold no checkpoints",
+                    key));
   }
 }
 

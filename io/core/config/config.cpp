@@ -97,7 +97,7 @@ void Section::fail_missing(const std::string& key, const std::string& more) cons
   }
   const std::string close = did_you_mean(key_, siblings);
   if (close.empty()) fail_at(node_->at, "missing key '" + key + "'" + more);
-  fail_at(node_->at, "it does not exist" + close + "; to define it, give it a '" + key + "'");
+  fail_at(node_->at, "it does not exist" + close + "; to define it, give '" + key + "'");
 }
 
 void Section::fail(const std::string& key, const std::string& what) const {
@@ -209,6 +209,17 @@ static void refuse_quotes(const Section& at, std::string_view expected) {
   if (!node.quoted) return;
   at.fail(
       fmt::format("must be {}, got the text \"{}\": leave out the quotes", expected, node.scalar));
+}
+
+void fail_no_list(const Section& at) {
+  const Node& node = at.node();
+  const bool place = !node.entries.empty() && node.entries.front().key == "0";
+  if (node.kind != Node::Kind::mapping || !place) at.fail("must be a list, e.g. [a, b]");
+  // An override of a place in a list that is not in the file.
+  Node list(Node::Kind::sequence, {});
+  for (const Node::Entry& entry : node.entries) list.items.push_back(entry.value);
+  at.fail("is not in the file, so that no place of it can be changed: set all of it, such as " +
+          at.path() + "=" + to_yaml(list));
 }
 
 std::string limits_text(Limits limits) {

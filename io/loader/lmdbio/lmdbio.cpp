@@ -33,9 +33,8 @@ namespace {
 const StoredRecords& records_of(const Dataset& dataset) {
   const auto* const records = dynamic_cast<const StoredRecords*>(&dataset);
   if (records != nullptr) return *records;
-  throw Error(
-      ExitCode::config,
-      "loader: lmdbio reads LMDB databases: set dataset.type to lmdb, or use another loader");
+  throw Error(ExitCode::config,
+              "loader: lmdbio reads LMDB databases: set dataset.type=lmdb, or use another loader");
 }
 
 // The one database of the split; empty: it has no samples.
@@ -145,7 +144,7 @@ class Lmdbio final : public Loader {
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
     return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
-            inputs.notify, inputs.meter,   inputs.shard,  inputs.talk};
+            inputs.notify, inputs.meter,   inputs.shard,    inputs.talk};
   }
 
   void stop() {

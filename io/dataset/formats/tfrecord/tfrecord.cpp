@@ -1,9 +1,9 @@
 #include <memory>
 #include <string>
 
-#include "io/dataset/shards/sharded.h"
 #include "io/dataset/formats/tfrecord/format.h"
 #include "io/dataset/formats/tfrecord/writer.h"
+#include "io/dataset/shards/sharded.h"
 
 namespace stoker {
 namespace {
@@ -17,7 +17,7 @@ class TFRecord final : public Sharded {
     int64_t label_offset = 0;
     std::string text = "image/class/text";
     std::string filename = "image/filename";
-    Options() : ShardedOptions("train*.tfrecord*", "test*.tfrecord*") {}
+    Options() : ShardedOptions("tfrecord", "train*.tfrecord*", "test*.tfrecord*") {}
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
