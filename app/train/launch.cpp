@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kPatience(10);
 std::vector<std::string> words_of(const LaunchArguments& arguments) {
   std::vector<std::string> words{"train", arguments.config};
   words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
-  if (!read_experiment(arguments.config, arguments.overrides).distributed) {
+  if (!read_experiment(arguments.config, arguments.overrides, {}).distributed) {
     words.emplace_back("distributed={}");
   }
   if (arguments.json) words.emplace_back("--json");

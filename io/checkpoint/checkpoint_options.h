@@ -50,6 +50,11 @@ struct Scalar<DrainLimit> {
   static constexpr const char* word = "auto";
 };
 
+// The tiers of a checkpointer that is given none. Where storage: defines no tier of such a name,
+// whoever reads the whole configuration defines it as the directory of that name below run.dir.
+inline constexpr const char* kFastTier = "checkpoints_fast";
+inline constexpr const char* kSlowTier = "checkpoints";
+
 // The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
 // Without any every_* a checkpoint is taken at the end of the run and when a signal asks to stop;
 // with several, when any of them is due. What each means is in its help below.
@@ -80,12 +85,18 @@ struct CheckpointOptions {
 
   template <class V>
   void visit(V& v) {
-    v("fast", fast, "the tier that training waits for (burst_buffer); all restore from it");
-    v("slow", slow, "the tier where sets stay: direct writes, burst_buffer drains to it");
-    v("every_steps", every_steps, "a checkpoint after so many steps", Limits{1, 1e15});
-    v("every_seconds", every_seconds, "a checkpoint when so much time has passed",
+    v("fast", fast,
+      "The tier that training waits for with burst_buffer; every type restores from it. Without it "
+      "burst_buffer takes the tier checkpoints_fast, by default that directory below run.dir.");
+    v("slow", slow,
+      "The tier where sets stay: direct writes to it, burst_buffer drains to it. Without it they "
+      "take the tier checkpoints, by default that directory below run.dir.");
+    v("every_steps", every_steps, "Save a checkpoint whenever this number of steps has been done.",
+      Limits{1, 1e15});
+    v("every_seconds", every_seconds, "Save a checkpoint when this time has passed since the last.",
       Limits{1e-3, 1e9});
-    v("every_epochs", every_epochs, "a checkpoint after so many epochs (and their evaluation)",
+    v("every_epochs", every_epochs,
+      "Save a checkpoint whenever this number of epochs has ended, after their evaluation.",
       Limits{1, 1e9});
     v("keep_last", keep_last, "the newest sets that stay on each tier", Limits{1, 1e9});
     v("keep_every", keep_every, "sets whose step is a multiple of this stay for ever",

@@ -96,7 +96,9 @@ struct BytesOptions : ImageOptions {
   }
   void check(const Section& section) const {
     if (augment.color_jitter) {
-      section.fail("augment", "must have no color_jitter: bytes are grey levels");
+      section.fail("augment",
+                   "must have no color_jitter, for bytes are grey levels: set "
+                   "decoder.augment.color_jitter=null");
     }
   }
   SampleSpec spec() const { return {size, size, 1, output}; }

@@ -71,9 +71,8 @@ EncodedSample WindowDataset::read(Split split, int64_t index, Buffer& scratch) c
 const StoredRecords& records_of(const Dataset& dataset) {
   const auto* const records = dynamic_cast<const StoredRecords*>(&dataset);
   if (records != nullptr) return *records;
-  throw Error(
-      ExitCode::config,
-      "loader: lmdbio reads LMDB databases: set dataset.type to lmdb, or use another loader");
+  throw Error(ExitCode::config,
+              "loader: lmdbio reads LMDB databases: set dataset.type=lmdb, or use another loader");
 }
 
 // The one database of the split; empty: it has no samples.

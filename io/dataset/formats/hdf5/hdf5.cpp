@@ -140,7 +140,7 @@ class Hdf5 final : public Sharded {
   struct Options : ShardedOptions, Hdf5Names {
     Hdf5Access access = Hdf5Access::parts;
     int64_t keep_shards = 2;
-    Options() : ShardedOptions("train*.h5", "test*.h5") {}
+    Options() : ShardedOptions("hdf5", "train*.h5", "test*.h5") {}
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);

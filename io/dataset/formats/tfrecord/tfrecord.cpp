@@ -28,7 +28,7 @@ class TFRecord final : public Sharded {
     int64_t label_offset = 0;
     std::string text = "image/class/text";
     std::string filename = "image/filename";
-    Options() : ShardedOptions("train*.tfrecord*", "test*.tfrecord*") {}
+    Options() : ShardedOptions("tfrecord", "train*.tfrecord*", "test*.tfrecord*") {}
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
