@@ -16,7 +16,7 @@
 #include "io/http/server.h"
 #include "io/http/transport.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/io_trigger.h"
+#include "io/core/io_trigger.h"
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
 #include "io/sinks/exposition.h"
