@@ -25,9 +25,9 @@ std::unique_ptr<Loader> Experiment::make_loader(Split split) {
        .notify = notify_,
        .meter = split == Split::train ? hub().train_loader() : hub().test_loader(),
        .shard = Shard{ranks_.rank, ranks_.world},
+       .device = device_.get(),
        .group = group_,
-       .channel = fmt::format("loaders/{}", loaders_made_++),
-       .device = device_.get()});
+       .channel = fmt::format("loaders/{}", loaders_made_++)});
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {

@@ -2,9 +2,10 @@
 
 #include <memory>
 
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
 #include "io/core/ranks/rank_group.h"
 #include "io/core/ranks/ranks.h"
+#include "io/experiment/experiment_data.h"
 
 namespace stoker {
 

@@ -80,7 +80,8 @@ ExitCode train(const TrainArguments& arguments) {
   share_cores(ranks.local_rank, ranks.local_world);
   RunLog log(arguments.quiet || !ranks.first(),
              ranks.many() ? fmt::format("rank {}: ", ranks.rank) : "");
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentOptions options = read_experiment(
+      arguments.config, arguments.overrides, [&](const std::string& text) { log.info(text); });
   if (ranks.many()) log.info(ranks.text());
   const std::unique_ptr<Peers> peers = meet(ranks, options);
   try {

@@ -50,6 +50,11 @@ struct Scalar<DrainLimit> {
   static constexpr const char* word = "auto";
 };
 
+// The tiers of a checkpointer that is given none. Where storage: defines no tier of such a name,
+// whoever reads the whole configuration defines it as the directory of that name below run.dir.
+inline constexpr const char* kFastTier = "checkpoints_fast";
+inline constexpr const char* kSlowTier = "checkpoints";
+
 // The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
 // A checkpoint is taken at the end of the run and when a signal asks to stop, and before that
 // whenever one of the every_* options that are given asks for it. What each means is in its help
@@ -81,58 +86,63 @@ struct CheckpointOptions {
 
   template <class V>
   void visit(V& v) {
-    v("fast", fast, "tier that training waits for (burst_buffer); every type restores from it");
-    v("slow", slow, "tier where sets stay: direct writes to it, burst_buffer drains to it");
-    v("every_steps", every_steps, "take a checkpoint each time this many steps are done",
+    v("fast", fast,
+      "The tier that training waits for with burst_buffer; every type restores from it. Without it "
+      "burst_buffer takes the tier checkpoints_fast, by default that directory below run.dir.");
+    v("slow", slow,
+      "The tier where sets stay: direct writes to it, burst_buffer drains to it. Without it they "
+      "take the tier checkpoints, by default that directory below run.dir.");
+    v("every_steps", every_steps, "Save a checkpoint whenever this number of steps has been done.",
       Limits{1, 1e15});
-    v("every_seconds", every_seconds,
-      "take a checkpoint when this many seconds have passed since the last one began",
+    v("every_seconds", every_seconds, "Save a checkpoint when this time has passed since the last.",
       Limits{1e-3, 1e9});
     v("every_epochs", every_epochs,
-      "take a checkpoint each time this many epochs are done, with their evaluation",
+      "Save a checkpoint whenever this number of epochs has ended, after their evaluation.",
       Limits{1, 1e9});
-    v("keep_last", keep_last, "how many of the newest sets stay on each tier", Limits{1, 1e9});
-    v("keep_every", keep_every, "sets whose step is a multiple of this stay for ever",
+    v("keep_last", keep_last, "The number of newest sets that stay on each tier.", Limits{1, 1e9});
+    v("keep_every", keep_every, "Sets whose step is a multiple of this stay for ever.",
       Limits{1, 1e15});
     v("keep_best", keep_best,
-      "how many sets with the best value of the metric's first measure stay, of those that were "
-      "saved right after an evaluation",
+      "The number of sets that stay for having the best values of the metric's first measure. Sets "
+      "that were saved right after an evaluation have one.",
       Limits{0, 1e9});
     v("snapshot", snapshot,
-      "sync: wait until the set is on the first tier; async: copy the state and go on training; "
-      "swap: copy nothing, and let the update after a save write into other memory (CPU only)");
+      "sync: wait until the set is on the first tier. async: copy the state and go on training. "
+      "swap: copy nothing, and let the update after a save write into other memory (CPU only).");
     v("on_backlog", on_backlog,
-      "what a save does when all slots are taken: wait, skip this checkpoint, or replace one that "
-      "waits to be written");
-    v("slots", slots, "how many states the snapshot memory holds", Limits{1, 64});
+      "What a save does when all slots are taken: wait for one, skip this checkpoint, or replace "
+      "one that waits to be written.");
+    v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
     v("verify", verify,
-      "which copies are read back and checked: none, those that were drained, or all");
-    v("layout", layout, "files of a set: one .safetensors, or the roles of TensorFlow's Saver");
-    v("shards", shards, "how many files share the bytes of a set (safetensors)", Limits{1, 256});
+      "Which copies are read back and checked: none, those that were drained, or all.");
+    v("layout", layout,
+      "The files of a set: one .safetensors, or the roles of TensorFlow's Saver.");
+    v("shards", shards, "The number of files that share the bytes of a set (safetensors).",
+      Limits{1, 256});
     v("durability", durability,
-      "fsync: a checkpoint counts when it is on the medium; none: trust the page cache, as "
-      "TensorFlow's Saver does");
+      "fsync: a checkpoint counts when it is on the medium. none: trust the page cache, as "
+      "TensorFlow's Saver does.");
     v("write", write,
-      "auto: past the page cache where the tier can; uring: the same by io_uring where the kernel "
-      "allows it; buffered: through the page cache; stdio: by fwrite, 8 MiB a call");
+      "auto: past the page cache where the tier can. uring: the same by io_uring where the kernel "
+      "allows it. buffered: through the page cache. stdio: by fwrite, 8 MiB a call.");
     v("threads", threads,
-      "threads that copy, write and read; 0: one for each core, but at most four, and four that "
-      "read",
+      "The threads that copy, write and read. 0: one for each core, but at most four; and four "
+      "that read.",
       Limits{0, 1024});
     v("resume", resume,
-      "what the run goes on from: none, latest (starts afresh where there is no checkpoint), or "
-      "the path of a set");
-    v("directory", directory, "folder below each tier's root; empty: the run's name");
-    v("grace_seconds", grace_seconds, "seconds from SIGTERM to the end of the process",
+      "What the run goes on from: none, latest (it starts afresh where there is no checkpoint), or "
+      "the path of a set.");
+    v("directory", directory, "The folder below each tier's root. Empty: the run's name.");
+    v("grace_seconds", grace_seconds, "The seconds from SIGTERM to the end of the process.",
       Limits{0, 1e6});
     v("hang_seconds", hang_seconds,
-      "training goes on without a tier that makes no progress for this many seconds",
+      "Training goes on without a tier that makes no progress for this many seconds.",
       Limits{0.1, 1e6});
     v("drain_limit", drain_limit,
-      "bytes per second that the drain may copy and read back; auto: as many as slow the input "
-      "down by at most 1 %, but enough to be done before the next save; absent: no limit");
+      "The bytes per second that the drain may copy and read back. auto: as many as slow the "
+      "input down by at most 1 %, but enough to be done before the next save. Absent: no limit.");
     v("retry_seconds", retry_seconds,
-      "pause after a failed drain; it doubles with each further failure, up to 64 times",
+      "The pause after a failed drain. It doubles with each further failure, up to 64 times.",
       Limits{1e-3, 1e6});
   }
   // Error(ExitCode::config) where options contradict each other. Implementations add which tiers

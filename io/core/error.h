@@ -83,6 +83,9 @@ enum class BadReason {
 // The enumerator's name, as in skipped.csv and the label of the metric. Static text; any thread.
 const char* to_string(BadReason reason);
 
+// Why a sample could not be read: `missing` where there is no object of its name, else `io`.
+BadReason reason_of(const IoError& error);
+
 // One sample is unusable; the others are not concerned. Thrown by data sets and decoders, on a
 // worker's thread. Loaders catch it and apply dataset.on_error. No Error: whether it ends the run
 // is the budget's decision.

@@ -15,11 +15,11 @@ struct DistributedOptions {
   template <class V>
   void visit(V& v) {
     v("backend", backend,
-      same_results("library that exchanges the gradients: gloo, or nccl between GPUs"));
+      same_results("The library that exchanges the gradients: gloo, or nccl between GPUs."));
     v("timeout", timeout,
-      same_results("a rank that does not answer for this long ends all others with exit code 6"));
+      same_results("A rank that does not answer for this long ends all others with exit code 6."));
     v("bucket", bucket,
-      "gradients are exchanged in pieces of about this size while backward goes on");
+      "Gradients are exchanged in pieces of about this size while backward goes on.");
   }
   // The backend is one that is registered; timeout and bucket are greater than 0.
   void check(const Section& section) const;

@@ -161,13 +161,13 @@ class Loader {
     LoaderMeter& meter;
     // The part of every batch that this loader loads.
     Shard shard{};
+    // Where batches go; null: they stay in host memory. Loaders that work for a device need one.
+    Device* device = nullptr;
     // All ranks that load parts of the batches, for loaders that read together.
     RankGroup& group = alone();
     // Begins the names of the channels on which it meets those of the other ranks. Loaders that
     // live at the same time have different ones.
     std::string channel = "loader";
-    // Where batches go; null: they stay in host memory. Loaders that work for a device need one.
-    Device* device = nullptr;
   };
   virtual ~Loader() = default;
 

@@ -75,7 +75,7 @@ class LoaderRun {
         loader_(parse_component<Loader>(parse_yaml(loader, "t.yaml"))
                     .create({dataset, decoder_, device_.allocator(), split, 7,
                              [this](const std::string& text) { remark(text); }, meter_, shard,
-                             group_ ? *group_ : alone(), "loader", &device_})) {}
+                             &device_, group_ ? *group_ : alone()})) {}
 
   Loader& loader() { return *loader_; }
   LoaderMeter& meter() { return meter_; }
