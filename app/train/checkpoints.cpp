@@ -9,7 +9,7 @@
 namespace stoker {
 
 RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,
-                               RunLog& log, const StopSignal& stop, Peers& peers)
+                               RunLog& log, const StopSignal& stop)
     : experiment_(experiment), ledger_(ledger), log_(log) {
   if (!experiment.options().checkpoint.info().saves) return;
   const DeviceInfo& device = experiment.device().info();

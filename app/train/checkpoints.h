@@ -25,7 +25,7 @@ class RunCheckpoints {
   // Allocates and faults in the snapshot memory, which takes as long as it is large. `step` may be
   // null where type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
-                 const StopSignal& stop, Peers& peers);
+                 const StopSignal& stop);
 
   // As checkpoint.resume says: restores tensors and random generators and returns the history, and
   // `info` then says from what. Empty: the run begins at step 0. Error(ExitCode::config) for a
