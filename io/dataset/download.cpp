@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/system/file_lock.h"
 #include "io/http/transport.h"
 
 namespace stoker {
@@ -35,7 +35,7 @@ class Part {
   explicit Part(const std::string& file) : path_(file + ".part"), tag_path_(path_ + ".tag") {
     make_directories(std::filesystem::path(file).parent_path().string());
     file_ = open_file("write", path_, O_RDWR | O_CREAT | O_APPEND);
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (lock_file(file_, FileLock::exclusive) != 0) {
       throw Error(ExitCode::environment, "download " + path_ +
                                              ": another process downloads it already; wait for "
                                              "it, or stop it");
@@ -59,7 +59,7 @@ class Part {
     atomic_write_file(tag_path_, {reinterpret_cast<const uint8_t*>(line.data()), line.size()});
   }
   std::string md5(const DownloadOptions& options) const {
-    Digest sum("MD5");
+    Digest sum(Digest::Kind::md5);
     std::vector<uint8_t> block(size_t{1} << 20);
     const uint64_t total = size();
     for (uint64_t done = 0; done < total;) {

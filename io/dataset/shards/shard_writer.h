@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/system/memory.h"
 #include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/memory.h"
 #include "io/dataset/dataset.h"
 #include "io/storage/storage.h"
 
@@ -80,7 +80,7 @@ struct WrittenSet {
 // reads it again. Immutable; any thread. create() is all that a format in shards needs.
 class ShardFormatWriter {
  public:
-  static constexpr const char* kKind = "writable format";
+  static constexpr const char* kKind = "format";
   using Info = WritableInfo;
   struct Inputs {
     // Names by label.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/storage/object/s3_answers.h"

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/experiment/data_options.h"
+#include "io/metrics/hub.h"
+
+namespace stoker {
+
+// The tiers, the data set and the decoder of an experiment, without its device: all that commands
+// about data need. Opening it may list the whole data set. Opened by the
+// constructor; Error and IoError as the components'. Owns what it gives references to. One thread
+// at a time; the parts as their own headers say.
+class ExperimentData {
+ public:
+  // notify: gets what the components remark, perhaps from other threads. May be empty.
+  ExperimentData(const DataOptions& options, const Notify& notify);
+
+  // Where the tiers count what they do, and where others may.
+  Hub& hub() { return hub_; }
+  const Hub& hub() const { return hub_; }
+  // All tiers of the configuration, by name.
+  const Tiers& tiers() const { return tiers_; }
+  const Dataset& dataset() const { return *dataset_; }
+  const Decoder& decoder() const { return *decoder_; }
+  // The name of the tier that the data set reads; empty: none.
+  const std::string& tier() const { return tier_; }
+  // The files of that tier; null: it has none, or there is no tier. Lives as long as this.
+  const FileTree* files() const;
+
+ private:
+  Hub hub_;  // outlives what writes into it
+  Tiers tiers_;
+  std::unique_ptr<Dataset> dataset_;
+  std::unique_ptr<Decoder> decoder_;
+  std::string tier_;
+};
+
+}  // namespace stoker
