@@ -111,7 +111,7 @@ class Prometheus final : public MetricsSink {
     }
     write_targets();
     // A plug-in that is missing ends the run here, and not after the training.
-    if (!options_.pushgateway.empty()) (void)default_component<HttpTransport>("curl");
+    if (!options_.pushgateway.empty()) load_http_transport();
   }
 
   void flush() override {
