@@ -3,10 +3,9 @@
 #include <memory>
 
 #include "app/experiment/options.h"
-#include "io/experiment/experiment_data.h"
-
 #include "io/core/ranks/rank_group.h"
 #include "io/core/ranks/ranks.h"
+#include "io/experiment/experiment_data.h"
 
 namespace stoker {
 

@@ -8,9 +8,8 @@
 #include "app/experiment/precision.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/device/device.h"
-#include "io/experiment/data_options.h"
-
 #include "io/distributed/distributed_options.h"
+#include "io/experiment/data_options.h"
 #include "io/loader/loader.h"
 #include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"

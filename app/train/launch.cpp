@@ -12,7 +12,6 @@
 #include "app/experiment/options.h"
 #include "app/run/stop_signal.h"
 #include "io/core/system/child_process.h"
-
 #include "io/distributed/tcp_store.h"
 #include "io/metrics/clock.h"
 

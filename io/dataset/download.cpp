@@ -18,7 +18,6 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/system/file_lock.h"
-
 #include "io/http/transport.h"
 
 namespace stoker {

@@ -5,7 +5,6 @@
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/read.h"
 
-
 namespace stoker {
 namespace {
 
