@@ -67,8 +67,11 @@ struct OnError {
   Budget budget{10, false};
   template <class V>
   void visit(V& v) {
-    v("policy", policy, "fail: stop at the first bad sample; skip: replace it by another one");
-    v("budget", budget, "bad samples allowed before the run ends with exit code 4 (policy: skip)");
+    v("policy", policy,
+      "`fail`: the run stops at the first bad sample. `skip`: another sample takes its place.");
+    v("budget", budget,
+      "With `policy: skip`, how many bad samples are allowed before the run ends with exit code 4: "
+      "a count, or a percentage of the training samples.");
   }
 };
 

@@ -27,14 +27,15 @@ class Synthetic final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v("samples", samples, "number of training samples", Limits{1, 1e9});
-      v("test_samples", test_samples, "number of test samples", Limits{0, 1e9});
-      v("classes", classes, "number of classes", Limits{1, 100'000});
-      v("unique", unique, "distinct images in memory per split; at least one for each class",
+      v("samples", samples, "Number of training samples.", Limits{1, 1e9});
+      v("test_samples", test_samples, "Number of test samples.", Limits{0, 1e9});
+      v("classes", classes, "Number of classes.", Limits{1, 100'000});
+      v("unique", unique,
+        "How many different images each split keeps in memory. Every class gets at least one.",
         Limits{1, 1e6});
-      v("image", image, "what the images look like");
-      v("planes", planes, "instead of images, planes of float32 for the decoder `planes`");
-      v("on_error", on_error, "what to do with bad samples");
+      v("image", image, "What the images look like.");
+      v("planes", planes, "Make planes of float32 for the decoder `planes` instead of images.");
+      v("on_error", on_error, "What to do with bad samples.");
     }
     void check(const Section& section) const {
       if (samples < classes) section.fail("samples", "must be at least 'classes'");

@@ -16,10 +16,10 @@ struct SyntheticPlanesOptions {
   bool target = false;
   template <class V>
   void visit(V& v) {
-    v("channels", channels, "planes of a sample", Limits{1, 1024});
-    v("height", height, "rows of a plane", Limits{1, 65535});
-    v("width", width, "columns of a plane", Limits{1, 65535});
-    v("target", target, "one more plane follows: the class of each pixel");
+    v("channels", channels, "Number of planes of a sample.", Limits{1, 1024});
+    v("height", height, "Number of rows of a plane.", Limits{1, 65535});
+    v("width", width, "Number of columns of a plane.", Limits{1, 65535});
+    v("target", target, "Whether one more plane follows, with the class of each pixel.");
   }
 };
 

@@ -27,8 +27,11 @@ struct FramedOptions : ImageOptions {
   void visit(V& v) {
     ImageOptions::visit(v);
     v("on_device", on_device,
-      "nothing; resize: the loader only decodes, the device resizes; decode: the device does both");
-    v("frame", frame, "place of a sample for on_device; a larger image is resized by the loader");
+      "Which work the device does. `resize`: the loader only decodes, and the device resizes. "
+      "`decode`: the device decodes and resizes.");
+    v("frame", frame,
+      "With `on_device`: the memory of one sample in a batch. An image that does not fit is "
+      "resized by the loader.");
   }
   // Refuses colour jitter and float32 together with on_device, and a frame that is too small for a
   // finished sample. Error(ExitCode::config).

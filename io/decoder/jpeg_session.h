@@ -23,11 +23,11 @@ struct JpegOptions : FramedOptions {
   void visit(V& v) {
     FramedOptions::visit(v);
     v("scaled_decode", scaled_decode,
-      "decode at 1/2, 1/4 or 1/8 where that is still no smaller than the sample: faster, other "
-      "pixels");
+      "Decode at 1/2, 1/4 or 1/8 of the size where that is still at least as large as the sample. "
+      "It is faster and gives other pixels.");
     v("tolerance", tolerance,
-      "of images that libjpeg-turbo warns of. strict: bad samples; as_libjpeg: samples, of the "
-      "pixels that it makes, listed in tolerated.csv");
+      "What becomes of images that libjpeg-turbo warns about. `strict`: they are bad samples. "
+      "`as_libjpeg`: they are used as libjpeg-turbo decodes them, and tolerated.csv lists them.");
   }
   void check(const Section& section) const;
 };

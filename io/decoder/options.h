@@ -29,10 +29,12 @@ struct ImageLimits {
   int64_t max_scans = 100;
   template <class V>
   void visit(V& v) {
-    v("max_pixels", max_pixels, "pixels of one image", Limits{1, 1e9});
-    v("max_side", max_side, "width or height of one image", Limits{1, 65535});
-    v("max_bytes", max_bytes, "encoded size of one image");
-    v("max_scans", max_scans, "scans of one progressive JPEG", Limits{1, 100'000});
+    v("max_pixels", max_pixels, "The most pixels that an image may have.", Limits{1, 1e9});
+    v("max_side", max_side, "The most pixels that the width or the height of an image may have.",
+      Limits{1, 65535});
+    v("max_bytes", max_bytes, "The most encoded bytes that an image may have.");
+    v("max_scans", max_scans, "The most scans that a progressive JPEG may have.",
+      Limits{1, 100'000});
   }
   // Each throws BadSample(too_large), which names the limit, and else does nothing. Any thread.
   // Encoded bytes, as the storage gave them.
@@ -52,8 +54,8 @@ struct RandomResizedCrop {
   std::vector<double> ratio{0.75, 4.0 / 3.0};
   template <class V>
   void visit(V& v) {
-    v("scale", scale, "[low, high]: area of the crop as a share of the image's");
-    v("ratio", ratio, "[low, high]: width / height of the crop");
+    v("scale", scale, "[low, high]: the area of the crop as a share of the image's area.");
+    v("ratio", ratio, "[low, high]: width / height of the crop.");
   }
   // Error(ExitCode::config) unless 0 < low <= high, and high <= 1 for the scale.
   void check(const Section& section) const;
@@ -67,10 +69,22 @@ struct ColorJitter {
   double hue = 0;
   template <class V>
   void visit(V& v) {
-    v("brightness", brightness, "factor from [max(0, 1 - x), 1 + x]", Limits{0, 10});
-    v("contrast", contrast, "factor from [max(0, 1 - x), 1 + x]", Limits{0, 10});
-    v("saturation", saturation, "factor from [max(0, 1 - x), 1 + x]", Limits{0, 10});
-    v("hue", hue, "turn of the colour circle from [-x, x]", Limits{0, 0.5});
+    v("brightness", brightness,
+      "Each training image's brightness is multiplied by a random factor from max(0, 1 - x) to 1 + "
+      "x.",
+      Limits{0, 10});
+    v("contrast", contrast,
+      "Each training image's contrast is multiplied by a random factor from max(0, 1 - x) to 1 + "
+      "x.",
+      Limits{0, 10});
+    v("saturation", saturation,
+      "Each training image's saturation is multiplied by a random factor from max(0, 1 - x) to 1 + "
+      "x.",
+      Limits{0, 10});
+    v("hue", hue,
+      "Each training image's colours are turned on the colour circle by a random part of it, from "
+      "-x to x.",
+      Limits{0, 0.5});
   }
 };
 
@@ -82,9 +96,12 @@ struct Augment {
   std::optional<ColorJitter> color_jitter;
   template <class V>
   void visit(V& v) {
-    v("random_resized_crop", random_resized_crop, "{scale, ratio}: train on a random part");
-    v("flip", flip, "mirror every second training image");
-    v("color_jitter", color_jitter, "{brightness, contrast, saturation, hue}");
+    v("random_resized_crop", random_resized_crop,
+      "Train on a random part of each image: {scale, ratio}. Without it, on the part that `fit` "
+      "says.");
+    v("flip", flip, "Mirror every second training image, at random.");
+    v("color_jitter", color_jitter,
+      "Change the colours of training images at random: {brightness, contrast, saturation, hue}.");
   }
   // Is a training sample another one in every epoch? Then its pixels cannot be kept.
   bool any() const { return random_resized_crop || flip || color_jitter; }
@@ -114,14 +131,21 @@ struct ImageOptions {
   Augment augment;
   template <class V>
   void visit(V& v) {
-    v("size", size, "width and height of a decoded sample", Limits{1, 4096});
-    v("fit", fit, "stretch: the whole image; center_crop: the square in its middle");
-    v("crop_ratio", crop_ratio, "side of that square / the image's shorter side", Limits{0.01, 1});
-    v("resize", resize, "bilinear: 2 taps, as OpenCV; antialias: as Pillow and torchvision");
+    v("size", size, "Width and height of a decoded sample, in pixels.", Limits{1, 4096});
+    v("fit", fit,
+      "`stretch`: use the whole image, whatever its shape. `center_crop`: use the square in its "
+      "middle.");
+    v("crop_ratio", crop_ratio,
+      "With `fit: center_crop`: the side of that square / the shorter side of the image.",
+      Limits{0.01, 1});
+    v("resize", resize,
+      "`bilinear`: two pixels in each direction count, as in OpenCV. `antialias`: all pixels below "
+      "the new one count, as in Pillow and torchvision.");
     v("output", output,
-      "uint8: HWC, normalised on the device; float32: normalised by ImageNet's mean, CHW");
-    v("limits", limits, "larger images are bad samples (too_large)");
-    v("augment", augment, "random changes to training images");
+      "`uint8`: rows of interleaved RGB (HWC), normalised on the device. `float32`: planes (CHW), "
+      "normalised with the mean and deviation of ImageNet.");
+    v("limits", limits, "Larger images are bad samples, with the reason too_large.");
+    v("augment", augment, "Random changes to training images.");
   }
   // Decoder::spec: size x size pixels of the type asked for.
   SampleSpec spec() const { return {size, size, 3, output}; }

@@ -16,8 +16,8 @@ struct RawOptions : ImageOptions {
   int64_t width = 224;
   template <class V>
   void visit(V& v) {
-    v("height", height, "rows of a stored image", Limits{1, 65535});
-    v("width", width, "columns of a stored image", Limits{1, 65535});
+    v("height", height, "Number of rows of a stored image.", Limits{1, 65535});
+    v("width", width, "Number of columns of a stored image.", Limits{1, 65535});
     ImageOptions::visit(v);
   }
 };

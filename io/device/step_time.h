@@ -20,8 +20,10 @@ struct StepTime {
   template <class V>
   void visit(V& v) {
     v("type", type,
-      "distribution of the step times, seeded by run.seed; normal: values below 0 count as 0");
-    v("relative_stdev", relative_stdev, "standard deviation / mean", Limits{0, 10});
+      "The distribution of the step times; run.seed seeds it. With `normal`, values below 0 count "
+      "as 0.");
+    v("relative_stdev", relative_stdev,
+      "The standard deviation of a step's time, divided by its mean.", Limits{0, 10});
   }
   // Error(ExitCode::config) for a deviation without a distribution that has one.
   void check(const Section& section) const;

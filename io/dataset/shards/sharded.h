@@ -24,9 +24,15 @@ struct ShardSplit {
   double test = 0.1;
   template <class V>
   void visit(V& v) {
-    v("seed", seed, "of the order of the shards: the same in every run, whatever run.seed");
-    v("train", train, "share of the shards, the first ones of that order", Limits{0, 1});
-    v("test", test, "share of them, the next ones; those behind are left out", Limits{0, 1});
+    v("seed", seed,
+      "The seed of the order in which shards are drawn. It is the same in every run, whatever "
+      "run.seed is.");
+    v("train", train, "The share of the shards that is trained on: the first ones of that order.",
+      Limits{0, 1});
+    v("test", test,
+      "The share of the shards that is tested on: the next ones. The remaining shards are not "
+      "used.",
+      Limits{0, 1});
   }
 };
 
@@ -47,24 +53,27 @@ struct ShardedOptions {
       : train(std::move(train_default)), test(std::move(test_default)) {}
   template <class V>
   void visit(V& v) {
-    v.required("storage", storage, same_results("tier that holds the shards"));
-    v("train", train, "shards to train on: a pattern with * and ?");
-    v("test", test, "shards to test on; a pattern that fits none: nothing is tested");
+    v.required("storage", storage, same_results("The tier that holds the shards."));
+    v("train", train, "Which shards to train on: a pattern of keys, with * and ?.");
+    v("test", test,
+      "Which shards to test on: a pattern of keys. If it matches no shard, nothing is tested.");
     v("split", split,
-      "{seed, train, test}: the shards of `train` in an order that is drawn once, and shares of "
-      "it; absent: the two patterns say which shards train and which test");
+      "Divide the shards of `train` at random: {seed, train, test} gives the seed of the draw and "
+      "the shares. Without it the patterns `train` and `test` choose the shards.");
     v("classes", classes,
-      "object of that tier with the names of the classes, a line each, by label; where there is "
-      "none, classes have their numbers, or the names that the samples say");
-    v("max_sample_bytes", max_sample_bytes, "a larger one is a bad sample");
+      "The object of that tier that names the classes, one on each line, in the order of the "
+      "labels. If it does not exist, the classes have the names that the samples give, or else "
+      "their numbers.");
+    v("max_sample_bytes", max_sample_bytes, "A sample with more bytes than this is a bad one.");
     v("block", block,
-      same_results("samples that are read one behind the other (loader.order: shards) are read by "
-                   "pieces of so many bytes"));
+      same_results("Bytes of the pieces in which samples are read that lie one behind the other "
+                   "(loader.order: shards)."));
     v("read_ahead", read_ahead,
-      same_results("bytes of such pieces in memory before they are asked for"));
-    v("readers", readers, same_results("threads that read such pieces, each at another place"),
+      same_results("The most bytes of such pieces that are in memory before they are asked for."));
+    v("readers", readers,
+      same_results("Number of threads that read such pieces, each at another place."),
       Limits{1, 1024});
-    v("on_error", on_error, "what to do with bad samples");
+    v("on_error", on_error, "What to do with bad samples.");
   }
   DatasetInfo info() const { return {storage.name}; }
   void check(const Section& section) const;

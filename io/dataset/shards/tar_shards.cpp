@@ -207,10 +207,12 @@ class TarShards final : public Sharded {
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
-      v("images", images, "which member of a sample is its image: what is behind its first dot");
+      v("images", images,
+        "Which member of a sample is its image. A member is known by the end of its name, after "
+        "the first dot.");
       v("label", label,
-        "which member is the number of its class; without one, the first folder of its name is the "
-        "class");
+        "Which member is the number of its class. Where a sample has no such member, the first "
+        "folder of its name is the class.");
     }
   };
   TarShards(const Options& options, const Inputs& inputs)

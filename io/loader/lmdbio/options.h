@@ -56,19 +56,26 @@ struct LmdbioOptions : LoaderOptions {
   void visit(V& v) {
     LoaderOptions::visit(v);
     v("reader", reader,
-      same_results("lmdb: each rank maps the file and walks (Caffe); lmm, lmm_dm, lmm_dio, prov, "
-                   "coal, stag: LMDBIO's six, each with one idea more; indexed: as one would read "
-                   "it today"));
+      same_results("How records are read. `lmdb`: each rank maps the file and walks it, as Caffe "
+                   "does. `lmm`, `lmm_dm`, `lmm_dio`, `prov`, `coal` and `stag`: LMDBIO's six "
+                   "readers, each with one idea more than the one before. `indexed`: each rank "
+                   "reads its records explicitly, by an index."));
     v("node_size", node_size,
-      "ranks that share a window, as if they were a machine; 0: all of the machine",
+      "How many ranks share a window, as if they were one machine. 0: all ranks of the machine.",
       Limits{0, 1 << 16});
     v("read_ahead", read_ahead,
-      same_results("mapped readers: the kernel reads ahead (false: MADV_RANDOM)"));
+      same_results(
+          "Whether the kernel reads ahead for readers that map the file. false: MADV_RANDOM."));
     v("coalesce", coalesce,
-      "batches whose records lie one behind the other for a node, and which `coal` and `stag` read "
-      "at once; auto: 4 MiB for them, 1 for the other readers");
-    v("stagger", stagger, same_results("stag: nodes that read at once"), Limits{1, 1 << 16});
-    v("commit", commit, same_results("prov, coal, stag: records per transaction of the writer"),
+      "How many batches the readers `coal` and `stag` read at once; their records lie one behind "
+      "the other for each node. auto: as many as make 4 MiB for these two, 1 for the other "
+      "readers.");
+    v("stagger", stagger,
+      same_results("With the reader `stag`: how many nodes read at the same time."),
+      Limits{1, 1 << 16});
+    v("commit", commit,
+      same_results("With the readers `prov`, `coal` and `stag`: how many records the database's "
+                   "writer put into one transaction."),
       Limits{1, 1 << 30});
   }
   // Error(ExitCode::config) for what has no meaning: shuffle, another order.

@@ -30,12 +30,14 @@ struct StagingRule {
   std::optional<Path> plan;  // of order: plan
   template <class V>
   void visit(V& v) {
-    v("limit", limit, "bytes of copies");
-    v("below", below, "copy only objects smaller than this");
+    v("limit", limit, "The most bytes that all copies together may take.");
+    v("below", below,
+      "Only objects smaller than this are copied. Without it, objects of any size are.");
     v("order", order,
-      "what comes first where a thread copies ahead; most_read: after as many reads as there are "
-      "objects; plan: what that file names, and nothing else, whoever copies");
-    v("plan", plan, "order: plan: the file, as `stoker advise` writes it");
+      "Which objects a thread that copies ahead takes first. `most_read` waits until as many reads "
+      "were made as there are objects. With `plan` only the objects that the plan names are "
+      "copied, in its order, whatever `fill` says.");
+    v("plan", plan, "The file with the plan for `order: plan`, as `stoker advise` writes it.");
   }
   // Error(ExitCode::config) for a plan without its order, or beside a second rule.
   void check(const Section& section) const;

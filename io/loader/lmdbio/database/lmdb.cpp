@@ -153,8 +153,9 @@ class Lmdb final : public Sharded, public StoredRecords {
     void visit(V& v) {
       ShardedOptions::visit(v);
       v("values", values,
-        "datum: Caffe's message, with a label; raw: image files, whose class is the first folder "
-        "of the key; auto: each as it begins");
+        "What the values are. `datum`: Caffe's message, with a label. `raw`: image files, whose "
+        "class is the first folder of the key. `auto`: each value is taken for what it begins "
+        "like.");
     }
   };
   Lmdb(const Options& options, const Inputs& inputs)
@@ -177,8 +178,8 @@ class LmdbFormatWriter final : public ShardFormatWriter {
     template <class V>
     void visit(V& v) {
       v("pixels", pixels,
-        "values are pixels, as the experiment's decoder makes them for an evaluation, and no "
-        "image files");
+        "Store pixels, as the experiment's decoder makes them for an evaluation, instead of image "
+        "files.");
     }
   };
   LmdbFormatWriter(const Options& options, const Inputs& inputs) {
