@@ -30,7 +30,9 @@ std::vector<FieldHelp> describe(const std::string& type) {
     throw Error(ExitCode::config,
                 registry_detail::unknown_type(T::kKind, type, Registry<T>::global().names()));
   }
-  return entry->describe();
+  std::vector<FieldHelp> rows = entry->describe();
+  std::erase_if(rows, [](const FieldHelp& row) { return row.idle; });
+  return rows;
 }
 
 template <class T>

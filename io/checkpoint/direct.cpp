@@ -1,9 +1,12 @@
+#include <array>
+
 #include "io/checkpoint/saving/engine.h"
 
 namespace stoker {
 namespace {
 
 struct DirectOptions : CheckpointOptions {
+  static constexpr std::array kIdle{"drain_limit", "retry_seconds"};  // it drains nothing
   void check(const Section& section) const {
     CheckpointOptions::check(section);
     if (!slow) section.fail("slow", "must name the tier that sets are written to");

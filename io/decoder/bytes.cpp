@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "io/core/error.h"
 #include "io/decoder/augment.h"
@@ -11,6 +12,7 @@ namespace {
 
 struct BytesOptions : ImageOptions {
   int64_t row = 0;
+  static constexpr std::array kIdle{"augment.color_jitter", "limits.max_scans"};
   template <class V>
   void visit(V& v) {
     v("row", row,

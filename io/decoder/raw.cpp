@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "io/core/error.h"
@@ -14,6 +15,7 @@ namespace {
 struct RawOptions : ImageOptions {
   int64_t height = 224;
   int64_t width = 224;
+  static constexpr std::array kIdle{"limits.max_scans"};
   template <class V>
   void visit(V& v) {
     v("height", height, "Number of rows of a stored image.", Limits{1, 65535});

@@ -47,6 +47,10 @@ struct LmdbioOptions : LoaderOptions {
   Coalesce coalesce;
   int64_t stagger = 1;
   int64_t commit = 1000;
+  // A thread of each rank reads and decodes, and records come in the order of their keys.
+  static constexpr std::array kIdle{"workers",      "pin_workers",  "device_batches",
+                                    "shuffle",      "order",        "window",
+                                    "cycle_length", "block_length", "single_file_stays"};
   // Of a batch that is read as the records lie, in 4 batches ahead (Caffe's PREFETCH_COUNT).
   LmdbioOptions() {
     shuffle = false;
