@@ -27,7 +27,8 @@ class Digest {
   explicit Digest(const char* name);
   // Adds bytes; they are not kept.
   void update(Bytes bytes);
-  // Of all bytes so far, in lower-case hex. Call it once, last: update() means nothing afterwards.
+  // The digest of all bytes so far, in lower-case hex. Call it once, last: update() means nothing
+  // afterwards.
   std::string finish();
 
  private:

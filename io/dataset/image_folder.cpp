@@ -202,7 +202,7 @@ class ImageFolder final : public Dataset {
     for (const size_t i : split.test) test_.push_back(samples[i]);
   }
 
-  // Of classes that train, too.
+  // Only classes that also train are tested.
   void add_tests(const std::string& prefix, const Options& options, Folders& all) {
     Folders folders = list(prefix, options);
     for (const std::string& name : options.exclude) folders.classes.erase(name);

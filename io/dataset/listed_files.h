@@ -33,7 +33,7 @@ class ListedLabels {
   ListedLabels(std::vector<std::string> names,
                std::initializer_list<std::span<const ListedFile>> lists, int64_t first);
   const std::vector<std::string>& classes() const { return classes_; }
-  // Of a name, or else of a number. Nothing: it is no class.
+  // Finds the class with this name, or else with this number. Nothing: no class has this label.
   std::optional<int64_t> find(const std::string& label) const;
 
  private:

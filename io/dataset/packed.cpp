@@ -99,7 +99,8 @@ class Packed final : public Dataset {
     return split == Split::train ? index_.train : index_.test;
   }
 
-  // Of a sample among all of both splits, as they lie in the shards.
+  // The number of a sample among those of both splits, in the order in which they lie in the
+  // shards.
   uint64_t number(Split split, int64_t index) const {
     return static_cast<uint64_t>(index) + (split == Split::train ? 0 : index_.train.keys.size());
   }

@@ -20,7 +20,7 @@ struct SyntheticImageOptions {
   int64_t quality = 90;
   // Absent: the size is that of width x height pixels.
   std::optional<ByteSize> median_bytes;
-  // Of the logarithm of the encoded size.
+  // The standard deviation of the logarithm of the encoded size.
   double sigma = 0.5;
   template <class V>
   void visit(V& v) {

@@ -29,7 +29,7 @@ struct DecoderInfo {
 struct DecodeMode {
   // Random augmentation, else the evaluation transform.
   bool train = false;
-  // Of this sample in this epoch.
+  // The seed of this sample in this epoch.
   uint64_t seed = 0;
 };
 

@@ -53,9 +53,9 @@ class Framing {
   // Does the decoder make frames at all?
   bool wanted() const { return capacity_ != 0; }
 
-  // Leaves the decoding to the device. False: it is not to, or cannot: kinds of JPEG that GPUs do
-  // not decode (or that may hold RGB, as Adobe's do), a file that is larger than the frame, or of
-  // which the end is missing.
+  // Leaves the decoding to the device. False: the device is not to decode, or cannot. It cannot
+  // decode some kinds of JPEG (or they may hold RGB, as Adobe's do), a file that is larger than the
+  // frame, or one whose end is missing.
   bool take_encoded(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
                     int64_t reduction, uint8_t* frame) const;
   // The frame of the pixels that the plan needs of an image of `width` x `height` pixels that is

@@ -47,7 +47,7 @@ struct DecodedBy : JpegOptions {
 class FastJpeg {
  public:
   virtual ~FastJpeg() = default;
-  // The image at 1/reduction, of which what `needed` asks for is there; valid until the next call.
+  // The image at 1/reduction. The part that `needed` names is there, and valid until the next call.
   // Null: libjpeg-turbo has to judge this file. Throws nothing but std::bad_alloc.
   virtual PixelRows* decode(Bytes encoded, const JpegHeader& header,
                             std::span<const JpegSegment> segments, const Rect& needed,

@@ -15,7 +15,7 @@ constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
 constexpr double kGreyMean[1] = {127.5};
 constexpr double kGreyScale[1] = {1 / 127.5};
 
-// Of samples with so many channels, 1 or 3: as many values.
+// The means of samples with `channels` channels, 1 or 3: one value for each.
 inline const double* means(int64_t channels) { return channels == 1 ? kGreyMean : kMean; }
 inline const double* scales(int64_t channels) { return channels == 1 ? kGreyScale : kScale; }
 

@@ -19,13 +19,13 @@ namespace stoker {
 // gigabytes. An image beyond a limit is a bad sample, and dataset.on_error decides what becomes of
 // the run.
 struct ImageLimits {
-  // Of the image as stored, width * height.
+  // width * height of the image as it is stored.
   int64_t max_pixels = 50'000'000;
   // Width or height.
   int64_t max_side = 16384;
   // Encoded.
   ByteSize max_bytes{64u << 20};
-  // Of one progressive JPEG.
+  // Scans of one progressive JPEG.
   int64_t max_scans = 100;
   template <class V>
   void visit(V& v) {
@@ -48,7 +48,7 @@ struct ImageLimits {
 // decoder.augment.random_resized_crop: train on a random part of the image. A value; plan_sample()
 // (augment.h) has the algorithm and draws the part. The two fields are intervals [low, high].
 struct RandomResizedCrop {
-  // Of the crop's area, as a share of the image's.
+  // The area of the crop, as a share of the image's.
   std::vector<double> scale{0.08, 1.0};
   // Width / height of the crop.
   std::vector<double> ratio{0.75, 4.0 / 3.0};
@@ -118,7 +118,7 @@ EnumNames<PixelType> enum_names(PixelType);
 // The options of every decoder. A value. A decoder with options of its own derives from it and
 // calls this visit() from its own, so that all decoders have these under the same names.
 struct ImageOptions {
-  // Of the sample, width and height, in pixels.
+  // Width and height of the sample, in pixels.
   int64_t size = 224;
   Fit fit = Fit::stretch;
   double crop_ratio = 0.875;
@@ -127,7 +127,7 @@ struct ImageOptions {
   // float32: normalised by the decoder, in planes.
   PixelType output = PixelType::uint8;
   ImageLimits limits;
-  // Of training samples only.
+  // Only training samples are augmented.
   Augment augment;
   template <class V>
   void visit(V& v) {

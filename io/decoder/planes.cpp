@@ -72,7 +72,7 @@ struct PlanesOptions {
   }
   int64_t used() const { return select.empty() ? channels : std::ssize(select); }
   size_t plane() const { return static_cast<size_t>(height * width); }
-  // Of a stored sample, with what follows it.
+  // The bytes of a stored sample, with what follows it.
   size_t stored_bytes() const {
     const auto planes = static_cast<size_t>(channels + (target ? 1 : 0));
     return sizeof(float) * (planes * plane() + static_cast<size_t>(stats * channels));
@@ -174,7 +174,7 @@ class PlanesSession final : public DecoderSession {
 
   const PlanesOptions& options_;
   std::vector<size_t> channels_;
-  std::vector<Scaling> scalings_;  // of each; or none
+  std::vector<Scaling> scalings_;  // one for each channel that is used, or empty
 };
 
 // float32 planes in C order, [channels, height, width], then what PlanesOptions says.

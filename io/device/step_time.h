@@ -33,8 +33,8 @@ struct StepTime {
 };
 EnumNames<StepTime::Type> enum_names(StepTime::Type);
 
-// A ring all-reduce of so many bytes (Patarasuk and Yuan 2009), on links of 10^9 bytes/s that are
-// each rank's: seconds. Pure.
+// The seconds of a ring all-reduce of `bytes` bytes (Patarasuk and Yuan 2009). Each rank has a link
+// of `gb_per_s` 10^9 bytes/s. A pure function.
 double ring_allreduce_s(int64_t ranks, double bytes, double gb_per_s, double latency_us);
 
 // Accelerators for which there is a preset.

@@ -15,8 +15,8 @@
 // of eight coefficients but the fifth, two out of the first and the odd ones. Columns come first,
 // with two more bits than the result; every column is rounded on its own.
 //
-// All columns are transformed at once. Of their results, those of columns x and x + 4 come to lie
-// side by side, and each of these four pairs is one pmaddwd away from its part of a row.
+// All columns are transformed at once. The results of columns x and x + 4 come to lie side by side,
+// and one pmaddwd turns each of these four pairs into its part of a row.
 
 namespace stoker {
 namespace {
@@ -104,7 +104,7 @@ STOKER_AVX2_INLINE void rows_of_four(const Constants& k, __m256i rows01, __m256i
                  _mm256_shuffle_epi32(high, 0xee), _mm256_shuffle_epi32(low, 0xee)};
   __m256i out[4];
   four_points(k, in, kRowShift, out);
-  // Of each half: columns 0 to 3 of its first row, then of its second one.
+  // Each half has columns 0 to 3 of its first row, then those of its second one.
   const __m256i columns01 = _mm256_unpacklo_epi32(out[0], out[1]);
   const __m256i columns23 = _mm256_unpacklo_epi32(out[2], out[3]);
   const __m256i words = _mm256_packs_epi32(_mm256_unpacklo_epi64(columns01, columns23),

@@ -24,8 +24,8 @@ class BatchJob {
   BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
            std::vector<int32_t> claims = {});
 
-  // Fills places until none is left to claim. True: this call finished the batch. Throws nothing of
-  // a sample's.
+  // Fills places until none is left to claim. True: this call finished the batch. A sample's
+  // failure is never thrown here.
   bool work(SampleLoader& loader);
   // Ends the claiming of places. True: no worker is at one, the job is over with this call.
   bool cancel();

@@ -27,7 +27,7 @@ class LargestFirst {
 
   const Dataset& dataset_;
   const Split split_;
-  // Of each sample, plus one; 0: not asked for yet.
+  // The encoded bytes of each sample, plus one. 0: it was not asked for yet.
   std::vector<uint32_t> bytes_;
 };
 

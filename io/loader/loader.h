@@ -56,7 +56,7 @@ struct LoaderInfo {
   bool resident = false;
   // All batches of training have batch_size samples.
   bool drop_last = true;
-  // Of training; permutation, too, where it is not shuffled.
+  // The order of training. It is permutation, too, if training does not shuffle.
   SampleOrder order = SampleOrder::permutation;
   bool shuffle = true;
   // Batches have digests.
@@ -71,8 +71,9 @@ struct LoaderInfo {
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
 };
 
-// The options of every loader, so that a sweep changes nothing but loader.type. A value. A loader
-// that says more of itself derives from it and has an info() of its own.
+// The options of every loader, so that a sweep changes nothing but loader.type. Options that a type
+// has no use for stand in its kIdle (config.h). A value. A loader that says more of itself derives
+// from it and has an info() of its own.
 struct LoaderOptions {
   // Samples per batch, of all ranks together.
   int64_t batch_size = 64;
@@ -133,7 +134,8 @@ struct LoaderOptions {
   }
   // Error(ExitCode::config) for an order without shuffle, and what has no meaning in it.
   void check(const Section& section) const;
-  // Of a loader that has workers and makes so many batches ahead; others add what they do.
+  // What a loader does that has workers and makes this many batches ahead. Other loaders add what
+  // they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
 };
 
@@ -141,7 +143,7 @@ struct LoaderOptions {
 struct Shard {
   int64_t rank = 0;
   int64_t world = 1;
-  // Its places [first, second) in a batch of so many samples.
+  // Its places [first, second) in a batch of `whole` samples.
   std::pair<int64_t, int64_t> places(int64_t whole) const {
     return {whole * rank / world, whole * (rank + 1) / world};
   }
@@ -163,7 +165,7 @@ class Loader {
     // Memory of batches: pinned where they are copied to a GPU.
     HostAllocator allocate;
     Split split;
-    // Of the run: order, augmentation and replacements are functions of it.
+    // The run's seed. Order, augmentation and replacements are functions of it.
     uint64_t seed;
     // Remarks for the user's log.
     Notify notify;
@@ -177,8 +179,7 @@ class Loader {
   };
   virtual ~Loader() = default;
 
-  // Number of batches in an epoch; constant.
-  // Of this rank.
+  // The number of batches that this rank has in an epoch. It is constant.
   virtual int64_t batches() const = 0;
   // Sets the position: the next next() gives batch `first_batch` of `epoch`. Where that is what the
   // loader has ahead anyway, nothing is thrown away.

@@ -18,7 +18,8 @@ class SampleFiles {
   SampleFiles(const Dataset& dataset, Split split);
 
   int64_t count() const { return std::ssize(begins_) - 1; }
-  // Of file `file` in [0, count()), in the data set's order; files in that of their first samples.
+  // The samples of file `file` in [0, count()), in the data set's order. Files are in the order of
+  // their first samples.
   std::span<const int64_t> of(int64_t file) const {
     const auto i = static_cast<size_t>(file);
     return std::span(samples_).subspan(begins_[i], begins_[i + 1] - begins_[i]);

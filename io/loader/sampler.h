@@ -18,13 +18,14 @@ struct EpochOrder {
   bool scattered = false;
   // This rank's, in the order of its batches.
   std::vector<int64_t> samples;
-  // Of loader.order: shards: the same samples in the order in which they lie in their files. From
-  // one multiple of `stretch` to the next the two have the same ones; 0: of any other order.
+  // With loader.order: shards, the same samples in the order in which they lie in their files. From
+  // one multiple of `stretch` to the next both orders have the same samples. `stretch` is 0 with
+  // any other order.
   std::vector<int64_t> reading = {};
   int64_t stretch = 0;
 };
 
-// Of a batch, the part of one rank. A value.
+// The part of a batch that one rank has. A value.
 struct BatchPart {
   // Where it begins in EpochOrder::samples.
   int64_t begin = 0;
@@ -66,7 +67,7 @@ class Sampler {
   // The same of another rank; what is known of files is shared. Error(ExitCode::config) likewise.
   Sampler(const Sampler& other, Shard shard);
 
-  // Of every epoch; the same for all ranks.
+  // The number of batches in every epoch; the same for all ranks.
   int64_t batches() const { return batches_; }
   // The part of this rank.
   BatchPart part(int64_t batch) const;
@@ -83,7 +84,8 @@ class Sampler {
   // This rank's, in the order of its batches.
   std::vector<int64_t> of_own_files(int64_t epoch) const;
   EpochOrder of_shards(int64_t epoch) const;
-  // Of this rank, and the samples of all its batches without a filler.
+  // The generator of this rank's order in an epoch. own_samples(): the samples of all its batches
+  // without a filler.
   Random random_of(int64_t epoch) const;
   int64_t own_samples() const;
   void add_filler(std::vector<int64_t>& order) const;

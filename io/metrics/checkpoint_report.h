@@ -18,8 +18,8 @@ struct CheckpointReport {
   int64_t failed = 0;
   int64_t skipped = 0;
   int64_t replaced = 0;
-  // Of the saved ones: committed on the last tier, and still on the first one only. A drain that
-  // fails is tried again.
+  // How many of the saved sets are committed on the last tier, and how many are only on the first
+  // one yet. A drain that fails is tried again.
   int64_t drained = 0;
   int64_t drain_retries = 0;
   int64_t drains_left = 0;

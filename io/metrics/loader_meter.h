@@ -100,7 +100,7 @@ class LoaderMeter {
     std::map<std::string, int64_t> errors;
     std::map<std::string, int64_t> skipped;
     int64_t tolerated = 0;
-    // Of the loaders that live now.
+    // The queues of the loaders that live now.
     std::vector<QueueMeter::State> queues;
     // Bytes that the block layer delivered to the reading threads; absent where the kernel does
     // not say.
@@ -108,7 +108,7 @@ class LoaderMeter {
     // Absent: nobody has read records of a database by record_reads().
     std::optional<RecordReadCosts> record_reads;
 
-    // Of one stage.
+    // The totals of one stage.
     const Tally::Totals& of(Stage stage) const { return stages[static_cast<size_t>(stage)]; }
   };
   // Any thread. Asks the kernel for each reading thread's counters.

@@ -26,8 +26,8 @@ class RateWindows {
     images_ = 0;
   }
 
-  // Of the complete windows, in order.
-  // The window under way is in none of them. Valid until the next add().
+  // The rates of the complete windows, in their order. The window under way is not among them.
+  // Valid until the next add().
   const std::vector<double>& rates() const { return rates_; }
 
  private:

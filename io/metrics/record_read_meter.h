@@ -22,7 +22,8 @@ struct RecordReadCosts {
   int64_t involuntary_switches = 0;
   int64_t minor_faults = 0;
   int64_t major_faults = 0;
-  // Of wall_s, waiting for other ranks: at barriers, for the cursor, for the turn to read.
+  // The part of wall_s that was spent waiting for other ranks: at barriers, for the cursor, for the
+  // turn to read.
   double waiting_s = 0;
   // Seconds until the first record could be read: opening, walking, computing offsets.
   double opening_s = 0;

@@ -28,7 +28,7 @@ struct SlowSample {
 // large image, a slow server.
 class SlowSamples {
  public:
-  // So many, of each thread and in the result.
+  // How many samples each thread keeps, and how many the result has.
   static constexpr size_t kKept = 10;
 
   // The owning thread only. bytes: of the encoded sample. A sample that is kept costs a lock and an

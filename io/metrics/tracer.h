@@ -29,17 +29,17 @@ struct TraceEvent {
   uint64_t bytes = 0;
   // The step that it belongs to, counted from 1; -1: none.
   int64_t step = -1;
-  // Of "storage": which tier.
+  // The tier, for an event "storage".
   const char* tier = nullptr;
-  // Of "file": where in it; -1: nowhere.
+  // The place in the file, for an event "file". -1: it has no place.
   int64_t offset = -1;
 };
 
 // Events of one thread, or of one engine of the device, in the order in which they ended. A value.
 inline constexpr int64_t kFileRow = -1000;
 struct TraceRow {
-  // The kernel's number of the thread, below 0 of an engine: -1, -2, ... in the order of their
-  // first event. kFileRow: of a file, which its name tells from others.
+  // The kernel's number of the thread. Engines of the device have numbers below 0: -1, -2, ... in
+  // the order of their first events. All files have kFileRow; their names tell them apart.
   int64_t id;
   std::string name;
   std::vector<TraceEvent> events;
@@ -114,8 +114,8 @@ class Tracer {
   // Adds whole rows, whose events are known afterwards only; there is no limit, as the caller has
   // them all. Those that began outside of the windows are left out. Any thread.
   void add(std::vector<TraceRow> rows);
-  // So many steps are finished: opens and closes windows. The trainer's thread. Never less than the
-  // call before.
+  // Says how many steps are finished, which opens and closes windows. The trainer's thread. Never
+  // less than the call before.
   void at_step(int64_t finished);
 
   // Events that were kept, and those that came while their thread's store was full, since the

@@ -19,8 +19,8 @@ inline constexpr double kColdShare = 0.03;
 inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
 inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
 
-// What the device waits for, in words, with what it was seen by. Of the causes of idle time
-// the worst decides, so that no other text of a run may judge by one of them alone.
+// What the device waits for, in words, and which figures show it. The worst of the causes of idle
+// time decides. No other text about a run may judge by one of them alone.
 struct Verdict {
   enum class Level {
     unknown,

@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// What the recorder keeps, and of which files. A value.
+// What the recorder keeps, and which files it looks at. A value.
 struct IoRecorderOptions {
   ByteSize memory{512ull << 20};
   ByteSize segment_memory{128ull << 20};

@@ -159,7 +159,7 @@ struct IoProfile {
   int64_t job_id = 0;  // the process
   int64_t ranks = 1;
   std::string host, command;
-  // Of a training: the steps that were done when it began and when it ended. Absent: not said.
+  // The training steps that were done when it began and when it ended. Absent: not known.
   struct Steps {
     int64_t first = 0, last = 0;
     bool operator==(const Steps&) const = default;

@@ -47,7 +47,7 @@ class RecorderState {
   // Null: it is left out, or there is no memory.
   FileRecord* file_named(std::string_view name);
   FileRecord* file_at(int directory, const char* path);
-  // Of a stream, also of one that was opened before the profiler was attached.
+  // The file of a stream, also if that was opened before the profiler was attached.
   FileRecord* file_of(FILE* stream);
 
   // The counters of one module, to be changed: in the part of time that is under way. Under the

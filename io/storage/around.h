@@ -35,7 +35,8 @@ struct ObjectCall {
 template <class Around>
 class AroundStorage : public Storage, public KeepsFiles {
  public:
-  // `layer` is to the tier's files what `around` is to its objects; unused where there are none.
+  // `layer` is to the tier's files what `around` is to its objects; it is not used if the tier has
+  // no files.
   AroundStorage(std::unique_ptr<Storage> inner, Around around, std::shared_ptr<FileLayer> layer)
       : inner_(std::move(inner)), around_(std::move(around)) {
     if (const FileTree* files = files_of(*inner_)) files_ = files->behind(std::move(layer));

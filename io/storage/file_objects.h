@@ -13,8 +13,8 @@
 
 namespace stoker {
 
-// What the tiers posix, direct and uring have in common, whose objects are files below a directory:
-// everything but read(). Any thread. Failures are IoError, as of every tier.
+// Everything but read() for the tiers posix, direct and uring, whose objects are files below a
+// directory. Any thread. Failures are IoError, as for every tier.
 class FileObjects : public Storage, public KeepsFiles {
  public:
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
@@ -43,9 +43,9 @@ class FileObjects : public Storage, public KeepsFiles {
   // which gets room for all of the range. False: the file could not be read this way, and read_by()
   // will say why.
   bool read_at_once(const std::string& key, Buffer& out, Range range) const;
-  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. A file of
-  // which other parts than its first are read stays open for the next ones. IoError where the file
-  // ends before its size says.
+  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. If a part
+  // of a file other than its first is read, the file stays open for the next parts. IoError where
+  // the file ends before its size says.
   void read_by(const ReadFile& read, const std::string& key, Buffer& out, Range range) const;
   // The file of a key. IoError for a key that check_key() refuses.
   std::string path_of(const std::string& key) const;

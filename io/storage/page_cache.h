@@ -15,7 +15,7 @@ struct Residency {
   uint64_t bytes = 0;
   uint64_t cached_bytes = 0;
 
-  // Of the bytes; absent: nothing is known of any.
+  // The share of the bytes that are cached. Absent: nothing is known about any byte.
   std::optional<double> cached_share() const {
     if (bytes == 0) return std::nullopt;
     return static_cast<double>(cached_bytes) / static_cast<double>(bytes);

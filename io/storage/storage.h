@@ -63,7 +63,8 @@ struct StorageInfo {
   // What an emulated one was told to be, in 10^6 bytes/s.
   std::optional<double> read_mb_per_s = {};
   std::optional<double> write_mb_per_s = {};
-  // An object is read by operations of so many bytes, until one is empty; 0: by one operation.
+  // An object is read by operations of this many bytes, until one is empty. 0: one operation reads
+  // it.
   uint64_t read_piece = 0;
 };
 

@@ -27,7 +27,7 @@ struct Uring::Ring {
 namespace {
 
 // One read or write that is cut into pieces, several of which are in flight. The kernel uses the
-// memory as long as any is, so none is left behind, whatever fails.
+// memory as long as any piece is in flight, so the call waits for all of them, whatever fails.
 class Transfer {
  public:
   Transfer(Uring::Ring& ring, int operation, int file, uint8_t* data, uint64_t bytes,

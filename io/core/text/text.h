@@ -5,10 +5,10 @@
 
 namespace stoker {
 
-// Any bytes as text, and back. A name in a file system is bytes, of which nobody promises that they
-// are UTF-8; JSON, YAML, pages and metrics are. So names are made text where they enter the program
-// (keys of a tier, paths of a configuration) and bytes again where they reach the kernel. Any
-// thread.
+// Any bytes as text, and back. A name in a file system consists of bytes, and nobody promises that
+// they are UTF-8; JSON, YAML, pages and metrics have to be UTF-8. So names are made text where they
+// enter the program (keys of a tier, paths of a configuration) and bytes again where they reach the
+// kernel. Any thread.
 
 // Whether the bytes are UTF-8, without noncharacters (U+FFFE), which writers of YAML replace.
 bool is_text(std::string_view bytes);
@@ -17,7 +17,7 @@ bool is_text(std::string_view bytes);
 std::string to_text(std::string_view bytes);
 // For people: what is no text, as to_text() makes it; text stays as it is.
 std::string readable(std::string_view bytes);
-// The bytes of which to_text() made this.
+// The bytes that to_text() turned into this text.
 std::string from_text(std::string_view text);
 
 }  // namespace stoker

@@ -53,7 +53,7 @@ class WireReader {
 // Fields as they are written. Pure; any thread.
 std::string wire_number(uint32_t number, WireType type, uint64_t value);
 std::string wire_bytes(uint32_t number, std::string_view bytes);
-// What stands before so many bytes that are a field's value.
+// What stands in front of a field's value that has `bytes` bytes.
 std::string wire_bytes_head(uint32_t number, uint64_t bytes);
 
 }  // namespace stoker

@@ -39,7 +39,7 @@ struct ShardSplit {
 // The options of every format whose samples lie in a few large objects. A value.
 struct ShardedOptions {
   TierName storage;
-  // Patterns of keys, as of a shell.
+  // Patterns of keys, as in a shell.
   std::string train;
   std::string test;
   std::optional<ShardSplit> split;
@@ -81,11 +81,11 @@ struct ShardedOptions {
 
 // Samples that are parts of a tier's objects (shards), in the order in which they lie there: the
 // one class behind all such formats. Which parts, the format says; their places are kept in an
-// index beside each shard. Of samples that are expected one behind the other in a shard, large
-// pieces are read ahead. Thread rule and failures: as Dataset.
+// index beside each shard. Where samples that are expected lie one behind the other, large pieces
+// of the shard are read ahead. Thread rule and failures: as Dataset.
 class Sharded : public Dataset {
  public:
-  // keep_whole: 0, or shards are read as a whole, and so many kept in memory.
+  // keep_whole: if not 0, shards are read as a whole, and this many are kept in memory.
   Sharded(const ShardedOptions& options, const Inputs& inputs,
           std::unique_ptr<const ShardFormat> format, size_t keep_whole = 0);
 
@@ -124,7 +124,7 @@ class Sharded : public Dataset {
   const Sample& good(Split split, int64_t index) const;
   bool take_coming(Split split, int64_t index, Range part, Buffer& out) const;
   void forget(Split split) const;
-  // Of the tier, by key.
+  // The objects of the tier that fit the pattern, sorted by key.
   std::vector<ObjectInfo> find(const std::string& pattern) const;
   // Fills in the samples of both splits.
   void scan_all(const ShardedOptions& options, const Notify& notify);

@@ -74,7 +74,7 @@ class Tar {
     tar.stream_.skip(skipped);
     return static_cast<la_int64_t>(skipped);
   }
-  // libarchive's warnings (an odd file name) are none of ours.
+  // libarchive's warnings (an odd file name) do not matter here.
   void check(int result) const {
     if (error_) std::rethrow_exception(error_);
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;
@@ -188,7 +188,7 @@ class TarFormat final : public ShardFormat {
     if (!whole) sample.bad = "member ." + label_ + " is no number of a class";
   }
 
-  // A group without an image is none of ours.
+  // A group without an image is not a sample.
   static void finish(const Group& group, std::vector<ShardSample>& samples) {
     if (group.image) samples.push_back(group.sample);
   }

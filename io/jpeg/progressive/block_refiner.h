@@ -44,14 +44,14 @@ class BlockRefiner {
   STOKER_REFINE static void run(BlockRefiner& a, BlockRefiner& b);
   // Behind the batch, when it is done.
   const BitReader& bits() const { return state_.bits; }
-  // So many blocks to come have no symbols any more.
+  // How many of the next blocks have no symbols, because a run covers them.
   uint32_t run_left() const { return state_.run; }
 
  private:
   // Masks as CoefficientPlane::nonzero.
   struct State {
     BitReader bits;
-    // Of the block: positions that are left, and those of them that are not 0.
+    // The positions of the block that are left, and those of them that are not 0.
     uint64_t rest = 0;
     uint64_t known = 0;
     // All of its zeros in the band, and how many are left but for one.
@@ -61,7 +61,7 @@ class BlockRefiner {
     BlockRow blocks;
     uint32_t run = 0;
     bool failed = false;
-    // Of the scan.
+    // The same for all blocks of the scan.
     const SymbolTable* table = nullptr;
     uint64_t band = 0;
     int low = 0;

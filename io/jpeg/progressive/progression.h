@@ -18,7 +18,7 @@ struct ProgressiveScan {
   std::array<size_t, 3> component{};
   std::array<size_t, 3> dc_table{};
   std::array<size_t, 3> ac_table{};
-  // Of each block: coefficients first to last, in the scan's order.
+  // The coefficients of each block, first to last, in the scan's order.
   int first = 0;
   int last = 0;
   // Their bits from `high` - 1 down to `low`; high 0: all bits from the highest down to `low`.

@@ -18,7 +18,7 @@ namespace stoker {
 #if defined(__x86_64__)
 namespace {
 
-// Of scans, which each have memory of the file's size, though little of it is touched.
+// The most scans that wait. Each has memory of the file's size, though it touches little of that.
 constexpr size_t kMaxWaiting = 24;
 
 // What follows a scan.

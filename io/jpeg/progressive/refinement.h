@@ -44,8 +44,8 @@ struct Refinement {
 
   bool changes() const { return (corrected | fresh) != 0; }
 
-  // Reads a bit for each of `known`, the highest first. So many bits must be there: 39, for more
-  // are refilled.
+  // Reads one bit for each of `known`, the highest first. At least 39 bits must be there, or as
+  // many as are read; more are refilled.
   STOKER_REFINE_INLINE void correct(BitReader& bits, uint64_t known) {
     auto count = static_cast<int>(_mm_popcnt_u64(known));
     uint64_t high = 0;

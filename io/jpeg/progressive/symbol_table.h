@@ -15,8 +15,8 @@ enum class SymbolKind {
   refinement,  // AC coefficients: runs of zeros and values of one bit, or of blocks that end
 };
 
-// One look-up for a symbol: how long it is with its further bits, and what to make of these. Bits
-// of an entry, of which 0 is none:
+// One look-up for a symbol: how long it is with its further bits, and what to make of these. An
+// entry of 0 says nothing. The bits of any other:
 //   0-5     bits of code and further bits together
 //   6       the block ends here, and a run of such blocks begins
 //   7       there is a value
@@ -45,7 +45,8 @@ class SymbolTable {
       return entry;
     return find(static_cast<uint32_t>(bits.peek(16)));
   }
-  // How many blocks end together with such an entry, of which `bits` are next, all of them.
+  // How many blocks end together with an entry that ends blocks. `bits` begin with the entry's
+  // code, and all its further bits are there.
   STOKER_AVX2_INLINE static uint32_t blocks(uint32_t entry, const BitReader& bits) {
     const uint64_t behind = bits.peek_all() << code(entry);
     return (1u << more(entry)) + static_cast<uint32_t>(behind >> 1 >> (63 - more(entry)));

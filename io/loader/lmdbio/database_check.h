@@ -11,7 +11,7 @@ namespace stoker {
 // A database that may be mapped. A value.
 struct MappableDatabase {
   LmdbMeta meta;
-  // Of its file.
+  // The bytes of its file.
   uint64_t bytes = 0;
 };
 

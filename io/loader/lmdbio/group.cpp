@@ -115,7 +115,8 @@ void Group::Shared::watch() {
   }
 }
 
-// Of a collective call: memory that `maker` makes, and this rank and perhaps others open.
+// Memory that `maker` makes, and that this rank and perhaps others open. All of them call it
+// together.
 std::span<uint8_t> Group::Shared::share(size_t bytes, int64_t maker, bool alone) {
   if (alone) return memories.emplace_back(bytes, true).bytes();
   std::string trouble;

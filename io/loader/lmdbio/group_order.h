@@ -34,7 +34,7 @@ class GroupOrder {
   int64_t together(int64_t batch) const;
   // The stretch of a node, for all batches that lie together with this one.
   Records node_stretch(int64_t batch, int64_t node) const;
-  // Of one batch.
+  // The records that a node reads of one batch.
   Records of_node(int64_t batch, int64_t node) const;
   Records of_rank(int64_t batch, int64_t rank) const;
   // The most that of_node(), node_stretch() have for any batch and node.

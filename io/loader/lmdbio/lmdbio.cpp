@@ -136,7 +136,7 @@ class Lmdbio final : public Loader {
   }
 
  private:
-  // Of the ranks, from one start() to the next.
+  // What belongs to the batches from one start() to the next.
   struct Run {
     explicit Run(size_t ahead) : queue(ahead) {}
     BoundedQueue<Batch> queue;

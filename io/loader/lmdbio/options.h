@@ -18,7 +18,7 @@ enum class LmdbReader {
   lmm_dio,  // + one explicit read of all of a node's records, by offsets that a walk has found
   prov,     // + offsets computed from how the database was written
   coal,     // + one read for several batches
-  stag,     // + so many nodes read at once
+  stag,     // + only some nodes read at the same time
   indexed   // offsets of the verified index, page numbers, many reads in flight; each rank its own
 };
 EnumNames<LmdbReader> enum_names(LmdbReader);
@@ -27,7 +27,7 @@ std::string name_of(LmdbReader reader);
 
 inline constexpr int64_t kMostCoalesced = 1024;
 
-// Batches for one read, or `auto`: so many that it has 4 MiB, a power of two. A value.
+// How many batches one read gets, or `auto`: a power of two, so that the read has 4 MiB. A value.
 struct Coalesce {
   int64_t batches = 0;  // 0: auto
 };
@@ -51,7 +51,7 @@ struct LmdbioOptions : LoaderOptions {
   static constexpr std::array kIdle{"workers",      "pin_workers",  "device_batches",
                                     "shuffle",      "order",        "window",
                                     "cycle_length", "block_length", "single_file_stays"};
-  // Of a batch that is read as the records lie, in 4 batches ahead (Caffe's PREFETCH_COUNT).
+  // Records are read in the order in which they lie, and 4 batches ahead (Caffe's PREFETCH_COUNT).
   LmdbioOptions() {
     shuffle = false;
     prefetch_batches = 4;

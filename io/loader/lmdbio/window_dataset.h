@@ -13,7 +13,7 @@ namespace stoker {
 // others from the data set below. One thread. Failures: as Dataset.
 class WindowDataset final : public Dataset {
  public:
-  // Of one split; both must outlive it.
+  // The records of one split. Both data sets must outlive it.
   WindowDataset(const Dataset& below, const StoredRecords& records, Split split)
       : Dataset(below.on_error()), below_(below), records_(records), split_(split) {}
 

@@ -17,11 +17,11 @@ namespace stoker {
 
 inline constexpr std::array<const char*, 8> kCpuModes{"user",   "nice", "system",  "idle",
                                                       "iowait", "irq",  "softirq", "steal"};
-// Of all CPUs together, in the order of kCpuModes. iowait may decrease.
+// The times of all CPUs together, in the order of kCpuModes. iowait may decrease.
 using CpuSeconds = std::array<double, kCpuModes.size()>;
 
-// /proc/meminfo. `available`: what could be had without swapping; `cached` pages of files, of which
-// `dirty` wait to be written and `writeback` are being written.
+// /proc/meminfo. `available`: what could be had without swapping; `cached`: pages of files. Some of
+// these wait to be written (`dirty`), others are being written (`writeback`).
 struct MemoryBytes {
   std::optional<uint64_t> available;
   std::optional<uint64_t> cached;
@@ -59,7 +59,7 @@ struct SystemStats {
   MemoryBytes memory;
   std::array<PressureSeconds, kPressures.size()> pressures;
   std::vector<NetworkBytes> networks;  // without the loopback
-  // Of the paths that were asked for.
+  // The block devices below the paths that were asked for.
   std::vector<DiskStats> disks;
 };
 

@@ -13,7 +13,7 @@ using State = CheckpointMeter::State;
 constexpr const char* kEngine = "Counted by the checkpointer.";
 constexpr const char* kClock = "The monotonic clock is read at the begin and at the end.";
 
-// Of a run with checkpoints.
+// A figure of a run that saves checkpoints.
 template <class F>
 Read of_report(F value) {
   return one([value](R record) {

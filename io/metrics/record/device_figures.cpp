@@ -15,7 +15,7 @@ constexpr const char* kGpm = "NVML's GPM, for the time since the last scrape.";
 
 const DeviceTime& device_of(R record) { return record.run.totals.device; }
 
-// Of a device that was observed.
+// A figure of a device that was observed.
 Read observed(double DeviceTime::*member) {
   return one([member](R record) {
     return device_of(record).observed > 0 ? Value(device_of(record).*member) : std::nullopt;
@@ -53,7 +53,7 @@ std::vector<Figure> device_figures() {
       {"device.idle_share", quotient, Unit::share,
        "The share of the observed time in which the device was idle: 1 - busy_s / observed_s.",
        "The quotient of the two figures.", one([](R r) {
-         // Of a window both are differences, which rounding may put in the wrong order.
+         // In a window both are differences, and rounding may put them in the wrong order.
          const double idle = std::max(0.0, device_of(r).observed - device_of(r).busy);
          return ratio(idle, device_of(r).observed);
        })},

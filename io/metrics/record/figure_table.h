@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// The parts of the table, and what their rows are written with. Of no use elsewhere.
-// Each makes its rows anew; figures() asks once.
+// The parts of the table, and the functions that its rows are written with. They are of no use
+// elsewhere. Each makes its rows anew; figures() asks once.
 std::vector<Figure> training_figures();
 std::vector<Figure> device_figures();
 std::vector<Figure> loader_figures();

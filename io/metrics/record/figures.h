@@ -31,7 +31,7 @@ struct Histogram {
   std::vector<int64_t> counts;  // not cumulative; the last has no bound
   double sum = 0;
 
-  // Of all buckets.
+  // The number of values in all buckets.
   int64_t count() const;
 };
 
@@ -59,8 +59,8 @@ struct Figure {
   Unit unit;
   const char* definition;
   const char* measured;  // how
-  // Of a record, all values with their labels; empty where the record lacks the subject. A pure
-  // function.
+  // Takes all values with their labels from a record; empty where the record lacks the subject. A
+  // pure function.
   std::function<FigureValues(const RunRecord&)> read;
   bool in_summary = true;  // false: since boot or the process's start, for those who scrape
 };
@@ -69,10 +69,11 @@ struct Figure {
 const std::vector<Figure>& figures();
 // The table for people: docs/figures.md.
 std::string figures_page();
-// Those of these names, in that order. A name that is none is a bug: std::logic_error.
+// The figures with these names, in that order. A name that no figure has is a bug:
+// std::logic_error.
 std::vector<const Figure*> select_figures(std::initializer_list<std::string_view> names);
 
-// Of a column, such as "segments_s.data_wait"; null: it is none of ours.
+// The figure of a column such as "segments_s.data_wait". Null: no figure has such a column.
 const Figure* find_figure(std::string_view column);
 
 // {"device", "idle_s", "data"}: the name with labels in the place of braces.

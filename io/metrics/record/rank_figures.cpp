@@ -7,7 +7,8 @@ using enum FigureKind;
 
 constexpr const char* kOfAll = "Every rank tells rank 0 whenever there is a report.";
 
-// A figure of each rank; of a run of one there is none. read: of a RankTimes.
+// A figure that each rank has; a run of one rank has no such figure. `read` takes it from a
+// RankTimes.
 template <class F>
 Read by_rank(F read) {
   return several([read](const RunRecord& record, const auto& add) {

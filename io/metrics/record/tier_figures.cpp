@@ -35,7 +35,8 @@ Read by_operation(F value) {
   });
 }
 
-// Of reads and writes. value: of a tier, the operation and the record.
+// One value for reads and one for writes. `value` takes it from a tier, the operation and the
+// record.
 template <class F>
 Read by_move(F value) {
   return several([value](R record, const auto& add) {

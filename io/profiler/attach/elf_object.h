@@ -12,10 +12,10 @@
 namespace stoker {
 
 // An ELF object of 64 bits, little endian, x86-64 or aarch64: what its program headers say, and its
-// bytes by the addresses that the object itself uses (its first segment mostly begins at 0). Of a
-// mapped object or of a file's bytes; refers to them. A value; any thread.
+// bytes by the addresses that the object itself uses (its first segment mostly begins at 0). It
+// refers to a mapped object or to a file's bytes. A value; any thread.
 //
-// Nothing is believed that the object says: what lies outside of its segments is not there.
+// It does not trust what the object says: whatever lies outside of its segments is not there.
 class ElfObject {
  public:
   // Mapped by the loader, of this machine. headers: of it, as dl_iterate_phdr gives them.

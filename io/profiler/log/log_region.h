@@ -44,7 +44,7 @@ class LogRegion {
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
-  // More bytes into the buffer. False: there are none.
+  // Unpacks more bytes into the buffer. False: the region has no more.
   bool refill();
   size_t take(std::span<uint8_t> to);
 

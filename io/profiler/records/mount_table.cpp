@@ -42,7 +42,7 @@ MountTable::MountTable() {
     entry->mount = {std::string(type), found.mnt_dir};
     entries_.push_back(std::move(entry));
   }
-  // Of equal paths the last one covers the others.
+  // If paths are equal, the last one covers the others.
   std::reverse(entries_.begin(), entries_.end());
   std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
     return a->mount.path.size() > b->mount.path.size();

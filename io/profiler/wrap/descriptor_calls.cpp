@@ -109,7 +109,7 @@ struct Duplicate {
   }
 };
 
-// The third argument may be a pointer, of which an int would lose a half.
+// The third argument may be a pointer, and an int would lose half of it.
 struct Control {
   using Original = int (*)(int, int, ...);
   static void tell(int result, CallTime time, int fd, int command, void*) {

@@ -25,7 +25,7 @@ class CacheIndex {
   // An object under this key that is no copy of ours.
   void avoid(const std::string& key);
 
-  // The size of the copy; absent: there is none to be read.
+  // The size of the copy. Absent: no copy can be read.
   std::optional<uint64_t> find(const std::string& key) const;
   // What all copies take, those under way included.
   uint64_t bytes() const;

@@ -13,9 +13,9 @@
 
 // The slots are a leaky bucket (the generic cell rate algorithm): an operation of latency L fills
 // it by L / queue_depth, and waits only where it is full. So queue_depth operations that come at
-// once begin at once, as on a device with so many slots; behind them one begins every
-// L / queue_depth; what comes in the end is what such a device has done by then. Unlike single
-// slots it takes a queue depth that is no integer, and it has one number for any depth.
+// once begin at once, as on a device with queue_depth slots, and behind them one begins every L /
+// queue_depth. In the end as many are done as on such a device. Unlike single slots it takes a
+// queue depth that is not an integer, and one number is enough for any depth.
 
 namespace stoker {
 namespace {
@@ -25,7 +25,8 @@ using Kind = TierOperation::Kind;
 // A transfer gives way to others after this long, or after the longest latency if that is longer:
 // with shorter pieces all threads would end, and begin anew, together.
 constexpr double kPieceNs = 2e6;
-// A cache writes what lies so many requests apart in its order, whichever thread was quicker.
+// A cache writes requests that are at most this many apart in the order of their places, whichever
+// thread was quicker.
 constexpr uint64_t kSortedWrites = 8;
 
 double ns(Clock::duration duration) {

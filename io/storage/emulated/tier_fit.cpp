@@ -12,12 +12,12 @@ namespace {
 
 using Vector = std::vector<double>;
 
-constexpr double kLeastLatency = 1e-7;  // seconds; below that it is none
+constexpr double kLeastLatency = 1e-7;  // seconds; anything shorter counts as 0
 
 // In MB/s, as an emulated tier takes it: from memory, a few points may say any number.
 double sayable(double bytes_per_s) { return std::clamp(1e-6 * bytes_per_s, 0.01, 1e6); }
 
-// Of one direction, in bytes/s and seconds.
+// The figures of one direction, in bytes/s and seconds.
 struct Figures {
   double bandwidth = 0;
   double latency = 0;

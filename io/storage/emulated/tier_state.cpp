@@ -48,7 +48,7 @@ bool is_at(const std::string& path, const FileDescriptor& file) {
          named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }
 
-// Waits for a lock. False: errno says why there is none.
+// Waits for a lock. False: the file could not be locked, and errno says why.
 bool lock_file(const FileDescriptor& file, int operation) {
   int result = 0;
   while ((result = ::flock(file.get(), operation)) != 0 && errno == EINTR) {

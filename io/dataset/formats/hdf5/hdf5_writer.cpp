@@ -57,7 +57,7 @@ class Hdf5ShardWriter final : public ShardWriter {
   }
 
  private:
-  // Of the data set with that number in commit().
+  // Appends the values of the data set with that number in commit().
   void append_values(size_t set, size_t width) {
     switch (set) {
       case 0:

@@ -258,7 +258,7 @@ std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_b
     if (!layout.labels.empty()) sample.label = layout.labels[i];
     const bool file = layout.form == Hdf5Form::file;
     if (layout.form == Hdf5Form::encoded) {
-      // None overlaps another: so there are no more parts than samples and chunks.
+      // No sample overlaps another, so there are no more parts than samples and chunks.
       if (layout.offsets[i] < reached) sample.bad = kNoPlace;
       add(sample, layout.images, layout.offsets[i], layout.offsets[i + 1]);
       reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));

@@ -27,8 +27,8 @@ struct Datum {
   uint64_t data_bytes = 0;
 };
 
-// A value of which its first and its last bytes are known, which is enough where data are in front
-// of label, as protobuf writes them. A value that points to both.
+// A value whose first and last bytes are known. This is enough if the data lie in front of the
+// label, as protobuf writes them. A value that points to both.
 struct DatumEnds {
   Bytes head;
   Bytes tail;

@@ -33,7 +33,7 @@ struct LmdbShape {
   uint64_t leaf_pages = 0;
   uint64_t overflow_pages = 0;
   uint64_t entries = 0;
-  // Of a tree that is not empty.
+  // The root of the tree, if that is not empty.
   uint64_t root = 0;
   bool operator==(const LmdbShape&) const = default;
 };
@@ -57,7 +57,7 @@ struct LmdbMeta {
 };
 
 // The meta that counts, of a file's first kLmdbMostPageBytes + kLmdbMetaBytes, or as many as it
-// has. One that was written half does not count. Nothing: there is none.
+// has. A meta that was written half does not count. Nothing: the file has no valid meta.
 std::optional<LmdbMeta> newest_lmdb_meta(Bytes first);
 
 // An entry of a page. A value that points into it.
@@ -84,7 +84,7 @@ class LmdbPage {
  public:
   LmdbPage(Bytes page, uint64_t number);
   bool leaf() const { return leaf_; }
-  // Of its nodes, 1 at least.
+  // The number of its nodes; at least 1.
   size_t size() const { return size_; }
   // index: below size().
   LmdbNode node(size_t index) const;
@@ -98,8 +98,8 @@ class LmdbPage {
   size_t size_ = 0;
 };
 
-// How many pages a value of so many bytes has, if it has its own. They lie one after the other,
-// and the value begins kLmdbHeader behind the begin of the first.
+// How many pages a value of `bytes` bytes has, if it has pages of its own. They lie one after the
+// other, and the value begins kLmdbHeader behind the begin of the first.
 constexpr uint64_t lmdb_overflow_pages(uint64_t bytes, uint64_t page_bytes) {
   return (kLmdbHeader - 1 + bytes) / page_bytes + 1;
 }

@@ -11,10 +11,10 @@
 
 namespace stoker {
 
-// Reads ranges of an object of a tier into memory that the caller has. Where the tier keeps files
-// they get there straight, by pread through its layers. Of other tiers by their own read() and a
-// copy: they fill a Buffer; so do those that read past the page cache, for which addresses and
-// offsets must lie on blocks. One thread. IoError as the tier's.
+// Reads ranges of an object of a tier into memory that the caller has. If the tier keeps files,
+// pread reads them straight there, through the tier's layers. Other tiers read with their own
+// read() into a Buffer, and the bytes are copied. So do tiers that read past the page cache,
+// because addresses and offsets must then lie on blocks. One thread. IoError as the tier's.
 class ObjectRanges {
  public:
   ObjectRanges(const Storage& tier, std::string key);

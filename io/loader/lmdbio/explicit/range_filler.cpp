@@ -16,8 +16,8 @@
 namespace stoker {
 namespace {
 
-// Who may read: `stagger` nodes at once. Each waits until the one so many places before it is
-// through, and says so to the one so many behind it. One thread.
+// Who may read: `stagger` nodes at once. Each waits until the node that is `stagger` places before
+// it is done, and tells the one that is as many places behind it. One thread.
 class Turns {
  public:
   Turns(Group& group, int64_t stagger) : group_(group), stagger_(stagger) {}

@@ -11,7 +11,7 @@
 namespace stoker {
 namespace {
 
-// So many records are replayed at a time.
+// How many records are replayed at a time.
 constexpr int64_t kChunk = 1 << 14;
 // What the first reader has found, and tells the others.
 enum Verdict : uint8_t { kWalk, kAppended, kInOrder };
