@@ -54,8 +54,8 @@ struct LoadCost {
 // out and never changed afterwards; treat them as read-only.
 struct Batch {
   int64_t epoch = 0;
-  // Within the epoch, from 0.
-  int64_t index = 0;  // within the epoch
+  // The number of the batch in the epoch, from 0.
+  int64_t index = 0;
   // Samples of this rank. As many as those of its other batches, but in the last batch of an epoch
   // without drop_last.
   int64_t size = 0;

@@ -14,7 +14,7 @@ struct RankTalk {
   // the order of the ranks. Some milliseconds: not for every batch. Error(ExitCode::device) where a
   // rank is gone.
   std::function<std::vector<std::string>(const std::string& channel, const std::string& own)> meet;
-  // Which ranks have died or left; empty: none that is known of. Does not wait.
+  // Which ranks have died or left. Empty: as far as is known, all are there. Does not wait.
   std::function<std::string()> gone;
 };
 

@@ -78,7 +78,7 @@ struct OnError {
 // What a data set is, as its options say it (Component<Dataset>::info), before anything is listed.
 // A value.
 struct DatasetInfo {
-  // That it reads; empty: none.
+  // The tier that it reads. Empty: it reads no tier.
   std::string tier = {};
   // Reads a whole file for the first of its samples.
   bool whole_files = false;
@@ -122,7 +122,7 @@ class Dataset {
 
   // What loaders do with a bad sample of this data set.
   const OnError& on_error() const { return on_error_; }
-  // Keys of files that are no samples and were left out (Caltech's BACKGROUND_Google/tmp).
+  // Keys of files that are not samples and were left out (Caltech's BACKGROUND_Google/tmp).
   const std::vector<std::string>& ignored() const { return ignored_; }
 
  protected:

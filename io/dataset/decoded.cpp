@@ -183,8 +183,9 @@ class Decoded final : public Dataset {
     }
   }
 
-  // All but `room` samples. All take the same place, so those that save most are those that cost
-  // most: of training, which are read in every epoch, those with most bytes to be entropy-decoded.
+  // All but `room` samples. All take the same room, so it pays most to keep those that cost most to
+  // decode. These are the training samples, which are read in every epoch, with the most bytes to
+  // be entropy-decoded.
   void leave_out_cheap(uint64_t room) {
     std::vector<uint64_t> bytes(claimed_.size());
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = inner_info(i).bytes;

@@ -24,10 +24,10 @@ struct SyntheticPlanesOptions {
 };
 
 // One sample as the decoder `planes` takes it: float32 planes in C order of noise from 0 to 1, to
-// which a class adds a half in a channel of its own, so that a model can learn it: its label's
-// everywhere; with `target` that of each class but 0 in one rectangle, and the plane of classes
-// follows. A pure function of its arguments, the same on every machine; any thread. `label` is in
-// [0, classes).
+// which a class adds a half in a channel of its own, so that a model can learn it. The channel of
+// its label is raised everywhere; with `target` the channel of each class but 0 is raised in one
+// rectangle, and the plane of classes follows. A pure function of its arguments, the same on every
+// machine; any thread. `label` is in [0, classes).
 std::vector<uint8_t> synthetic_planes(const SyntheticPlanesOptions& options, int64_t classes,
                                       int64_t label, uint64_t seed);
 

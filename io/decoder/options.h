@@ -88,8 +88,8 @@ struct ColorJitter {
   }
 };
 
-// decoder.augment: the random changes to training samples; test samples have none. A value. Each
-// change is a function of the sample's seed alone, and none changes what the others draw.
+// decoder.augment: the random changes to training samples; test samples are not changed. A value.
+// Each change is a function of the sample's seed alone, and does not alter what the others draw.
 struct Augment {
   std::optional<RandomResizedCrop> random_resized_crop;
   bool flip = false;

@@ -24,7 +24,7 @@ struct DeviceInfo {
   std::string name;
   // Where parameters and batches live; emulated: meta.
   at::Device torch_device = at::kCPU;
-  // No arithmetic is done; so there is no loss and no accuracy.
+  // No arithmetic is done, so the run has no loss and no accuracy.
   bool emulated = false;
   // Copies to the device exist (device_prefetched).
   bool own_memory = false;

@@ -17,7 +17,8 @@ class ExchangeTime {
   ExchangeTime(const DeviceInfo& device, StepLedger& ledger);
   ~ExchangeTime();
 
-  // The last gradient is there. The trainer's thread, or that of a backward pass it waits for.
+  // Says that the last gradient is there. Called by the trainer's thread, or by that of a backward
+  // pass it waits for.
   void begin();
   // What follows needs the exchanged gradients. The trainer's thread; once a step.
   void end();

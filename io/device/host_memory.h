@@ -33,7 +33,7 @@ DeviceBatch without_slot(const Batch& batch);
 // The same, with meta tensors: shapes without memory.
 DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec);
 
-// "model name" of /proc/cpuinfo; "CPU" where that has none.
+// "model name" of /proc/cpuinfo; "CPU" if it has no such line.
 std::string cpu_name();
 
 }  // namespace stoker

@@ -102,7 +102,7 @@ STOKER_AVX512_INLINE Lines8 butterflies(const __m512i (&even)[4], const __m512i 
   return out;
 }
 
-// `half`: of a unit, in units of `round`.
+// `half`: half a unit, in units of `round`.
 template <int shift, int round>
 STOKER_AVX512_INLINE Lines8 transform(const __m512i (&in)[4]) {
   const __m512i in01 = in[0], in23 = in[1], in45 = in[2], in67 = in[3];

@@ -27,7 +27,8 @@ constexpr int kMaxDequantised = 1780;
 
 constexpr int fixed(double value) { return static_cast<int>(value * (1 << kFractionBits) + 0.5); }
 
-// What is shifted away behind columns and rows of four points; of two points it is one bit more.
+// How many bits are shifted away behind columns and rows of four points. Two points take one bit
+// more.
 constexpr int kColumnShift = kFractionBits - kColumnBits + 1;
 constexpr int kRowShift = kFractionBits + kColumnBits + 3 + 1;
 
@@ -81,8 +82,8 @@ STOKER_AVX2_INLINE void two_points(const Constants& k, const Pairs& in, int shif
   out[1] = rounded_shift(subtract(first, odd), shift);
 }
 
-// Rows a and b of eight columns -> pairs of columns (0, 4), (1, 5), (2, 6), (3, 7), of a in the
-// lower half.
+// Rows a and b of eight columns -> pairs of columns (0, 4), (1, 5), (2, 6), (3, 7); those of a are
+// in the lower half.
 STOKER_AVX2_INLINE __m256i column_pairs(__m256i a, __m256i b) {
   const __m256i rows = _mm256_packs_epi32(a, b);  // [a: 0-3, b: 0-3 | a: 4-7, b: 4-7]
   const __m128i low = _mm256_castsi256_si128(rows), high = _mm256_extracti128_si256(rows, 1);

@@ -41,8 +41,8 @@ constexpr bool deals_files(SampleOrder order) {
   return order != SampleOrder::permutation && order != SampleOrder::window;
 }
 
-// What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
-// says nothing all fields have their defaults.
+// What a loader does, as its options say it (Component<Loader>::info). A value. If a loader says
+// nothing, all fields have their defaults.
 struct LoaderInfo {
   // Samples; 0: it does not say.
   int64_t batch_size = 0;
@@ -63,8 +63,9 @@ struct LoaderInfo {
   bool digest = false;
   // Which samples make up a batch depends on the number of ranks, whatever the order says.
   bool batches_by_ranks = false;
-  // The data set's objects are mapped: they have to be files of this machine, of a tier that does
-  // not want to see their reads. Empty: they are not, else what maps them, as the user calls it.
+  // The data set's objects are mapped: they have to be files of this machine, on a tier that does
+  // not want to see their reads. Empty: they are not mapped, else what maps them, as the user calls
+  // it.
   std::string maps_files = {};
 
   // Are complete batches made before they are asked for?

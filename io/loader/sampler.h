@@ -50,13 +50,12 @@ struct BatchPart {
 // ranks. local_files and global_files: all files one behind the other, in the data set's order or
 // in a new one each epoch, are cut into a share for each rank, of as many samples as its parts
 // have; its batches go through its share, file by file in a new order each epoch, and through each
-// file in a new order. So a file belongs to one rank, but for those that a cut goes through: none
-// where the ranks divide batch_size, and files of equal size. local_window: shares as by
-// local_files; a rank goes through its own as it lies, through a shuffle buffer of `window`
-// samples. shards: files are dealt as by
-// global_files; a rank goes through cycle_length of its files in turn, block_length samples of
-// each, as they lie there, from a place that is drawn each epoch; every `window` samples of that
-// are shuffled among themselves. (tf.data's interleave; MosaicML Streaming's py1b.)
+// file in a new order. So a file belongs to one rank, unless a cut goes through it. No cut does if
+// the ranks divide batch_size and files of equal size. local_window: shares as by local_files; a
+// rank goes through its own as it lies, through a shuffle buffer of `window` samples. shards: files
+// are dealt as by global_files; a rank goes through cycle_length of its files in turn, block_length
+// samples of each, as they lie there, from a place that is drawn each epoch; every `window` samples
+// of that are shuffled among themselves. (tf.data's interleave; MosaicML Streaming's py1b.)
 class Sampler {
  public:
   // Error(ExitCode::config) where training has not one batch, or a batch not one sample for each
@@ -96,7 +95,7 @@ class Sampler {
   bool shuffled_;
   bool dealt_;  // files, to ranks
   uint64_t seed_;
-  std::shared_ptr<const SampleFiles> files_;  // none where the order does not ask for them
+  std::shared_ptr<const SampleFiles> files_;  // empty if the order does not ask for them
   int64_t batches_ = 0;
 };
 

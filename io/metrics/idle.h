@@ -40,7 +40,7 @@ struct DeviceTime {
 // at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
 class IdleAttribution {
  public:
-  // begin: of the training loop, from which on the device is observed.
+  // begin: when the training loop begins. The device is observed from then on.
   explicit IdleAttribution(TimePoint begin) : begin_(begin), last_end_(begin) {}
 
   // The trainer's segments, in order. Those that ended before a step was submitted must come before

@@ -93,7 +93,7 @@ class LoaderMeter {
     // Threads that read now, and those of them that are not waiting.
     int64_t workers = 0;
     int64_t busy = 0;
-    // By Stage; of all threads that ever took part.
+    // By Stage, for all threads that ever took part.
     std::array<Tally::Totals, kStages> stages;
     // By reason: samples that could not be used, at every attempt, and places in batches that
     // another sample had to fill.

@@ -14,7 +14,7 @@ namespace stoker {
 // window is left out.
 class RateWindows {
  public:
-  // begin: of the first window. length: of each, above 0.
+  // begin: when the first window begins. length: how long each window is, above 0.
   RateWindows(TimePoint begin, Clock::duration length) : since_(begin), length_(length) {}
 
   // `images` more were finished at `now`, which never goes back.

@@ -30,8 +30,8 @@ struct RecordReadCosts {
   // Explicit reads, and their bytes.
   int64_t requests = 0;
   int64_t bytes = 0;
-  // Pages of the records that were asked for; those that a guess touched or a range read; of the
-  // needed ones those that were not among them, in front and behind, and the other way round.
+  // Pages of the records that were asked for; pages that a guess touched or a range read; needed
+  // pages that were not among those, in front and behind, and the other way round.
   int64_t pages_needed = 0;
   int64_t pages_fetched = 0;
   int64_t pages_missed_left = 0;

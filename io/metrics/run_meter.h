@@ -30,7 +30,7 @@ struct RunInfo {
   std::string model;
   std::string dataset;
   std::string loader;
-  // "none" where there are no checkpoints.
+  // "none" if no checkpoints are saved.
   std::string checkpoint;
   // The arithmetic of a step: "fp32", "bf16".
   std::string precision;
@@ -78,7 +78,7 @@ struct Evaluation {
   int64_t step = 0;
   // How many samples were looked at.
   int64_t samples = 0;
-  // By name what evaluation.metric measures: shares of 0 to 1. No name is that of another member.
+  // What evaluation.metric measures, by name: shares of 0 to 1. No name is that of another member.
   std::map<std::string, double> measures;
   // Wall time that it took.
   double seconds = 0;
@@ -122,8 +122,9 @@ class RunMeter {
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
   // since.
   void beat();
-  // After every step. queue_fill: of the queue before the trainer. totals: since the loop began,
-  // never less than those of the call before; a call without a further step updates the times only.
+  // Call it after every step. queue_fill: how full the queue before the trainer is. totals: since
+  // the loop began, never less than those of the call before; a call without a further step updates
+  // the times only.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
   void set_first_batch(double seconds);  // since the loop began
   // The loss and the learning rate of the newest step whose loss was read. A loss that is not a

@@ -58,7 +58,7 @@ using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has
 //   }
 class TierMeter {
  public:
-  // name: of the tier in the configuration. type: its component's. `tracer` outlives the meter.
+  // name: the tier's in the configuration. type: its component's. `tracer` outlives the meter.
   TierMeter(std::string name, std::string type, bool emulated, Tracer& tracer)
       : state_{.name = std::move(name), .type = std::move(type), .emulated = emulated},
         tracer_(tracer) {}
@@ -109,7 +109,7 @@ class TierMeter {
     std::string type;
     // Its times are those of a model, and not of the machine.
     bool emulated = false;
-    // Operations that have begun and not ended, of all kinds.
+    // Operations of all kinds that have begun and not ended.
     int64_t in_flight = 0;
     // By TierOp: how many succeeded, how long they took and what they moved.
     std::array<Tally::Totals, kTierOps> ops{};

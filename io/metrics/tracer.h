@@ -46,13 +46,13 @@ struct TraceRow {
   size_t slot = SIZE_MAX;  // of the thread: its number, which the next one gets when it has ended
 };
 
-// Single events with their times, for sinks that want them; where none does, an event costs one
+// Single events with their times, for sinks that want them. If no sink does, an event costs one
 // relaxed load. Each thread keeps its events, up to a limit beyond which they are dropped and
 // counted, and a thread of the tracer hands them to the subscribers several times a second. Any
 // thread.
 //
 // Events reach a consumer row by row: those of one thread in their order, those of different
-// threads in none. An event belongs to the window in which it began.
+// threads in any order. An event belongs to the window in which it began.
 //
 //   auto events = tracer.subscribe({0, 200}, [&](const TraceRow& row) { write(row); });
 //   ...
@@ -111,8 +111,8 @@ class Tracer {
   }
   // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
-  // Adds whole rows, whose events are known afterwards only; there is no limit, as the caller has
-  // them all. Those that began outside of the windows are left out. Any thread.
+  // Adds whole rows, if their events are known only afterwards. It has no limit, as the caller
+  // holds all of them. Those that began outside of the windows are left out. Any thread.
   void add(std::vector<TraceRow> rows);
   // Says how many steps are finished, which opens and closes windows. The trainer's thread. Never
   // less than the call before.

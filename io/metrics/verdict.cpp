@@ -61,7 +61,7 @@ std::vector<std::string> evidence_of(const RunMeter::State& run, const LoaderMet
   return result;
 }
 
-// "Rank 2 holds the others up, by its data: ..."; empty: none does.
+// "Rank 2 holds the others up, by its data: ..."; empty: no rank does.
 std::string straggler_text(const std::vector<RankTimes>& ranks) {
   const std::optional<Straggler> straggler = find_straggler(ranks);
   if (!straggler) return "";

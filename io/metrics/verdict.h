@@ -41,7 +41,8 @@ struct Verdict {
 // "input_bound": the word in summary.json.
 const char* to_string(Verdict::Level level);
 
-// A whole record (Hub::record). stalled_after_s: so long without progress is no training.
+// A whole record (Hub::record). stalled_after_s: after this time without progress the run counts as
+// stalled.
 Verdict judge(const RunRecord& record, double stalled_after_s);
 
 // Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.

@@ -56,7 +56,7 @@ struct ProfileSummary {
   // segments, or some are missing.
   double reading_s = -1, writing_s = -1;
 
-  // Bytes of POSIX and the profile's time; 0 where it has none.
+  // From the bytes of POSIX and the profile's time; 0 if it took no time.
   double read_mb_per_s() const;
   double write_mb_per_s() const;
 };
@@ -93,7 +93,7 @@ struct DirectoryRow {
 std::vector<DirectoryRow> directory_rows(const IoProfile& profile);
 
 // POSIX's bytes by time, from the segments: each one's bytes spread evenly over its time. `bins`
-// parts of the profile's time, at least 1. Empty: there are no segments.
+// parts of the profile's time, at least 1. Empty: the profile has no segments.
 struct BandwidthBin {
   double begin_s = 0, end_s = 0;
   double read_bytes = 0, written_bytes = 0;

@@ -18,7 +18,7 @@ struct ObjectCall {
   FileCall::Op op;         // list, read, create, write (an append), sync (a commit) or remove
   const std::string& key;  // of list: the prefix
   uint64_t offset = 0;     // of a read or an append, in the object
-  uint64_t bytes = 0;      // that were moved; of a read only known when it is done
+  uint64_t bytes = 0;      // that were moved; for a read they are known only when it is done
 };
 
 // Another tier with something around every operation on its objects and its files, such as a clock

@@ -20,7 +20,7 @@ class FileObjects : public Storage, public KeepsFiles {
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
   // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.
   std::unique_ptr<ObjectWriter> create(const std::string& key) override;
-  // Takes directories that become empty with it, as they are no objects.
+  // Also removes directories that become empty with it, as they are not objects.
   void remove(const std::string& key) override;
   // The same files, for those who need more than whole objects. Valid as long as the tier.
   const FileTree* files() const final { return &files_; }
@@ -36,7 +36,7 @@ class FileObjects : public Storage, public KeepsFiles {
   // nothing (the root is not there yet), by a condition of the meter at the first read.
   FileObjects(std::string root, FileAccess access, const Inputs& inputs);
 
-  // The file of an object. IoError where it is no regular file.
+  // The file of an object. IoError if it is not a regular file.
   ObjectFile open(const std::string& key) const;
   // Reads a range that begins at 0 through the page cache by one pread, where it may be taken for
   // the size of the object: the kernel is not asked for that, and nothing is allocated but `out`,

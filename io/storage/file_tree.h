@@ -47,7 +47,7 @@ struct FileCall {
   uint64_t offset = 0;            // read, write
   uint64_t bytes = 0;             // read, write, reserve, truncate
   const uint8_t* data = nullptr;  // write
-  int accepted = 0;               // an errno that answers the call here, and is no failure
+  int accepted = 0;               // an errno that answers the call here, and is not a failure
 };
 
 // The verb of a message: "read", "make directory". Static text; any thread.

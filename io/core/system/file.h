@@ -15,8 +15,8 @@
 namespace stoker {
 
 // Owns a file descriptor and closes it. Different threads may use the descriptor at once, as far as
-// the system calls allow it. Moves, no copies. Errors of close() are ignored: whoever
-// needs to know syncs first. Default: none (-1).
+// the system calls allow it. Moves, no copies. Errors of close() are ignored: whoever needs to know
+// syncs first. Default: none (-1).
 class FileDescriptor {
  public:
   FileDescriptor() = default;

@@ -31,8 +31,8 @@ struct WireField {
 };
 
 // Reads a message's fields in their order, each as its own type says; groups are passed over. The
-// message must outlive the reader and the fields. One thread at a time. BadSample(corrupt) for what
-// is no message; every length was checked against the end.
+// message must outlive the reader and the fields. One thread at a time. BadSample(corrupt) if the
+// bytes are not a message; every length was checked against the end.
 class WireReader {
  public:
   explicit WireReader(Bytes message) : rest_(message) {}

@@ -54,7 +54,7 @@ class ShardFormat {
   // Goes through a whole shard. IoError; Error(ExitCode::data), which names the shard, where it
   // can't be gone through.
   virtual std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const = 0;
-  // What the decoder takes of what lies in the shard: a part of `stored`, which may be changed.
+  // The part of `stored`, which lies in the shard, that the decoder takes. `stored` may be changed.
   // BadSample for damage.
   virtual Bytes payload(Buffer& stored) const = 0;
   // The same of a sample that has parts, for a format whose samples have some: its bytes, in `out`.

@@ -104,7 +104,7 @@ class ShardFormatWriter {
   virtual void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const;
   // How its reader finds what lies below `prefix`; extension: as WritableInfo says; tests: whether
   // there are test samples. Here: train, test and classes of ShardedOptions, whose defaults fit
-  // where there is no prefix.
+  // without a prefix.
   virtual Reading reading(const std::string& prefix, const std::string& extension,
                           bool tests) const;
 };

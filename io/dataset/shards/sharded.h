@@ -141,7 +141,7 @@ class Sharded : public Dataset {
   std::vector<Sample> train_;
   std::vector<Sample> test_;
   std::vector<std::string> classes_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   mutable std::array<Coming, 2> coming_;
   // By shard: where the last sample that was expected ends.
   mutable std::array<std::unordered_map<size_t, uint64_t>, 2> expected_to_;

@@ -26,7 +26,7 @@ class Tar {
     check(::archive_read_open2(archive_.get(), this, nullptr, pull, skip, nullptr));
   }
 
-  // Null: the end, or there is no more of it behind some members.
+  // Null: the end, or the file is cut behind some members.
   archive_entry* next() {
     archive_entry* entry = nullptr;
     const int result = ::archive_read_next_header(archive_.get(), &entry);
@@ -37,7 +37,7 @@ class Tar {
     ++members_;
     return entry;
   }
-  // The end was not that of a tar file.
+  // Whether the file did not end as a tar file does.
   bool cut() const { return cut_; }
   // Where the contents of the current member begin.
   uint64_t data_offset() const {

@@ -153,8 +153,8 @@ void check_jpeg(Bytes file, const ImageLimits& limits) {
                                             std::to_string(file.size()) + " bytes");
 }
 
-// Memory of images, black at first: what a decoder leaves out of a damaged one is no part of
-// another.
+// Memory of images, black at first: what a decoder leaves out of a damaged image does not show
+// another one.
 class BlackMemory final : public cv::MatAllocator {
  public:
   // NOLINTNEXTLINE(readability-function-size): OpenCV's parameters

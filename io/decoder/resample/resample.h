@@ -112,7 +112,7 @@ struct Columns {
   uint16_t bias = 0;
   // 0xff00 rounds to 8 bits.
   uint16_t mask = 0;
-  // (filter.taps + 1) / 2; where there are no tables, 0.
+  // (filter.taps + 1) / 2, or 0 without tables.
   int tap_pairs = 0;
   // Where loads begin; per group: four; apart: eight; wide: one.
   std::vector<int32_t> offsets;

@@ -28,7 +28,7 @@ struct ProgressiveScan {
   bool of_dc() const { return first == 0; }
   bool refines() const { return high != 0; }
 
-  // `payload`: of the SOS segment. False: not a scan that libjpeg would decode in this file without
+  // `payload`: the SOS segment's. False: not a scan that libjpeg would decode in this file without
   // a warning, or an unusual one; the contents are unspecified then.
   bool assign(const JpegFrame& frame, Bytes payload);
 };

@@ -49,7 +49,7 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     ScanBytes bytes;
   };
 
-  // Those of DC coefficients are decoded, of the others the last ones wait.
+  // Scans of DC coefficients are decoded at once. The last of the other scans wait.
   bool read_scans(Bytes scan_header, size_t bottom) {
     Progression progression;
     ProgressiveScan scan;

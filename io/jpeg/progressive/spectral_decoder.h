@@ -29,8 +29,8 @@ class SpectralDecoder {
   // together than one of them. `frame` may go, `bytes` must stay.
   bool begin_ac(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
                 size_t bottom, const Coefficients& coefficients);
-  // Both have begun, two refinements or none. Goes on until one of them is finished. `newer` comes
-  // later in the file if they are of one component.
+  // Both have begun, and both or neither are refinements. Goes on until one of them is finished.
+  // `newer` comes later in the file if they are of one component.
   static bool decode_ac(SpectralDecoder& older, SpectralDecoder& newer);
   // Goes on until it is finished.
   bool finish_ac();

@@ -21,8 +21,7 @@ enum class SymbolKind {
 //   6       the block ends here, and a run of such blocks begins
 //   7       there is a value
 //   8-12    of the code
-//   16-19   number of further bits: of a value, or of a run of blocks
-//   20-23   zeros before the value
+//   16-19 number of further bits, for a value or for a run of blocks 20-23 zeros before the value
 // One thread at a time while it is assigned, any thread afterwards.
 class SymbolTable {
  public:
@@ -38,7 +37,8 @@ class SymbolTable {
   // `low`: the lowest bit of the scan; with it each value has to fit into 16 bits. False: not a
   // prefix code that libjpeg would accept; the table must not be used then.
   bool assign(Bytes definition, SymbolKind kind, int low);
-  // By the next 16 bits. 0: there is no such code, or no encoder would write what it stands for.
+  // The entry for the next 16 bits. 0: no code begins them, or no encoder would write what the code
+  // stands for.
   STOKER_AVX2_INLINE uint32_t next(const BitReader& bits) const {
     const uint32_t entry = entries_[bits.peek(kBits)];
     if (entry != 0) [[likely]]

@@ -17,7 +17,7 @@ struct MappableDatabase {
 
 // Looks by our own reader, before anybody maps it, whether it is still the database that the data
 // set verified, as far as its metas and its size tell; where pages are missing at its end, whether
-// it needs them. Error(ExitCode::data) where it is not; ExitCode::config where it is no file of
+// it needs them. Error(ExitCode::data) where it is not; ExitCode::config if it is not a file of
 // this machine.
 MappableDatabase check_database(const ReaderInputs& inputs);
 

@@ -64,7 +64,7 @@ struct Group::Shared {
     if (kind == kReaders) return rank % node_size == 0;
     return kind == kAll || rank / node_size == node();
   }
-  // awaited: of a rank, whether the wait is for it.
+  // Says whether the wait is for this rank.
   using Awaited = std::function<bool(int64_t rank)>;
   struct Lost {
     std::string why;
@@ -191,7 +191,8 @@ std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awa
   return std::nullopt;
 }
 
-// Until ready(word) is true. What is so already is no wait, whatever has become of the others.
+// Waits until ready(word) is true. If it already is, this does not wait, whatever has become of the
+// others.
 template <class Ready>
 void Group::Shared::wait(uint32_t& word, const Ready& ready, const Awaited& awaited) {
   std::optional<Lost> lost;

@@ -16,7 +16,7 @@ struct alignas(64) GroupBarrier {
 // What others have to know of a rank while they wait.
 struct alignas(64) GroupRank {
   uint32_t left = 0;
-  // Meetings that it has come to: of all, of readers, of its node.
+  // How many meetings it has come to: those of all ranks, of readers, and of its node.
   uint32_t came[3] = {};
 };
 struct alignas(64) GroupMailbox {

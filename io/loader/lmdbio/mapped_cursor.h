@@ -22,8 +22,8 @@ struct MappedCursor {
   std::array<Level, kMostDepth> stack{};
 };
 
-// The main database in a map of its file. Any thread. Throws LmdbDamage for what is not as it has
-// to be; a page that is no longer in the file ends the process (FileMap).
+// The main database in a map of its file. Any thread. Throws LmdbDamage if something is not as it
+// has to be; a page that is no longer in the file ends the process (FileMap).
 class MappedTree {
  public:
   // The map must outlive it.

@@ -20,7 +20,7 @@ class PageGuess {
   PageSpan next() const;
   // What was used then.
   void used(const PageSpan& pages);
-  // The database begins anew: of where the last fetch ended nothing follows.
+  // Says that the database begins anew, so that nothing follows from where the last fetch ended.
   void start_again() { last_end_.reset(); }
 
  private:
@@ -31,8 +31,8 @@ class PageGuess {
   int64_t most_pages_ = 0;
 };
 
-// RecordReadCosts::pages_missed_... and pages_extra_...: of those that were used, which were not
-// guessed, and the other way round. Without a guess all are missed, on the right.
+// RecordReadCosts::pages_missed_... and pages_extra_...: which of the used pages were not guessed,
+// and the other way round. Without a guess all are missed, on the right.
 RecordReadCosts missed_and_extra(const PageSpan& guessed, const PageSpan& used);
 
 }  // namespace stoker

@@ -25,7 +25,7 @@ struct ProcessIo {
 
 // This process now. A value. Absent: this system does not say (no /proc, hidden files).
 struct ProcessStats {
-  std::optional<double> cpu_seconds;  // user + system, of all threads
+  std::optional<double> cpu_seconds;  // user + system time of all threads
   // Bytes of physical memory, and (virtual_bytes) of address space.
   std::optional<uint64_t> resident_bytes;
   std::optional<uint64_t> virtual_bytes;

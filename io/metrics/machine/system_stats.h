@@ -87,7 +87,8 @@ std::vector<NetworkBytes> parse_networks(std::string_view text);
 // Only of these devices, in the file's order.
 std::vector<DiskStats> parse_disks(std::string_view text, std::span<const BlockDevice> devices);
 
-// What the kernel counts now: of this process since its start, of the machine since boot. A value.
+// What the kernel counts now: for this process since its start, for the machine since boot. A
+// value.
 struct Machine {
   ProcessStats process;
   SystemStats system;

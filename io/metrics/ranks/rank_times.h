@@ -26,7 +26,7 @@ struct RankTimes {
   // What passed since an older value of the same rank, but for the last two.
   RankTimes& operator-=(const RankTimes& before);
 };
-// timing: DeviceInfo::timing_method; loader: of the training batches.
+// timing: DeviceInfo::timing_method; loader: the one of the training batches.
 RankTimes rank_times(const RunTotals& totals, const std::string& timing,
                      const LoaderMeter::State& loader);
 

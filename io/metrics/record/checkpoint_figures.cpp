@@ -22,7 +22,7 @@ Read of_report(F value) {
   });
 }
 
-// Labelled by part. value: of the meter's state and the part's index.
+// Labelled by part. `value` takes a value from the meter's state, by the part's index.
 template <class F>
 Read by_part(F value) {
   return several([value](R record, const auto& add) {

@@ -13,14 +13,14 @@
 
 namespace stoker {
 
-// `none` and `per_s` are numbers and rates of whatever the name says. Most names end with their
-// unit: _s, _unix_s, _bytes, _share, _joules, _mb_per_s.
+// `none` is for numbers, and `per_s` for rates, of whatever the name says. Most names end with
+// their unit: _s, _unix_s, _bytes, _share, _joules, _mb_per_s.
 enum class Unit { none, seconds, unix_time, bytes, share, joules, mb_per_s, per_s };
 // "s", "share, 0 to 1": for people. Empty: none.
 const char* to_string(Unit unit);
 
-// A counter only grows. A quotient is of sums, and so of any piece of time: of the run, or in
-// steps.csv and timeline.csv of the time since the row before.
+// A counter only grows. A quotient divides two sums, so it can be made for any piece of time: for
+// the run, or in steps.csv and timeline.csv for the time since the row before.
 enum class FigureKind { counter, gauge, quotient, histogram };
 // "counter": as in docs/figures.md.
 const char* to_string(FigureKind kind);

@@ -21,7 +21,7 @@ constexpr const char* kLooked = "mincore() for a random sample of the files.";
 
 bool used(const Loader& loader) { return loader.workers > 0 || loader.of(Stage::read).count > 0; }
 
-// Labelled by split. value: of a loader and the record.
+// Labelled by split. `value` takes a value from a loader and the record.
 template <class F>
 Read by_split(F value) {
   return several([value](R record, const auto& add) {
@@ -31,7 +31,7 @@ Read by_split(F value) {
   });
 }
 
-// By split and stage. value: of a loader, the stage and the record.
+// Labelled by split and stage. `value` takes a value from a loader, the stage and the record.
 template <class F>
 Read by_stage(F value) {
   return several([value](R record, const auto& add) {
@@ -56,7 +56,7 @@ Read by_reason(std::map<std::string, int64_t> Loader::*counts) {
   });
 }
 
-// By split and queue. value: of a queue.
+// Labelled by split and queue. `value` takes a value from a queue.
 template <class F>
 Read by_queue(F value) {
   return several([value](R record, const auto& add) {

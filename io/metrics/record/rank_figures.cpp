@@ -17,7 +17,8 @@ Read by_rank(F read) {
   });
 }
 
-// With a label more, of an enumeration. array: of a RankTimes, by enumerator.
+// The same with one more label, an enumerator. `array` takes the values, by enumerator, from a
+// RankTimes.
 template <class E, class F>
 Read by_rank_and(const char* (*name)(E), F array) {
   return several([name, array](const RunRecord& record, const auto& add) {

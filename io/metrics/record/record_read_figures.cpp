@@ -7,8 +7,8 @@ using enum FigureKind;
 
 constexpr const char* kReadClock =
     "The monotonic clock is read at the begin and the end of each stretch of a reading thread. "
-    "user "
-    "and kernel are from getrusage(RUSAGE_THREAD): their sum is exact, their split goes by ticks.";
+    "user and kernel are from getrusage(RUSAGE_THREAD): their sum is exact, and their split goes "
+    "by ticks.";
 constexpr const char* kReadUsage = "getrusage(RUSAGE_THREAD) around the same stretches.";
 constexpr const char* kReadCounted = "Counted by the reader.";
 
@@ -47,8 +47,8 @@ std::array<int64_t, 6> pages_of(const RecordReadCosts& costs) {
           costs.pages_missed_right, costs.pages_extra_left, costs.pages_extra_right};
 }
 
-// Whose records were read: of this rank, of each, of all together. A visitor gets the labels and
-// the costs of each whose loader reads records.
+// Whose records were read: this rank's, those of each rank, those of all together. A visitor gets
+// the labels and the costs of each whose loader reads records.
 using Visitor = std::function<void(const std::vector<std::string>&, const RecordReadCosts&)>;
 
 void this_rank(const RunRecord& record, const Visitor& visit) {
@@ -76,7 +76,7 @@ void all_ranks(const RunRecord& record, const Visitor& visit) {
 
 using Whose = void (*)(const RunRecord&, const Visitor&);
 
-// By kind, of an enumeration.
+// Labelled by kind, which is an enumerator.
 template <class E, class F>
 Read by_kind(Whose whose, const char* (*name)(E), F array) {
   return several([whose, name, array](const RunRecord& record, const auto& add) {

@@ -18,9 +18,10 @@ namespace stoker {
 // It does not trust what the object says: whatever lies outside of its segments is not there.
 class ElfObject {
  public:
-  // Mapped by the loader, of this machine. headers: of it, as dl_iterate_phdr gives them.
+  // An object of this machine that the loader has mapped. headers: its own, as dl_iterate_phdr
+  // gives them.
   ElfObject(uint64_t base, std::span<const Elf64_Phdr> headers);
-  // nullopt: the file is no such object.
+  // nullopt: the file is not such an object.
   static std::optional<ElfObject> of_file(std::span<const std::byte> file);
 
   uint16_t machine() const { return machine_; }

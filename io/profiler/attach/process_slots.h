@@ -27,7 +27,7 @@ class ProcessSlots {
   void put_back();
   // As put_in(), once more, for the same functions: slots that were bound over, new objects.
   void look_again();
-  // The same where objects were loaded since the last pass; cheap where none were.
+  // The same for objects that were loaded since the last pass. It is cheap if no objects were.
   void cover_new();
   AttachFigures figures() const;
 

@@ -13,13 +13,12 @@
 
 namespace stoker {
 
-// A part of a Darshan log as its bytes were before they were compressed: one stream of zlib
-// or bzip2, or several behind each other, for each process may write its own. One thread at a time;
-// it does not own the packed bytes. Error(ExitCode::data), which names the part, where it is
-// damaged.
+// A part of a Darshan log as its bytes were before they were compressed: one stream of zlib or
+// bzip2, or several behind each other, for each process may write its own. One thread at a time; it
+// does not own the packed bytes. Error(ExitCode::data), which names the part, where it is damaged.
 class LogRegion {
  public:
-  // swapped: numbers are in the other byte order. what: of the messages, "LOG: POSIX".
+  // swapped: numbers are in the other byte order. what: how messages begin, "LOG: POSIX".
   struct Source {
     Bytes bytes;
     DarshanFormat::Compression compression = DarshanFormat::kZlib;
@@ -34,7 +33,7 @@ class LogRegion {
   bool read(std::span<uint8_t> to);
   // The same for numbers of 8 bytes.
   bool read(std::span<uint64_t> to);
-  // Up to the next NUL, which is left out; Error: none within `most` bytes.
+  // The text up to the next NUL, which is left out. Error: no NUL comes within `most` bytes.
   std::string read_text(size_t most);
   // The same where the length stands before it, in 4 bytes.
   std::string read_counted_text(size_t most);

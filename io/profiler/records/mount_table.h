@@ -15,7 +15,7 @@ namespace stoker {
 // tmpfs, ...). Any thread.
 class MountTable {
  public:
-  // As they are now; none where this system does not say.
+  // The mounts as they are now. It is empty if this system does not say.
   MountTable();
   // The block size of the file system on which `path` lies, which Darshan takes for the alignment
   // of its files: 1 MiB on Lustre, 4096 where it does not say, -1 of no path. A file system is

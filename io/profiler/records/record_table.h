@@ -15,7 +15,7 @@ namespace stoker {
 class RecordTable {
  public:
   explicit RecordTable(Arena& arena) : arena_(arena) {}
-  // Null: none has this number.
+  // Null: no record has this number.
   FileRecord* find(uint64_t id) const;
   // The record with this number, which is made if it does not exist. The name is copied. Null: no
   // memory is left.

@@ -6,7 +6,7 @@
 #include "io/profiler/wrap/wrapped_functions.h"
 #include "io/profiler/wrap/wrapper.h"
 
-// Calls after which a descriptor is another file, or none.
+// Calls after which a descriptor is another file, or no file.
 
 namespace stoker {
 namespace {

@@ -19,7 +19,7 @@ class UringWatch {
  public:
   static constexpr int kFirstOfRings = 1 << 17;
 
-  // number: of the ring, for those of its files.
+  // number: the ring's, from which its files get theirs.
   UringWatch(const io_uring& ring, uint32_t number);
 
   // Remembers what the ring is about to submit.

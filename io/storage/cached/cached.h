@@ -5,7 +5,7 @@
 
 namespace stoker {
 
-// Who makes copies. read: the reader of an object that has none, in the same call. ahead: a thread
+// Who makes copies. read: the reader of an object without a copy, in the same call. ahead: a thread
 // that begins with the first read and goes through all objects in the rule's order. both: whoever
 // is first, so that nothing is read a second time in order to be copied.
 enum class CacheFill { read, ahead, both };

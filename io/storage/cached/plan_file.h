@@ -30,7 +30,7 @@ StagingPlan parse_plan(std::string_view text);
 StagingPlan read_plan(const std::string& path);
 
 // Error(ExitCode::config) where an object of the plan is not in the listing (sorted by key), or has
-// another size there: it was made of other objects. path: of the plan, for the message.
+// another size there: it was made of other objects. path: the plan's, for the message.
 void check_plan(const StagingPlan& plan, const std::vector<ObjectInfo>& listing,
                 const std::string& path);
 

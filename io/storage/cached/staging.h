@@ -56,13 +56,13 @@ struct StagingPlan {
 
 // What the rule chooses from: the listing; or of order: plan the objects of that file, in its
 // order. Error, which names the file and what is wrong: ExitCode::environment where it is missing,
-// ExitCode::config where it is no plan, was made of other objects (one that is not listed, or has
-// another size), or takes more than the rule's limit.
+// ExitCode::config where it is not a plan, was made of other objects (one that is not listed, or
+// has another size), or takes more than the rule's limit.
 std::vector<ObjectInfo> candidates(std::vector<ObjectInfo> listing, const StagingRule& rule);
 
 // Those of `objects` (candidates) that the rule takes into what is left of its limit after `used`
 // bytes. An object that does not fit is left out, and smaller ones behind it still have their
-// chance. Ties keep the order of `objects`. Empty directories ("name/") are no objects.
+// chance. Ties keep the order of `objects`. Empty directories ("name/") are not objects.
 StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& rule, uint64_t used,
                    const ReadCounts& reads = {});
 

@@ -106,7 +106,7 @@ TierDevice::Piece TierDevice::transfer(const Transfer& transfer) {
   const int64_t ready = ns(transfer.ready);
   const double bytes_per_ns = 1e-9 * (writes ? costs_.write_bytes_per_s : costs_.read_bytes_per_s);
   const double most = std::max(4096.0, bytes_per_ns * std::max(kPieceNs, longest_));
-  // The last piece is no shorter than the others.
+  // The last piece is at least as long as the others.
   const uint64_t piece =
       static_cast<double>(bytes) > 2 * most ? static_cast<uint64_t>(most) : bytes;
   const auto amount = static_cast<double>(piece);

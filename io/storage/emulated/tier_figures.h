@@ -13,8 +13,8 @@ enum class TierProfile { hdd, ssd, optane, lustre, nfs, s3_like };
 EnumNames<TierProfile> enum_names(TierProfile);
 
 // What an emulated tier can do, as its options say. A value; any thread. Absent: the profile's
-// figure, and where there is no profile, 0 or what the option's help says.
-// docs/notes/emulated-tier.md says where the profiles' figures come from.
+// figure, and without a profile 0 or what the option's help says. docs/notes/emulated-tier.md says
+// where the profiles' figures come from.
 //
 // Rates are in 10^6 bytes/s, as in the study, and of all threads and processes together; latencies
 // are means in ms; the queue depth is a number of latencies that pass side by side and need not be

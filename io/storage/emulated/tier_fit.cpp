@@ -114,7 +114,8 @@ Device fit_at_depth(const std::vector<TierPoint>& points, double queue_depth, do
   return device(minimise([&](const Vector& at) { return error_of(device(at), points); }, start));
 }
 
-// Over all depths that the threads of the points can tell apart; of equals the deepest.
+// Tries all depths that the threads of the points can tell apart. If several fit equally well, it
+// takes the deepest.
 Device fit_reads(const std::vector<TierPoint>& points) {
   const int64_t most = std::ranges::max(points, {}, &TierPoint::threads).threads;
   Device best;

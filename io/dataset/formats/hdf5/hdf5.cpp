@@ -83,7 +83,7 @@ class Hdf5Format final : public ShardFormat {
     try {
       std::vector<ShardSample> samples = hdf5_samples(
           parse_hdf5_layout(answer.bytes(), shard.bytes), shard.bytes, stem_of(shard.key));
-      // A map says the classes of its pixels, and its sample needs none.
+      // A map says the classes of its pixels, so its sample needs no class.
       for (ShardSample& sample : samples) {
         if (!names_.target.empty()) sample.label = std::max<int64_t>(sample.label, 0);
       }

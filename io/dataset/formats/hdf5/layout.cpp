@@ -105,7 +105,7 @@ Hdf5Layout read_layout(Bytes bytes) {
 struct Extent {
   uint64_t row = 0;    // bytes of a row
   uint64_t total = 0;  // bytes of all rows
-  uint64_t chunk = 0;  // bytes of a chunk, of the last one as well
+  uint64_t chunk = 0;  // bytes of every chunk, the last one included
 };
 
 Extent extent_of(const Hdf5Array& array) {

@@ -39,11 +39,11 @@ struct Hdf5Layout {
   Hdf5Form form{};
   Hdf5Array images;
   std::vector<uint64_t> offsets;  // of form `encoded`: one more than samples
-  std::vector<int64_t> labels;    // one for each sample; or none
+  std::vector<int64_t> labels;    // one for each sample, or empty
   uint64_t key_width = 0;
-  std::string keys;  // padded by zeros to that width; or none
-  // What follows a sample's own bytes: of form `file` all of them, else a row of each, one after
-  // another.
+  std::string keys;  // padded by zeros to that width, or empty
+  // What follows a sample's own bytes, one after another: with form `file` all of these arrays,
+  // else a row of each.
   std::vector<Hdf5Array> beside;
 };
 

@@ -14,8 +14,8 @@ namespace stoker {
 // does not own the bytes.
 struct ExampleFeature {
   enum class Kind { none, bytes, floats, integers };
-  Kind kind = Kind::none;  // none: there is no such feature, or it says nothing
-  int64_t count = 0;       // of values; not told of floats
+  Kind kind = Kind::none;  // none: the feature is missing, or says nothing
+  int64_t count = 0;       // number of values; not counted for floats
   Bytes bytes = {};
   int64_t integer = 0;
 };

@@ -56,8 +56,9 @@ struct LmdbMeta {
   LmdbShape free;
 };
 
-// The meta that counts, of a file's first kLmdbMostPageBytes + kLmdbMetaBytes, or as many as it
-// has. A meta that was written half does not count. Nothing: the file has no valid meta.
+// The meta that counts among those in a file's first kLmdbMostPageBytes + kLmdbMetaBytes bytes, or
+// as many as it has. A meta that was written half does not count. Nothing: the file has no valid
+// meta.
 std::optional<LmdbMeta> newest_lmdb_meta(Bytes first);
 
 // An entry of a page. A value that points into it.
@@ -65,9 +66,9 @@ struct LmdbNode {
   uint16_t flags = 0;
   Bytes key;
   uint64_t child = 0;     // branch: a page
-  uint64_t bytes = 0;     // leaf: of the value
-  uint64_t overflow = 0;  // leaf: the first page of the value; 0: it lies in this page, at
-  uint64_t offset = 0;
+  uint64_t bytes = 0;     // leaf: the size of the value
+  uint64_t overflow = 0;  // leaf: the first page of the value; 0: it lies in this page
+  uint64_t offset = 0;    // leaf: where the value lies in this page
   static constexpr uint16_t kOverflow = 1;
   static constexpr uint16_t kDatabase = 2;
   static constexpr uint16_t kDuplicates = 4;

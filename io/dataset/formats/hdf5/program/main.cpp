@@ -26,7 +26,7 @@ void limit(decltype(RLIMIT_CPU) what, rlim_t most) {
   ::setrlimit(what, &both);
 }
 
-// From then on no file can be opened, none grows, and memory and time come to an end.
+// From then on no file can be opened or grow, and memory and time are limited.
 void confine() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
