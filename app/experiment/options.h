@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,15 +9,11 @@
 #include "models/objectives/metric.h"
 #include "models/optimizers/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
-#include "io/dataset/dataset.h"
-#include "io/decoder/decoder.h"
 #include "io/device/device.h"
 #include "io/distributed/options.h"
-#include "io/loader/loader.h"
-#include "io/metrics/run_meter.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/sink.h"
 #include "io/profiler/io_recorder_options.h"
-#include "io/storage/storage.h"
 #include "models/networks/model.h"
 
 namespace stoker {
@@ -26,42 +21,6 @@ namespace stoker {
 // The options of an experiment beside those of its components. All are values: reading them opens
 // nothing. Each visit() has a line for every key of the YAML file, with its default, what it may be
 // and its help; check() adds what two keys say of one another, and throws Error(ExitCode::config).
-
-// as_is, cold, warm.
-EnumNames<PageCache> enum_names(PageCache);
-
-// `run:`, what the run is called, where it leaves its files, and what it starts from.
-struct RunOptions {
-  std::string name = "run";
-  // The only source of randomness: the same seed gives the same run.
-  uint64_t seed = 1;
-  // Made where it is not there. Relative to where the program is started.
-  Path dir{"runs"};
-  // Reached before the first sample is read; whether it was is in the summary.
-  PageCache page_cache = PageCache::as_is;
-  bool drop_caches = false;
-  double hang_seconds = 60;
-  template <class V>
-  void visit(V& v) {
-    v("name", name, same_results("beginning of the run directory's name"));
-    v("seed", seed, "order, augmentation, weights and emulated times are functions of it");
-    v("dir", dir, same_results("where run directories are made"));
-    v("page_cache", page_cache,
-      same_results(
-          "state of the page cache for the data when training begins: cold evicts the data's own "
-          "files, warm reads them all; verified, with a warning where it could not be reached"));
-    v("drop_caches", drop_caches,
-      same_results(
-          "cold: also drop the page cache of the whole machine, where the kernel allows it"));
-    v("hang_seconds", hang_seconds,
-      same_results(
-          "seconds that a file system may take to answer a call while the run starts; then "
-          "it ends with exit code 5"),
-      Limits{0.1, 1e6});
-  }
-  // The name has to be usable for a directory; drop_caches is for page_cache: cold.
-  void check(const Section& section) const;
-};
 
 // What becomes of a training whose loss or weights are no numbers any more.
 enum class OnNan { stop, warn };
@@ -179,18 +138,8 @@ struct MetricsOptions {
 // A whole experiment as its YAML file says it. A value; reading it touches no data. A component in
 // it is its type with its options, parsed and checked; Component::create() makes the thing itself,
 // which app/experiment/experiment.h does in the right order.
-struct ExperimentOptions {
-  RunOptions run;
-  // Loaded already; named here so that the resolved configuration is complete.
-  std::vector<Path> plugins;
+struct ExperimentOptions : DataOptions {
   Component<Device> device = default_component<Device>("auto");
-  // By the name that data set and checkpoints call a tier by.
-  std::map<std::string, Component<Storage>> storage;
-  Component<Dataset> dataset;
-  // Its sample has the shape that the model takes.
-  Component<Decoder> decoder = default_component<Decoder>("jpeg");
-  // How many workers, how far ahead, in which order: all loaders have the same options.
-  Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
   // Of classes or of maps, as the model is.
   Component<Loss> loss = default_component<Loss>("cross_entropy");
@@ -243,13 +192,8 @@ ExperimentOptions read_experiment(const std::string& path,
 ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides);
 
-// The two halves of read_experiment(): the file as a tree, which is not a sweep's; and the
-// experiment from its tree, which may be part of a larger file.
-Node load_experiment(const std::string& path);
+// The experiment from its tree (load_experiment), which may be part of a larger file.
 ExperimentOptions read_experiment_tree(const Node& root);
-
-// Its tier of this name; lives as long as `options`. Error(ExitCode::config), with a suggestion.
-const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name);
 
 // The resolved configuration, YAML that ends with a line break: every option with its value.
 // read_experiment of it gives the same.

@@ -12,7 +12,8 @@
 
 #include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
+#include "io/experiment/experiment_data.h"
 #include "io/core/error.h"
 #include "io/storage/emulated/emulated.h"
 

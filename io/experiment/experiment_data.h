@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/experiment/options.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
@@ -15,7 +15,7 @@ namespace stoker {
 class ExperimentData {
  public:
   // notify: gets what the components remark, perhaps from other threads. May be empty.
-  ExperimentData(const ExperimentOptions& options, const Notify& notify);
+  ExperimentData(const DataOptions& options, const Notify& notify);
 
   // Where the tiers count what they do, and where others may.
   Hub& hub() { return hub_; }
