@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// From 0 on.
+// A whole number from 0 on, or nothing.
 std::optional<int64_t> number_of(const std::string& text) {
   int64_t value = 0;
   const bool digits = text.find_first_not_of("0123456789") == text.npos;
@@ -82,7 +82,7 @@ class ListReader {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  // Behind the first quote.
+  // Reads a quoted field, behind its first quote.
   std::string quoted() {
     const int64_t first = line_;
     std::string value;

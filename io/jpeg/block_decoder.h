@@ -42,7 +42,7 @@ class BlockDecoder {
   void run();
   // Both work until one of them is done or has failed. Both must be working.
   static void run(BlockDecoder& a, BlockDecoder& b);
-  // Behind the batch, when it is done.
+  // The bits behind the batch, when it is done.
   const BitReader& bits() const { return stream_.bits; }
   // How many blocks of the next batches have ended already.
   size_t run_left() const { return run_left_; }
@@ -84,7 +84,7 @@ class BlockDecoder {
     const uint64_t* table = nullptr;
     int16_t* block = nullptr;
     uint64_t position = 0;  // of the next value
-    // From a copy, all but the place in memory.
+    // Takes over from a copy all but the place in memory.
     STOKER_AVX2_INLINE void take(const Stream& copy) {
       bits.take_bits(copy.bits);
       table = copy.table;

@@ -95,7 +95,7 @@ McuGrid mcu_grid(const JpegFrame& frame);
 struct JpegPlane {
   // Sample (0, 0).
   uint8_t* data = nullptr;
-  // From a row to the next.
+  // The distance from a row to the next, in bytes.
   size_t stride = 0;
   // T.81, A.1.1: the image's size times the sampling factor, rounded up; reduced likewise.
   int64_t width = 0;

@@ -41,7 +41,7 @@ void ScanAhead::start(const uint8_t* scan, size_t byte, uint64_t end, size_t mcu
 
 void ScanAhead::stop() { active_ = false; }
 
-// At the next byte.
+// Begins anew at the byte behind this bit.
 void ScanAhead::restart_behind(uint64_t bit) {
   batches_.clear();
   searched_ = 0;

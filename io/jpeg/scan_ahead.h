@@ -43,7 +43,7 @@ class ScanAhead {
   size_t meet(uint64_t bit, size_t wanted);
   // The blocks of the next `mcus` MCUs that are ready, as BlockDecoder has them.
   int16_t* take(size_t mcus);
-  // Behind all that was ready.
+  // The bits behind all that was ready.
   const BitReader& end() const { return end_of_ready_; }
 
  private:

@@ -38,7 +38,7 @@ class BatchJob {
  private:
   // Loads the sample of one place, or keeps its error.
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
-  // By the worker that filled the last place, alone.
+  // Called by the worker that filled the last place, alone.
   void finish(LoaderMeter& meter);
 
   Batch batch_;

@@ -37,12 +37,12 @@ class BlockRefiner {
   bool done() const { return state_.blocks.count == 0; }
   // There was something that no encoder writes: it is done, and the coefficients are unspecified.
   bool failed() const { return state_.failed; }
-  // Until it is done.
+  // Runs until it is done.
   STOKER_REFINE void run();
-  // Until one of them is done; both must not be. They may belong to the same component, if no block
-  // is in both batches.
+  // Runs both until one of them is done; neither may be done before. They may belong to the same
+  // component, if no block is in both batches.
   STOKER_REFINE static void run(BlockRefiner& a, BlockRefiner& b);
-  // Behind the batch, when it is done.
+  // The bits behind the batch, when it is done.
   const BitReader& bits() const { return state_.bits; }
   // How many of the next blocks have no symbols, because a run covers them.
   uint32_t run_left() const { return state_.run; }

@@ -22,7 +22,7 @@ class Turns {
  public:
   Turns(Group& group, int64_t stagger) : group_(group), stagger_(stagger) {}
 
-  // Until it is this node's turn.
+  // Waits until it is this node's turn.
   void wait(int64_t batch) const {
     const int64_t before = group_.node() - stagger_;
     if (stagger_ == 0 || before < 0) return;
