@@ -57,9 +57,7 @@ Kind find_kind(const std::string& name) {
 }
 
 // The keys of the experiment file; the options of its components are not among them.
-std::vector<FieldHelp> describe_experiment() {
-  return describe_struct<ExperimentOptions>();
-}
+std::vector<FieldHelp> describe_experiment() { return describe_struct<ExperimentOptions>(); }
 
 nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
   nlohmann::json json = nlohmann::json::array();
