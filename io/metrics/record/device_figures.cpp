@@ -28,9 +28,7 @@ std::array<Value, kIdleCauses> idle(R record) {
   return result;
 }
 
-}  // namespace
-
-std::vector<Figure> device_figures() {
+std::vector<Figure> busy_and_idle() {
   return {
       {"device.observed_s", counter, Unit::seconds,
        "The device time that was observed, busy and idle: from the begin of the loop to the end of "
@@ -71,6 +69,11 @@ std::vector<Figure> device_figures() {
        "included.",
        "metrics.profile: CUPTI, by LibTorch's profiler.",
        one([](R r) { return r.run.window_idle; })},
+  };
+}
+
+std::vector<Figure> counted_by_nvml() {
+  return {
       {"device.kernel_resident_share", gauge, Unit::share,
        "The share of NVML's sample period (up to 1 s) in which any kernel was resident. It says "
        "nothing about how full the device was.",
@@ -93,5 +96,9 @@ std::vector<Figure> device_figures() {
        "NVML, when the figure is read.", one([](R r) { return r.gpu.energy_joules; })},
   };
 }
+
+}  // namespace
+
+std::vector<Figure> device_figures() { return joined({busy_and_idle(), counted_by_nvml()}); }
 
 }  // namespace stoker
