@@ -46,11 +46,11 @@ std::vector<Figure> busy_and_idle() {
        kDevice, each(idle_cause_name, idle)},
       {"device.busy_share", quotient, Unit::share,
        "The share of the observed time in which the device was busy: busy_s / observed_s.",
-       "The quotient of the two figures.",
+       "Computed from the two figures.",
        one([](R r) { return ratio(device_of(r).busy, device_of(r).observed); })},
       {"device.idle_share", quotient, Unit::share,
        "The share of the observed time in which the device was idle: 1 - busy_s / observed_s.",
-       "The quotient of the two figures.", one([](R r) {
+       "Computed from the two figures.", one([](R r) {
          // In a window both are differences, and rounding may put them in the wrong order.
          const double idle = std::max(0.0, device_of(r).observed - device_of(r).busy);
          return ratio(idle, device_of(r).observed);
@@ -58,7 +58,7 @@ std::vector<Figure> busy_and_idle() {
       {"device.idle_share_by_cause.{cause}", quotient, Unit::share,
        "The share of the observed time that the device was idle for this cause: idle_s / "
        "observed_s.",
-       "The quotient of the two figures.",
+       "Computed from the two figures.",
        each(idle_cause_name, [](R r) { return shares(device_of(r).idle, device_of(r).observed); })},
       {"device.au", gauge, Unit::share,
        "Accelerator utilisation as MLPerf Storage defines it: busy_s / observed_s without the "

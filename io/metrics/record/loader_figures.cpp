@@ -85,7 +85,7 @@ std::vector<Figure> stages() {
        })},
       {"loaders.{split}.stages.{stage}.busy_workers", quotient, Unit::none,
        "How many workers the stage kept busy on average: sum of duration_s / wall_s.",
-       "The quotient of the two figures.",
+       "Computed from the two figures.",
        by_stage([](const Loader& loader, Stage stage, R record) {
          return ratio(loader.of(stage).seconds(), record.run.totals.wall_s);
        })},
@@ -117,11 +117,11 @@ std::vector<Figure> queues() {
        })},
       {"loaders.{split}.queues.{queue}.empty_share", quotient, Unit::share,
        "The share of the time in which the queue was empty: empty_s / observed_s.",
-       "The quotient of the two figures.",
+       "Computed from the two figures.",
        by_queue([](const Queue& queue) { return ratio(queue.empty_s, queue.observed_s); })},
       {"loaders.{split}.queues.{queue}.full_share", quotient, Unit::share,
        "The share of the time in which the queue was full: full_s / observed_s.",
-       "The quotient of the two figures.",
+       "Computed from the two figures.",
        by_queue([](const Queue& queue) { return ratio(queue.full_s, queue.observed_s); })},
   };
 }

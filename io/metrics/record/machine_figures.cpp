@@ -89,7 +89,7 @@ std::vector<Figure> rates() {
        each<Overhead>(to_string, [](R r) { return r.overhead_s; })},
       {"overhead_share", quotient, Unit::share,
        "The share of the run that measuring took: sum of overhead_s / wall_s.",
-       "The quotient of the two figures.", one([](R r) {
+       "Computed from the two figures.", one([](R r) {
          return ratio(std::accumulate(r.overhead_s.begin(), r.overhead_s.end(), 0.0),
                       r.run.totals.wall_s);
        })},
