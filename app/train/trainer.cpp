@@ -11,8 +11,8 @@
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/torch_set_up.h"
-#include "io/core/text/json.h"
 #include "io/core/system/shortage.h"
+#include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 

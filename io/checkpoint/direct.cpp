@@ -7,9 +7,10 @@ namespace {
 
 struct DirectOptions : CheckpointOptions {
   static constexpr std::array kIdle{"drain_limit", "retry_seconds"};  // it drains nothing
-  void check(const Section& section) const {
-    CheckpointOptions::check(section);
-    if (!slow) section.fail("slow", "must name the tier that sets are written to");
+  template <class V>
+  void visit(V& v) {
+    CheckpointOptions::visit(v);
+    if (!slow) slow = TierName{kSlowTier};
   }
   CheckpointerInfo info() const {
     CheckpointerInfo info = CheckpointOptions::info();

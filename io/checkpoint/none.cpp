@@ -1,7 +1,7 @@
 #include <array>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
-#include "io/checkpoint/options.h"
 
 namespace stoker {
 namespace {

@@ -24,7 +24,7 @@ class FileList final : public Dataset {
  public:
   struct Options {
     TierName storage;
-    std::string train;
+    std::string train = "train.csv";
     std::string test;
     std::string folder;
     std::string classes = "classes.txt";
@@ -34,13 +34,10 @@ class FileList final : public Dataset {
     template <class V>
     void visit(V& v) {
       v.required("storage", storage, same_results("The tier that holds the files and the lists."));
-      v.required("train", train,
-                 "The object of that tier that lists the files to train on: CSV with one line "
-                 "path,label for each file.");
+      v("train", train,
+        "The object of that tier that lists the files to train on: CSV with one line path,label for each file.");
       v("test", test, "The same for the files to test on. Empty: nothing is tested.");
-      v("folder", folder,
-        "The folder of that tier where the paths of the lists begin. Empty: they begin at its "
-        "root.");
+      v("folder", folder, "The folder of that tier where the paths of the lists begin. Empty: they begin at its root.");
       v("classes", classes,
         "The object of that tier that names the classes, one on each line, in the order of the "
         "labels. If it does not exist, labels that are all whole numbers are the numbers of the "
@@ -123,8 +120,10 @@ class FileList final : public Dataset {
       if (error.errno_value() != ENOENT) throw;
       throw Error(ExitCode::environment,
                   fmt::format("dataset: there is no list '{}' in tier '{}': name an object with "
-                              "lines path,label",
-                              list, tier_name_));
+                              "lines path,label, or write one with its files by `stoker dataset "
+                              "convert CONFIG DIRECTORY --format file_list` and set "
+                              "storage.{}.root=DIRECTORY",
+                              list, tier_name_, tier_name_));
     }
     return parse_listed_files({reinterpret_cast<const char*>(text.data()), text.size()}, list);
   }

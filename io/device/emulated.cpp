@@ -22,13 +22,16 @@
 #include <thread>
 #include <utility>
 
-#include "io/core/system/memory.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/memory.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"
 
 namespace stoker {
 namespace {
+
+// The step of a device that is told nothing of its speed.
+constexpr double kStepMs = 100;
 
 // A sleep ends up to the kernel's timer slack (50 us) late; that much is spun.
 void wait_until(TimePoint time) {
@@ -62,7 +65,9 @@ struct EmulatedOptions {
       "With a preset: the work of another network for one image, forward and backward. The "
       "preset's rate is then multiplied by 4.3 / this; alexnet_lrn needs 6.8.",
       Limits{1e-6, 1e6});
-    v("step_ms", step_ms, "Mean milliseconds of a step, whatever its batch.", Limits{0, 1e9});
+    v("step_ms", step_ms,
+      "Mean milliseconds of a step, whatever its batch. It is 100 if neither this nor images_per_s nor preset is given.",
+      Limits{0, 1e9});
     v("images_per_s", images_per_s,
       "Instead of step_ms: a step takes its batch size divided by this.", Limits{1e-3, 1e9});
     v("distribution", distribution, "How the times of steps vary around their mean.");
@@ -84,10 +89,11 @@ struct EmulatedOptions {
       same_results("How many steps may be outstanding before the host blocks. 0: the host waits "
                    "for the end of each step."),
       Limits{0, 1024});
+    if (!preset && !images_per_s && !step_ms) step_ms = kStepMs;
   }
   void check(const Section& section) const {
     if (preset.has_value() + step_ms.has_value() + images_per_s.has_value() != 1) {
-      section.fail_at(section.node().at, "give exactly one of step_ms, images_per_s and preset");
+      section.fail_at(section.node().at, "give only one of step_ms, images_per_s and preset");
     }
     if (gflop_per_image && !preset) {
       section.fail_at(section.node().at, "'gflop_per_image' needs a preset");

@@ -1,5 +1,3 @@
-#include "app/tools/report/trace_report.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,10 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/json_fields.h"
+#include "app/base/result_table.h"
+#include "app/tools/report/commands.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
-#include "app/base/result_table.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

@@ -10,11 +10,11 @@
 #include <optional>
 #include <utility>
 
-#include "app/tools/report/json_fields.h"
-#include "app/tools/report/run_files.h"
 #include "app/experiment/options.h"
-#include "io/experiment/experiment_data.h"
+#include "app/tools/report/run_files.h"
 #include "io/core/error.h"
+#include "io/core/text/json.h"
+#include "io/experiment/experiment_data.h"
 #include "io/storage/emulated/emulated.h"
 
 namespace stoker {

@@ -9,12 +9,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/report_page.h"
 #include "app/experiment/options.h"
 #include "app/run/environment.h"
+#include "app/tools/report/report_page.h"
 #include "app/tools/sweep/findings.h"
+#include "app/tools/sweep/results.h"
 #include "app/tools/sweep/runner.h"
-#include "app/tools/sweep/text.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

@@ -15,6 +15,10 @@ constexpr const char* kEvaluation =
 
 const RunTotals& of(R record) { return record.run.totals; }
 
+double data_wait_s(R record) {
+  return of(record).segments[static_cast<size_t>(Segment::data_wait)];
+}
+
 Value seconds_left(R record) {
   const double done = static_cast<double>(of(record).steps - record.run.info.first_step);
   if (done <= 0) return std::nullopt;
@@ -97,7 +101,7 @@ std::vector<Figure> ledger() {
        "The share of the run that the trainer waited for data: segments_s.data_wait / wall_s.",
        "From before the call that may block until the trainer has the batch. A wait costs nothing "
        "while the device still has work: see device.idle_share_by_cause.",
-       one([](R r) { return ratio(of(r).segments[0], of(r).wall_s); })},
+       one([](R r) { return ratio(data_wait_s(r), of(r).wall_s); })},
       {"segments_s.{segment}", counter, Unit::seconds,
        "Time of the trainer's thread by what it does, in exclusive segments that add up to wall_s. "
        "compute is submitting work and waiting for the loss; it is not device time.",

@@ -9,13 +9,15 @@
 #include <utility>
 
 #include "io/core/system/memory.h"
-#include "io/profiler/log/unpacker.h"
 
 namespace stoker {
 
-// A part of a Darshan log as its bytes were before they were compressed: one stream of zlib or
-// bzip2, or several behind each other, for each process may write its own. One thread at a time; it
-// does not own the packed bytes. Error(ExitCode::data), which names the part, where it is damaged.
+class Unpacker;
+
+// A part of a Darshan log as its bytes were before they were compressed: one stream of zlib
+// or bzip2, or several behind each other, for each process may write its own. One thread at a time;
+// it does not own the packed bytes. Error(ExitCode::data), which names the part, where it is
+// damaged.
 class LogRegion {
  public:
   // swapped: numbers are in the other byte order. what: how messages begin, "LOG: POSIX".
@@ -25,7 +27,8 @@ class LogRegion {
     bool swapped = false;
     std::string what;
   };
-  explicit LogRegion(Source source) : source_(std::move(source)) {}
+  explicit LogRegion(Source source);
+  ~LogRegion();
   LogRegion(const LogRegion&) = delete;
   LogRegion& operator=(const LogRegion&) = delete;
 
