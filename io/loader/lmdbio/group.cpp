@@ -35,7 +35,7 @@ struct alignas(64) GroupBarrier {
 // What others have to know of a rank while they wait.
 struct alignas(64) GroupRank {
   uint32_t left = 0;
-  // Meetings that it has come to: of all, of readers, of its node.
+  // How many meetings it has come to: those of all ranks, of readers, and of its node.
   uint32_t came[3] = {};
 };
 struct alignas(64) GroupMailbox {
@@ -121,7 +121,7 @@ struct Group::Shared {
     if (kind == kReaders) return rank % node_size == 0;
     return kind == kAll || rank / node_size == node();
   }
-  // awaited: of a rank, whether the wait is for it.
+  // Says whether the wait is for this rank.
   using Awaited = std::function<bool(int64_t rank)>;
   struct Lost {
     std::string why;
@@ -173,7 +173,8 @@ void Group::Shared::watch() {
   }
 }
 
-// Of a collective call: memory that `maker` makes, and this rank and perhaps others open.
+// Memory that `maker` makes, and that this rank and perhaps others open. All of them call it
+// together.
 std::span<uint8_t> Group::Shared::share(size_t bytes, int64_t maker, bool alone) {
   if (alone) return memories.emplace_back(bytes, true).bytes();
   std::string trouble;
@@ -248,7 +249,8 @@ std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awa
   return std::nullopt;
 }
 
-// Until ready(word) is true. What is so already is no wait, whatever has become of the others.
+// Waits until ready(word) is true. If it already is, this does not wait, whatever has become of the
+// others.
 template <class Ready>
 void Group::Shared::wait(uint32_t& word, const Ready& ready, const Awaited& awaited) {
   std::optional<Lost> lost;
