@@ -20,9 +20,9 @@ namespace stoker {
 namespace {
 
 constexpr const char* kFooter = R"(
-Exit codes: 0 ok, 2 usage or configuration, 3 environment (missing file, permission, space),
-4 too many bad samples, 5 checkpoint or storage, 6 device, 7 a stated threshold was missed, or a loss is NaN, 70 a bug of ours,
-75 stopped by SIGTERM (requeue), 130 stopped by SIGINT.
+Exit codes: 0 success; 2 wrong usage or configuration; 3 wrong environment (a missing file, permission or space);
+4 too many bad samples; 5 a checkpoint or the storage failed; 6 the device failed; 7 a stated threshold was missed, or a
+loss is NaN; 70 a bug of this program; 75 stopped by SIGTERM (start it again to go on); 130 stopped by SIGINT.
 
 Start with:  stoker train configs/quickstart.yaml)";
 

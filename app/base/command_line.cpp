@@ -162,14 +162,15 @@ Argument Command::flag(const std::string& name, bool& value, const std::string& 
 }
 
 Argument Command::overrides(std::vector<std::string>& value, const std::string& of) const {
-  const std::string help = "a.b=value: replaces what the " + of + " says";
+  const std::string help = "Sets the key a.b to this value instead of what the " + of +
+                           " says. May be given several times.";
   return argument("OVERRIDES", value, help).shown_as("a.b=c");
 }
 
 void Command::config(ConfigArguments& value) const {
-  argument("CONFIG", value.config, "experiment, a YAML file").required();
+  argument("CONFIG", value.config, "The experiment, a YAML file.").required();
   overrides(value.overrides);
-  flag("--json", value.json, "print the result as JSON");
+  flag("--json", value.json, "Print the result as JSON.");
 }
 
 void Command::run(std::function<ExitCode()> work) const {

@@ -26,11 +26,12 @@ class FusedAdam final : public Optimizer {
     double weight_decay = kDecoupled ? 1e-2 : 0;
     template <class V>
     void visit(V& v) {
-      v("lr", lr, "learning rate", Limits{0, 1e6});
-      v("beta1", beta1, "decay of the mean of the gradients, below 1", Limits{0, 1});
-      v("beta2", beta2, "decay of the mean of their squares, below 1", Limits{0, 1});
-      v("eps", eps, "added to the denominator", Limits{0, 1});
-      v("weight_decay", weight_decay, kDecoupled ? "decoupled weight decay" : "L2 penalty",
+      v("lr", lr, "Learning rate, which the schedule multiplies by its factor.", Limits{0, 1e6});
+      v("beta1", beta1, "Decay of the running mean of the gradients, below 1.", Limits{0, 1});
+      v("beta2", beta2, "Decay of the running mean of their squares, below 1.", Limits{0, 1});
+      v("eps", eps, "Small number that is added to the denominator of the update.", Limits{0, 1});
+      v("weight_decay", weight_decay,
+        kDecoupled ? "Factor of the decoupled weight decay." : "Factor of the L2 penalty.",
         Limits{0, 1e6});
     }
     void check(const Section& section) const {

@@ -35,13 +35,20 @@ class Larc final : public Optimizer {
     Component<Optimizer> inner = default_component<Optimizer>("sgd");
     template <class V>
     void visit(V& v) {
-      v("trust", trust, "rate of a parameter, as a share of its norm over its gradient's",
+      v("trust", trust,
+        "Trust coefficient. The own rate of a parameter is this times its norm over the norm of "
+        "its gradient.",
         Limits{1e-9, 1e6});
-      v("mode", mode, "clip: at most the optimizer's rate; scale: times that rate");
-      v("epsilon", epsilon, "added to the norm of the gradient", Limits{0, 1});
-      v("weight_decay", weight_decay, "L2 penalty, before the scaling; leave the inner one's at 0",
+      v("mode", mode,
+        "clip: a parameter's rate is at most the optimizer's. scale: it is multiplied by the "
+        "optimizer's.");
+      v("epsilon", epsilon, "Small number that is added to the norm of the gradient.",
+        Limits{0, 1});
+      v("weight_decay", weight_decay,
+        "Factor of the L2 penalty, applied before the scaling. Leave that of the inner optimizer "
+        "at 0.",
         Limits{0, 1e6});
-      v("inner", inner, "the optimizer that makes the step");
+      v("inner", inner, "The optimizer that makes the step.");
     }
   };
 

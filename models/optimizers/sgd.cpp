@@ -23,11 +23,13 @@ class Sgd final : public Optimizer {
     bool nesterov = false;
     template <class V>
     void visit(V& v) {
-      v("lr", lr, "learning rate", Limits{0, 1e6});
-      v("momentum", momentum, "share of the last update that goes on", Limits{0, 1});
-      v("dampening", dampening, "share of the gradient kept out of the momentum", Limits{0, 1});
-      v("weight_decay", weight_decay, "L2 penalty", Limits{0, 1e6});
-      v("nesterov", nesterov, "Nesterov's momentum");
+      v("lr", lr, "Learning rate, which the schedule multiplies by its factor.", Limits{0, 1e6});
+      v("momentum", momentum,
+        "Momentum: the share of the last update that is added to the next one.", Limits{0, 1});
+      v("dampening", dampening, "Share of the gradient that is kept out of the momentum.",
+        Limits{0, 1});
+      v("weight_decay", weight_decay, "Factor of the L2 penalty.", Limits{0, 1e6});
+      v("nesterov", nesterov, "Use Nesterov's momentum.");
     }
     void check(const Section& section) const {
       if (nesterov && (momentum == 0 || dampening != 0)) {

@@ -16,8 +16,10 @@ struct Warmup {
   std::optional<int64_t> epochs;
   template <class V>
   void visit(V& v) {
-    v("warmup_steps", steps, "steps over which the rate rises to its full value", Limits{1, 1e12});
-    v("warmup_epochs", epochs, "the same in epochs", Limits{1, 1e9});
+    v("warmup_steps", steps,
+      "Number of steps over which the learning rate rises to its full value.", Limits{1, 1e12});
+    v("warmup_epochs", epochs,
+      "Number of epochs over which the learning rate rises to its full value.", Limits{1, 1e9});
   }
   // One of the two at most: Error(ExitCode::config).
   void check(const Section& section) const;

@@ -17,7 +17,8 @@ constexpr size_t kLongestMessage = 200;
 void set_field(S3Listing::Object& object, std::string_view field, const std::string& text) {
   if (field == "Key") object.key = text;
   if (field == "ETag") object.etag = text;
-  if (field == "Size" && !parse_number(text, object.bytes)) bad_answer("has a size that is none");
+  if (field == "Size" && !parse_number(text, object.bytes))
+    bad_answer("has a size that is not valid");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(S3Answers, what_is_no_listing_is_an_error) {
   EXPECT_EQ(refused("<ListBucketResult><a></b></ListBucketResult>"),
             "XML: an element ends that was not begun last");
   EXPECT_EQ(refused("<ListBucketResult><Contents><Size>-1</Size></Contents></ListBucketResult>"),
-            "an answer of S3 has a size that is none");
+            "an answer of S3 has a size that is not valid");
   EXPECT_EQ(refused("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"),
             "an answer of S3 says that more follows, but not how");
   EXPECT_EQ(refused("<ListBucketResult><Contents></Contents></ListBucketResult>"),
