@@ -31,7 +31,8 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
-// A thread may run out of memory where nobody can catch it, and there is none for a message then.
+// A thread may run out of memory where nobody can catch the exception. Then there is no memory for
+// a message either.
 void end_without_memory() {
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
@@ -53,10 +54,10 @@ int run_cli(int argc, char** argv) {
   const Command program = line.root();
   program.footer(kFooter);
   std::set_terminate(end_without_memory);
-  // A limit on the size of files is an error of the call, and no signal.
+  // A write beyond the limit on file sizes then fails with an error instead of a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    // Only the command that is called, so that it starts as fast as its own libraries.
+    // Only the command that is called is declared, so that only its own libraries are loaded.
     if (argc < 2 || !add_command(program, argv[1])) add_all_commands(program);
     const ExitCode code = line.run(argc, argv);
     if (std::fflush(stdout) != 0) {

@@ -34,7 +34,8 @@ struct Start {
 
 // The child's side; only calls that are safe between fork and exec.
 [[noreturn]] void become(const Start& start) {
-  // A benchmark that nobody waits for any more would only disturb the next one.
+  // If the parent dies, nobody waits for this process any more. It would only disturb the next
+  // benchmark.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::setpgid(0, 0);
   if (::getppid() == start.parent && ::dup2(start.output, STDOUT_FILENO) >= 0 &&
@@ -46,7 +47,7 @@ struct Start {
   ::_exit(told == sizeof error ? 127 : 126);
 }
 
-// Where to read, and where to write.
+// The ends of a pipe: where to read, and where to write.
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("start", "a process", errno);
@@ -62,7 +63,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// This process's own, where `added` does not replace it, and `added`.
+// The environment of this process with `added`, which replaces variables of the same name.
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {
   std::vector<std::string> result = added;
   for (char** own = environ; *own != nullptr; ++own) {
@@ -76,7 +77,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
   return result;
 }
 
-// Until the other end is closed.
+// Reads until the other end is closed.
 std::string read_all(int from, const ChildProcess& child,
                      const std::function<bool()>& stop_requested) {
   std::string output;
@@ -143,7 +144,8 @@ void ChildProcess::reap(int options) {
       ended.si_pid == 0) {
     return;
   }
-  // Workers that it left behind; before the wait below, after which the number may be another's.
+  // Kills workers that it left behind. This comes before the wait below, after which the number may
+  // belong to another group.
   ::kill(-pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -14,8 +14,7 @@ namespace stoker {
 class ChildProcess {
  public:
   // Runs `arguments` ("train", "a.yaml", ...). environment: NAME=value, besides this process's own.
-  // output, log: descriptors in the place of standard output and error. IoError where it cannot
-  // start.
+  // output, log: descriptors that become its standard output and error. IoError if it cannot start.
   ChildProcess(std::vector<std::string> arguments, const std::vector<std::string>& environment,
                int output, int log);
   // Kills what still runs.
@@ -24,9 +23,9 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   void signal(int number) const;
-  // Its exit code, 128 + signal where a signal ended it; empty while it runs.
+  // Its exit code, or 128 + signal if a signal ended it. Empty while it runs.
   std::optional<int> ended();
-  // Waits for it; its exit code.
+  // Waits for it and returns its exit code.
   int wait();
 
  private:
@@ -44,7 +43,7 @@ struct ChildResult {
 
 // Runs a ChildProcess and waits. Its standard error goes into the file `log` (appended to), its
 // standard output comes back. stop_requested is asked ten times a second: once true, the child gets
-// a SIGTERM, and is waited for. IoError where it cannot start.
+// a SIGTERM, and is waited for. IoError if it cannot start.
 ChildResult run_child(const std::vector<std::string>& arguments, const std::string& log,
                       const std::function<bool()>& stop_requested = {},
                       const std::vector<std::string>& environment = {});

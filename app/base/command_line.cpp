@@ -57,8 +57,8 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const 
   return option;
 }
 
-// What is left of a command line that has an option which the command does not know; another
-// exception where it has none.
+// Throws the error for a command line with words that the command does not know. Names the unknown
+// option and suggests a known one.
 [[noreturn]] void fail_unknown_option(const CLI::App& app, const CLI::ExtrasError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();

@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-// Rewrites a line of progress on standard error, "unpack 12 of 40 (30 %)": where that is a
-// terminal; nothing elsewhere. total 0: not known. Any thread, one at a time.
+// Rewrites a line of progress on standard error, "unpack 12 of 40 (30 %)": if that is a terminal,
+// and does nothing otherwise. total 0: the total is not known. Any thread, one at a time.
 void show_progress(const std::string& what, uint64_t done, uint64_t total);
 
 // The same as a function of (done, total), for work that reports its progress.

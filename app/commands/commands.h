@@ -5,14 +5,13 @@
 #include "app/base/command_line.h"
 
 // The commands of the program. Those in this folder are the program's own and read arguments only:
-// none of them knows how a command does what it does. Every other command lies in the library of its
-// tool (app/tools), which is loaded when the command is called.
+// none of them knows how a command does what it does. Every other command lies in the library of
+// its tool (app/tools), which is loaded when the command is called.
 
 namespace stoker {
 
-// Declares one command of the program with its arguments, by its name: those below it, too. False:
-// there is none of this name. Error(ExitCode::environment): its tool is not built or cannot be
-// loaded.
+// Declares the command of this name with its arguments, and those below it. False: no command has
+// this name. Error(ExitCode::environment): its tool is not built or cannot be loaded.
 bool add_command(const Command& program, const std::string& name);
 // The same for all commands there are; tools that cannot be loaded are left out.
 void add_all_commands(const Command& program);

@@ -17,14 +17,15 @@ Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks)
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
   RankTalk talk = rank_talk_;
   if (talk.meet) {
-    // Several loaders may talk at once.
+    // The loaders of several data sets may exchange messages at once.
     talk.meet = [meet = rank_talk_.meet, number = loaders_made_](const std::string& channel,
                                                                  const std::string& own) {
       return meet(std::to_string(number) + "/" + channel, own);
     };
   }
   ++loaders_made_;
-  return options_.loader.create({dataset(), decoder(), device_->allocator(), split, options_.run.seed, notify_,
+  return options_.loader.create({dataset(), decoder(), device_->allocator(), split,
+                                 options_.run.seed, notify_,
                                  split == Split::train ? hub().train_loader() : hub().test_loader(),
                                  Shard{ranks_.rank, ranks_.world}, std::move(talk), device_.get()});
 }

@@ -6,7 +6,7 @@ namespace stoker {
 
 // While it lives, SIGUSR2 begins a session of the I/O profiler, and the next one ends it
 // (IoTrigger). One instance at a time, made and destroyed by one thread; the destructor restores
-// the handler of before.
+// the former handler.
 class SessionSignal {
  public:
   SessionSignal();

@@ -226,7 +226,7 @@ ResultTable new_table() {
                       {"damage", ""}});
 }
 
-// damage: of a verified set; empty: it is intact.
+// damage: what a verification found. Empty text: the set is intact. Absent: it was not verified.
 std::vector<ResultTable::Cell> row(const SetRow& entry,
                                    const std::optional<std::string>& damage = {}) {
   using Cell = ResultTable::Cell;

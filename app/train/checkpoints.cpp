@@ -18,7 +18,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
   checkpointer_ = experiment.make_checkpointer(
       tensors_->infos(), [&stop] { return stop.when(); },
       [&log](const std::string& text) { log.warn(text); }, group_);
-  if (auto places = checkpointer_->finish_copy()) tensors_->twin(*places)->finish();
+  if (auto places = checkpointer_->finish_copy()) tensors_->back_buffer(*places)->finish();
 }
 
 std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
@@ -66,23 +66,23 @@ void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<Run
   ledger_.switch_to(Segment::other);
 }
 
-Twin* RunCheckpoints::before_update() {
+BackBuffer* RunCheckpoints::before_update() {
   if (!copying_) return nullptr;
   ledger_.switch_to(Segment::checkpoint_stall);
   const TimePoint begin = Clock::now();
   const std::optional<StatePlaces> places = checkpointer_->finish_copy();
-  twin_ = places ? tensors_->twin(*places) : nullptr;
+  back_buffer_ = places ? tensors_->back_buffer(*places) : nullptr;
   blocked(begin, step_, true);
   ledger_.switch_to(Segment::compute);
   copying_ = false;
-  return twin_.get();
+  return back_buffer_.get();
 }
 
 void RunCheckpoints::without_update() {
-  Twin* const twin = before_update();
-  if (twin == nullptr) return;
+  BackBuffer* const back = before_update();
+  if (back == nullptr) return;
   ledger_.switch_to(Segment::checkpoint_stall);
-  twin->finish();
+  back->finish();
   ledger_.switch_to(Segment::compute);
 }
 

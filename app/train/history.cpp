@@ -23,8 +23,8 @@ void flatten(const Node& node, const std::string& path, Flat& out) {
   }
 }
 
-// What has no part in the course of the training: the same bits by any route. Its length has one
-// where the learning rate follows it.
+// Keys that have no part in the course of the training. Its length has a part only if the learning
+// rate depends on it.
 std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
   std::vector<std::string> keys = same_result_keys(options);
   keys.emplace_back("loader.type");

@@ -19,7 +19,8 @@ namespace stoker {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll(20);
-// After a failure the others notice by themselves; a rank that does not is asked, then killed.
+// After a failure the other ranks notice by themselves. A rank that does not notice is asked to
+// end, and then killed.
 constexpr std::chrono::seconds kPatience(10);
 
 std::vector<std::string> words_of(const LaunchArguments& arguments) {
@@ -45,7 +46,7 @@ std::vector<std::string> environment_of(int64_t rank, int64_t ranks, uint16_t po
           "STOKER_LAUNCH=1"};
 }
 
-// All ranks, until the last one has ended.
+// Runs all ranks until the last one has ended.
 class Launch {
  public:
   Launch(const std::vector<std::string>& words, int64_t ranks, const StopSignal& stop)
@@ -61,7 +62,7 @@ class Launch {
   }
 
  private:
-  // Passes on what has to be. False: all have ended.
+  // Passes on signals and the time limit after a failure. False: all have ended.
   bool look() {
     if (stop_.requested() && !stopping_) {
       stopping_ = true;

@@ -12,8 +12,8 @@
 
 namespace stoker {
 
-// What the run is, from its configuration and its opened pieces; steps are added once they are
-// known. Any time. The trainer's thread.
+// Describes the run by its configuration and its opened parts. The number of steps is added once it
+// is known. May be called at any time. The trainer's thread.
 RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 
 // The contents of summary.json: the record of the run (io/metrics/record/record_json.h) with
@@ -31,12 +31,14 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 // Call it when the run has ended. The trainer's thread.
 nlohmann::json summary_json(Experiment& experiment, const RunHistory& total);
 
-// The same for people: some lines that end with the path of the run directory.
+// The same as text: some lines, of which the last has the path of the run directory.
 std::string summary_text(const nlohmann::json& summary);
 
-// skipped.csv: a row per bad sample and time it was met; empty where there is none.
+// The contents of skipped.csv: a row for each time a bad sample was met. Empty if there were no bad
+// samples.
 std::string skipped_csv(const std::vector<SkippedSample>& skipped);
-// tolerated.csv: a row per damaged sample that was used; empty where there is none.
+// The contents of tolerated.csv: a row for each damaged sample that was used. Empty if there were
+// no such samples.
 std::string tolerated_csv(const std::map<std::string, FailureBudget::Tolerated>& tolerated);
 
 }  // namespace stoker

@@ -2,8 +2,8 @@
 #include <ATen/ops/bincount.h>
 #include <fmt/format.h>
 
-#include "models/objectives/metric.h"
 #include "io/core/error.h"
+#include "models/objectives/metric.h"
 
 namespace stoker {
 namespace {
@@ -50,7 +50,7 @@ class MeanIou final : public Metric {
   }
 
  private:
-  static constexpr int64_t kMostClasses = 256;  // of a map of uint8
+  static constexpr int64_t kMostClasses = 256;  // as many as a map of uint8 can have
   const int64_t classes_;
 };
 

@@ -61,9 +61,9 @@ class Larc final : public Optimizer {
     scale(lr);
     inner_->step(lr);
   }
-  void step_into(Twin& twin, double lr) override {
+  void step_into(BackBuffer& back, double lr) override {
     scale(lr);
-    inner_->step_into(twin, lr);
+    inner_->step_into(back, lr);
   }
   double base_lr() const override { return inner_->base_lr(); }
   std::vector<OptimizerState> state() const override { return inner_->state(); }

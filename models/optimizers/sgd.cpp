@@ -5,7 +5,7 @@
 
 #include "models/optimizers/gradients.h"
 #include "models/optimizers/optimizer.h"
-#include "models/optimizers/twin.h"
+#include "models/optimizers/back_buffer.h"
 
 namespace stoker {
 namespace {
@@ -36,7 +36,7 @@ class Sgd final : public Optimizer {
         section.fail("nesterov", "needs a momentum above 0 and no dampening");
       }
     }
-    OptimizerInfo info() const { return {.twin = true}; }
+    OptimizerInfo info() const { return {.out_of_place = true}; }
   };
 
   Sgd(Options options, const Inputs& inputs) : options_(options), parameters_(inputs.parameters) {
@@ -48,7 +48,7 @@ class Sgd final : public Optimizer {
   }
 
   void step(double lr) override { step(nullptr, lr); }
-  void step_into(Twin& twin, double lr) override { step(&twin, lr); }
+  void step_into(BackBuffer& back, double lr) override { step(&back, lr); }
   double base_lr() const override { return options_.lr; }
   std::vector<OptimizerState> state() const override {
     if (buffers_.empty()) return {};
@@ -62,7 +62,7 @@ class Sgd final : public Optimizer {
     std::vector<at::Tensor> parameters, gradients, buffers;
   };
 
-  void step(Twin* twin, double lr) {
+  void step(BackBuffer* back, double lr) {
     const at::NoGradGuard no_grad;
     Group first, later;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -74,21 +74,21 @@ class Sgd final : public Optimizer {
       if (!buffers_.empty()) group.buffers.push_back(buffers_[i]);
       if (fresh) *started_[i].mutable_data_ptr<bool>() = true;
     }
-    update(first, twin, lr, true);
-    update(later, twin, lr, false);
+    update(first, back, lr, true);
+    update(later, back, lr, false);
   }
 
-  void update(const Group& group, Twin* twin, double lr, bool first) const {
+  void update(const Group& group, BackBuffer* back, double lr, bool first) const {
     if (group.parameters.empty()) return;
     const auto kernel = [&](const Group& values) {
       at::_fused_sgd_(values.parameters, values.gradients, values.buffers, options_.weight_decay,
                       options_.momentum, lr, options_.dampening, options_.nesterov,
                       /*maximize=*/false, first);
     };
-    if (twin == nullptr) return kernel(group);
-    Twin::Values values{{group.parameters}, group.gradients};
+    if (back == nullptr) return kernel(group);
+    BackBuffer::Values values{{group.parameters}, group.gradients};
     if (!group.buffers.empty()) values.changed.push_back(group.buffers);
-    twin->update(values, [&](const Twin::Values& piece, size_t) {
+    back->update(values, [&](const BackBuffer::Values& piece, size_t) {
       Group part{piece.changed[0], piece.gradients, {}};
       if (piece.changed.size() > 1) part.buffers = piece.changed[1];
       kernel(part);

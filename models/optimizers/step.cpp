@@ -5,7 +5,8 @@
 namespace stoker {
 namespace {
 
-// The rate times gamma every so many epochs or steps, counted from the beginning of the run.
+// Multiplies the rate by gamma after every number of epochs or steps, counted from the beginning of
+// the run.
 class Step final : public Schedule {
  public:
   struct Options : Warmup {

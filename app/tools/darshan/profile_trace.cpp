@@ -22,7 +22,8 @@ void ProfileTrace::add(IoProfile profile) {
   if (!first_ns_) first_ns_ = profile.begin_ns;
   const auto begin =
       std::chrono::duration_cast<std::chrono::nanoseconds>(start_.time_since_epoch());
-  // Logs of one run; of others that lie years apart, the row of time would say nothing.
+  // The logs are expected to be of one run. If they were years apart, a common axis of time would
+  // say nothing.
   constexpr int64_t kYear = int64_t{366} * 86400 * 1'000'000'000;
   int64_t after = 0;
   if (__builtin_sub_overflow(profile.begin_ns, *first_ns_, &after)) after = kYear;

@@ -10,23 +10,24 @@
 
 namespace stoker {
 
-// trace.json of profiles that were recorded, by the sink `trace`: a row for each file. One thread.
+// Writes recorded profiles as trace.json, through the sink `trace`. Each file has a row. One
+// thread.
 //
 //   ProfileTrace trace(directory);
-//   trace.add(profile);  // of each session, in the order of time
+//   trace.add(profile);  // each session, in the order of time
 //   std::string line = trace.finish();
 class ProfileTrace {
  public:
   // The directory is there. IoError where the file cannot be written.
   explicit ProfileTrace(const std::string& directory);
   void add(IoProfile profile);
-  // Once, last. What was written, in a line.
+  // Call it once, last. Returns a line that says what was written.
   std::string finish();
 
  private:
   Hub hub_;
   std::string line_;
-  std::unique_ptr<MetricsSink> sink_;  // of the hub
+  std::unique_ptr<MetricsSink> sink_;  // it refers to the hub
   const TimePoint start_;              // where the first profile begins
   std::optional<int64_t> first_ns_;    // its begin
 };

@@ -10,7 +10,7 @@ namespace stoker {
 // zeros. Jets are spots; a signal has more and harder ones than the background, with an overlap,
 // so that a classifier that learns comes to an AUC well above 0.5 and below 1.
 
-// Of event `index` of a file: 1 is a signal. Pure; any thread.
+// The label of event `index` of a file: 1 is a signal. Pure; any thread.
 int64_t hep_label(uint64_t seed, int64_t index);
 // Fills [3, size, size]. A pure function of its arguments, the same on every machine; any thread.
 void fill_hep_event(std::span<float> planes, int64_t size, int64_t label, uint64_t seed);

@@ -161,7 +161,7 @@ std::string inspection_text(const DatasetReport& report) {
   return text;
 }
 
-// The experiment's decoder, bearing with damage; null where it has no option for that.
+// The experiment's decoder, with tolerance for damage. Null if it has no option for that.
 std::unique_ptr<Decoder> tolerant_decoder(const ConfigArguments& arguments,
                                           const Component<Decoder>& decoder) {
   if (decoder.info().jpeg == JpegBy::none || decoder.inner()) return nullptr;

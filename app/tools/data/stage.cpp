@@ -27,7 +27,7 @@ struct ObjectCount {
 
 // What staging did, or would do. A value.
 struct StagingReport {
-  ObjectCount all;  // of the inner tier
+  ObjectCount all;  // objects of the inner tier
   ObjectCount before;
   StagingPlan plan;     // what is still to copy
   int64_t strange = 0;  // objects on the fast tier that are no copies of these

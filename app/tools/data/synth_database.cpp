@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "io/core/system/file.h"
 #include "io/core/random.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/file.h"
+#include "io/dataset/synthetic_image.h"
 #include "io/loader/lmdbio/database/datum.h"
 #include "io/loader/lmdbio/database/lmdb_file.h"
-#include "io/dataset/synthetic_image.h"
 
 namespace stoker {
 namespace {
@@ -26,7 +26,7 @@ constexpr int64_t kMaxSize = 512;
 // Pages of a transaction of 1,000 of the largest records.
 constexpr uint64_t kMostPages = uint64_t{1} << 18;
 
-// Noise: what is in the pixels costs no reader anything.
+// The pixels are noise, because their values cost readers nothing.
 void fill_pixels(std::vector<uint8_t>& pixels, uint64_t seed) {
   Random random(seed);
   for (size_t at = 0; at < pixels.size(); at += sizeof(uint64_t)) {
@@ -60,7 +60,7 @@ SynthResult synth_database(const SynthOptions& options,
   const SampleSpec spec{size, size};
   std::vector<uint8_t> pixels(spec.bytes());
   SynthResult result;
-  // Nobody takes a half of it for the whole.
+  // An unfinished database is removed, so that nobody takes it for a whole one.
   const std::string half = folder / ".tmp-data.mdb";
   LmdbFile file(half, kMostPages);
   for (int64_t index = 0; index < options.files; ++index) {

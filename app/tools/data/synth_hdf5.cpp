@@ -12,9 +12,9 @@
 
 #include "app/tools/data/climate_fields.h"
 #include "app/tools/data/hep_events.h"
-#include "io/core/system/file.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
+#include "io/core/system/file.h"
 #include "io/core/system/usable_cores.h"
 #include "io/dataset/formats/hdf5/hdf5_frame.h"
 
@@ -52,7 +52,7 @@ uint64_t write_hdf5_file(const std::string& path, const std::vector<Hdf5Set>& se
   return bytes;
 }
 
-// Of events [0, count) of a file with that seed.
+// Writes the events [0, count) of the file with this seed.
 uint64_t write_hep_file(const std::string& path, int64_t size, int64_t count, uint64_t seed) {
   const auto events = static_cast<uint64_t>(count), side = static_cast<uint64_t>(size);
   std::vector<float> planes(3 * side * side);
@@ -97,7 +97,7 @@ uint64_t write_climate_file(const std::string& path, int64_t size, uint64_t seed
                          });
 }
 
-// Of files of equal size.
+// The statistics of all files together, which are of equal size.
 ClimateStats stats_of_all(const std::vector<ClimateStats>& files) {
   ClimateStats all = files.front();
   for (size_t channel = 0; channel < kClimateChannels; ++channel) {

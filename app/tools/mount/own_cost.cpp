@@ -28,7 +28,7 @@ Clock::duration quantile(std::vector<Clock::duration> values, double share) {
   return *at;
 }
 
-// More than this is not ours: taken off, it would make the device quicker than it is.
+// What exceeds this is not our cost. Subtracting it would make the device faster than it is.
 OwnCost plausible(const OwnCost& cost) {
   using std::chrono::microseconds;
   constexpr double kMostPerByte = 400e-6 / (1 << 20);
@@ -38,12 +38,12 @@ OwnCost plausible(const OwnCost& cost) {
           std::clamp<Clock::duration>(cost.tail, microseconds(-50), microseconds(50))};
 }
 
-// Of some reads, without what set_cost() takes off.
+// Durations of some reads, without what set_cost() subtracts.
 struct Samples {
   std::vector<Clock::duration> before, after, tail;
 
-  // What it has too much, ReplySchedule notices. Where our threads wait for processors like all
-  // others (not prompt), most of the times are those of other work.
+  // If the cost is too large, ReplySchedule notices it. Without real-time priority our threads wait
+  // for processors like all others, so most of the times are those of other work.
   OwnCost cost(bool prompt) const {
     const double share = prompt ? 0.5 : 0.1;
     return {quantile(before, share), quantile(after, share), 0, quantile(tail, share)};

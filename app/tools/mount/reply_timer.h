@@ -15,7 +15,7 @@ class ReplyTimer {
   // `due` is called on the timer's thread, one request after the other; what it throws ends the
   // process. The thread is woken as precisely as the kernel can.
   explicit ReplyTimer(std::function<void(const ReplySchedule::Due&)> due);
-  // What is not due yet never will be.
+  // Drops what is not due yet.
   ~ReplyTimer();
   ReplyTimer(const ReplyTimer&) = delete;
   ReplyTimer& operator=(const ReplyTimer&) = delete;

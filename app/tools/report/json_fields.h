@@ -12,9 +12,9 @@
 
 namespace stoker {
 
-// Null where there is none: iterating over that visits nothing. Valid as long as `tree` lives. A
-// name with a dot in it (a tier's may have one) is no path: take the object that holds it, and its
-// member by find().
+// Null if the tree has no such member; iterating over null visits nothing. Valid as long as `tree`
+// lives. A name with a dot in it, as a tier's may be, cannot be part of a path: take the object
+// that holds it, and use find().
 inline const nlohmann::json& member_at(const nlohmann::json& tree, std::string_view path) {
   static const nlohmann::json kNone;
   const nlohmann::json* at = &tree;
@@ -28,7 +28,7 @@ inline const nlohmann::json& member_at(const nlohmann::json& tree, std::string_v
   return *at;
 }
 
-// Absent also where the member is no number. For figures, all of which are numbers.
+// For figures, which are all numbers. Absent also if the member is not a number.
 inline std::optional<double> number_at(const nlohmann::json& tree, std::string_view path) {
   const nlohmann::json& member = member_at(tree, path);
   if (!member.is_number()) return std::nullopt;

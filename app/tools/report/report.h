@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// Of the command line. A value; directories is not empty.
+// What `stoker report` is asked for. A value; directories is not empty.
 struct ReportArguments {
   std::vector<std::string> directories;  // runs, or sweeps, or Darshan logs
   std::string output;                    // empty: report.html in the first, or beside the log

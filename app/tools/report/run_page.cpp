@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/differences.h"
 #include "app/tools/darshan/profile_logs.h"
+#include "app/tools/report/differences.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/metrics/record/figures.h"
@@ -77,7 +77,7 @@ json differences_json(const std::vector<RunFiles>& runs, Leaves (*read)(const Ru
   return list;
 }
 
-// Of quotients the mean; of what grows or stands, the last.
+// Quotients are averaged. For what grows or stays the same, the last value counts.
 bool averaged(const std::string& column) {
   const Figure* figure = find_figure(column);
   return figure == nullptr || figure->kind == FigureKind::quotient;

@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// Of the command line. A value.
+// What `stoker timelogger` is asked for. A value.
 struct TimeLoggerArguments {
   std::vector<std::string> paths;      // runs, folders of records, or files of records
   std::vector<std::string> timelines;  // Chrome traces of the same time

@@ -135,7 +135,7 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     return "";
   }
 
-  // What a trace without a single such event says, too.
+  // Figures that a trace has also without a single such event.
   TraceFigures figures_{.values = {{"steps", 0},
                                    {"wall_s", 0},
                                    {"io_share", 0},

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/base/result_table.h"
 #include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
-#include "app/base/result_table.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
@@ -59,7 +59,7 @@ NamedFigures figures_of_summary(const nlohmann::json& summary) {
   return result;
 }
 
-// Of what both have. Nothing against nothing is no deviation.
+// The deviations of the figures that both have. If both are zero, the deviation is zero.
 NamedFigures deviations(const NamedFigures& trace, const NamedFigures& summary) {
   NamedFigures result;
   for (const auto& [name, value] : trace) {

@@ -249,7 +249,7 @@ struct InputOrigin {
 // All that a simulation works with. A value.
 struct SimulationInputs {
   SimulationOptions options;
-  // Of each training sample, where they were looked up; else all are equal.
+  // The size of each training sample, if it was looked up. Empty: all are equal.
   std::vector<uint64_t> sample_bytes;
   std::vector<InputOrigin> origins;
 };
@@ -262,7 +262,7 @@ SimulationInputs read_simulation(const Node& root);
 // overrides. Error as load_yaml() and read_simulation().
 Node merge_inputs(Node base, const std::string& file, const std::vector<std::string>& overrides);
 
-// Of every loader its options, and of a checkpointer those that all have.
+// The options of any loader, and those options that all checkpointers have.
 LoaderOptions simulated_loader(const SimulatedWorkload& workload);
 CheckpointOptions simulated_checkpoints(const SimulatedWorkload& workload);
 

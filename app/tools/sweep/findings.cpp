@@ -33,7 +33,7 @@ class Judge {
   }
 
  private:
-  // Of the first cell that matches.
+  // The value of the first cell that matches.
   std::optional<Interval> value_of(const FindingOptions& finding,
                                    const CellPattern& pattern) const {
     const auto cell = std::ranges::find_if(

@@ -123,7 +123,8 @@ struct PlotOptions {
 //   ratio   value(of) / value(over)
 //   value   value(of)
 //   spread  largest / smallest - 1 of value over the cells that match `among`
-// With `less` the value of that cell is taken off first: the cost of something beside nothing.
+// With `less` the value of that cell is subtracted first, for the cost of something in comparison
+// with nothing.
 //
 // It has to be able to fail: with `published` and its tolerance, with at_most, with at_least, or
 // with several of them, all of which must hold. A value.

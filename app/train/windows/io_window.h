@@ -44,7 +44,7 @@ class IoWindow {
 
  private:
   struct Ended {
-    std::string name;  // of the file
+    std::string name;  // name of the log file
     IoProfile profile;
   };
   // False: nothing was asked for.
@@ -61,7 +61,7 @@ class IoWindow {
   std::unique_ptr<IoProfiler> profiler_;
   std::optional<IoSession> session_;
   bool asked_for_ = false;   // the open one
-  int64_t first_step_ = -1;  // of the latest one
+  int64_t first_step_ = -1;  // first step of the latest session
   int64_t begun_there_ = 0;  // sessions
   BoundedQueue<Ended> ended_{4};
   std::jthread writer_;

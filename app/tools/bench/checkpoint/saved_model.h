@@ -52,11 +52,11 @@ class SavedModel {
   Storage& tier(const std::string& name) { return experiment_.tiers().at(name); }
   const std::string& directory() const { return directory_; }
 
-  // Returns when the tensors may change; where that is in other memory, the twin for it, which has
+  // Returns when the tensors may change; where that is in other memory, the back buffer for it, which has
   // to be finished before the next save.
-  std::unique_ptr<Twin> save(int64_t step);
-  // The optimizer's update. twin: may be null.
-  void update(Twin* twin) { step_.update(0, twin); }
+  std::unique_ptr<BackBuffer> save(int64_t step);
+  // The optimizer's update. back buffer: may be null.
+  void update(BackBuffer* back) { step_.update(0, back); }
   // Waits for what was saved. Error(ExitCode::storage) where that has failed.
   void flush();
 

@@ -70,7 +70,7 @@ class Conversion {
         try {
           write_shard(source, missing[static_cast<size_t>(i)]);
         } catch (...) {
-          // The others stop because of it, and their errors are none.
+          // The other threads stop because of this error, so theirs are not reported.
           const std::lock_guard lock(mutex_);
           if (!failed_.exchange(true)) error_ = std::current_exception();
           throw;
@@ -211,7 +211,7 @@ class Conversion {
   ConvertJournal journal_;
   std::vector<ShardReceipt> receipts_;
   std::atomic<bool> failed_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards what follows
   std::exception_ptr error_;
   int64_t done_ = 0;
   int64_t left_out_ = 0;

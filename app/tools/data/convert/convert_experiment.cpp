@@ -9,10 +9,10 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/data/convert/convert.h"
-#include "app/tools/data/fetch.h"
 #include "app/experiment/data.h"
 #include "app/run/stop_signal.h"
+#include "app/tools/data/convert/convert.h"
+#include "app/tools/data/fetch.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
@@ -71,7 +71,8 @@ struct TargetTiers {
   }
 };
 
-// Of an option, so that another policy for bad samples goes on with the same conversion.
+// Leaves out on_error, so that a call with another policy for bad samples goes on with the same
+// conversion.
 std::string without_on_error(Node dataset) {
   std::erase_if(dataset.entries, [](const Node::Entry& entry) { return entry.key == "on_error"; });
   return to_yaml(dataset);
@@ -80,7 +81,8 @@ std::string without_on_error(Node dataset) {
 ConvertOptions convert_options(const ConvertArguments& arguments,
                                const ExperimentOptions& experiment) {
   ConvertOptions options;
-  // Not by the command line's parser, which would say this of a slip in the option's name, too.
+  // Checked here and not by the command line's parser, which would report this also for a mistyped
+  // option.
   if (arguments.format.empty()) {
     throw Error(ExitCode::config, "dataset convert: name the format to write by --format");
   }
