@@ -13,7 +13,7 @@ void show_progress(const std::string& what, uint64_t done, uint64_t total);
 // The same as a function of (done, total), for work that reports its progress.
 std::function<void(int64_t, int64_t)> progress_of(const std::string& what);
 
-// A remark of a component for the user, on standard error.
-void print_remark(const std::string& text);
+// Prints a note for the user on standard error.
+void print_note(const std::string& text);
 
 }  // namespace stoker

@@ -1,3 +1,11 @@
+// All functions here are collective: every rank calls them at the same place of its program, or
+// the others wait until the time limit of Peers. There are two ways to exchange something:
+//
+//  - gather() and broadcast() take the same number of bytes from every rank. They are used by the
+//    trainer's thread, in the order of its program, so they need no name.
+//  - meet() says something on a named channel and waits until all ranks have. Loaders and
+//    checkpointers use it from threads of their own, so their channels have prefixes.
+
 #include "app/train/across_ranks.h"
 
 #include <ATen/ops/from_blob.h>

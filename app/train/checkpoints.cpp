@@ -1,3 +1,18 @@
+// How a checkpoint and the training share the state.
+//
+//  1. offer() asks the checkpointer whether a checkpoint is due. If it is, capture() hands over the
+//     addresses of all tensors. Buffers that the next forward pass changes are copied at once.
+//  2. offer() returns, and the checkpointer's threads copy the state. The next forward and backward
+//     pass run meanwhile, because they change no parameter.
+//  3. before_update() waits for the end of the copy: from then on the tensors may change, and the
+//     checkpointer writes the copy.
+//  4. With snapshot: swap nothing is copied. finish_copy() gives other memory instead, which the
+//     update writes its results to (BackBuffer), and the checkpointer writes the old memory.
+//  5. If the run ends, or the step computes nothing, no update comes: without_update() takes its
+//     place.
+//
+// The trainer may wait in offer() and in before_update(). Both are one stall of one checkpoint.
+
 #include "app/train/checkpoints.h"
 
 #include <fmt/format.h>

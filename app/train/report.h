@@ -18,9 +18,8 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 
 // The contents of summary.json: the record of the run (io/metrics/record/record_json.h) with
 //
-//   conditions       the tiers' types, the checkpoints' options, the state of the page cache;
-//   compute:
-//                    false where nothing was computed
+//   conditions       the tiers' types, the checkpoints' options, the state of the page cache, and
+//                    compute: false if nothing was computed
 //   skipped          samples replaced, by reason, in all processes of the run
 //   tolerated        damaged samples that were used (decoder.tolerance), in all processes
 //   slowest_samples  {"read": [{key, epoch, index, bytes, seconds}], "decode": [...]} of the

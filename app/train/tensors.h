@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/optimizers/back_buffer.h"
 #include "app/train/step.h"
 #include "io/checkpoint/checkpointer.h"
+#include "models/optimizers/back_buffer.h"
 
 namespace stoker {
 

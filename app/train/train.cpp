@@ -16,8 +16,8 @@
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
-#include "io/core/text/json.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/text/json.h"
 #include "io/distributed/peers.h"
 
 namespace stoker {

@@ -91,7 +91,9 @@ struct CheckpointOptions {
     v("keep_every", keep_every, "sets whose step is a multiple of this stay for ever",
       Limits{1, 1e15});
     v("keep_best", keep_best,
-      "this many sets with the best top-1 stay (saved right after evaluation)", Limits{0, 1e9});
+      "How many checkpoints with the best score stay. The score is the first measure of "
+      "evaluation.metric, so only checkpoints that are saved right after an evaluation have one.",
+      Limits{0, 1e9});
     v("snapshot", snapshot,
       "sync: wait until the set is on the first tier; async: copy it and go on training; swap: "
       "copy "

@@ -80,7 +80,7 @@ Subject subject_of(const AdviseArguments& arguments) {
 std::unique_ptr<ExperimentData> open_data(const Subject& subject) {
   ExperimentOptions options = subject.options;
   options.storage.at(subject.tier) = subject.slow;
-  return std::make_unique<ExperimentData>(options, print_remark);
+  return std::make_unique<ExperimentData>(options, print_note);
 }
 
 int64_t steps_per_epoch(const Subject& subject, const Dataset& dataset) {
@@ -215,7 +215,7 @@ std::string train_by(const AdviseArguments& arguments, const Subject& subject,
   words.insert(words.end(), overrides.begin(), overrides.end());
   const StopSignal stop;
   const std::string log = arguments.output + ".log";
-  print_remark("advise: trains, and stages meanwhile; its log: " + log);
+  print_note("advise: trains, and stages meanwhile; its log: " + log);
   const ChildResult child = run_child(words, log, [&] { return stop.requested(); });
   if (child.exit_code == 0) return parse_json(child.output).at("run_directory");
   throw Error(

@@ -60,7 +60,7 @@ double time_per_image(DecoderSession& session, const std::vector<Bytes>& samples
 
 ExitCode bench_decode(const DecodeBenchArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
-  const ExperimentData data(options, print_remark);
+  const ExperimentData data(options, print_note);
   const int64_t all = data.dataset().size(Split::train);
   const EncodedSamples samples(data.dataset(),
                                arguments.samples > 0 ? std::min(arguments.samples, all) : all);

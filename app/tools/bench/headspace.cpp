@@ -260,7 +260,7 @@ std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experimen
   std::set<std::string> said;
   const Notify once = [&](const std::string& text) {
     const std::lock_guard lock(mutex);
-    if (said.insert(text).second) print_remark(text);
+    if (said.insert(text).second) print_note(text);
   };
   return HeadspaceMeasurement(experiment, options, once).measure();
 }

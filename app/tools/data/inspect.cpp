@@ -227,7 +227,7 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
 
 ExitCode inspect_experiment(const ConfigArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
-  const ExperimentData data(options, print_remark);
+  const ExperimentData data(options, print_note);
   const auto tolerant = tolerant_decoder(arguments, options.decoder);
   const DatasetReport report =
       inspect_dataset(data.dataset(), tolerant.get(), progress_of("samples"));

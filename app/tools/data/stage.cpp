@@ -154,8 +154,8 @@ ExitCode stage_experiment(const StageArguments& arguments) {
                 "dataset stage: what is staged in memory dies with this process: use storage." +
                     name + ".in={type: posix, root: ...}, fill: ahead, or --dry-run");
   }
-  const auto inner = cached.inner.create({name + ".inner", print_remark});
-  const auto in = cached.in.create({name + ".in", print_remark});
+  const auto inner = cached.inner.create({name + ".inner", print_note});
+  const auto in = cached.in.create({name + ".in", print_note});
   StagingReport report = plan_staging(cached, *inner, *in);
   if (!arguments.dry_run) stage_dataset(report, *inner, *in);
   return print_report(report, cached.rule, name, arguments);

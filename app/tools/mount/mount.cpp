@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "app/base/result_table.h"
-#include "app/tools/bench/tier_conditions.h"
 #include "app/experiment/options.h"
+#include "app/run/log.h"
+#include "app/tools/bench/tier_conditions.h"
 #include "app/tools/mount/mount_point.h"
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"
-#include "app/run/log.h"
 #include "io/core/text/text.h"
 #include "io/metrics/hub.h"
 
@@ -139,7 +139,7 @@ ExitCode mount_tier(const MountArguments& arguments) {
   if (arguments.read_ahead) set_read_ahead(directory, arguments.read_ahead->bytes, notify);
   const OwnCost cost = measure_own_cost(server);
   server.set_cost(cost);
-  if (!server.prompt()) {
+  if (!server.realtime()) {
     log.info(
         "its threads have no real-time priority (CAP_SYS_NICE): on a busy machine answers come "
         "late");

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "app/tools/mount/mount_operations.h"
-#include "app/tools/mount/prompt_thread.h"
+#include "app/tools/mount/realtime_priority.h"
 #include "io/core/error.h"
 #include "io/storage/emulated/emulates.h"
 
@@ -75,7 +75,7 @@ MountServer::MountServer(const Storage& tier, const MountTree& tree, TierMeter& 
       }),
       pool_(options_.threads, model_ != nullptr, [this](MountRequest& request) { fetch(request); }),
       receiver_([this] {
-        prompt_ = model_ == nullptr || go_first();
+        realtime_ = model_ == nullptr || take_realtime_priority();
         session_.serve();
         ended_ = true;
         options_.wake();

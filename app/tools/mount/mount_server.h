@@ -83,7 +83,7 @@ class MountServer {
   bool ended() const { return ended_; }
   // Whether its threads have real-time priority, which makes an emulated device punctual and is not
   // allowed everywhere. Valid once a request was answered; any thread.
-  bool prompt() const { return prompt_; }
+  bool realtime() const { return realtime_; }
   // Drops the pages of all files that were opened since the last time, also mapped ones, and tells
   // those who asked for it. One thread, none of the server's.
   void drop();
@@ -135,7 +135,7 @@ class MountServer {
   MountStatistics statistics_;
   const std::unique_ptr<Probe> probe_;
   std::atomic<bool> ended_{false};
-  std::atomic<bool> prompt_{false};
+  std::atomic<bool> realtime_{false};
 
   std::mutex files_mutex_;
   std::unordered_map<uint64_t, OpenFile> open_files_;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/mount/prompt_thread.h"
+#include "app/tools/mount/realtime_priority.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/system/memory.h"
@@ -44,8 +44,8 @@ struct Samples {
 
   // If the cost is too large, ReplySchedule notices it. Without real-time priority our threads wait
   // for processors like all others, so most of the times are those of other work.
-  OwnCost cost(bool prompt) const {
-    const double share = prompt ? 0.5 : 0.1;
+  OwnCost cost(bool realtime) const {
+    const double share = realtime ? 0.5 : 0.1;
     return {quantile(before, share), quantile(after, share), 0, quantile(tail, share)};
   }
 };
@@ -70,7 +70,7 @@ void measure(MountServer& server, const FileDescriptor& file, const std::string&
 }  // namespace
 
 OwnCost measure_own_cost(MountServer& server) {
-  const FirstScope first;  // the other work of a busy machine is no cost of ours
+  const RealtimePriorityScope realtime;  // the other work of a busy machine is no cost of ours
   const std::string path = server.begin_probe();
   Samples small, large;
   {
@@ -84,8 +84,8 @@ OwnCost measure_own_cost(MountServer& server) {
     }
   }
   server.end_probe();
-  OwnCost cost = small.cost(server.prompt());
-  cost.after_per_byte_s = seconds(large.cost(server.prompt()).after - cost.after) /
+  OwnCost cost = small.cost(server.realtime());
+  cost.after_per_byte_s = seconds(large.cost(server.realtime()).after - cost.after) /
                           static_cast<double>(kLargeBytes - kSmallBytes);
   return plausible(cost);
 }

@@ -17,7 +17,7 @@ class ReadPool {
  public:
   // `fetch` is called on several threads at once; what it throws ends the process. realtime: they
   // run with real-time priority if that is allowed.
-  ReadPool(int64_t threads, bool first, std::function<void(MountRequest&)> fetch);
+  ReadPool(int64_t threads, bool realtime, std::function<void(MountRequest&)> fetch);
   // Drops what has not begun.
   ~ReadPool();
   ReadPool(const ReadPool&) = delete;
@@ -28,7 +28,7 @@ class ReadPool {
  private:
   void work();
 
-  const bool first_;
+  const bool realtime_;
   const std::function<void(MountRequest&)> fetch_;
   std::mutex mutex_;
   std::condition_variable changed_;

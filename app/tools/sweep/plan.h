@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/sweep/options.h"
+#include "app/tools/sweep/sweep_options.h"
 
 namespace stoker {
 

@@ -52,10 +52,10 @@ class SavedModel {
   Storage& tier(const std::string& name) { return experiment_.tiers().at(name); }
   const std::string& directory() const { return directory_; }
 
-  // Returns when the tensors may change; where that is in other memory, the back buffer for it, which has
-  // to be finished before the next save.
+  // Returns when the tensors may change; where that is in other memory, the back buffer for it,
+  // which has to be finished before the next save.
   std::unique_ptr<BackBuffer> save(int64_t step);
-  // The optimizer's update. back buffer: may be null.
+  // The optimizer's update. back: may be null.
   void update(BackBuffer* back) { step_.update(0, back); }
   // Waits for what was saved. Error(ExitCode::storage) where that has failed.
   void flush();

@@ -179,8 +179,8 @@ class Conversion {
                               "{}: run the same command again, which writes this shard anew",
                               sample.key, shard.name, sample.how));
     }
-    if (!comparison.same_order && hooks_.remark) {
-      hooks_.remark(
+    if (!comparison.same_order && hooks_.note) {
+      hooks_.note(
           "dataset convert: this format has an order of its own: batches are others than those of "
           "the source");
     }

@@ -47,7 +47,7 @@ struct ConvertHooks {
   // Asked whether to go on. A result other than ExitCode::ok is the code with which to stop. Any
   // thread.
   std::function<ExitCode()> stop;
-  Notify remark;
+  Notify note;
 };
 
 // What was written. A value.

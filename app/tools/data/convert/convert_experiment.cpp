@@ -157,14 +157,14 @@ ExitCode convert_experiment(const ConvertArguments& arguments) {
   if (!arguments.tier.empty()) find_tier(experiment, arguments.tier);
   const ConvertOptions options = convert_options(arguments, experiment);
   const StopSignal stop;
-  const ExperimentData data(experiment, print_remark);
+  const ExperimentData data(experiment, print_note);
   const TargetTiers to(arguments, data.tiers());
   ConvertHooks hooks;
   hooks.progress = [](const std::string& what, int64_t done, int64_t total) {
     show_progress(what, static_cast<uint64_t>(done), static_cast<uint64_t>(total));
   };
   hooks.stop = [&stop] { return stop.exit_code(); };
-  hooks.remark = print_remark;
+  hooks.note = print_note;
   const ConvertResult result =
       convert_dataset(data.dataset(), data.decoder(), to.target, options, hooks);
   return print_conversion(arguments, result,
