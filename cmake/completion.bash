@@ -61,8 +61,8 @@ _stoker() {
     fi
   done
   case "${path[*]}/${#arguments[@]}" in
-    list/0 | describe/0) choices=$("$program" list 2>/dev/null | cut -d' ' -f1) ;;
-    describe/1) choices=$("$program" list "${arguments[0]}" 2>/dev/null | cut -d' ' -f2- | tr -d ',') ;;
+    list/0 | describe/0) choices=$("$program" list 2>/dev/null | grep -o '^[a-z]*') ;;
+    describe/1) choices=$("$program" list "${arguments[0]}" 2>/dev/null | grep '^[a-z]' | cut -d' ' -f2- | tr -d ',') ;;
   esac
   if [[ $current == -* ]]; then choices=$(_stoker_options "${path[@]}"); fi
   # Nothing to choose from: file names, by -o default.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
@@ -19,23 +20,17 @@ namespace {
 struct Kind {
   std::string name;
   std::vector<std::string> types;
-  // The options of a type.
+  // The options of a type. Error(ExitCode::config) for one that is unknown.
   std::vector<FieldHelp> (*describe)(const std::string& type);
+  // The path of the plug-in that has a type; empty: none.
+  std::string (*plugin)(const std::string& type);
 };
 
 template <class T>
-std::vector<FieldHelp> describe(const std::string& type) {
-  const auto* entry = Registry<T>::global().find(type);
-  if (entry == nullptr) {
-    throw Error(ExitCode::config,
-                registry_detail::unknown_type(T::kKind, type, Registry<T>::global().names()));
-  }
-  return entry->describe();
-}
-
-template <class T>
 Kind kind() {
-  return {T::kKind, Registry<T>::global().names(), describe<T>};
+  return {T::kKind, Registry<T>::global().names(),
+          [](const std::string& type) { return Registry<T>::global().need(type).describe(); },
+          [](const std::string& type) { return Registry<T>::global().need(type).name.plugin; }};
 }
 
 // All kinds, with the plug-ins that are loaded by now.
@@ -74,6 +69,31 @@ nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
   return json;
 }
 
+// Types by the plug-in that they are in: "decoder opencv".
+std::map<std::string, std::vector<std::string>> types_of_plugins(const std::vector<Kind>& kinds) {
+  std::map<std::string, std::vector<std::string>> types;
+  for (const Kind& kind : kinds) {
+    for (const std::string& type : kind.types) {
+      const std::string path = kind.plugin(type);
+      if (!path.empty()) types[path].push_back(kind.name + " " + type);
+    }
+  }
+  return types;
+}
+
+// "decoder opencv (plug-in /usr/lib/stoker/stoker_opencv.so)"
+std::string title_of(const Kind& kind, const std::string& type) {
+  const std::string plugin = kind.plugin(type);
+  return kind.name + " " + type + (plugin.empty() ? "" : " (plug-in " + plugin + ")");
+}
+
+// Loads all plug-ins there are: those that the arguments name, of which each has to work, and those
+// beside the library. Returns which of these could not be loaded.
+std::vector<FailedPlugin> load_plugins(const ListArguments& arguments) {
+  for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
+  return load_all_plugins();
+}
+
 std::string to_text(const std::string& title, const std::vector<FieldHelp>& rows) {
   std::string text = title + "\n";
   if (rows.empty()) text += "  no options\n";
@@ -94,7 +114,7 @@ ExitCode list_components(const ListArguments& arguments) {
     fmt::print("{}", figures_page());
     return ExitCode::ok;
   }
-  for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
+  const std::vector<FailedPlugin> failed = load_plugins(arguments);
   const std::vector<Kind> chosen =
       arguments.kind.empty() ? kinds() : std::vector<Kind>{find_kind(arguments.kind)};
   nlohmann::json json = nlohmann::json::object();
@@ -103,11 +123,21 @@ ExitCode list_components(const ListArguments& arguments) {
     json[kind.name] = kind.types;
     text += fmt::format("{:<10} {}\n", kind.name, fmt::join(kind.types, ", "));
   }
+  nlohmann::json plugins = nlohmann::json::array();
+  for (const auto& [path, types] : types_of_plugins(chosen)) {
+    plugins.push_back({{"path", path}, {"types", types}});
+    text += fmt::format("  {}: {}\n", path, fmt::join(types, ", "));
+  }
+  for (const FailedPlugin& plugin : failed) {
+    plugins.push_back({{"path", plugin.path}, {"problem", plugin.why}});
+    text += fmt::format("  not loaded: {}\n", plugin.why);
+  }
+  json["plugins"] = std::move(plugins);
   return print_result(arguments.json, json, text, 2);
 }
 
 ExitCode describe_component(const ListArguments& arguments) {
-  for (const std::string& plugin : arguments.plugins) load_plugin(plugin);
+  const std::vector<FailedPlugin> failed = load_plugins(arguments);
   if (arguments.kind.empty()) {
     const std::vector<FieldHelp> rows = describe_experiment();
     return print_result(arguments.json, to_json(rows), to_text("experiment file", rows), 2);
@@ -115,16 +145,17 @@ ExitCode describe_component(const ListArguments& arguments) {
   const Kind kind = find_kind(arguments.kind);
   if (!arguments.type.empty()) {
     const std::vector<FieldHelp> rows = kind.describe(arguments.type);
-    const std::string title = kind.name + " " + arguments.type;
-    return print_result(arguments.json, to_json(rows), to_text(title, rows), 2);
+    return print_result(arguments.json, to_json(rows), to_text(title_of(kind, arguments.type), rows),
+                        2);
   }
   nlohmann::json json = nlohmann::json::object();
   std::string text;
   for (const std::string& type : kind.types) {
     const std::vector<FieldHelp> rows = kind.describe(type);
     json[type] = to_json(rows);
-    text += to_text(kind.name + " " + type, rows);
+    text += to_text(title_of(kind, type), rows);
   }
+  for (const FailedPlugin& plugin : failed) text += fmt::format("  not loaded: {}\n", plugin.why);
   return print_result(arguments.json, json, text, 2);
 }
 

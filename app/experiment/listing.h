@@ -17,7 +17,8 @@ struct ListArguments {
   bool figures = false;  // list: every figure of a run instead, as a page of Markdown
 };
 
-// All three load the plug-ins that they are given, once for the whole process, and print on
+// `list` and `describe` load the plug-ins that they are given and all that lie beside the library,
+// once for the whole process, and say which of these could not be loaded. All three print on
 // standard output. Error(ExitCode::config) for an unknown kind or type, with a suggestion.
 
 // `stoker list`: the components of one kind, or of all; or the page of all figures.

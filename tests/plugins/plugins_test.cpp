@@ -9,7 +9,7 @@
 namespace stoker {
 namespace {
 
-const std::string kPlugin = STOKER_PLUGIN_DIR "/reversed.so";
+const std::string kPlugin = STOKER_TEST_PLUGIN_DIR "/reversed.so";
 
 std::unique_ptr<Storage> make(const std::string& yaml) {
   const Node node = parse_yaml(yaml, "t.yaml");
@@ -62,7 +62,7 @@ TEST(Plugins, a_missing_file_is_an_error_of_the_environment) {
 }
 
 TEST(Plugins, a_directory_is_none) {
-  EXPECT_EQ(code_of([] { load_plugin(STOKER_PLUGIN_DIR); }), ExitCode::environment);
+  EXPECT_EQ(code_of([] { load_plugin(STOKER_TEST_PLUGIN_DIR); }), ExitCode::environment);
 }
 
 // Where it has its stamp already, and dlopen() would map beyond its end.
