@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "io/core/digest.h"
 #include "io/core/config/plugin.h"
+#include "io/core/digest.h"
 
 namespace stoker {
 namespace {
 
-// Before the rest is read: the rest may name their types.
+// Called before the rest is read, because the rest may name types of plug-ins.
 void load_plugins(const Node& root) {
   const Node* list = root.find("plugins");
   if (list == nullptr) return;
@@ -17,7 +17,7 @@ void load_plugins(const Node& root) {
   for (const Path& plugin : plugins) load_plugin(plugin.value);
 }
 
-// What is known before the device is opened; `auto` may come to be a GPU.
+// Checks what is known before the device is opened. `auto` may turn out to be a GPU.
 void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
   if (!options.device.info().graphs) {
     root.child("training", *root.node().find("training"))
@@ -51,7 +51,7 @@ void check_checkpoint_tiers(const ExperimentOptions& options, const Section& roo
   }
 }
 
-// A state that is written from where it lies has to lie there as files have it.
+// A state that is written from where it lies has to lie there in the order of the file.
 void check_swap(const ExperimentOptions& options, const Section& root) {
   const Section checkpoint = root.child("checkpoint", *root.node().find("checkpoint"));
   if (!options.optimizer.info().out_of_place) {
@@ -68,7 +68,8 @@ void check_swap(const ExperimentOptions& options, const Section& root) {
   }
 }
 
-// Those who map a file see neither the waits of an emulated tier nor another tier's copies.
+// A reader that maps a file sees neither the waits of an emulated tier nor the copies of a cached
+// one.
 void check_mapped_files(const ExperimentOptions& options, const std::string& reader,
                         const Section& root) {
   const std::string tier = options.dataset.info().tier;
@@ -97,7 +98,7 @@ void check_targets(const ExperimentOptions& options, const Section& root) {
   require("evaluation", options.evaluation.metric, "evaluation.metric", maps ? "iou" : "accuracy");
 }
 
-// What one section says of another.
+// Checks what one section says about another.
 void check_together(const ExperimentOptions& options, const Section& root) {
   const LoaderInfo loader = options.loader.info();
   const DecoderInfo decoder = options.decoder.info();

@@ -6,9 +6,6 @@
 #include <vector>
 
 #include "app/experiment/precision.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
-#include "models/optimizers/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -20,6 +17,9 @@
 #include "io/profiler/io_recorder_options.h"
 #include "io/storage/storage.h"
 #include "models/networks/model.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/optimizer.h"
 
 namespace stoker {
 
@@ -35,7 +35,7 @@ struct RunOptions {
   std::string name = "run";
   // The only source of randomness: the same seed gives the same run.
   uint64_t seed = 1;
-  // Made where it is not there. Relative to where the program is started.
+  // Made if it does not exist. Relative to where the program is started.
   Path dir{"runs"};
   // Reached before the first sample is read; whether it was is in the summary.
   PageCache page_cache = PageCache::as_is;
@@ -43,82 +43,89 @@ struct RunOptions {
   double hang_seconds = 60;
   template <class V>
   void visit(V& v) {
-    v("name", name, same_results("beginning of the run directory's name"));
-    v("seed", seed, "order, augmentation, weights and emulated times are functions of it");
-    v("dir", dir, same_results("where run directories are made"));
+    v("name", name, same_results("Name of the run, with which the name of its directory begins."));
+    v("seed", seed,
+      "Seed of all that is random: the order of samples, augmentation, weights and emulated "
+      "times.");
+    v("dir", dir, same_results("Directory in which run directories are made."));
     v("page_cache", page_cache,
-      same_results(
-          "state of the page cache for the data when training begins: cold evicts the data's own "
-          "files, warm reads them all; verified, with a warning where it could not be reached"));
+      same_results("State of the page cache for the data when training begins. as_is: as it is. "
+                   "cold: the data's own files are evicted. warm: they are all read. The state is "
+                   "verified, and a warning says if it was not reached."));
     v("drop_caches", drop_caches,
-      same_results(
-          "cold: also drop the page cache of the whole machine, where the kernel allows it"));
+      same_results("With page_cache: cold, drop the page cache of the whole machine, if the kernel "
+                   "allows it."));
     v("hang_seconds", hang_seconds,
-      same_results(
-          "seconds that a file system may take to answer a call while the run starts; then "
-          "it ends with exit code 5"),
+      same_results("How many seconds a file system may take to answer a call while the run starts. "
+                   "After that the run ends with exit code 5."),
       Limits{0.1, 1e6});
   }
   // The name has to be usable for a directory; drop_caches is for page_cache: cold.
   void check(const Section& section) const;
 };
 
-// What becomes of a training whose loss or weights are no numbers any more.
+// What happens if the loss or the weights are NaN or infinite.
 enum class OnNan { stop, warn };
 EnumNames<OnNan> enum_names(OnNan);
 
 // `training:`, how long and how precisely.
 struct TrainingOptions {
   int64_t epochs = 1;
-  // Ends the run earlier; of all its processes together.
+  // Ends the run earlier. Steps of all its processes count.
   std::optional<int64_t> max_steps;
-  // Of the model's forward and backward pass.
+  // The number format of the forward and backward pass.
   Precision precision = Precision::fp32;
   bool channels_last = false;
   double label_smoothing = 0;
   bool deterministic = false;
   OnNan on_nan = OnNan::stop;
-  // Refused where the device has no graphs, or batches have more than one size.
+  // Refused if the device has no graphs, or if batches have more than one size.
   bool cuda_graph = false;
-  // Not: batches are read and moved to the device, for what that costs by itself.
+  // If false, batches are read and moved to the device, to measure what that costs by itself.
   bool compute = true;
   // auto: as many as there are cores that this process may use.
   Workers threads;
   template <class V>
   void visit(V& v) {
-    v("epochs", epochs, "passes over the training samples", Limits{1, 1e9});
-    v("max_steps", max_steps, "stop after so many steps", Limits{1, 1e15});
-    v("precision", precision, "bf16: autocast; weights and optimizer stay fp32");
-    v("channels_last", channels_last, "NHWC memory format for convolutions");
+    v("epochs", epochs, "Number of passes over the training samples.", Limits{1, 1e9});
+    v("max_steps", max_steps, "Stop after this many steps. If absent, only epochs counts.",
+      Limits{1, 1e15});
+    v("precision", precision,
+      "Number format in which the model computes. With bf16 (autocast), weights and optimizer stay "
+      "in fp32.");
+    v("channels_last", channels_last, "Use the memory format NHWC for convolutions.");
     v("label_smoothing", label_smoothing,
-      "share of the target that all classes have in equal parts (Szegedy et al. 2016, section 7)",
+      "Share of the target that is given to all classes in equal parts (Szegedy et al. 2016, "
+      "section 7).",
       Limits{0, 0.99});
-    v("deterministic", deterministic, "equal losses on repetition (CPU), at some cost");
+    v("deterministic", deterministic,
+      "Give equal losses when the run is repeated (on the CPU), at some cost of speed.");
     v("on_nan", on_nan,
       same_results(
-          "of a loss, or of weights to be saved, that are NaN or infinite. stop: exit code "
-          "7, and the last checkpoint is of finite weights; warn: go on"));
+          "What happens if the loss, or weights to be saved, are NaN or infinite. stop: the run "
+          "ends with exit code 7, and its last checkpoint has finite weights. warn: it goes on."));
     v("cuda_graph", cuda_graph,
-      "forward and backward as one launch, captured once: for shapes and models that stay the "
-      "same");
+      "Capture the forward and backward pass once as a CUDA graph, and launch it as a whole. For "
+      "models and shapes that stay the same.");
     v("compute", compute,
-      "false: batches are read and moved to the device, in evaluations, too, and nothing is "
-      "computed: no loss, no accuracy");
-    v("threads", threads, "threads of LibTorch's kernels on the CPU");
+      "false: batches are only read and moved to the device, also in evaluations. Nothing is "
+      "computed, so there is no loss and no accuracy.");
+    v("threads", threads, "Number of threads for LibTorch's kernels on the CPU.");
   }
 };
 
 // `evaluation:`, when the test split is evaluated, and what is measured.
 struct EvaluationOptions {
-  // At the end of the run; and absent: only then.
+  // Evaluate at the end of the run. Without every_epochs, only then.
   bool enabled = true;
   std::optional<int64_t> every_epochs;
   Component<Metric> metric = default_component<Metric>("accuracy");
   template <class V>
   void visit(V& v) {
-    v("enabled", enabled, "evaluate on the test split at the end of the run");
-    v("every_epochs", every_epochs, "evaluate after every so many epochs, too", Limits{1, 1e9});
-    v("metric", metric, "what is measured; its first figure decides which checkpoint is the best");
+    v("enabled", enabled, "Evaluate on the test split at the end of the run.");
+    v("every_epochs", every_epochs, "Evaluate also after every this many epochs.", Limits{1, 1e9});
+    v("metric", metric,
+      "What is measured. Its first measure is the score by which checkpoint.keep_best chooses.");
   }
 };
 
@@ -129,10 +136,10 @@ struct ProfileOptions {
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "0: never; else a window of LibTorch's profiler (Kineto; CUPTI on a GPU) begins after every "
-      "so many steps",
+      "A window of LibTorch's profiler (Kineto, with CUPTI on a GPU) begins after every this many "
+      "steps. 0: never.",
       Limits{0, 1e9});
-    v("steps", steps, "length of a window", Limits{1, 1e6});
+    v("steps", steps, "Length of a window in steps.", Limits{1, 1e6});
   }
   // A window has to be over when the next one begins.
   void check(const Section& section) const;
@@ -147,10 +154,10 @@ struct IoProfileOptions {
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "0: only when it is asked for (SIGUSR2, the live server); else a session of the I/O profiler "
-      "begins at the start and after every so many steps",
+      "A session of the I/O profiler begins at the start and after every this many steps. 0: only "
+      "when it is asked for, by SIGUSR2 or over the live server.",
       Limits{0, 1e9});
-    v("steps", steps, "length of a session", Limits{1, 1e9});
+    v("steps", steps, "Length of a session in steps.", Limits{1, 1e9});
     recorder.visit(v);
   }
   void check(const Section& section) const;
@@ -162,17 +169,18 @@ struct MetricsOptions {
   int64_t every_steps = 10;
   ProfileOptions profile;
   IoProfileOptions io_profile;
-  // In the order in which they get a report. An empty list: none.
+  // In the order in which they get a report. An empty list: there are no sinks.
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
                                             default_component<MetricsSink>("csv"),
                                             default_component<MetricsSink>("timeline")};
   template <class V>
   void visit(V& v) {
-    v("every_steps", every_steps, "steps between reports; the loss is read then", Limits{1, 1e9});
-    v("profile", profile, "windows of LibTorch's profiler");
+    v("every_steps", every_steps,
+      "Number of steps between two reports. The loss is read for a report.", Limits{1, 1e9});
+    v("profile", profile, "Windows of LibTorch's profiler.");
     v("io_profile", io_profile,
-      "sessions of the I/O profiler: every call on a file, as Darshan counts");
-    v("sinks", sinks, "where reports go");
+      "Sessions of the I/O profiler, which counts every call on a file as Darshan does.");
+    v("sinks", sinks, "Where reports go, in this order.");
   }
 };
 
@@ -184,7 +192,7 @@ struct ExperimentOptions {
   // Loaded already; named here so that the resolved configuration is complete.
   std::vector<Path> plugins;
   Component<Device> device = default_component<Device>("auto");
-  // By the name that data set and checkpoints call a tier by.
+  // By the names that the data set and checkpoints use for a tier.
   std::map<std::string, Component<Storage>> storage;
   Component<Dataset> dataset;
   // Its sample has the shape that the model takes.
@@ -192,10 +200,10 @@ struct ExperimentOptions {
   // How many workers, how far ahead, in which order: all loaders have the same options.
   Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
-  // Of classes or of maps, as the model is.
+  // For classes or for maps, as the model is.
   Component<Loss> loss = default_component<Loss>("cross_entropy");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
-  // A factor of the optimizer's rate.
+  // Its factor multiplies the optimizer's rate.
   Component<Schedule> schedule = default_component<Schedule>("constant");
   TrainingOptions training;
   // Absent: one process, whatever started it.
@@ -206,26 +214,25 @@ struct ExperimentOptions {
   MetricsOptions metrics;
   template <class V>
   void visit(V& v) {
-    v("run", run, "name, seed and place of the run");
+    v("run", run, "Name, seed and place of the run.");
     v("plugins", plugins,
-      same_results("absolute paths of plug-ins, loaded before anything else is read"));
-    v("device", device, "where compute runs");
-    v("storage", storage, same_results("tiers by name"));
-    v.required("dataset", dataset, "what is trained on");
-    v("decoder", decoder, "bytes to pixels");
-    v("loader", loader, "how batches reach the trainer");
-    v("model", model, "the network");
-    v("loss", loss, "what training makes small");
-    v("optimizer", optimizer, "how weights are updated");
-    v("schedule", schedule, "the learning rate over the run");
-    v("training", training, "how long and how precisely");
+      same_results("Absolute paths of plug-ins. They are loaded before anything else is read."));
+    v("device", device, "Where the model computes.");
+    v("storage", storage, same_results("Storage tiers by name."));
+    v.required("dataset", dataset, "The data set to train on.");
+    v("decoder", decoder, "How encoded samples become pixels.");
+    v("loader", loader, "How batches reach the trainer.");
+    v("model", model, "The network.");
+    v("loss", loss, "The loss that training minimises.");
+    v("optimizer", optimizer, "How weights are updated.");
+    v("schedule", schedule, "How the learning rate changes over the run.");
+    v("training", training, "How long and how precisely to train.");
     v("distributed", distributed,
-      same_results(
-          "many ranks train one model; they are started by torchrun, mpirun, srun, `stoker "
-          "launch` ..."));
-    v("evaluation", evaluation, same_results("how good the model is on the test split"));
-    v("checkpoint", checkpoint, same_results("how the state is saved, and where to"));
-    v("metrics", metrics, same_results("what is reported, and where to"));
+      same_results("Several ranks train one model. Start them by torchrun, mpirun, srun or `stoker "
+                   "launch`."));
+    v("evaluation", evaluation, same_results("How the model is evaluated on the test split."));
+    v("checkpoint", checkpoint, same_results("How checkpoints are saved, and where to."));
+    v("metrics", metrics, same_results("What is reported, and where to."));
   }
 };
 
@@ -238,8 +245,8 @@ struct ExperimentOptions {
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides);
 
-// The same of a file that need not have a `dataset`, for commands that use none. What it has is
-// checked all the same.
+// The same for a file that need not have a `dataset`, for commands that need no data. What it has
+// is checked all the same.
 ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides);
 

@@ -139,11 +139,11 @@ TEST(Registry, a_slip_in_an_overrides_name_makes_nothing_new) {
   EXPECT_EQ(zoo(text, "cages.rex.barks=2").cages.at("rex").create({"?"})->sound(), "ww?");
   EXPECT_EQ(zoo(text, "cages.rexi={type: fish}").cages.size(), 2u);
   EXPECT_EQ(error_of([&] { zoo(text, "cages.rxe.barks=2"); }),
-            "override 'cages.rxe.barks=2': cages.rxe: no 'rxe' exists (did you mean 'rex'?); to "
-            "define it, give it the key 'type'");
+            "override 'cages.rxe.barks=2': cages.rxe: there is none of this name yet (did you mean "
+            "'rex'?); a new one needs 'type'");
   EXPECT_EQ(error_of([&] { zoo(text, "cages.rxe.type=loud"); }),
-            "override 'cages.rxe.type=loud': cages.rxe: no 'rxe' exists (did you mean 'rex'?); to "
-            "define it, give it the key 'inner'");
+            "override 'cages.rxe.type=loud': cages.rxe: there is none of this name yet (did you "
+            "mean 'rex'?); a new one needs 'inner'");
   EXPECT_EQ(error_of([&] { zoo(text, "cages.lassie.barks=2"); }),
             "override 'cages.lassie.barks=2': cages.lassie: missing key 'type' (known: dog, fish, "
             "loud)");

@@ -151,8 +151,7 @@ void Section::fail_missing(const std::string& key, const std::string& more) cons
   }
   const std::string close = did_you_mean(key_, siblings);
   if (close.empty()) fail_at(node_->at, "missing key '" + key + "'" + more);
-  fail_at(node_->at,
-          "no '" + key_ + "' exists" + close + "; to define it, give it the key '" + key + "'");
+  fail_at(node_->at, "there is none of this name yet" + close + "; a new one needs '" + key + "'");
 }
 
 void Section::fail(const std::string& key, const std::string& what) const {

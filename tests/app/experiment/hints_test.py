@@ -89,8 +89,8 @@ class Hints(StokerTest):
                          "unknown option '--quite' (did you mean '--quiet'?)")
         self.assertEqual(self.refused("check", self.config, "loader"), "override 'loader': must look like a.b=value")
         self.assertEqual(self.refused("check", self.config, "storage.dta.root=x"),
-                         "override 'storage.dta.root=x': storage.dta: no 'dta' exists (did you mean 'data'?); "
-                         "to define it, give it the key 'type'")
+                         "override 'storage.dta.root=x': storage.dta: there is none of this name yet (did you mean "
+                         "'data'?); a new one needs 'type'")
 
 
 if __name__ == "__main__":
