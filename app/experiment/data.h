@@ -9,15 +9,15 @@
 namespace stoker {
 
 // The tiers, the data set and the decoder of an experiment, without its device: all that commands
-// about data need. Opening it may list the whole data set. Opened by the
-// constructor; Error and IoError as the components'. Owns what it gives references to. One thread
-// at a time; the parts as their own headers say.
+// about data need. Opening it may list the whole data set. The constructor opens them and throws
+// their Error and IoError. Owns what it gives references to. One thread at a time; for the parts
+// their own headers say it.
 class ExperimentData {
  public:
   // notify: gets messages of the components for the user, perhaps from other threads. May be empty.
   ExperimentData(const ExperimentOptions& options, const Notify& notify);
 
-  // Where the tiers, and other parts, count what they do.
+  // The hub in which the tiers and other parts count what they do.
   Hub& hub() { return hub_; }
   const Hub& hub() const { return hub_; }
   // All tiers of the configuration, by name.

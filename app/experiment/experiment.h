@@ -8,9 +8,9 @@
 namespace stoker {
 
 // The pieces of one experiment, built from its options: the only file that knows how they fit. The
-// constructor opens the device, then the data set; Error and IoError as theirs. Owns what it gives
-// references to; what the make_...() functions return refers to it and must not outlive it. One
-// thread at a time; the pieces as their own headers say.
+// constructor opens the device, then the data set, and throws their Error and IoError. Owns what it
+// gives references to. What the make_...() functions return refers to it and must not outlive it.
+// One thread at a time; for the pieces their own headers say it.
 class Experiment {
  public:
   // notify: gets messages of the components for the user, perhaps from other threads. May be empty.

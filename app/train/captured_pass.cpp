@@ -35,6 +35,7 @@ void CapturedPass::capture(const at::Tensor& images, const at::Tensor& labels) {
   captured_ = true;
 }
 
+// The copies and the replay are queued on one stream, so the replay reads the new batch.
 at::Tensor CapturedPass::replay(const at::Tensor& images, const at::Tensor& labels) {
   images_.copy_(images, /*non_blocking=*/true);
   labels_.copy_(labels, /*non_blocking=*/true);

@@ -23,7 +23,7 @@ namespace stoker {
 class RunCheckpoints {
  public:
   // Allocates the snapshot memory and touches every page of it, which takes the longer the larger
-  // it is. `step` may be null where type is none.
+  // it is. `step` may be null if checkpoint.type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
                  const StopSignal& stop, Peers& peers);
 

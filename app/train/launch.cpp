@@ -75,11 +75,13 @@ class Launch {
       if (ended && *ended != 0 && !failed_) note(rank, *ended);
     }
     if (!failed_ || stopping_ || !running) return running;
+    // SIGTERM after kPatience, SIGKILL after twice that and every kPatience from then on.
     const int steps = static_cast<int>((Clock::now() - *failed_) / kPatience);
     if (steps > asked_) signal(++asked_ == 1 ? SIGTERM : SIGKILL);
     return running;
   }
   void note(size_t rank, int code) {
+    // Only the first failure counts: later ones are the others' reaction to it.
     failed_ = Clock::now();
     code_ = static_cast<ExitCode>(code);
     if (code <= 128 || code == static_cast<int>(ExitCode::sigint)) return;

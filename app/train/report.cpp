@@ -44,7 +44,7 @@ json operations_json(const CheckpointMeter& checkpoints, TimePoint loop_begin) {
   return result;
 }
 
-// The value at a path of names that may be absent: 0 then.
+// The value at a path, or 0 if a name of the path is absent.
 double at(const json& summary, const char* pointer) {
   return summary.value(json::json_pointer(pointer), 0.0);
 }

@@ -30,7 +30,7 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 // Call it when the run has ended. The trainer's thread.
 nlohmann::json summary_json(Experiment& experiment, const RunHistory& total);
 
-// The same as text: some lines, of which the last has the path of the run directory.
+// The same as text: some lines; the last has the path of the run directory.
 std::string summary_text(const nlohmann::json& summary);
 
 // The contents of skipped.csv: a row for each time a bad sample was met. Empty if there were no bad

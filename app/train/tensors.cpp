@@ -29,7 +29,7 @@ at::Generator generator(const std::string& name, at::Device device) {
                                                                     : device);
 }
 
-// As safetensors writes them.
+// The names of types in safetensors files.
 constexpr std::array<std::pair<at::ScalarType, const char*>, 10> kTypes{{{at::kDouble, "F64"},
                                                                          {at::kFloat, "F32"},
                                                                          {at::kHalf, "F16"},
@@ -126,6 +126,8 @@ void TrainingTensors::capture(TrainingState& state) const {
   bool on_device = false;
   for (const Entry& entry : entries_) {
     at::Tensor tensor = current(entry);
+    // A tensor that changes before the copy has ended is copied here. With a back buffer that is
+    // also a tensor that the update changes in place.
     const bool stays = entry.changes_early || (moving_ && !entry.in_back_buffer);
     if (stays && entry.tensor.defined()) tensor = tensor.clone();
     tensor = tensor.contiguous();
@@ -178,7 +180,7 @@ void TrainingTensors::restore(const LoadedState& loaded, int64_t threads) const 
     restore(entry, loaded, found->second, threads);
     there.erase(found);
   }
-  there.erase(kCudaGenerator);
+  there.erase(kCudaGenerator);  // a run on the CPU has no use for it
   if (!there.empty()) refuse(loaded, "it has a tensor " + there.begin()->first + " too many");
 }
 

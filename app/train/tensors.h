@@ -37,11 +37,11 @@ class TrainingTensors {
  private:
   struct Entry {
     std::string name;
-    // Undefined: a random generator's state, which is asked for anew each time.
+    // Undefined for a random generator's state, which is asked for anew each time.
     at::Tensor tensor;
-    // In the next forward pass already, not in the next update.
+    // It changes already in the next forward pass, not in the next update.
     bool changes_early = false;
-    // The update may write it into a back buffer.
+    // The update may write it to a back buffer.
     bool in_back_buffer = false;
   };
   // A parameter's memory, or a copy of a generator's state.
@@ -54,9 +54,9 @@ class TrainingTensors {
   bool moving_ = false;  // back_buffer() was called
 };
 
-// Model and optimizer: what has to be equal on all ranks.
+// The tensors of model and optimizer, which have to be equal on all ranks.
 std::vector<at::Tensor> state_tensors(const TrainStep& step);
-// XXH3-64 of the values, in their order; copies what is not in the host's memory.
+// XXH3-64 of the values in their order. Copies what is not in the host's memory.
 uint64_t state_digest(const std::vector<at::Tensor>& tensors);
 
 }  // namespace stoker

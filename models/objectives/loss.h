@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// What training makes small. Immutable. The trainer's thread, inside Device::run.
+// What training minimises. Immutable. The trainer's thread, inside Device::run.
 class Loss {
  public:
   static constexpr const char* kKind = "loss";

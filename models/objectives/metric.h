@@ -10,15 +10,15 @@
 
 namespace stoker {
 
-// A number that an evaluation comes to, a share of 0 to 1. A value.
+// A result of an evaluation, a share from 0 to 1. A value.
 struct Measure {
-  // As it stands in the record of the run (Evaluation::measures).
+  // Its name in the record of the run (Evaluation::measures).
   std::string name;
   double value;
 };
 
 // How well the model does on samples that it was not trained on: counts of each batch, which add up
-// over batches and ranks, and what their sum comes to. Immutable. The trainer's thread.
+// over batches and ranks, and the measures that their sum gives. Immutable. The trainer's thread.
 class Metric {
  public:
   static constexpr const char* kKind = "metric";

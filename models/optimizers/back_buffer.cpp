@@ -18,7 +18,7 @@
 namespace stoker {
 namespace {
 
-// Values of a piece: with a list for the parameters, two of Adam's and the gradients it fits into a
+// Number of values in a piece. Four lists of it (parameters, two of Adam's, gradients) fit into a
 // second-level cache. A multiple of every vector's length.
 constexpr int64_t kPiece = 32 << 10;
 constexpr size_t kPieceBytes = kPiece * 8;  // at most

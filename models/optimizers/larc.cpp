@@ -14,7 +14,7 @@
 namespace stoker {
 namespace {
 
-// What a parameter's own rate does: it bounds the rate of the step, or multiplies it.
+// How a parameter's own rate is used: it bounds the rate of the step, or multiplies it.
 enum class LarcMode { clip, scale };
 EnumNames<LarcMode> enum_names(LarcMode) {
   return {{"clip", LarcMode::clip}, {"scale", LarcMode::scale}};

@@ -13,7 +13,7 @@ namespace stoker {
 // What reads cost on a tier: the model of an emulated one, whose figures that tier was given, or
 // that were found by `stoker bench storage --fit`. A value.
 struct TierCostModel {
-  // Where it comes from, in words.
+  // Where the model comes from, in words.
   std::string source;
   TierCosts costs;
   // The cost of finding an object, in addition to its first request.

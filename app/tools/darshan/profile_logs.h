@@ -12,7 +12,7 @@ namespace stoker {
 std::vector<std::string> profile_logs(const std::string& directory);
 
 // For the report's page: a log's "file", as it is called there, and its "profile" (profile_json).
-// Errors are those of read_darshan_log().
+// Throws the errors of read_darshan_log().
 nlohmann::json profile_log_data(const std::string& path, const std::string& called);
 // The same for all logs of a run, in an array, named by their paths in its directory. A log that
 // cannot be read has an "error" instead of its "profile". Sessions after the first forty have only

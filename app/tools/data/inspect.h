@@ -34,7 +34,7 @@ struct ClassCount {
 
 // A sample that no run could use, unless its decoder tolerates damage. A value.
 struct UnreadableSample {
-  // As its data set names it.
+  // Its name in the data set.
   std::string key;
   BadReason reason = BadReason::corrupt;
   // What was expected, and what was found.
@@ -45,7 +45,7 @@ struct UnreadableSample {
 
 // What is known of a data set after every sample was read once. A value.
 struct DatasetReport {
-  // In the order of their labels.
+  // All classes in the order of their labels.
   std::vector<ClassCount> classes;
   // Encoded size of all samples together, and of each.
   uint64_t bytes = 0;
@@ -56,7 +56,7 @@ struct DatasetReport {
   Percentiles pixels;
   // How many of each: "baseline YCbCr 4:2:0", "progressive gray", "png".
   std::map<std::string, int64_t> kinds;
-  // In the order of the samples, training samples first.
+  // All unusable samples in their order, training samples first.
   std::vector<UnreadableSample> unreadable;
   // How many of them the tolerant decoder can use. Absent: there was no such decoder.
   std::optional<int64_t> decodable;
@@ -74,7 +74,7 @@ DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant = 
 // `stoker dataset inspect`: prints the report of an experiment's data set. Throws Error.
 ExitCode inspect_experiment(const ConfigArguments& arguments);
 
-// As `--json` prints them.
+// The report as `--json` prints it.
 void to_json(nlohmann::json& json, const Percentiles& percentiles);
 void to_json(nlohmann::json& json, const DatasetReport& report);
 

@@ -41,7 +41,7 @@ struct Evidence {
   double checkpoint_s = 0;
   double peers_s = 0;
   double host_s = 0;
-  // Idle because a pipeline was filled for the first time, which a longer run has no more of.
+  // Idle time because the pipeline was filled for the first time. A longer run has no more of it.
   double fill_s = 0;
   // What the trainer's thread spent on evaluations and reports, whether the device waited or not.
   double eval_s = 0;
@@ -49,7 +49,7 @@ struct Evidence {
 
   // The loader's type.
   std::string loader;
-  // It has complete batches before they are asked for, and has them on the device.
+  // The loader has complete batches before they are asked for; and it has them on the device.
   bool works_ahead = true;
   bool copies_ahead = false;
   // False: the trainer's own thread reads and decodes.
@@ -67,7 +67,7 @@ struct Evidence {
   double read_bytes = 0;
   // The tier that the data set names. Empty: it reads none.
   std::string tier;
-  // That tier keeps copies of another one's objects.
+  // The tier keeps copies of another tier's objects.
   bool keeps_copies = false;
   // The tier that reads end at: the one behind the copies, where there are some; and its type.
   std::string source;
@@ -99,7 +99,7 @@ struct Evidence {
   // Samples that could not be used.
   double skipped = 0;
 
-  // 0 where nothing was observed.
+  // 0 if nothing was observed.
   double share(double seconds) const { return total_s > 0 ? seconds / total_s : 0; }
   // Worker seconds of all samples, shared by the workers that there are; not faster than the tier.
   double production_s() const;

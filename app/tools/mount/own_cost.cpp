@@ -77,7 +77,7 @@ OwnCost measure_own_cost(MountServer& server) {
     const FileDescriptor file = open_file("read", path, O_RDONLY);
     Samples none;
     measure(server, file, path, kLargeBytes, 5, none);  // memory is touched for the first time
-    // In turn: something else may disturb some of them.
+    // Both kinds in turn, because something else may disturb some of them.
     for (int i = 0; i < 3; ++i) {
       measure(server, file, path, kSmallBytes, 25, small);
       measure(server, file, path, kLargeBytes, 11, large);

@@ -20,7 +20,7 @@ class ReplyTimer {
   ReplyTimer(const ReplyTimer&) = delete;
   ReplyTimer& operator=(const ReplyTimer&) = delete;
 
-  // As the schedule's.
+  // These do what those of the schedule do.
   void set_cost(const OwnCost& cost);
   void arrive(MountRequest* request, pid_t reader, TierModel& model,
               const TierOperation& operation);

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/tools/darshan/profile_logs.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/report/run_page.h"
-#include "app/tools/darshan/profile_logs.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 
@@ -54,7 +54,8 @@ std::string report_html(nlohmann::json data) {
   data["version"] = STOKER_VERSION;
   std::string text;
   for (const char c : json_text(data)) {
-    // In JSON it only stands in texts; an element or a comment could begin with it.
+    // A '<' could begin an element or a comment of HTML. In JSON it only stands in texts, so it can
+    // be escaped.
     if (c == '<') {
       text += "\\u003c";
     } else {

@@ -107,7 +107,8 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     operations_[figure].push_back(span);
   }
 
-  // As IdleAttribution: from the loop's begin to the last step's end; no moment counts twice.
+  // The same rule as IdleAttribution: from the loop's begin to the last step's end, and no moment
+  // counts twice.
   void add_device() {
     NamedFigures& values = figures_.values;
     values["steps"] = static_cast<double>(steps_.size());

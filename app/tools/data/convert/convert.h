@@ -53,7 +53,7 @@ struct ConvertHooks {
 // What was written. A value.
 struct ConvertResult {
   int64_t samples = 0;
-  // In the order of the samples.
+  // The samples that were left out, in their order.
   std::vector<LeftOutSample> left_out;
   std::vector<ToleratedSample> tolerated;
   int64_t shards = 0;

@@ -39,7 +39,7 @@ class ConvertPlan {
   ConvertPlan(const Dataset& dataset, const ShardFormatWriter& writer, const WritableInfo& info,
               const PlanOptions& options, std::optional<uint64_t> bytes);
 
-  // In the order of the samples, those of Split::train first.
+  // All shards in the order of the samples, those of Split::train first.
   const std::vector<PlannedShard>& shards() const { return shards_; }
   // The samples of a shard, by their indices in the data set.
   std::vector<int64_t> samples(const PlannedShard& shard) const;

@@ -14,7 +14,7 @@ namespace stoker {
 class RecordedObjects final : public Storage, public KeepsFiles {
  public:
   explicit RecordedObjects(Storage& inner) : inner_(inner) {}
-  // In the order of their commits.
+  // The objects in the order of their commits.
   std::vector<ObjectInfo> take() { return std::exchange(objects_, {}); }
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {

@@ -98,7 +98,7 @@ class SplitComparison {
       const std::string key = dataset_.info(split_, place).key;
       std::string_view name = without_image_extension(key);
       auto at = names.find(std::string(name));
-      // Without the folders before it, one after the other.
+      // Tries the name without the folders before it, one after the other.
       for (size_t slash; at == names.end() && (slash = name.find('/')) != name.npos;) {
         name.remove_prefix(slash + 1);
         at = names.find(std::string(name));
