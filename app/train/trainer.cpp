@@ -1,30 +1,15 @@
-// How a run trains.
-//
 // One step (train_epoch() and train_batch()):
-//  1. The ranks agree whether to stop. Their votes were sent with the step before (step_vote.cpp).
-//  2. Windows of the profilers begin or end, where they are due.
-//  3. The next batch is taken from the loader. Only here the trainer waits for data.
-//  4. Bad samples of the batch are counted against the budget, and with loader.digest the digests
-//  of
-//     all ranks' parts are put together.
-//  5. The batch is copied to the device, unless the loader has put it there.
-//  6. Forward and backward pass are queued on the device. Several ranks exchange their gradients
-//     during the backward pass.
-//  7. If a checkpoint is being copied, the trainer waits for the end of the copy: until then no
-//     weight may change (checkpoints.cpp). Then the optimizer updates the weights.
-//  8. Every metrics.every_steps steps a report goes to the sinks. It reads the loss, and so waits
-//     for the device.
-//  9. A checkpoint is offered, and the checkpointer decides whether one is due. At the end of an
-//     epoch the evaluation comes first, so that the checkpoint has its score.
+//  1. The ranks agree whether to stop (step_vote.cpp). Windows of profilers begin or end.
+//  2. The next batch is taken from the loader. Only here the trainer waits for data.
+//  3. Its bad samples are counted, and with loader.digest all ranks' digests are put together.
+//  4. It is copied to the device, unless the loader has put it there.
+//  5. Forward and backward pass are queued. Ranks exchange gradients during the backward pass.
+//  6. The copy of a checkpoint is waited for, and the weights are updated (checkpoints.cpp).
+//  7. Every metrics.every_steps steps a report reads the loss, and so waits for the device.
+//  8. A checkpoint is offered. At the end of an epoch the evaluation comes first, for its score.
 //
-// The end of a run (run()):
-//  1. All checkpoints reach their last tier, and all ranks meet.
-//  2. The phase, exit code and error are published, and summary.json is written.
-//  3. The sinks are flushed, after the summary because they may need long, or fail.
-//  4. If something could not be written, the summary is written again with that error.
-//
-// Every moment of the trainer's thread belongs to one segment of the ledger. switch_to() ends one
-// and begins the next, so the segments add up to the wall time.
+// At every moment the trainer's time belongs to one segment of the ledger: switch_to() ends one and
+// begins the next, so the segments add up to the wall time.
 
 #include "app/train/trainer.h"
 
