@@ -91,7 +91,8 @@ void add_convert(const Command& dataset) {
                 "A new directory to write to. With --tier it is a folder of that tier.")
       .required();
   command.overrides(arguments.overrides, "experiment");
-  command.argument("--format", arguments.format, "Format to write. Required. One of: " + formats);
+  command.argument("--format", arguments.format,
+                   "Format to write (required), one of: " + formats + ".");
   command.argument("--tier", arguments.tier, "Write to this tier of the experiment.");
   command.argument("--shard-size", arguments.shard_size, "Largest size of one shard in bytes.");
   command.flag("--pixels", arguments.pixels,

@@ -23,8 +23,7 @@ void add_simulate(const Command& program) {
   command.overrides(arguments.overrides);
   command.argument(
       "--what-if", arguments.what_if,
-      "Change these inputs and show the result beside the one without the change. For example: " +
-          knobs_help());
+      "Show also the result with some of these changes, joined by commas: " + knobs_help() + ".");
   command.flag("--inputs", arguments.inputs,
                "Print every input with its origin, including those with default values.");
   command.flag("--json", arguments.json, "Print the result as one line of JSON.");
