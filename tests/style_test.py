@@ -1,33 +1,28 @@
 #!/usr/bin/env python3
-"""Measures the house rules that a compiler does not: sizes, folders, include direction, interfaces, the ABI.
+"""Measures the house rules that a compiler does not: sizes, folders, walls between rooms, interfaces, the ABI.
 
 style_test.py               checks; prints every violation as file:line: rule
 style_test.py --update-abi  records the interface headers of the ABI number in io/core/config/plugin.h
 """
 import collections
 import hashlib
+import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ABI_FILE = ROOT / "tests/abi.txt"
 
-MAX_FILE, MAX_MEDIAN, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 80, 60, 40, 5
+MAX_FILE, MAX_FUNCTION, MAX_MAIN, MAX_METHODS = 400, 60, 40, 5
 MAX_IN_FOLDER, MAX_COMMAND, MAX_README = 40, 150, 150
 
-# Each folder includes itself and what stands before it.
-LAYERS = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks", "io/checkpoint", "io/decoder", "io/dataset",
-          "io/device", "io/loader", "io/distributed", "models", "app/base", "models/optimizers", "models/objectives", "app/experiment", "app/run", "app/train",
-          "app/tools/bench", "app/tools/mount", "app/tools/data", "app/tools/darshan", "app/tools/report", "app/tools/advise", "app/tools/simulate", "app/tools/sweep", "app/commands", "app"]
 LOOSE_IN_APP = {"main.cpp", "cli.h", "cli.cpp", "CMakeLists.txt", "README.md"}
+ROOM = re.compile(r"^stoker_room\((\S+)([^)]*)\)", re.MULTILINE)
 # tests/ has the folders of the sources, and these.
 OTHER_TESTS = {"bench", "docker", "fuzz", "gpu", "install", "plugins", "sanitizers", "support"}
 TORCH = re.compile(r"#include <((?:torch|ATen|c10|caffe2)/[^>]+)>")
-WITHOUT_TORCH = ["io/core", "io/metrics", "io/profiler", "io/storage", "io/sinks", "io/checkpoint", "io/decoder",
-                 "io/dataset"]
 # Headers are included everywhere, and LibTorch's cost 5 to 20 seconds each. c10/core is part of Tensor.h.
 TORCH_IN_HEADERS = re.compile(r"ATen/core/Tensor\.h|c10/core/\w+\.h")
 TORCH_EXCEPTIONS = {
@@ -36,10 +31,10 @@ TORCH_EXCEPTIONS = {
 }
 # Declarations of another library's types, by its names.
 NOT_OURS = {"io/distributed/gloo_declarations.h"}
-INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/decoder/decoder.h",
+INTERFACES = ["io/storage/storage.h", "io/dataset/dataset.h", "io/dataset/shards/shard_writer.h", "io/decoder/decoder.h",
               "io/loader/loader.h", "io/device/device.h", "io/distributed/peers.h", "io/distributed/gradients.h",
-              "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/networks/model.h",
-              "models/networks/network.h", "models/optimizers/optimizer.h", "models/objectives/loss.h", "models/objectives/metric.h"]
+              "io/checkpoint/checkpointer.h", "io/metrics/sink.h", "models/networks/model.h", "models/networks/network.h",
+              "models/optimizers/optimizer.h", "models/objectives/loss.h", "models/objectives/metric.h"]
 MAX_TRACKED_BYTES = 1 << 20
 
 
@@ -98,7 +93,7 @@ def functions(code):
 
 
 def check_sizes(problem):
-    lengths = []
+    count = 0
     for path in files(["app", "io", "models", "tests", "cmake"],
                       ".h", ".cpp", ".py", ".cmake", ".sh", "CMakeLists.txt"):
         text = path.read_text()
@@ -106,19 +101,40 @@ def check_sizes(problem):
         if length > MAX_FILE:
             problem(path, 1, f"{length} lines; at most {MAX_FILE}: is this one concept?")
         if path.suffix in (".h", ".cpp"):
-            lengths.append(length)
+            count += 1
             for function, first, lines in functions(code_only(text)):
                 limit = MAX_MAIN if function == "main" else MAX_FUNCTION
                 if lines > limit:
                     problem(path, first, f"{function} has {lines} lines; at most {limit}")
-    median = statistics.median(lengths)
-    if median > MAX_MEDIAN:
-        problem(ROOT, 1, f"the median source has {median:g} lines; at most {MAX_MEDIAN}")
-    return median, len(lengths)
+    return count
 
 
-def layer(path):
-    return max((f for f in LAYERS if name(path).startswith(f + "/")), key=len, default=None)
+class Room:
+    """A stoker_room() of CMake: which library it is a part of, and which other rooms it may include."""
+
+    def __init__(self, path, words):
+        self.path, self.library = path, words[words.index("IN") + 1]
+        self.torch = "TORCH" in words
+        self.sources = words[words.index("SOURCES") + 1:]
+        ends = [words.index(word) for word in ("LIBRARIES", "SOURCES") if word in words]
+        self.needs = set(words[words.index("NEEDS") + 1:min(ends)]) if "NEEDS" in words else set()
+
+
+def read_rooms():
+    """By folder."""
+    rooms = {}
+    for path in files(["app", "io", "models"], "CMakeLists.txt"):
+        for folder, words in ROOM.findall(path.read_text()):
+            rooms[folder] = Room(path, words.split())
+    return rooms
+
+
+ROOMS = read_rooms()
+
+
+def room(path):
+    """The room that a file lies in: that of its nearest folder which is one."""
+    return max((folder for folder in ROOMS if name(path).startswith(folder + "/")), key=len, default=None)
 
 
 def tracked():
@@ -129,7 +145,7 @@ def tracked():
 
 
 def check_folders(problem):
-    """A folder is a concept: sources lie in one of LAYERS, tests in the folder of what they test, none overflows."""
+    """A folder is a concept: sources lie in rooms, tests in the folder of what they test, none overflows."""
     counts = collections.Counter(path.parent for path in tracked() if not name(path).startswith("datasets/"))
     for folder, count in counts.items():
         if count > MAX_IN_FOLDER:
@@ -137,8 +153,8 @@ def check_folders(problem):
     if (lines := (ROOT / "README.md").read_text().count("\n")) > MAX_README:
         problem(ROOT / "README.md", 1, f"{lines} lines; at most {MAX_README}: docs/ has room")
     for path in files(["app", "io", "models"], ".h", ".cpp", ".cu"):
-        if layer(path) is None or path.parent == ROOT / "app" and path.name not in LOOSE_IN_APP:
-            problem(path, 1, "lies in none of the folders of LAYERS")
+        if room(path) is None or path.parent == ROOT / "app" and path.name not in LOOSE_IN_APP:
+            problem(path, 1, "lies in no room: stoker_room() in a CMakeLists.txt names its folder")
     for path in files(["tests"], ".cpp", ".py"):
         folder = path.parent.relative_to(ROOT / "tests").as_posix()
         if folder.split("/")[0] not in OTHER_TESTS and folder != "." and not any(
@@ -147,14 +163,12 @@ def check_folders(problem):
 
 
 def check_commands(problem):
-    """Commands read arguments; what they do lies in the other rooms, where tests and other commands reach it."""
-    for path in files(["app/commands"], ".h", ".cpp"):
-        lines = path.read_text().splitlines()
-        if len(lines) > MAX_COMMAND:
-            problem(path, 1, f"{len(lines)} lines; a command has at most {MAX_COMMAND}")
-        for number, text in enumerate(lines, 1):
-            if re.match(r'#include "app/commands/(?!commands\.h")', text):
-                problem(path, number, "a command includes no other command")
+    """Commands read arguments; what they do lies beside them, where tests and other commands reach it."""
+    commands = [path for path in files(["app/commands", "app/tools"], ".cpp")
+                if path.parent.name == "commands" or path.stem.startswith("command")]
+    for path in commands:
+        if (lines := path.read_text().count("\n")) > MAX_COMMAND:
+            problem(path, 1, f"{lines} lines; a command has at most {MAX_COMMAND}")
 
 
 # Whatever a checkpoint does to a file passes FileTree, where tests record it and let it fail.
@@ -171,26 +185,61 @@ def check_seam(problem):
 
 
 def check_includes(problem):
-    for path in files(["app", "io", "models"], ".h", ".cpp"):
-        own = layer(path)
+    """A room includes itself and the rooms that it NEEDS, and needs none that it does not include."""
+    used = collections.defaultdict(set)
+    for path in files(["app", "io", "models"], ".h", ".cpp", ".cu"):
+        own = room(path)
         for number, text in enumerate(path.read_text().splitlines(), 1):
             if match := re.match(r'#include "([^"]+)"', text):
-                other = layer(ROOT / match.group(1))
+                other = room(ROOT / match.group(1))
                 if other is None or not (ROOT / match.group(1)).exists():
                     problem(path, number, f"{match.group(1)}: includes start at the project's root")
-                elif LAYERS.index(other) > LAYERS.index(own):
-                    problem(path, number, f"{own} must not include {other}")
+                elif other != own:
+                    used[own].add(other)
+                    if other not in ROOMS[own].needs:
+                        problem(path, number, f"{own} includes {other}, which its stoker_room() does not name in NEEDS")
             elif match := TORCH.match(text):
                 check_torch_include(problem, path, number, match.group(1))
+    for folder, one in ROOMS.items():
+        for other in sorted(one.needs - used[folder]):
+            problem(one.path, 1, f"{folder} NEEDS {other}, and includes nothing of it")
+    check_arrows(problem, used)
+
+
+def check_arrows(problem, used):
+    """The arrows between rooms have no loop. STOKER_ARROWS=1 prints them."""
+    order = []
+    while ready := [folder for folder in ROOMS if folder not in order and used[folder] <= set(order)]:
+        order += ready
+    for folder in sorted(set(ROOMS) - set(order)):
+        problem(ROOMS[folder].path, 1, f"{folder} is part of a loop, or needs one: {', '.join(sorted(used[folder]))}")
+    if os.environ.get("STOKER_ARROWS"):
+        for folder in order:
+            print(f"{folder} ({ROOMS[folder].library}): {' '.join(sorted(used[folder]))}")
+        arrows = sum(len(needs) for needs in used.values())
+        print(f"{arrows} arrows between {len(ROOMS)} rooms; one order of all would allow "
+              f"{len(ROOMS) * (len(ROOMS) - 1) // 2}")
 
 
 def check_torch_include(problem, path, number, header):
-    own = layer(path)
-    if own in WITHOUT_TORCH:
-        problem(path, number, f"{own} must not include LibTorch")
+    own = room(path)
+    if not ROOMS[own].torch:
+        problem(path, number, f"{own} must not include LibTorch: its stoker_room() is without TORCH")
     elif path.suffix == ".h" and not TORCH_IN_HEADERS.fullmatch(header):
         if not re.fullmatch(TORCH_EXCEPTIONS.get(name(path), ""), header):
             problem(path, number, f"headers include at most <ATen/core/Tensor.h>, not <{header}>")
+
+
+def check_sources(problem):
+    """Every source is named by its room, once."""
+    named = [(one.path.parent / source).resolve() for one in ROOMS.values() for source in one.sources]
+    for path, count in collections.Counter(named).items():
+        if count > 1:
+            problem(path, 1, f"is named {count} times by stoker_room()")
+    elsewhere = "\n".join(path.read_text() for path in files(["app", "io"], "CMakeLists.txt"))
+    for path in files(["app", "io", "models"], ".cpp"):
+        if path not in named and path.name not in elsewhere:
+            problem(path, 1, "is named by no CMakeLists.txt")
 
 
 def check_interfaces(problem):
@@ -306,12 +355,12 @@ def main():
     def problem(path, line, text):
         problems.append(f"{name(path)}:{line}: {text}")
 
-    median, count = check_sizes(problem)
-    for check in (check_folders, check_commands, check_includes, check_seam, check_interfaces, check_one_definition,
-                  check_registrations, check_type_names, check_promises, check_abi, check_tracked, check_mutants):
+    count = check_sizes(problem)
+    for check in (check_folders, check_commands, check_includes, check_sources, check_seam, check_interfaces,
+                  check_one_definition, check_registrations, check_type_names, check_promises, check_abi, check_tracked,
+                  check_mutants):
         check(problem)
-    print("\n".join(problems + [f"{count} sources, median {median:g} lines, "
-                                f"{len(problems)} violations"]))
+    print("\n".join(problems + [f"{count} sources in {len(ROOMS)} rooms, {len(problems)} violations"]))
     return 1 if problems else 0
 
 

@@ -2,7 +2,8 @@
 
 #include <memory>
 
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
+#include "io/experiment/experiment_data.h"
 #include "io/distributed/ranks.h"
 
 namespace stoker {

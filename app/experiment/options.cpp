@@ -2,20 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "io/core/config/plugin.h"
 #include "io/core/digest.h"
 
 namespace stoker {
 namespace {
-
-// Called before the rest is read, because the rest may name types of plug-ins.
-void load_plugins(const Node& root) {
-  const Node* list = root.find("plugins");
-  if (list == nullptr) return;
-  std::vector<Path> plugins;
-  Field<std::vector<Path>>::read(Section(*list, "", "plugins", nullptr), plugins, {});
-  for (const Path& plugin : plugins) load_plugin(plugin.value);
-}
 
 // Checks what is known before the device is opened. `auto` may turn out to be a GPU.
 void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
@@ -54,7 +44,7 @@ void check_checkpoint_tiers(const ExperimentOptions& options, const Section& roo
 // A state that is written from where it lies has to lie there in the order of the file.
 void check_swap(const ExperimentOptions& options, const Section& root) {
   const Section checkpoint = root.child("checkpoint", *root.node().find("checkpoint"));
-  if (!options.optimizer.info().out_of_place) {
+  if (!options.optimizer.info().twin) {
     checkpoint.fail("snapshot",
                     "must not be swap where optimizer.type is " + options.optimizer.type() +
                         ", which can write its update nowhere but in place: set "
@@ -66,20 +56,6 @@ void check_swap(const ExperimentOptions& options, const Section& root) {
         "must not be swap where training.channels_last is on, for files hold weights "
         "in row-major order: set checkpoint.snapshot=async, or leave channels_last out");
   }
-}
-
-// A reader that maps a file sees neither the waits of an emulated tier nor the copies of a cached
-// one.
-void check_mapped_files(const ExperimentOptions& options, const std::string& reader,
-                        const Section& root) {
-  const std::string tier = options.dataset.info().tier;
-  const StorageInfo info =
-      tier.empty() ? StorageInfo{.in_memory = true} : find_tier(options, tier).info();
-  if (!info.emulated && !info.keeps_copies && !info.in_memory && !info.read_only) return;
-  root.fail("loader", "must not map files (" + reader + ") where dataset.storage '" + tier +
-                          "' is no tier of this machine's own files: mount that tier by `stoker "
-                          "mount` and name the mount as a tier of type posix, or choose an "
-                          "explicit reader such as reader: indexed");
 }
 
 // The model, its loss and its metric are all of classes, or all of maps.
@@ -100,26 +76,7 @@ void check_targets(const ExperimentOptions& options, const Section& root) {
 
 // Checks what one section says about another.
 void check_together(const ExperimentOptions& options, const Section& root) {
-  const LoaderInfo loader = options.loader.info();
-  const DecoderInfo decoder = options.decoder.info();
-  if (loader.resident && decoder.frames) {
-    root.fail("decoder", "must not leave work to the device (on_device) where loader.type is " +
-                             options.loader.type() +
-                             ", which keeps finished pixels there: leave decoder.on_device out");
-  }
-  if (loader.resident && decoder.augments) {
-    root.fail("decoder", "must not augment where loader.type is " + options.loader.type() +
-                             ", for its pixels stay on the device over all epochs: leave "
-                             "decoder.augment out, or use another loader");
-  }
-  if (options.dataset.info().whole_files && loader.shuffle &&
-      loader.order == SampleOrder::permutation) {
-    root.fail("dataset",
-              "must not read whole files (access: whole) where loader.order is "
-              "permutation, for each sample would read one: set loader.order to "
-              "local_files or global_files, or leave access out");
-  }
-  if (!loader.maps_files.empty()) check_mapped_files(options, loader.maps_files, root);
+  check_data(options, root);
   if (options.training.cuda_graph) check_cuda_graph(options, root);
   if (!options.training.compute && options.device.info().emulated) {
     root.fail("training",
@@ -134,19 +91,6 @@ void check_together(const ExperimentOptions& options, const Section& root) {
 }  // namespace
 
 EnumNames<OnNan> enum_names(OnNan) { return {{"stop", OnNan::stop}, {"warn", OnNan::warn}}; }
-
-EnumNames<PageCache> enum_names(PageCache) {
-  return {{"as_is", PageCache::as_is}, {"cold", PageCache::cold}, {"warm", PageCache::warm}};
-}
-
-void RunOptions::check(const Section& section) const {
-  const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
-                     name.find('/') == std::string::npos;
-  if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
-  if (drop_caches && page_cache != PageCache::cold) {
-    section.fail("drop_caches", "is for page_cache: cold");
-  }
-}
 
 namespace {
 
@@ -182,38 +126,13 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
   return read_experiment_tree(root);
 }
 
-Node load_experiment(const std::string& path) {
-  Node root = load_yaml(path);
-  if (root.find("matrix") != nullptr || root.find("base") != nullptr) {
-    throw Error(ExitCode::config,
-                fmt::format("{}: this is a sweep, and no experiment: check it by `stoker sweep {} "
-                            "--check`, run it by `stoker sweep {}`",
-                            path, path, path));
-  }
-  return root;
-}
-
 ExperimentOptions read_experiment_tree(const Node& root) {
-  load_plugins(root);
-  ConfigContext context;
-  if (const Node* tiers = root.find("storage")) {
-    for (const Node::Entry& tier : tiers->entries) context.tiers.push_back(tier.key);
-  }
+  const ConfigContext context = begin_experiment(root);
   ExperimentOptions options;
   const Section section(root, "", "", &context);
   read_struct(section, options);
   check_together(options, section);
   return options;
-}
-
-const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name) {
-  const auto found = options.storage.find(name);
-  if (found != options.storage.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [known, tier] : options.storage) names.push_back(known);
-  throw Error(ExitCode::config,
-              fmt::format("unknown storage tier '{}'{}", name,
-                          names.empty() ? ": storage: has none" : suggestion(name, names)));
 }
 
 std::string resolved_yaml(const ExperimentOptions& options) {

@@ -1,21 +1,16 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/experiment/precision.h"
 #include "io/checkpoint/checkpointer.h"
-#include "io/dataset/dataset.h"
-#include "io/decoder/decoder.h"
 #include "io/device/device.h"
 #include "io/distributed/options.h"
-#include "io/loader/loader.h"
-#include "io/metrics/run_meter.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/sink.h"
 #include "io/profiler/io_recorder_options.h"
-#include "io/storage/storage.h"
 #include "models/networks/model.h"
 #include "models/objectives/loss.h"
 #include "models/objectives/metric.h"
@@ -26,43 +21,6 @@ namespace stoker {
 // The options of an experiment beside those of its components. All are values: reading them opens
 // nothing. Each visit() has a line for every key of the YAML file, with its default, what it may be
 // and its help; check() adds what two keys say of one another, and throws Error(ExitCode::config).
-
-// as_is, cold, warm.
-EnumNames<PageCache> enum_names(PageCache);
-
-// `run:`, what the run is called, where it leaves its files, and what it starts from.
-struct RunOptions {
-  std::string name = "run";
-  // The only source of randomness: the same seed gives the same run.
-  uint64_t seed = 1;
-  // Made if it does not exist. Relative to where the program is started.
-  Path dir{"runs"};
-  // Reached before the first sample is read; whether it was is in the summary.
-  PageCache page_cache = PageCache::as_is;
-  bool drop_caches = false;
-  double hang_seconds = 60;
-  template <class V>
-  void visit(V& v) {
-    v("name", name, same_results("Name of the run, with which the name of its directory begins."));
-    v("seed", seed,
-      "Seed of all that is random: the order of samples, augmentation, weights and emulated "
-      "times.");
-    v("dir", dir, same_results("Directory in which run directories are made."));
-    v("page_cache", page_cache,
-      same_results("State of the page cache for the data when training begins. as_is: as it is. "
-                   "cold: the data's own files are evicted. warm: they are all read. The state is "
-                   "verified, and a warning says if it was not reached."));
-    v("drop_caches", drop_caches,
-      same_results("With page_cache: cold, drop the page cache of the whole machine, if the kernel "
-                   "allows it."));
-    v("hang_seconds", hang_seconds,
-      same_results("How many seconds a file system may take to answer a call while the run starts. "
-                   "After that the run ends with exit code 5."),
-      Limits{0.1, 1e6});
-  }
-  // The name has to be usable for a directory; drop_caches is for page_cache: cold.
-  void check(const Section& section) const;
-};
 
 // What happens if the loss or the weights are NaN or infinite.
 enum class OnNan { stop, warn };
@@ -187,18 +145,8 @@ struct MetricsOptions {
 // A whole experiment as its YAML file says it. A value; reading it touches no data. A component in
 // it is its type with its options, parsed and checked; Component::create() makes the thing itself,
 // which app/experiment/experiment.h does in the right order.
-struct ExperimentOptions {
-  RunOptions run;
-  // Loaded already; named here so that the resolved configuration is complete.
-  std::vector<Path> plugins;
+struct ExperimentOptions : DataOptions {
   Component<Device> device = default_component<Device>("auto");
-  // By the names that the data set and checkpoints use for a tier.
-  std::map<std::string, Component<Storage>> storage;
-  Component<Dataset> dataset;
-  // Its sample has the shape that the model takes.
-  Component<Decoder> decoder = default_component<Decoder>("jpeg");
-  // How many workers, how far ahead, in which order: all loaders have the same options.
-  Component<Loader> loader = default_component<Loader>("prefetched");
   Component<Model> model = default_component<Model>("alexnet");
   // For classes or for maps, as the model is.
   Component<Loss> loss = default_component<Loss>("cross_entropy");
@@ -250,13 +198,8 @@ ExperimentOptions read_experiment(const std::string& path,
 ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides);
 
-// The two halves of read_experiment(): the file as a tree, which is not a sweep's; and the
-// experiment from its tree, which may be part of a larger file.
-Node load_experiment(const std::string& path);
+// The experiment from its tree (load_experiment), which may be part of a larger file.
 ExperimentOptions read_experiment_tree(const Node& root);
-
-// Its tier of this name; lives as long as `options`. Error(ExitCode::config), with a suggestion.
-const Component<Storage>& find_tier(const ExperimentOptions& options, const std::string& name);
 
 // The resolved configuration, YAML that ends with a line break: every option with its value.
 // read_experiment of it gives the same.

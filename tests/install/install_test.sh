@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # install_test.sh CMAKE BUILD_FOLDER: installs into an empty folder, builds the consumer project
-# against that tree alone, and trains with its plug-ins, one of each kind, by the installed program.
+# against that tree alone, and trains with its plug-ins, one of each kind, by the installed program. Its components
+# are found by their names.
 set -euo pipefail
 cmake=$1 build=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,9 +29,22 @@ last=$(cat "$run/last_report.txt")
 [[ $last =~ ^step\ [1-9][0-9]*\ loss\ [0-9.]+$ ]] || fail "the sink's file says '$last'"
 [ -s "$work/sets/each_kind.weights" ] || fail "no weights in $(ls "$work/sets")"
 
-# The decoder that comes as a plug-in is installed as well.
-decoders=$("$stoker" list decoder --plugin "$work"/tree/lib*/stoker/stoker_opencv.so)
-[[ $decoders == *opencv* ]] || fail "no decoder 'opencv' in: $decoders"
+grep -q '"right_answers"' "$run/summary.json" || fail "no measure of the plug-in in $(cat "$run/summary.json")"
+# The thirteenth kind is a format to write.
+PLUGINS=$plugins IMAGES=$here/../../datasets/caltech101-mini SETS=$work/sets RUNS=$work/runs \
+  "$stoker" dataset convert "$here/consumer/each_kind.yaml" "$work/keys" --format key_list --no-verify \
+  >"$work/log" 2>&1 || fail "convert" "$(cat "$work/log")"
+grep -q '^0 .*/.*jpg$' "$work"/keys/*.keys || fail "no keys in $(ls "$work/keys")"
+
+# What comes in plug-ins is found by its name alone; where one is gone, a line says so.
+for swap in decoder.type=opencv "storage.more={type: s3, bucket: b, endpoint: 'http://127.0.0.1:1'}" \
+  "dataset={type: lmdb, storage: data}"; do
+  "$stoker" check "$here/../../configs/quickstart.yaml" "$swap" >"$work/log" 2>&1 || fail "$swap" "$(cat "$work/log")"
+done
+[[ $("$stoker" list decoder) == *"stoker_opencv.so: decoder opencv"* ]] || fail "$("$stoker" list decoder)"
+rm "$work"/tree/lib*/stoker/stoker_opencv.so
+said=$("$stoker" check "$here/../../configs/quickstart.yaml" decoder.type=opencv 2>&1) && fail "no error without the plug-in"
+[[ $said == *"stoker_opencv.so, which is not there"* && $(wc -l <<<"$said") = 1 ]] || fail "it says '$said'"
 
 # Shell completion, as bash finds it.
 # shellcheck source=/dev/null

@@ -10,10 +10,11 @@
 #include <optional>
 #include <utility>
 
-#include "app/experiment/data.h"
+#include "app/experiment/options.h"
 #include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
+#include "io/experiment/experiment_data.h"
 #include "io/storage/emulated/emulated.h"
 
 namespace stoker {

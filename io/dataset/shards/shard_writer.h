@@ -80,7 +80,7 @@ struct WrittenSet {
 // reads it again. Immutable; any thread. create() is all that a format in shards needs.
 class ShardFormatWriter {
  public:
-  static constexpr const char* kKind = "writable format";
+  static constexpr const char* kKind = "format";
   using Info = WritableInfo;
   struct Inputs {
     // Names by label.

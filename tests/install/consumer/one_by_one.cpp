@@ -1,7 +1,6 @@
 // A loader without threads, shuffling or any of the options that stoker's own have.
 #include <algorithm>
 
-#include "io/device/device.h"
 #include "io/loader/loader.h"
 
 namespace {
@@ -38,7 +37,7 @@ class OneByOne final : public Loader {
     const int64_t first = batch.index * samples_;
     batch.size = std::min(samples_, size_ - first);
     const size_t bytes = in_.decoder.spec().bytes();
-    batch.pixels = in_.device.allocate(static_cast<size_t>(batch.size) * bytes).data;
+    batch.pixels = in_.allocate(static_cast<size_t>(batch.size) * bytes).data;
     batch.labels = std::make_shared<std::vector<int64_t>>();
     for (int64_t i = 0; i < batch.size; ++i) {
       const EncodedSample sample = in_.dataset.read(in_.split, first + i, encoded_);

@@ -124,7 +124,7 @@ class Converted(ConvertTest):
 
     def test_what_is_wrong_is_said(self):
         said = self.stoker("dataset", "convert", self.config, "out", "--format", "tar_shard", code=2)
-        self.assertIn("unknown writable format 'tar_shard' (did you mean 'tar_shards'?)", said.stderr)
+        self.assertIn("unknown format 'tar_shard' (did you mean 'tar_shards'?)", said.stderr)
         self.stoker("dataset", "convert", self.config, "--format", "packed", code=2)
         said = self.stoker("dataset", "convert", self.config, "out", code=2)
         self.assertIn("name the format to write by --format", said.stderr)

@@ -1,10 +1,10 @@
-#include "app/experiment/data.h"
+#include "io/experiment/experiment_data.h"
 
 #include "io/storage/metered.h"
 
 namespace stoker {
 
-ExperimentData::ExperimentData(const ExperimentOptions& options, const Notify& notify)
+ExperimentData::ExperimentData(const DataOptions& options, const Notify& notify)
     : tier_(options.dataset.info().tier) {
   for (const auto& [name, tier] : options.storage) {
     tiers_.add(name, open_tier(tier, {name, notify, &hub_}));

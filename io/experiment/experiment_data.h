@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/experiment/options.h"
+#include "io/experiment/data_options.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
@@ -15,9 +15,9 @@ namespace stoker {
 class ExperimentData {
  public:
   // notify: gets messages of the components for the user, perhaps from other threads. May be empty.
-  ExperimentData(const ExperimentOptions& options, const Notify& notify);
+  ExperimentData(const DataOptions& options, const Notify& notify);
 
-  // The hub in which the tiers and other parts count what they do.
+  // Where the tiers, and other parts, count what they do.
   Hub& hub() { return hub_; }
   const Hub& hub() const { return hub_; }
   // All tiers of the configuration, by name.

@@ -1,0 +1,119 @@
+#include "io/experiment/data_options.h"
+
+#include <fmt/format.h>
+
+#include "io/core/config/plugin.h"
+
+namespace stoker {
+namespace {
+
+// Called before the rest is read, because the rest may name types of plug-ins.
+void load_plugins(const Node& root) {
+  const Node* list = root.find("plugins");
+  if (list == nullptr) return;
+  std::vector<Path> plugins;
+  Field<std::vector<Path>>::read(Section(*list, "", "plugins", nullptr), plugins, {});
+  for (const Path& plugin : plugins) load_plugin(plugin.value);
+}
+
+// A reader that maps a file sees neither the waits of an emulated tier nor the copies of a cached
+// one.
+void check_mapped_files(const DataOptions& options, const std::string& reader,
+                        const Section& root) {
+  const std::string tier = options.dataset.info().tier;
+  const StorageInfo info =
+      tier.empty() ? StorageInfo{.in_memory = true} : find_tier(options, tier).info();
+  if (!info.emulated && !info.keeps_copies && !info.in_memory && !info.read_only) return;
+  root.fail("loader", "must not map files (" + reader + ") where dataset.storage '" + tier +
+                          "' is no tier of this machine's own files: mount that tier by `stoker "
+                          "mount` and name the mount as a tier of type posix, or choose an "
+                          "explicit reader such as reader: indexed");
+}
+
+}  // namespace
+
+EnumNames<PageCache> enum_names(PageCache) {
+  return {{"as_is", PageCache::as_is}, {"cold", PageCache::cold}, {"warm", PageCache::warm}};
+}
+
+void RunOptions::check(const Section& section) const {
+  const bool plain = !name.empty() && name.front() != '.' && name.size() <= 100 &&
+                     name.find('/') == std::string::npos;
+  if (!plain) section.fail("name", "must be usable as the name of a directory, got '" + name + "'");
+  if (drop_caches && page_cache != PageCache::cold) {
+    section.fail("drop_caches", "is for page_cache: cold");
+  }
+}
+
+void check_data(const DataOptions& options, const Section& root) {
+  const LoaderInfo loader = options.loader.info();
+  const DecoderInfo decoder = options.decoder.info();
+  if (loader.resident && decoder.frames) {
+    root.fail("decoder", "must not leave work to the device (on_device) where loader.type is " +
+                             options.loader.type() +
+                             ", which keeps finished pixels there: leave decoder.on_device out");
+  }
+  if (loader.resident && decoder.augments) {
+    root.fail("decoder", "must not augment where loader.type is " + options.loader.type() +
+                             ", for its pixels stay on the device over all epochs: leave "
+                             "decoder.augment out, or use another loader");
+  }
+  if (options.dataset.info().whole_files && loader.shuffle &&
+      loader.order == SampleOrder::permutation) {
+    root.fail("dataset",
+              "must not read whole files (access: whole) where loader.order is "
+              "permutation, for each sample would read one: set loader.order to "
+              "local_files or global_files, or leave access out");
+  }
+  if (!loader.maps_files.empty()) check_mapped_files(options, loader.maps_files, root);
+}
+
+const std::vector<const char*>& training_sections() {
+  static const std::vector<const char*> names{"device",     "model",    "loss",        "optimizer",
+                                              "schedule",   "training", "distributed", "evaluation",
+                                              "checkpoint", "metrics"};
+  return names;
+}
+
+DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides) {
+  Node root = load_experiment(path);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  const ConfigContext context = begin_experiment(root);
+  DataOptions options;
+  const Section section(root, "", "", &context);
+  read_struct(section, options, training_sections());
+  check_data(options, section);
+  return options;
+}
+
+Node load_experiment(const std::string& path) {
+  Node root = load_yaml(path);
+  if (root.find("matrix") != nullptr || root.find("base") != nullptr) {
+    throw Error(ExitCode::config,
+                fmt::format("{}: this is a sweep, and no experiment: check it by `stoker sweep {} "
+                            "--check`, run it by `stoker sweep {}`",
+                            path, path, path));
+  }
+  return root;
+}
+
+ConfigContext begin_experiment(const Node& root) {
+  load_plugins(root);
+  ConfigContext context;
+  if (const Node* tiers = root.find("storage")) {
+    for (const Node::Entry& tier : tiers->entries) context.tiers.push_back(tier.key);
+  }
+  return context;
+}
+
+const Component<Storage>& find_tier(const DataOptions& options, const std::string& name) {
+  const auto found = options.storage.find(name);
+  if (found != options.storage.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, tier] : options.storage) names.push_back(known);
+  throw Error(ExitCode::config,
+              fmt::format("unknown storage tier '{}'{}", name,
+                          names.empty() ? ": storage: has none" : suggestion(name, names)));
+}
+
+}  // namespace stoker
