@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "app/experiment/options.h"
-#include "io/experiment/experiment_data.h"
+#include "app/experiment/experiment_options.h"
 #include "io/distributed/ranks.h"
+#include "io/experiment/experiment_data.h"
 
 namespace stoker {
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
-#include "io/core/text/json.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/config/plugin.h"
+#include "io/core/text/json.h"
 #include "io/metrics/record/figures.h"
 
 namespace stoker {
@@ -145,8 +145,8 @@ ExitCode describe_component(const ListArguments& arguments) {
   const Kind kind = find_kind(arguments.kind);
   if (!arguments.type.empty()) {
     const std::vector<FieldHelp> rows = kind.describe(arguments.type);
-    return print_result(arguments.json, to_json(rows), to_text(title_of(kind, arguments.type), rows),
-                        2);
+    return print_result(arguments.json, to_json(rows),
+                        to_text(title_of(kind, arguments.type), rows), 2);
   }
   nlohmann::json json = nlohmann::json::object();
   std::string text;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/distributed/peers.h"
 
 namespace stoker {

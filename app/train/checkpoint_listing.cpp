@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {

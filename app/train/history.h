@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/error.h"
 #include "io/metrics/run_meter.h"
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "app/base/child_process.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
 #include "io/distributed/store.h"
 #include "io/metrics/clock.h"

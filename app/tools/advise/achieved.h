@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/advise/choice.h"
 #include "app/tools/report/run_files.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/advise/object_use.h"
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"

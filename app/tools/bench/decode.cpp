@@ -9,7 +9,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/bench/rounds.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 

@@ -17,7 +17,7 @@
 #include "app/tools/bench/headspace_variants.h"
 #include "app/tools/bench/loader.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/train/step.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"

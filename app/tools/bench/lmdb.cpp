@@ -18,7 +18,7 @@
 #include "app/tools/bench/lmdb_tables.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/experiment/experiment_data.h"
 #include "app/run/stop_signal.h"
 #include "io/core/text/json.h"

@@ -11,7 +11,7 @@
 #include "app/base/result_table.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/experiment/experiment_data.h"
 #include "io/core/error.h"
 #include "io/loader/sampler.h"

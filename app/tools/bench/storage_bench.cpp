@@ -8,7 +8,7 @@
 #include "app/tools/bench/storage.h"
 #include "app/tools/bench/storage_fit.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
 

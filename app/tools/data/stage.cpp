@@ -8,7 +8,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/metrics/clock.h"
 #include "io/storage/cached/cached.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/log.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "app/tools/mount/mount_point.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"

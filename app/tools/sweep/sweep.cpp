@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/environment.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/sweep/findings.h"

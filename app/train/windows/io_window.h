@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/session_signal.h"
 #include "io/core/bounded_queue.h"
 #include "io/core/notify.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/notify.h"
 #include "io/device/device.h"
 #include "io/metrics/clock.h"

@@ -9,7 +9,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/data/convert/convert.h"
 #include "app/tools/data/fetch.h"

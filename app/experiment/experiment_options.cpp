@@ -1,4 +1,4 @@
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ void check_checkpoint_tiers(const ExperimentOptions& options, const Section& roo
 // A state that is written from where it lies has to lie there in the order of the file.
 void check_swap(const ExperimentOptions& options, const Section& root) {
   const Section checkpoint = root.child("checkpoint", *root.node().find("checkpoint"));
-  if (!options.optimizer.info().twin) {
+  if (!options.optimizer.info().out_of_place) {
     checkpoint.fail("snapshot",
                     "must not be swap where optimizer.type is " + options.optimizer.type() +
                         ", which can write its update nowhere but in place: set "
