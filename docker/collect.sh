@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What the runtime images need of a build. Every library lies in exactly one of the two trees.
 # collect.sh cpu INSTALL LIBTORCH OUT
-#   OUT/packages   the Debian packages of the shared libraries that the program and stoker_hdf5 are linked to;
-#                  OUT/opencv-packages: those of its plug-in stoker_opencv
-#   OUT/libraries  the paths of those of LibTorch's libraries that it is linked to
+#   OUT/packages   the Debian packages of the shared libraries that the program, its libraries, plug-ins and tools
+#                  are linked to; OUT/opencv-packages: those of its plug-in stoker_opencv
+#   OUT/libraries  the paths of those of LibTorch's libraries that they are linked to
 #   OUT/libtorch   these, and the licences
 # collect.sh cuda LIBRARIES LIBTORCH OUT
 #   OUT/libtorch   what the CUDA half needs besides LIBRARIES, the file that `cpu` wrote
@@ -57,11 +57,12 @@ rm -rf "$out"
 mkdir -p "$out"
 case $kind in
   cpu)
-    linked=$(libraries "$from/usr/local/bin/stoker" "$from/usr/local/lib/libstoker.so" \
-      "$from/usr/local/lib/stoker/stoker_hdf5")
+    opencv=$from/usr/local/lib/stoker/stoker_opencv.so
+    mapfile -t program < <(find "$from/usr/local/bin" "$from/usr/local/lib" -type f -perm -u+x ! -path "$opencv")
+    linked=$(libraries "${program[@]}")
     debian() { grep -v -e "^$torch/" -e "^$from/" | packages; }
     debian <<<"$linked" >"$out/packages"
-    libraries "$from/usr/local/lib/stoker/stoker_opencv.so" | debian >"$out/opencv-packages"
+    libraries "$opencv" | debian >"$out/opencv-packages"
     grep "^$torch/" <<<"$linked" >"$out/libraries"
     { cat "$out/libraries" && licences; } | copy
     ;;

@@ -93,13 +93,14 @@ build_image() {
 part_built() {
   local tree=$work/built torch file
   grep -qx 'VERSION_ID="12"' /etc/os-release || fail "this is not Debian 12, the image's system: use part cpu"
+  install_packages "${packages[@]}"
   build build stoker_all
   torch=$(ldd build/lib/libstoker.so | sed -n 's|.* => \(/.*\)/torch/lib/libtorch_cpu.so .*|\1|p')
   rm -rf "$tree"
   DESTDIR=$tree/install cmake --install build --strip --prefix /usr/local >/dev/null
+  rm -f "$tree"/install/usr/local/lib/stoker/stoker_{cuda,nccl}.so
   docker/collect.sh cpu "$tree/install" "$torch" "$tree/out/cpu"
-  for file in bin/stoker lib/libstoker.so lib/stoker/stoker_opencv.so; do
-    file=$tree/install/usr/local/$file
+  for file in "$tree"/install/usr/local/{bin/stoker,lib/*.so,lib/stoker/*}; do
     patchelf --set-rpath "$(patchelf --print-rpath "$file" | sed "s|$torch|/opt/libtorch|g")" "$file"
   done
   build_image runtime-cpu cpu --build-context build="$tree"
@@ -141,7 +142,7 @@ part_contents() {
     podman run --rm "${hardened[@]}" "$image-$kind" --version | grep -q "stoker $version" ||
       fail "stoker --version is not $version in the $kind image"
     if podman run --rm "${hardened[@]}" --entrypoint sh "$image-$kind" -c \
-      'find /usr/local /opt/libtorch -name "*.so*" -exec ldd {} + ; ldd /usr/local/bin/stoker' |
+      'find /usr/local /opt/libtorch -name "*.so*" -exec ldd {} + ; ldd /usr/local/bin/stoker /usr/local/lib/stoker/*' |
       grep 'not found' | grep -v 'libcuda\.so\.1'; then
       fail "libraries are missing in the $kind image (above)"
     fi
@@ -237,7 +238,27 @@ paper_sweep() {
   say "run: configs/paper/fig-trace.yaml, two steps a cell: report.html is there"
 }
 
+# Tools and plug-ins are libraries of their own, which their names load.
+loads_by_name() {
+  local said
+  said=$(podman run --rm "${hardened[@]}" --entrypoint sh "$image-cpu" -c '
+    for tool in bench dataset darshan report compare doctor sweep simulate advise mount; do stoker $tool --help || exit 1; done
+    stoker describe storage s3 && stoker describe dataset lmdb && stoker describe dataset hdf5 && stoker describe decoder jpeg' 2>&1) ||
+    fail "a tool or a plug-in does not load: $said"
+  if podman run --rm "${hardened[@]}" --entrypoint test "$image-cpu" -e /usr/local/lib/stoker/stoker_opencv.so; then
+    podman run --rm "${hardened[@]}" "$image-cpu" check configs/quickstart.yaml decoder.type=opencv >/dev/null ||
+      fail "stoker_opencv does not load"
+    said="stoker_opencv too"
+  else
+    said=$(podman run --rm "${hardened[@]}" "$image-cpu" check configs/quickstart.yaml decoder.type=opencv 2>&1 >/dev/null) &&
+      fail "decoder.type=opencv passes without its plug-in"
+    [ "$(wc -l <<<"$said")" = 1 ] || fail "decoder.type=opencv without its plug-in is not one line: $said"
+  fi
+  say "run: tools and plug-ins load by name; $said"
+}
+
 part_run() {
+  loads_by_name
   run_to_the_end
   stop_and_resume
   chooses_by_quota 2 --cpus 1.5

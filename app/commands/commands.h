@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/base/command_line.h"
 
@@ -13,8 +14,9 @@ namespace stoker {
 // Declares the command of this name with its arguments, and those below it. False: no command has
 // this name. Error(ExitCode::environment): its tool is not built or cannot be loaded.
 bool add_command(const Command& program, const std::string& name);
-// The same for all commands there are; tools that cannot be loaded are left out.
-void add_all_commands(const Command& program);
+// The same for all commands. Result: the names of those that are left out, because their tools are
+// not built or cannot be loaded.
+std::vector<std::string> add_all_commands(const Command& program);
 
 // Each declares one command below `program`. What it does is a function of the room that it belongs
 // to, which gets the struct that the arguments were read into.

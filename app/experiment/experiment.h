@@ -3,7 +3,8 @@
 #include <memory>
 
 #include "app/experiment/experiment_options.h"
-#include "io/distributed/ranks.h"
+#include "io/core/ranks/rank_group.h"
+#include "io/core/ranks/ranks.h"
 #include "io/experiment/experiment_data.h"
 
 namespace stoker {
@@ -15,8 +16,10 @@ namespace stoker {
 class Experiment {
  public:
   // notify: gets messages of the components for the user, perhaps from other threads. May be empty.
-  // ranks: whose part of the data the loaders load.
-  Experiment(ExperimentOptions options, Notify notify, Ranks ranks = {});
+  // ranks: whose part of the data the loaders load. group: all of them, who read and save together.
+  // All ranks make the same loaders in the same order.
+  Experiment(ExperimentOptions options, Notify notify, Ranks ranks = {},
+             RankGroup& group = alone());
 
   const ExperimentOptions& options() const { return options_; }
   const Ranks& ranks() const { return ranks_; }
@@ -31,9 +34,6 @@ class Experiment {
   // How the steps of an emulated device end together with those of other ranks. Set it before the
   // first step.
   StepExchange& exchange() { return exchange_; }
-  // How the loaders of all ranks exchange messages. Set it before the first loader is made. All
-  // ranks have to make the same loaders in the same order.
-  RankTalk& rank_talk() { return rank_talk_; }
   // A loader that has not been started. Its figures go into the hub, by split.
   std::unique_ptr<Loader> make_loader(Split split);
   // The batch on the device. It may lie there already; otherwise it is a copy, which may still be
@@ -50,12 +50,11 @@ class Experiment {
   // Error(ExitCode::config) if it is for maps and the samples have no maps, or the other way round.
   std::unique_ptr<Loss> make_loss();
   std::unique_ptr<Metric> make_metric();
-  // Makes the checkpointer for states of these tensors, in this order. stop_requested: returns when
-  // the process was asked to end. warn: gets messages that the user has to see. group: the ranks
-  // that save together; it has to outlive the checkpointer.
+  // For states of these tensors, in this order. stop_requested: since when the process has been
+  // asked to end. warn: what the user has to see.
   std::unique_ptr<Checkpointer> make_checkpointer(
       std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
-      Notify warn, SetGroup& group = alone());
+      Notify warn);
 
  private:
   // The number of classes, of labels or of maps.
@@ -67,7 +66,7 @@ class Experiment {
   Notify notify_;
   const Ranks ranks_;
   StepExchange exchange_;
-  RankTalk rank_talk_;
+  RankGroup& group_;
   int64_t loaders_made_ = 0;
   std::unique_ptr<Device> device_;
   ExperimentData data_;

@@ -4,11 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "app/base/progress_line.h"
 #include "app/experiment/precision.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/device/device.h"
-#include "io/distributed/options.h"
+#include "io/distributed/distributed_options.h"
 #include "io/experiment/data_options.h"
+#include "io/loader/loader.h"
+#include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
 #include "io/profiler/io_recorder_options.h"
 #include "models/networks/model.h"
@@ -29,9 +32,9 @@ EnumNames<OnNan> enum_names(OnNan);
 // `training:`, how long and how precisely.
 struct TrainingOptions {
   int64_t epochs = 1;
-  // Ends the run earlier. Steps of all its processes count.
+  // Ends the run earlier. The steps of all its processes count together.
   std::optional<int64_t> max_steps;
-  // The number format of the forward and backward pass.
+  // In which the model's forward and backward pass compute.
   Precision precision = Precision::fp32;
   bool channels_last = false;
   double label_smoothing = 0;
@@ -39,51 +42,49 @@ struct TrainingOptions {
   OnNan on_nan = OnNan::stop;
   // Refused if the device has no graphs, or if batches have more than one size.
   bool cuda_graph = false;
-  // If false, batches are read and moved to the device, to measure what that costs by itself.
+  // Without it batches are read and moved to the device, which shows what that costs by itself.
   bool compute = true;
   // auto: as many as there are cores that this process may use.
   Workers threads;
   template <class V>
   void visit(V& v) {
-    v("epochs", epochs, "Number of passes over the training samples.", Limits{1, 1e9});
-    v("max_steps", max_steps, "Stop after this many steps. If absent, only epochs counts.",
-      Limits{1, 1e15});
+    v("epochs", epochs, "The number of passes over the training samples.", Limits{1, 1e9});
+    v("max_steps", max_steps, "Training stops after this number of steps.", Limits{1, 1e15});
     v("precision", precision,
-      "Number format in which the model computes. With bf16 (autocast), weights and optimizer stay "
-      "in fp32.");
+      "With bf16 the model computes under autocast; weights and optimizer stay fp32.");
     v("channels_last", channels_last, "Use the memory format NHWC for convolutions.");
     v("label_smoothing", label_smoothing,
-      "Share of the target that is given to all classes in equal parts (Szegedy et al. 2016, "
+      "The share of the target that is divided equally among all classes (Szegedy et al. 2016, "
       "section 7).",
       Limits{0, 0.99});
-    v("deterministic", deterministic,
-      "Give equal losses when the run is repeated (on the CPU), at some cost of speed.");
+    v("deterministic", deterministic, "A repetition gives equal losses on a CPU, at some cost.");
     v("on_nan", on_nan,
       same_results(
-          "What happens if the loss, or weights to be saved, are NaN or infinite. stop: the run "
-          "ends with exit code 7, and its last checkpoint has finite weights. warn: it goes on."));
+          "What happens when a loss, or weights that are to be saved, are NaN or infinite. stop "
+          "ends "
+          "the run with exit code 7, and the last checkpoint has finite weights; warn goes on."));
     v("cuda_graph", cuda_graph,
-      "Capture the forward and backward pass once as a CUDA graph, and launch it as a whole. For "
-      "models and shapes that stay the same.");
+      "Launch forward and backward at once, as a graph that is captured the first time. Shapes and "
+      "model have to stay the same.");
     v("compute", compute,
-      "false: batches are only read and moved to the device, also in evaluations. Nothing is "
-      "computed, so there is no loss and no accuracy.");
-    v("threads", threads, "Number of threads for LibTorch's kernels on the CPU.");
+      "With false, batches are read and moved to the device, in evaluations too, and nothing is "
+      "computed: there is no loss and no accuracy.");
+    v("threads", threads, "The number of threads of LibTorch's kernels on the CPU.");
   }
 };
 
 // `evaluation:`, when the test split is evaluated, and what is measured.
 struct EvaluationOptions {
-  // Evaluate at the end of the run. Without every_epochs, only then.
+  // At the end of the run, and only then where every_epochs is absent.
   bool enabled = true;
   std::optional<int64_t> every_epochs;
   Component<Metric> metric = default_component<Metric>("accuracy");
   template <class V>
   void visit(V& v) {
     v("enabled", enabled, "Evaluate on the test split at the end of the run.");
-    v("every_epochs", every_epochs, "Evaluate also after every this many epochs.", Limits{1, 1e9});
-    v("metric", metric,
-      "What is measured. Its first measure is the score by which checkpoint.keep_best chooses.");
+    v("every_epochs", every_epochs, "Evaluate whenever this number of epochs has ended, too.",
+      Limits{1, 1e9});
+    v("metric", metric, "What is measured. Its first figure decides which checkpoint is the best.");
   }
 };
 
@@ -94,10 +95,10 @@ struct ProfileOptions {
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "A window of LibTorch's profiler (Kineto, with CUPTI on a GPU) begins after every this many "
-      "steps. 0: never.",
+      "A window of LibTorch's profiler (Kineto, and CUPTI on a GPU) begins whenever this number of "
+      "steps has been done; with 0 none does.",
       Limits{0, 1e9});
-    v("steps", steps, "Length of a window in steps.", Limits{1, 1e6});
+    v("steps", steps, "The length of a window in steps.", Limits{1, 1e6});
   }
   // A window has to be over when the next one begins.
   void check(const Section& section) const;
@@ -112,10 +113,11 @@ struct IoProfileOptions {
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "A session of the I/O profiler begins at the start and after every this many steps. 0: only "
-      "when it is asked for, by SIGUSR2 or over the live server.",
+      "A session of the I/O profiler begins at the start and whenever this number of steps has "
+      "been "
+      "done; with 0 only when it is asked for (SIGUSR2, the live server).",
       Limits{0, 1e9});
-    v("steps", steps, "Length of a session in steps.", Limits{1, 1e9});
+    v("steps", steps, "The length of a session in steps.", Limits{1, 1e9});
     recorder.visit(v);
   }
   void check(const Section& section) const;
@@ -127,18 +129,18 @@ struct MetricsOptions {
   int64_t every_steps = 10;
   ProfileOptions profile;
   IoProfileOptions io_profile;
-  // In the order in which they get a report. An empty list: there are no sinks.
+  // In the order in which they get a report. The list may be empty.
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
                                             default_component<MetricsSink>("csv"),
                                             default_component<MetricsSink>("timeline")};
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "Number of steps between two reports. The loss is read for a report.", Limits{1, 1e9});
-    v("profile", profile, "Windows of LibTorch's profiler.");
+      "The number of steps between two reports. The loss is read for each.", Limits{1, 1e9});
+    v("profile", profile, "When LibTorch's profiler runs.");
     v("io_profile", io_profile,
-      "Sessions of the I/O profiler, which counts every call on a file as Darshan does.");
-    v("sinks", sinks, "Where reports go, in this order.");
+      "When the I/O profiler records every call on a file, and counts as Darshan does.");
+    v("sinks", sinks, "Where reports go.");
   }
 };
 
@@ -148,7 +150,7 @@ struct MetricsOptions {
 struct ExperimentOptions : DataOptions {
   Component<Device> device = default_component<Device>("auto");
   Component<Model> model = default_component<Model>("alexnet");
-  // For classes or for maps, as the model is.
+  // For classes or for maps, as the model answers them.
   Component<Loss> loss = default_component<Loss>("cross_entropy");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
   // Its factor multiplies the optimizer's rate.
@@ -162,24 +164,25 @@ struct ExperimentOptions : DataOptions {
   MetricsOptions metrics;
   template <class V>
   void visit(V& v) {
-    v("run", run, "Name, seed and place of the run.");
+    v("run", run, "The name, seed and place of the run.");
     v("plugins", plugins,
-      same_results("Absolute paths of plug-ins. They are loaded before anything else is read."));
+      same_results("Absolute paths of plug-ins, which are loaded before anything else is read."));
     v("device", device, "Where the model computes.");
-    v("storage", storage, same_results("Storage tiers by name."));
+    v("storage", storage, same_results("The storage tiers by name."));
     v.required("dataset", dataset, "The data set to train on.");
-    v("decoder", decoder, "How encoded samples become pixels.");
+    v("decoder", decoder, "How the bytes of a sample become pixels.");
     v("loader", loader, "How batches reach the trainer.");
     v("model", model, "The network.");
-    v("loss", loss, "The loss that training minimises.");
-    v("optimizer", optimizer, "How weights are updated.");
-    v("schedule", schedule, "How the learning rate changes over the run.");
+    v("loss", loss, "What training makes small.");
+    v("optimizer", optimizer, "How the weights are updated.");
+    v("schedule", schedule, "The learning rate over the run.");
     v("training", training, "How long and how precisely to train.");
     v("distributed", distributed,
-      same_results("Several ranks train one model. Start them by torchrun, mpirun, srun or `stoker "
-                   "launch`."));
-    v("evaluation", evaluation, same_results("How the model is evaluated on the test split."));
-    v("checkpoint", checkpoint, same_results("How checkpoints are saved, and where to."));
+      same_results(
+          "Many ranks train one model. They are started by torchrun, mpirun, srun, `stoker "
+          "launch` or the like."));
+    v("evaluation", evaluation, same_results("How good the model is on the test split."));
+    v("checkpoint", checkpoint, same_results("How the state is saved, and where to."));
     v("metrics", metrics, same_results("What is reported, and where to."));
   }
 };
@@ -187,11 +190,13 @@ struct ExperimentOptions : DataOptions {
 // A command gets its experiment from one of the following functions, and nowhere else.
 
 // Reads file and overrides ("a.b=c", the last one of a key counts), loads the plug-ins for the rest
-// of the process, checks everything: each value, and what one section says of another.
-// Error(ExitCode::config) with the place in the file; ExitCode::environment for a file that cannot
-// be read. One thread at a time.
+// of the process, checks everything: each value, and what one section says of another. A
+// checkpointer that names no tiers has directories below run.dir. note: told what an override of a
+// type drops, in one line; empty: nobody is. Error(ExitCode::config) with the place in the file;
+// ExitCode::environment for a file that cannot be read. One thread at a time.
 ExperimentOptions read_experiment(const std::string& path,
-                                  const std::vector<std::string>& overrides);
+                                  const std::vector<std::string>& overrides,
+                                  const Notify& note = print_note);
 
 // The same for a file that need not have a `dataset`, for commands that need no data. What it has
 // is checked all the same.
@@ -199,7 +204,7 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides);
 
 // The experiment from its tree (load_experiment), which may be part of a larger file.
-ExperimentOptions read_experiment_tree(const Node& root);
+ExperimentOptions read_experiment_tree(const Node& root, const Notify& note = {});
 
 // The resolved configuration, YAML that ends with a line break: every option with its value.
 // read_experiment of it gives the same.

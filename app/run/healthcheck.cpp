@@ -28,6 +28,7 @@ HttpReply ask(const HttpAddress& address) {
   try {
     return http_get(address, "/healthz", kTimeout);
   } catch (const Error& error) {
+    if (error.code() != ExitCode::environment) throw;  // the plug-in that asks cannot be loaded
     throw Error(error.code(),
                 fmt::format("{}; is a run with the sink `prometheus` under way, and is this the "
                             "address that it listens on?",

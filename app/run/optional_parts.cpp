@@ -10,9 +10,9 @@
 #include <functional>
 
 #include "app/experiment/precision.h"
-#include "io/core/error.h"
 #include "io/core/config/part_check.h"
 #include "io/core/config/plugin.h"
+#include "io/core/error.h"
 #include "io/device/cuda_library.h"
 #include "io/device/frame_decoder.h"
 #include "io/storage/uring_queue.h"

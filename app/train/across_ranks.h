@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -8,7 +7,6 @@
 #include "app/train/evaluation.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
-#include "io/checkpoint/sets/set_group.h"
 #include "io/core/batch.h"
 #include "io/core/rank_talk.h"
 #include "io/device/exchange_time.h"
@@ -20,27 +18,9 @@
 
 namespace stoker {
 
-// How the loaders of the ranks exchange messages. peers must outlive it. Empty if there is one
-// rank.
-RankTalk talk_among(Peers& peers);
-
 // The history with which a rank goes on. The saved one is rank 0's, and the other ranks take only
 // what they need from it.
 RunHistory own_history(const Ranks& ranks, const RunHistory& first);
-
-// The ranks as a group that writes checkpoints together. peers must outlive it.
-class PeersOfSets final : public SetGroup {
- public:
-  explicit PeersOfSets(Peers& peers)
-      : SetGroup(peers.ranks().rank, peers.ranks().world), peers_(peers) {}
-  std::vector<std::string> meet(const std::string& channel, const std::string& own,
-                                const std::function<bool()>& go_on) override;
-  bool lost() override { return !peers_.gone().empty(); }
-  void broadcast(std::span<uint8_t> bytes, int64_t from) override;
-
- private:
-  Peers& peers_;
-};
 
 // Gives all ranks rank 0's model and optimizer, and joins their steps: from then on gradients are
 // exchanged. Emulated devices exchange only times. All must outlive the steps.

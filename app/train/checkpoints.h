@@ -58,7 +58,6 @@ class RunCheckpoints {
   StepLedger& ledger_;
   RunLog& log_;
   std::unique_ptr<TrainingTensors> tensors_;
-  PeersOfSets group_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
   std::unique_ptr<BackBuffer> back_buffer_;

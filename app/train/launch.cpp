@@ -9,10 +9,10 @@
 #include <optional>
 #include <thread>
 
-#include "app/base/child_process.h"
 #include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
-#include "io/distributed/store.h"
+#include "io/core/system/child_process.h"
+#include "io/distributed/tcp_store.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kPatience(10);
 std::vector<std::string> words_of(const LaunchArguments& arguments) {
   std::vector<std::string> words{"train", arguments.config};
   words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
-  if (!read_experiment(arguments.config, arguments.overrides).distributed) {
+  if (!read_experiment(arguments.config, arguments.overrides, {}).distributed) {
     words.emplace_back("distributed={}");
   }
   if (arguments.json) words.emplace_back("--json");
@@ -52,8 +52,8 @@ class Launch {
   Launch(const std::vector<std::string>& words, int64_t ranks, const StopSignal& stop)
       : stop_(stop) {
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      children_.push_back(std::make_unique<ChildProcess>(
-          words, environment_of(rank, ranks, store_.port()), STDOUT_FILENO, STDERR_FILENO));
+      children_.push_back(std::make_unique<ChildProcess>(this_program(
+          words, environment_of(rank, ranks, store_.port()), STDOUT_FILENO, STDERR_FILENO)));
     }
   }
   ExitCode wait() {

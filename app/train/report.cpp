@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/run/environment.h"
+#include "io/core/text/csv.h"
 #include "io/core/text/json.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/record/record_json.h"
@@ -44,10 +45,8 @@ json operations_json(const CheckpointMeter& checkpoints, TimePoint loop_begin) {
   return result;
 }
 
-// The value at a path, or 0 if a name of the path is absent.
-double at(const json& summary, const char* pointer) {
-  return summary.value(json::json_pointer(pointer), 0.0);
-}
+// 0 where it is absent.
+double at(const json& summary, const char* path) { return number_at(summary, path).value_or(0); }
 
 std::string shares_text(const json& shares) {
   std::string text;
@@ -59,9 +58,9 @@ std::string shares_text(const json& shares) {
 
 std::string device_text(const json& device) {
   if (!device.contains("idle_share")) return "";
-  std::string text = fmt::format("  device idle {:.1f} %, {}", 100 * at(device, "/idle_share"),
+  std::string text = fmt::format("  device idle {:.1f} %, {}", 100 * at(device, "idle_share"),
                                  shares_text(device["idle_share_by_cause"]));
-  if (device.contains("au")) text += fmt::format("; AU {:.1f} %", 100 * at(device, "/au"));
+  if (device.contains("au")) text += fmt::format("; AU {:.1f} %", 100 * at(device, "au"));
   return text + fmt::format("  ({}, timing: {})\n", device["name"].get<std::string>(),
                             device["timing_method"].get<std::string>());
 }
@@ -77,18 +76,18 @@ std::string checkpoints_text(const json& summary) {
   std::string text = fmt::format(
       "  checkpoints ({}): {} of {:.1f} MB saved, newest of step {}; training stood still for "
       "{:.3f} s",
-      kind, at(of, "/saved"), 1e-6 * at(of, "/set_bytes"), of.value("saved_step", -1),
-      at(summary, "/segments_s/checkpoint_stall"));
+      kind, at(of, "saved"), 1e-6 * at(of, "set_bytes"), of.value("saved_step", -1),
+      at(summary, "segments_s.checkpoint_stall"));
   if (of.contains("save_s")) {
-    text += fmt::format(", each durable after {:.3f} s (median)", at(of, "/save_s/median"));
+    text += fmt::format(", each durable after {:.3f} s (median)", at(of, "save_s.median"));
   }
-  if (at(of, "/drained") + at(of, "/drains_left") > 0) {
-    text += fmt::format("; {} drained, {} left", at(of, "/drained"), at(of, "/drains_left"));
+  if (at(of, "drained") + at(of, "drains_left") > 0) {
+    text += fmt::format("; {} drained, {} left", at(of, "drained"), at(of, "drains_left"));
   }
   text += "\n";
-  if (at(of, "/failed") + at(of, "/skipped") + at(of, "/replaced") > 0) {
-    text += fmt::format("    {} FAILED, {} skipped, {} replaced; {}\n", at(of, "/failed"),
-                        at(of, "/skipped"), at(of, "/replaced"), of.value("last_error", ""));
+  if (at(of, "failed") + at(of, "skipped") + at(of, "replaced") > 0) {
+    text += fmt::format("    {} FAILED, {} skipped, {} replaced; {}\n", at(of, "failed"),
+                        at(of, "skipped"), at(of, "replaced"), of.value("last_error", ""));
   }
   return text;
 }
@@ -123,12 +122,6 @@ std::optional<unsigned> nvml_index(const DeviceInfo& device) {
   const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), chosen);
   const bool number = error == std::errc() && end == entry.data() + entry.size();
   return number ? std::optional(chosen) : std::nullopt;
-}
-
-std::string quoted(const std::string& field) {
-  std::string out = "\"";
-  for (const char c : field) out.append(c == '"' ? 2 : 1, c);
-  return out + '"';
 }
 
 }  // namespace
@@ -207,8 +200,8 @@ std::string summary_text(const json& summary) {
   };
   std::string text =
       fmt::format("{}: {} of {} steps, {} images in {:.1f} s ({:.0f} images/s){}\n",
-                  text_of("/status"), at(summary, "/steps"), at(summary, "/steps_planned"),
-                  at(summary, "/images"), at(summary, "/wall_s"), at(summary, "/images_per_s"),
+                  text_of("/status"), at(summary, "steps"), at(summary, "steps_planned"),
+                  at(summary, "images"), at(summary, "wall_s"), at(summary, "images_per_s"),
                   summary["device"]["emulated"].get<bool>()
                       ? ", on an EMULATED device: no arithmetic, no accuracy"
                   : summary["conditions"].value("compute", true)
@@ -218,15 +211,14 @@ std::string summary_text(const json& summary) {
   std::ranges::replace(verdict, '_', '-');
   text += fmt::format(
       "  {}: {} The trainer waited {:.1f} % of its time for data (I/O share); loader {}\n", verdict,
-      text_of("/verdict/text"), 100 * at(summary, "/io_share"), text_of("/loader"));
+      text_of("/verdict/text"), 100 * at(summary, "io_share"), text_of("/loader"));
   text += device_text(summary["device"]);
   if (summary.contains("segments_share")) {
-    text +=
-        fmt::format("  time of the trainer: {}; closure error {:.4f} %\n",
-                    shares_text(summary["segments_share"]), 100 * at(summary, "/closure_error"));
+    text += fmt::format("  time of the trainer: {}; closure error {:.4f} %\n",
+                        shares_text(summary["segments_share"]), 100 * at(summary, "closure_error"));
   }
   if (summary.contains("first_batch_s")) {
-    text += fmt::format("  first batch after {:.3f} s\n", at(summary, "/first_batch_s"));
+    text += fmt::format("  first batch after {:.3f} s\n", at(summary, "first_batch_s"));
   }
   text += fmt::format("  data {}: {}\n", text_of("/page_cache/state"), text_of("/page_cache/text"));
   if (summary["page_cache"].contains("missed")) {
@@ -236,9 +228,9 @@ std::string summary_text(const json& summary) {
     text +=
         fmt::format("  {} samples replaced ({}), see skipped.csv\n", count.get<int64_t>(), reason);
   }
-  if (at(summary, "/tolerated") > 0) {
+  if (at(summary, "tolerated") > 0) {
     text += fmt::format("  {} damaged samples used as libjpeg makes them, see tolerated.csv\n",
-                        at(summary, "/tolerated"));
+                        at(summary, "tolerated"));
   }
   text += checkpoints_text(summary) + accuracy_text(summary["evaluations"]);
   return text + "run directory: " + text_of("/run_directory") + "\n";
@@ -248,9 +240,9 @@ std::string skipped_csv(const std::vector<SkippedSample>& skipped) {
   if (skipped.empty()) return "";
   std::string text = "epoch,batch,sample,reason,message,replaced_by\n";
   for (const SkippedSample& sample : skipped) {
-    text +=
-        fmt::format("{},{},{},{},{},{}\n", sample.epoch, sample.batch, quoted(sample.key),
-                    to_string(sample.reason), quoted(sample.message), quoted(sample.replaced_by));
+    text += fmt::format("{},{},{},{},{},{}\n", sample.epoch, sample.batch, csv_quoted(sample.key),
+                        to_string(sample.reason), csv_quoted(sample.message),
+                        csv_quoted(sample.replaced_by));
   }
   return text;
 }
@@ -259,7 +251,7 @@ std::string tolerated_csv(const std::map<std::string, FailureBudget::Tolerated>&
   if (tolerated.empty()) return "";
   std::string text = "sample,times,message\n";
   for (const auto& [key, sample] : tolerated) {
-    text += fmt::format("{},{},{}\n", quoted(key), sample.times, quoted(sample.message));
+    text += fmt::format("{},{},{}\n", csv_quoted(key), sample.times, csv_quoted(sample.message));
   }
   return text;
 }

@@ -80,7 +80,7 @@ at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& target, d
   exchange_ ? exchange_->backward(own) : own.backward();
   // Each rank's part of the batch has changed its own buffers. Those of rank 0 are kept, as in
   // PyTorch's DDP.
-  if (!buffers_.empty()) peers_->broadcast(buffers_);
+  if (!buffers_.empty()) peers_->broadcast_tensors(buffers_);
   if (times_) {
     times_->forward_s += seconds(forward_end - begin);
     times_->backward_s += seconds(Clock::now() - forward_end);

@@ -4,10 +4,14 @@ namespace stoker {
 namespace {
 
 struct BurstBufferOptions : CheckpointOptions {
+  template <class V>
+  void visit(V& v) {
+    CheckpointOptions::visit(v);
+    if (!fast) fast = TierName{kFastTier};
+    if (!slow) slow = TierName{kSlowTier};
+  }
   void check(const Section& section) const {
     CheckpointOptions::check(section);
-    if (!fast) section.fail("fast", "must name the tier that training waits for");
-    if (!slow) section.fail("slow", "must name the tier that sets are drained to");
     if (fast->name == slow->name) section.fail("slow", "must be another tier than fast");
   }
   CheckpointerInfo info() const {

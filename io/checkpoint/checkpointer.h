@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "io/checkpoint/restoring/loaded_state.h"
-#include "io/checkpoint/sets/set_group.h"
 #include "io/checkpoint/saving/snapshot.h"
-#include "io/core/notify.h"
+#include "io/checkpoint/sets/collective.h"
 #include "io/core/config/registry.h"
+#include "io/core/notify.h"
 #include "io/metrics/checkpoint_report.h"
 #include "io/metrics/clock.h"
 #include "io/storage/storage.h"
@@ -80,7 +80,7 @@ class Checkpointer {
     Notify warn;
     CheckpointMeter* meter = nullptr;  // null: nobody watches
     // Who saves and restores with this process. All offer the same steps of the same state.
-    SetGroup& group = alone();
+    RankGroup& group = alone();
     // How long training waits for its data, for drains that give way to it; null: nobody trains.
     const InputWait* input = nullptr;
   };

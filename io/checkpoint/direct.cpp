@@ -4,9 +4,10 @@ namespace stoker {
 namespace {
 
 struct DirectOptions : CheckpointOptions {
-  void check(const Section& section) const {
-    CheckpointOptions::check(section);
-    if (!slow) section.fail("slow", "must name the tier that sets are written to");
+  template <class V>
+  void visit(V& v) {
+    CheckpointOptions::visit(v);
+    if (!slow) slow = TierName{kSlowTier};
   }
   CheckpointerInfo info() const {
     CheckpointerInfo info = CheckpointOptions::info();

@@ -1,5 +1,5 @@
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
-#include "io/checkpoint/options.h"
 
 namespace stoker {
 namespace {

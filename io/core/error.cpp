@@ -40,6 +40,10 @@ void throw_errno(const std::string& operation, const std::string& path, int errn
                 errno_value);
 }
 
+BadReason reason_of(const IoError& error) {
+  return error.errno_value() == ENOENT ? BadReason::missing : BadReason::io;
+}
+
 const char* to_string(BadReason reason) { return kReasons[static_cast<size_t>(reason)]; }
 
 }  // namespace stoker

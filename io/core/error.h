@@ -33,6 +33,12 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+// An error after which trying again is of no use. Any thread.
+class NoRetry : public Error {
+ public:
+  using Error::Error;
+};
+
 // A failed operation on a file or an object. what(): "read train/a.jpg: No such file or directory".
 // errno_value() is 0 where no system call failed (a short read).
 //
@@ -76,6 +82,9 @@ enum class BadReason {
 
 // The enumerator's name, as in skipped.csv and the label of the metric. Static text; any thread.
 const char* to_string(BadReason reason);
+
+// Why a sample could not be read: `missing` where there is no object of its name, else `io`.
+BadReason reason_of(const IoError& error);
 
 // One sample is unusable; the others are not concerned. Thrown by data sets and decoders, on a
 // worker's thread. Loaders catch it and apply dataset.on_error. No Error: whether it ends the run

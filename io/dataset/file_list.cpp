@@ -24,7 +24,7 @@ class FileList final : public Dataset {
  public:
   struct Options {
     TierName storage;
-    std::string train;
+    std::string train = "train.csv";
     std::string test;
     std::string folder;
     std::string classes = "classes.txt";
@@ -34,8 +34,9 @@ class FileList final : public Dataset {
     template <class V>
     void visit(V& v) {
       v.required("storage", storage, same_results("tier that holds the files and the lists"));
-      v.required("train", train,
-                 "object of that tier with the files to train on: CSV with a line path,label each");
+      v("train", train,
+        "The object of that tier that lists the files to train on: CSV with a line path,label for "
+        "each.");
       v("test", test, "the same of the files to test on; empty: nothing is tested");
       v("folder", folder, "folder of that tier below which the paths are; empty: its root");
       v("classes", classes,
@@ -119,8 +120,10 @@ class FileList final : public Dataset {
       if (error.errno_value() != ENOENT) throw;
       throw Error(ExitCode::environment,
                   fmt::format("dataset: there is no list '{}' in tier '{}': name an object with "
-                              "lines path,label",
-                              list, tier_name_));
+                              "lines path,label, or write one with its files by `stoker dataset "
+                              "convert CONFIG DIRECTORY --format file_list` and set "
+                              "storage.{}.root=DIRECTORY",
+                              list, tier_name_, tier_name_));
     }
     return parse_listed_files({reinterpret_cast<const char*>(text.data()), text.size()}, list);
   }

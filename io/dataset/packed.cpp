@@ -133,9 +133,10 @@ class Packed final : public Dataset {
     } catch (const IoError& error) {
       if (error.errno_value() != ENOENT) throw;
       throw Error(ExitCode::environment,
-                  fmt::format("dataset: there is no {} in tier '{}': write it with `stoker dataset "
-                              "convert`, which makes it last",
-                              key, tier));
+                  fmt::format("dataset: there is no {} in tier '{}': write it by `stoker dataset "
+                              "convert CONFIG DIRECTORY --format packed`, which makes it last and "
+                              "prints the decoder, and set storage.{}.root=DIRECTORY",
+                              key, tier, tier));
     }
     return parse_packed(text.bytes(), key);
   }

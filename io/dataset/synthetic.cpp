@@ -1,15 +1,95 @@
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "io/core/config/config.h"
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/synthetic_image.h"
-#include "io/dataset/synthetic_planes.h"
 
 namespace stoker {
 namespace {
+
+// What generated planes of numbers look like. A value.
+struct SyntheticPlanesOptions {
+  int64_t channels = 3;
+  int64_t height = 224;
+  int64_t width = 224;
+  // A class for each pixel, too.
+  bool target = false;
+  template <class V>
+  void visit(V& v) {
+    v("channels", channels, "planes of a sample", Limits{1, 1024});
+    v("height", height, "rows of a plane", Limits{1, 65535});
+    v("width", width, "columns of a plane", Limits{1, 65535});
+    v("target", target, "one more plane follows: the class of each pixel");
+  }
+};
+
+// One sample as the decoder `planes` takes it: float32 planes in C order of noise from 0 to 1, to
+// which a class adds a half in a channel of its own, so that a model can learn it: its label's
+// everywhere; with `target` that of each class but 0 in one rectangle, and the plane of classes
+// follows. A pure function of its arguments, the same on every machine; any thread. `label` is in
+// [0, classes).
+std::vector<uint8_t> synthetic_planes(const SyntheticPlanesOptions& options, int64_t classes,
+                                      int64_t label, uint64_t seed);
+
+struct Rectangle {
+  int64_t top, left, rows, columns;
+};
+
+// A quarter of the sides, anywhere.
+Rectangle somewhere(const SyntheticPlanesOptions& options, Random& random) {
+  const int64_t rows = std::max<int64_t>(options.height / 4, 1);
+  const int64_t columns = std::max<int64_t>(options.width / 4, 1);
+  const auto below = [&random](int64_t end) {
+    return static_cast<int64_t>(random.below(static_cast<uint64_t>(end)));
+  };
+  return {below(options.height - rows + 1), below(options.width - columns + 1), rows, columns};
+}
+
+// Calls back with each row of the rectangle in a plane.
+template <class F>
+void for_each_row(const Rectangle& in, std::span<float> plane, int64_t width, const F& call) {
+  for (int64_t row = in.top; row < in.top + in.rows; ++row) {
+    call(
+        plane.subspan(static_cast<size_t>(row * width + in.left), static_cast<size_t>(in.columns)));
+  }
+}
+
+std::vector<uint8_t> synthetic_planes(const SyntheticPlanesOptions& options, int64_t classes,
+                                      int64_t label, uint64_t seed) {
+  const auto pixels = static_cast<size_t>(options.height * options.width);
+  const auto channels = static_cast<size_t>(options.channels);
+  std::vector<float> values((channels + (options.target ? 1 : 0)) * pixels);
+  const std::span all(values);
+  Random random(seed);
+  for (float& value : all.first(channels * pixels)) {
+    value = static_cast<float>(random.next() >> 40) * 0x1p-24f;
+  }
+  const auto mark = [&](int64_t of, const Rectangle& in) {
+    const std::span plane = all.subspan(static_cast<size_t>(of) % channels * pixels, pixels);
+    for_each_row(in, plane, options.width, [](std::span<float> row) {
+      for (float& value : row) value += 0.5f;
+    });
+    if (!options.target) return;
+    for_each_row(in, all.subspan(channels * pixels), options.width,
+                 [of](std::span<float> row) { std::ranges::fill(row, static_cast<float>(of)); });
+  };
+  if (!options.target) {
+    mark(label, {0, 0, options.height, options.width});
+  } else {
+    for (int64_t of = 1; of < classes; ++of) mark(of, somewhere(options, random));
+  }
+  std::vector<uint8_t> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
 
 // Generated JPEGs, or planes of numbers, in memory: loaders and decoders without any disk. The
 // label of sample i is i % classes. Only `unique` images per split are made, by the constructor,
@@ -94,4 +174,5 @@ class Synthetic final : public Dataset {
 STOKER_REGISTER(Dataset, "synthetic", Synthetic);
 
 }  // namespace
+
 }  // namespace stoker

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 
 namespace stoker {
 

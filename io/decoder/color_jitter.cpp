@@ -1,83 +1,206 @@
 #include "io/decoder/color_jitter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
+#include <cstring>
+#include <span>
+
+// Runs on every x86-64; a function that is compiled for AVX2 has a copy of its own of what it
+// calls.
+#if defined(__x86_64__)
+#define STOKER_AVX2 __attribute__((target("avx2")))
+#else
+#define STOKER_AVX2
+#endif
+#define STOKER_COPIED __attribute__((always_inline))
 
 namespace stoker {
 namespace {
 
+// Each step gives the bytes that OpenCV 4 gives on a CPU with AVX2 and FMA (LUT, mean, transform,
+// RGB to HSV and back, in 8 bits), because digests of earlier runs rest on them: on every CPU here.
+// Where that arithmetic is not the obvious one, a comment says so.
+
+using Pixels = std::span<uint8_t>;
+
 // ITU-R BT.601 luma, as Pillow's "L".
 constexpr float kRed = 0.299f, kGreen = 0.587f, kBlue = 0.114f;
 
-// OpenCV spreads some operations over threads of its own from 2^16 pixels on. Bands of rows below
-// that keep them in this thread, which is one of many already.
-template <class F>
-void for_each_band(cv::Mat& image, F&& change) {
-  const int rows = std::max(1, (1 << 16) / image.cols - 1);
-  for (int y = 0; y < image.rows; y += rows) {
-    cv::Mat band = image.rowRange(y, std::min(y + rows, image.rows));
-    change(band);
-  }
+template <class Number>
+int32_t rounded(Number value) {  // halves to the even neighbour
+  return static_cast<int32_t>(std::lrint(value));
 }
 
 // pixel * factor + level * (1 - factor), by a table: 256 results serve all pixels.
-void blend_with_level(cv::Mat& image, double factor, double level) {
-  uint8_t table[256];
-  for (int i = 0; i < 256; ++i) {
-    table[i] = cv::saturate_cast<uint8_t>(i * factor + level * (1 - factor));
+void blend_with_level(Pixels pixels, double factor, double level) {
+  std::array<uint8_t, 256> table;
+  for (size_t i = 0; i < 256; ++i) {
+    const double blend = static_cast<double>(i) * factor + level * (1 - factor);
+    table[i] = static_cast<uint8_t>(std::clamp(rounded(blend), 0, 255));
   }
-  const cv::Mat lookup(1, 256, CV_8U, table);
-  for_each_band(image, [&](cv::Mat& band) { cv::LUT(band, lookup, band); });
+  // By pixel: the compiler makes slower code, with vectors, of a loop over bytes.
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    for (size_t c = 0; c < 3; ++c) pixels[i + c] = table[pixels[i + c]];
+  }
 }
 
-double mean_luma(const cv::Mat& image) {
-  const cv::Scalar mean = cv::mean(image);
-  return std::floor(kRed * mean[0] + kGreen * mean[1] + kBlue * mean[2] + 0.5);
+double mean_luma(Pixels pixels) {
+  std::array<uint64_t, 3> sums{};
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    for (size_t c = 0; c < 3; ++c) sums[c] += pixels[i + c];
+  }
+  const double share = 1 / static_cast<double>(pixels.size() / 3);
+  const auto mean = [&](size_t c) { return static_cast<double>(sums[c]) * share; };
+  return std::floor(kRed * mean(0) + kGreen * mean(1) + kBlue * mean(2) + 0.5);
 }
 
-void saturate(cv::Mat& image, double factor) {
-  const auto keep = static_cast<float>(factor);
-  const float r = (1 - keep) * kRed, g = (1 - keep) * kGreen, b = (1 - keep) * kBlue;
-  const cv::Matx33f blend(r + keep, g, b, r, g + keep, b, r, g, b + keep);
-  cv::transform(image, image, blend);
-}
+// 32 pixels, each channel by itself: the compiler makes vector code of loops over them.
+constexpr size_t kGroup = 32;
+using Channel = std::array<int32_t, kGroup>;
+using Group = std::array<Channel, 3>;
 
-void turn_hue(cv::Mat& image, double turn, Buffer& scratch) {
-  const auto shift = static_cast<int>(std::lround(turn * 255));
-  if (shift == 0) return;
-  for_each_band(image, [&](cv::Mat& band) {
-    const size_t bytes = band.total() * 3;
-    uint8_t* memory = scratch.resize(bytes);
-    cv::Mat hsv(band.rows, band.cols, CV_8UC3, memory);
-    cv::cvtColor(band, hsv, cv::COLOR_RGB2HSV_FULL);
-    for (size_t i = 0; i < bytes; i += 3) {
-      memory[i] = static_cast<uint8_t>(memory[i] + shift);  // the circle closes at 256
+// change(group, whole) for all pixels in turn; a last group that is not whole is filled up with
+// black.
+template <class F>
+STOKER_COPIED inline void for_each_group(Pixels pixels, F&& change) {
+  for (size_t begin = 0; begin < pixels.size(); begin += 3 * kGroup) {
+    const size_t bytes = std::min(3 * kGroup, pixels.size() - begin);
+    const bool whole = bytes == 3 * kGroup;
+    std::array<uint8_t, 3 * kGroup> rest{};
+    if (!whole) std::memcpy(rest.data(), &pixels[begin], bytes);
+    uint8_t* at = whole ? &pixels[begin] : rest.data();
+    Group group;
+    for (size_t i = 0; i < kGroup; ++i) {
+      for (size_t c = 0; c < 3; ++c) group[c][i] = at[3 * i + c];
     }
-    cv::cvtColor(hsv, band, cv::COLOR_HSV2RGB_FULL);
+    change(group, whole);
+    for (size_t i = 0; i < kGroup; ++i) {
+      for (size_t c = 0; c < 3; ++c) at[3 * i + c] = static_cast<uint8_t>(group[c][i]);
+    }
+    if (!whole) std::memcpy(&pixels[begin], rest.data(), bytes);
+  }
+}
+
+// Each channel is itself times `keep`, and the pixel's luma times the rest. Weights are in 1024ths;
+// that of a channel in its own result is rounded as one number, so `own` is not the same for all.
+struct Saturation {
+  std::array<int32_t, 3> luma, own;
+  explicit Saturation(float keep) {
+    constexpr std::array kLuma{kRed, kGreen, kBlue};
+    for (size_t c = 0; c < 3; ++c) {
+      const float share = (1 - keep) * kLuma[c];
+      luma[c] = rounded(share * 1024);
+      own[c] = rounded((share + keep) * 1024) - luma[c];
+    }
+  }
+};
+
+STOKER_COPIED inline void saturate(Pixels pixels, const Saturation& weights) {
+  for_each_group(pixels,
+                 [luma = weights.luma, own = weights.own](Group& group, bool) STOKER_COPIED {
+                   for (size_t i = 0; i < kGroup; ++i) {
+                     const int32_t r = group[0][i], g = group[1][i], b = group[2][i];
+                     const int32_t grey = luma[0] * r + luma[1] * g + luma[2] * b + 512;
+                     group[0][i] = std::clamp((grey + own[0] * r) >> 10, 0, 255);
+                     group[1][i] = std::clamp((grey + own[1] * g) >> 10, 0, 255);
+                     group[2][i] = std::clamp((grey + own[2] * b) >> 10, 0, 255);
+                   }
+                 });
+}
+
+// One channel of a colour at `sector` sixths of the circle beyond the place where this channel
+// begins to be the largest one: it is that for two sixths, then falls, is the smallest for two, and
+// rises.
+STOKER_COPIED inline int32_t channel(int32_t sector, int32_t largest, int32_t middle,
+                                     int32_t smallest) {
+  const int32_t beyond = sector >= 6 ? sector - 6 : sector;
+  const bool between = (beyond == 2) | (beyond == 5);
+  const int32_t other = between ? middle : smallest;
+  return beyond < 2 ? largest : other;
+}
+
+// By Smith's hexcone to hue (in 256ths of the circle), saturation and largest channel, and back
+// with the hue moved on. On the way back the circle has 255 parts, and 255 is red again as 0 is.
+template <class ToByte>
+STOKER_COPIED inline void turn_hue_of(Group& group, int32_t shift, ToByte&& to_byte) {
+  for (size_t i = 0; i < kGroup; ++i) {
+    // Choices are between values that are there already, so that the compiler needs no branches.
+    const int32_t r = group[0][i], g = group[1][i], b = group[2][i];
+    const int32_t more = r > g ? r : g, less = r < g ? r : g;
+    const int32_t largest = more > b ? more : b, range = largest - (less < b ? less : b);
+    const int32_t from_red = g - b, from_green = b - r + 2 * range, from_blue = r - g + 4 * range;
+    const int32_t from_others = largest == g ? from_green : from_blue;
+    const int32_t arc = largest == r ? from_red : from_others;
+
+    // Divisions are multiplications by rounded 4096ths; nothing is divided by 0.
+    const auto divisor = [](int32_t value) { return static_cast<float>(value > 1 ? value : 1); };
+    const auto per_value = static_cast<int32_t>(255 * 4096.0f / divisor(largest) + 0.5f);
+    const auto per_range = static_cast<int32_t>(256 * 4096.0f / 6 / divisor(range) + 0.5f);
+    const float saturation = static_cast<float>((range * per_value + 2048) >> 12) * (1.0f / 255);
+    const int32_t hue = (((arc * per_range + 2048) >> 12) + shift) & 255;
+
+    const float place = static_cast<float>(hue) * (6.0f / 255),
+                value = static_cast<float>(largest) * (1.0f / 255);
+    const auto sector = static_cast<int32_t>(place);
+    const float into = place - static_cast<float>(sector), odd = static_cast<float>(sector & 1);
+    const float lack = (1 - odd) + (2 * odd - 1) * into;  // odd sectors fall, even ones rise
+    // In double, where the product is exact: the one rounding of a fused multiply-add.
+    const auto middle =
+        static_cast<float>(1 - static_cast<double>(saturation) * static_cast<double>(lack));
+    const int32_t top = to_byte(value * 255), centre = to_byte(value * middle * 255),
+                  bottom = to_byte(value * (1 - saturation) * 255);
+    group[0][i] = channel(sector + 1, top, centre, bottom);
+    group[1][i] = channel(sector + 5, top, centre, bottom);
+    group[2][i] = channel(sector + 3, top, centre, bottom);
+  }
+}
+
+// Fractions are cut off in the whole groups of a row, and rounded in the rest of it.
+STOKER_COPIED inline void turn_hue(Pixels row, int32_t shift) {
+  for_each_group(row, [shift](Group& group, bool whole) STOKER_COPIED {
+    if (whole) {
+      turn_hue_of(group, shift,
+                  [](float value) STOKER_COPIED { return static_cast<int32_t>(value); });
+    } else {
+      turn_hue_of(group, shift, rounded<float>);
+    }
   });
+}
+
+struct Kernels {
+  void (*saturate)(Pixels, const Saturation&);
+  void (*turn_hue)(Pixels row, int32_t shift);
+};
+
+Kernels kernels() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) {
+    return {[](Pixels pixels, const Saturation& weights) STOKER_AVX2 { saturate(pixels, weights); },
+            [](Pixels row, int32_t shift) STOKER_AVX2 { turn_hue(row, shift); }};
+  }
+#endif
+  return {[](Pixels pixels, const Saturation& weights) { saturate(pixels, weights); },
+          [](Pixels row, int32_t shift) { turn_hue(row, shift); }};
 }
 
 }  // namespace
 
-void apply_jitter(const Jitter& jitter, int64_t width, int64_t height, uint8_t* pixels,
-                  Buffer& scratch) {
-  cv::Mat image(static_cast<int>(height), static_cast<int>(width), CV_8UC3, pixels);
+void apply_jitter(const Jitter& jitter, int64_t width, int64_t height, uint8_t* pixels) {
+  static const Kernels kKernels = kernels();
+  const size_t row = static_cast<size_t>(width) * 3;
+  const Pixels image(pixels, row * static_cast<size_t>(height));
+  const auto shift = static_cast<int32_t>(std::lround(jitter.hue * 255));
   for (const JitterStep step : jitter.order) {
-    switch (step) {
-      case JitterStep::brightness:
-        if (jitter.brightness != 1) blend_with_level(image, jitter.brightness, 0);
-        break;
-      case JitterStep::contrast:
-        if (jitter.contrast != 1) blend_with_level(image, jitter.contrast, mean_luma(image));
-        break;
-      case JitterStep::saturation:
-        if (jitter.saturation != 1) saturate(image, jitter.saturation);
-        break;
-      case JitterStep::hue:
-        turn_hue(image, jitter.hue, scratch);
-        break;
+    if (step == JitterStep::brightness && jitter.brightness != 1) {
+      blend_with_level(image, jitter.brightness, 0);
+    } else if (step == JitterStep::contrast && jitter.contrast != 1) {
+      blend_with_level(image, jitter.contrast, mean_luma(image));
+    } else if (step == JitterStep::saturation && jitter.saturation != 1) {
+      kKernels.saturate(image, Saturation(static_cast<float>(jitter.saturation)));
+    } else if (step == JitterStep::hue && shift != 0) {
+      for (size_t i = 0; i < image.size(); i += row)
+        kKernels.turn_hue(image.subspan(i, row), shift);
     }
   }
 }

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "io/core/system/memory.h"
 #include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -1,5 +1,5 @@
 #include "io/core/error.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 
 namespace stoker {
 namespace {

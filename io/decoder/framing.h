@@ -5,8 +5,8 @@
 
 #include "io/core/frame_header.h"
 #include "io/core/system/memory.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_header.h"
-#include "io/decoder/options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 

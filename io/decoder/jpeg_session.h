@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/framing.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/jpeg_header.h"
-#include "io/decoder/options.h"
 #include "io/decoder/transform.h"
 
 // What the decoders `turbojpeg` and `jpeg` share: from the bytes of a JPEG file to a sample.
@@ -42,8 +42,8 @@ struct DecodedBy : JpegOptions {
   }
 };
 
-// Another way to the pixels than libjpeg-turbo's, for the files that it vouches for. One thread at a
-// time.
+// Another way to the pixels than libjpeg-turbo's, for the files that it vouches for. One thread at
+// a time.
 class FastJpeg {
  public:
   virtual ~FastJpeg() = default;

@@ -8,7 +8,7 @@
 
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 
 namespace stoker {
 namespace {

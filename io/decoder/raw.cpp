@@ -4,7 +4,7 @@
 
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 
@@ -66,8 +66,9 @@ class RawSession final : public DecoderSession {
     const BadReason reason = bytes == 0         ? BadReason::empty
                              : bytes < expected ? BadReason::truncated
                                                 : BadReason::corrupt;
-    throw BadSample(reason, fmt::format("{} bytes where {}x{} RGB pixels are {} bytes", bytes,
-                                        options_.width, options_.height, expected));
+    throw BadSample(reason, fmt::format("{} bytes where {}x{} RGB pixels are {} bytes (raw takes "
+                                        "stored pixels, such as those of dataset.type=decoded)",
+                                        bytes, options_.width, options_.height, expected));
   }
 
   const RawOptions& options_;

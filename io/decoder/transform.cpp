@@ -113,7 +113,7 @@ void Transform::apply_to_pixels(const SamplePlan& plan, PixelRows& image, const 
 }
 
 void Transform::finish(const SamplePlan& plan, uint8_t* out) {
-  if (plan.jitter) apply_jitter(*plan.jitter, options_.size, options_.size, out, scratch_);
+  if (plan.jitter) apply_jitter(*plan.jitter, options_.size, options_.size, out);
 }
 
 }  // namespace stoker

@@ -4,7 +4,7 @@
 
 #include "io/core/system/memory.h"
 #include "io/decoder/augment.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/resize.h"
 
 namespace stoker {

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "io/core/error.h"
 #include "io/core/config/plugin.h"
+#include "io/core/error.h"
 #include "io/device/cuda_library.h"
 #include "io/device/stream_device.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "io/core/batch.h"
-#include "io/core/system/memory.h"
-#include "io/core/notify.h"
 #include "io/core/config/registry.h"
+#include "io/core/notify.h"
+#include "io/core/system/memory.h"
 #include "io/decoder/decoder.h"
 #include "io/metrics/clock.h"
 

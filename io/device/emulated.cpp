@@ -22,13 +22,16 @@
 #include <thread>
 #include <utility>
 
-#include "io/core/system/memory.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/memory.h"
 #include "io/device/host_memory.h"
 #include "io/device/step_time.h"
 
 namespace stoker {
 namespace {
+
+// The step of a device that is told nothing of its speed.
+constexpr double kStepMs = 100;
 
 // A sleep ends up to the kernel's timer slack (50 us) late; that much is spun.
 void wait_until(TimePoint time) {
@@ -62,7 +65,10 @@ struct EmulatedOptions {
       "of another network than the preset's, forward and backward: its rate is 4.3 / this; 6.8: "
       "alexnet_lrn",
       Limits{1e-6, 1e6});
-    v("step_ms", step_ms, "mean time of a step, whatever its batch", Limits{0, 1e9});
+    v("step_ms", step_ms,
+      "The mean time of a step, whatever its batch. It is 100 where neither this, images_per_s nor "
+      "preset is given.",
+      Limits{0, 1e9});
     v("images_per_s", images_per_s,
       "instead of step_ms: a step takes its batch size divided by this", Limits{1e-3, 1e9});
     v("distribution", distribution, "of the step times around their mean");
@@ -81,10 +87,11 @@ struct EmulatedOptions {
     v("queue_depth", queue_depth,
       same_results("steps outstanding before the host blocks; 0: it waits for the end of each"),
       Limits{0, 1024});
+    if (!preset && !images_per_s && !step_ms) step_ms = kStepMs;
   }
   void check(const Section& section) const {
     if (preset.has_value() + step_ms.has_value() + images_per_s.has_value() != 1) {
-      section.fail_at(section.node().at, "give exactly one of step_ms, images_per_s and preset");
+      section.fail_at(section.node().at, "give only one of step_ms, images_per_s and preset");
     }
     if (gflop_per_image && !preset) {
       section.fail_at(section.node().at, "'gflop_per_image' needs a preset");

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "io/distributed/ranks.h"
+#include "io/core/ranks/ranks.h"
 
 namespace c10d {
 class ProcessGroup;

@@ -34,20 +34,19 @@ struct RunOptions {
   double hang_seconds = 60;
   template <class V>
   void visit(V& v) {
-    v("name", name, same_results("Name of the run, with which the name of its directory begins."));
-    v("seed", seed,
-      "Seed of all that is random: the order of samples, augmentation, weights and emulated "
-      "times.");
-    v("dir", dir, same_results("Directory in which run directories are made."));
+    v("name", name, same_results("The name of the run directory begins with this."));
+    v("seed", seed, "The order, augmentation, weights and emulated times are functions of this.");
+    v("dir", dir, same_results("The directory in which run directories are made."));
     v("page_cache", page_cache,
-      same_results("State of the page cache for the data when training begins. as_is: as it is. "
-                   "cold: the data's own files are evicted. warm: they are all read. The state is "
-                   "verified, and a warning says if it was not reached."));
+      same_results("The state of the page cache for the data when training begins: cold evicts the "
+                   "data's own files, warm reads them all. The state is verified, with a warning "
+                   "where it could not be reached."));
     v("drop_caches", drop_caches,
-      same_results("With page_cache: cold, drop the page cache of the whole machine, if the kernel "
-                   "allows it."));
+      same_results(
+          "With page_cache: cold, also drop the page cache of the whole machine, where the "
+          "kernel allows it."));
     v("hang_seconds", hang_seconds,
-      same_results("How many seconds a file system may take to answer a call while the run starts. "
+      same_results("The seconds that a file system may take to answer a call while the run starts. "
                    "After that the run ends with exit code 5."),
       Limits{0.1, 1e6});
   }
@@ -70,12 +69,12 @@ struct DataOptions {
   Component<Loader> loader = default_component<Loader>("prefetched");
   template <class V>
   void visit(V& v) {
-    v("run", run, "Name, seed and place of the run.");
+    v("run", run, "The name, seed and place of the run.");
     v("plugins", plugins,
-      same_results("Absolute paths of plug-ins. They are loaded before anything else is read."));
-    v("storage", storage, same_results("Storage tiers by name."));
+      same_results("Absolute paths of plug-ins, which are loaded before anything else is read."));
+    v("storage", storage, same_results("The storage tiers by name."));
     v.required("dataset", dataset, "The data set to train on.");
-    v("decoder", decoder, "How encoded samples become pixels.");
+    v("decoder", decoder, "How the bytes of a sample become pixels.");
     v("loader", loader, "How batches reach the trainer.");
   }
 };
@@ -87,10 +86,11 @@ void check_data(const DataOptions& options, const Section& root);
 const std::vector<const char*>& training_sections();
 
 // Reads this half of an experiment, as read_experiment() of app/experiment reads the whole: the
-// other half's sections are not looked at, and an unknown section is an error.
-// Error(ExitCode::config) with the place in the file; ExitCode::environment for a file that cannot
-// be read.
-DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides);
+// other half's sections are not looked at, and an unknown section is an error. note: told what an
+// override of a type drops, in one line; empty: nobody is. Error(ExitCode::config) with the place
+// in the file; ExitCode::environment for a file that cannot be read.
+DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
+                              const Notify& note = {});
 
 // Both halves begin so. The file as a tree, which is not a sweep's; and, from the tree, what a
 // section must know while it is read: the plug-ins are loaded for the rest of the process, and the

@@ -8,9 +8,9 @@
 #include "io/core/batch.h"
 #include "io/core/config/config.h"
 #include "io/core/notify.h"
+#include "io/core/ranks/rank_group.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
-#include "io/core/rank_talk.h"
 
 namespace stoker {
 
@@ -161,15 +161,17 @@ class Loader {
     LoaderMeter& meter;
     // The part of every batch that this loader loads.
     Shard shard{};
-    // How loaders of all ranks talk to one another; empty: this one can't.
-    RankTalk talk{};
     // Where batches go; null: they stay in host memory. Loaders that work for a device need one.
     Device* device = nullptr;
+    // All ranks that load parts of the batches, for loaders that read together.
+    RankGroup& group = alone();
+    // Begins the names of the channels on which it meets those of the other ranks. Loaders that
+    // live at the same time have different ones.
+    std::string channel = "loader";
   };
   virtual ~Loader() = default;
 
-  // Number of batches in an epoch; constant.
-  // Of this rank.
+  // Number of batches of this rank in an epoch; constant.
   virtual int64_t batches() const = 0;
   // Sets the position: the next next() gives batch `first_batch` of `epoch`. Where that is what the
   // loader has ahead anyway, nothing is thrown away.

@@ -38,24 +38,24 @@ std::optional<Batch> Pipeline::next() {
     return std::nullopt;
   }
   if (pending_.empty()) submit();
-  Coming coming = std::move(pending_.front());
+  PendingBatch pending = std::move(pending_.front());
   pending_.pop_front();
   ++asked_.batch;
-  Batch batch = finish(coming);
+  Batch batch = finish(pending);
   while (pending_.size() < ahead_) submit();
   return batch;
 }
 
-void Pipeline::begin(Coming& coming) {
+void Pipeline::begin(PendingBatch& pending) {
   std::vector<int32_t> claims;
-  if (coming.scattered) claims = largest_first_.places(coming.samples);
-  coming.job = make_job(coming.batch, coming.samples, options_.digest, std::move(claims));
-  workers_.submit(coming.job);
+  if (pending.scattered) claims = largest_first_.places(pending.samples);
+  pending.job = make_job(pending.batch, pending.samples, options_.digest, std::move(claims));
+  workers_.submit(pending.job);
 }
 
-Batch Pipeline::finish(Coming& coming) {
-  workers_.wait(coming.job);
-  return coming.job->take();
+Batch Pipeline::finish(PendingBatch& pending) {
+  workers_.wait(pending.job);
+  return pending.job->take();
 }
 
 std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> samples, bool digest,
@@ -71,25 +71,25 @@ void Pipeline::submit() {
   if (submitted_.batch >= batches()) submitted_ = {submitted_.epoch + 1, 0};
   if (order_.epoch != submitted_.epoch) order_ = hints_.take_next();
   if (order_.epoch != submitted_.epoch) order_ = sampler_.order(submitted_.epoch);
-  Coming& coming = pending_.emplace_back();
-  coming.batch.epoch = submitted_.epoch;
-  coming.batch.index = submitted_.batch;
+  PendingBatch& pending = pending_.emplace_back();
+  pending.batch.epoch = submitted_.epoch;
+  pending.batch.index = submitted_.batch;
   const BatchPart part = sampler_.part(submitted_.batch);
-  coming.batch.size = part.size;
-  coming.batch.whole = part.whole;
-  coming.batch.filler = part.filler;
-  coming.scattered = order_.scattered;
+  pending.batch.size = part.size;
+  pending.batch.whole = part.whole;
+  pending.batch.filler = part.filler;
+  pending.scattered = order_.scattered;
   const auto first = order_.samples.begin() + part.begin;
-  coming.samples.assign(first, first + part.size);
+  pending.samples.assign(first, first + part.size);
   // What is resident is not read again.
   if (!resident_) hints_.about_to_read(order_, part.begin, part.begin + part.size);
-  begin(coming);
+  begin(pending);
   ++submitted_.batch;
 }
 
 void Pipeline::cancel() {
-  for (const Coming& coming : pending_) {
-    if (coming.job) workers_.cancel(coming.job);
+  for (const PendingBatch& pending : pending_) {
+    if (pending.job) workers_.cancel(pending.job);
   }
   hints_.forget();
   pending_.clear();

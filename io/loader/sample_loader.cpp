@@ -1,7 +1,5 @@
 #include "io/loader/sample_loader.h"
 
-#include <cerrno>
-
 #include "io/core/error.h"
 #include "io/core/random.h"
 #include "io/core/system/shortage.h"
@@ -30,8 +28,7 @@ void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& 
     sample = dataset_.read(split_, index, scratch_);
   } catch (const IoError& error) {
     if (is_shortage(error)) throw;
-    const bool missing = error.errno_value() == ENOENT;
-    throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
+    throw BadSample(reason_of(error), error.what());
   }
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));

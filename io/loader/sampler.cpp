@@ -3,13 +3,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "io/core/error.h"
 #include "io/core/random.h"
+#include "io/dataset/dataset.h"
 
 namespace stoker {
+
+// The samples of a split, file by file: what SampleInfo::file says, turned round. Immutable; any
+// thread.
+class SampleFiles {
+ public:
+  // No files.
+  SampleFiles() = default;
+  // Asks the data set for each of its samples once.
+  SampleFiles(const Dataset& dataset, Split split);
+
+  int64_t count() const { return std::ssize(begins_) - 1; }
+  // Of file `file` in [0, count()), in the data set's order; files in that of their first samples.
+  std::span<const int64_t> of(int64_t file) const {
+    const auto i = static_cast<size_t>(file);
+    return std::span(samples_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
+  }
+
+ private:
+  std::vector<int64_t> samples_;
+  std::vector<size_t> begins_{0};  // in samples_, and the end
+};
+
 namespace {
 
 std::vector<int64_t> numbers(int64_t count) {
@@ -62,6 +88,22 @@ std::vector<int64_t> interleave(const std::vector<std::vector<int64_t>>& files, 
 }
 
 }  // namespace
+
+SampleFiles::SampleFiles(const Dataset& dataset, Split split)
+    : samples_(static_cast<size_t>(dataset.size(split))) {
+  std::vector<size_t> places;  // of a sample's file among the files
+  std::unordered_map<int64_t, size_t> known;
+  for (int64_t i = 0; i < std::ssize(samples_); ++i) {
+    const int64_t file = dataset.info(split, i).file;
+    const size_t next = begins_.size() - 1;
+    places.push_back(file < 0 ? next : known.try_emplace(file, next).first->second);
+    if (places.back() == next) begins_.push_back(0);
+    ++begins_[places.back() + 1];
+  }
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  std::vector<size_t> at = begins_;
+  for (size_t i = 0; i < samples_.size(); ++i) samples_[at[places[i]]++] = static_cast<int64_t>(i);
+}
 
 Sampler::Sampler(const LoaderOptions& options, Shard shard, const Dataset& dataset, Split split,
                  uint64_t seed)

@@ -7,9 +7,10 @@
 #include "io/core/random.h"
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"
-#include "io/loader/sample_files.h"
 
 namespace stoker {
+
+class SampleFiles;
 
 // The indices of one epoch in the order in which this rank trains on them. A value.
 struct EpochOrder {

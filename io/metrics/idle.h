@@ -16,6 +16,11 @@ enum class IdleCause { data, h2d, checkpoint, peers, host };
 inline constexpr size_t kIdleCauses = 5;
 const char* idle_cause_name(IdleCause cause);
 
+// A loss of less than the first share of the device's time is fine, and one of more than the second
+// decides what holds a run up. These are TensorFlow profiler's constants for input-bound programs.
+inline constexpr double kModerateShare = 0.05;
+inline constexpr double kBoundShare = 0.20;
+
 // The device's time from the begin of the loop to the end of its last finished step. A value.
 // Seconds; busy + sum(idle) == observed to the nanosecond.
 struct DeviceTime {

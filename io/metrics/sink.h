@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "io/core/notify.h"
 #include "io/core/config/registry.h"
+#include "io/core/notify.h"
 
 namespace stoker {
 

@@ -7,11 +7,6 @@
 
 namespace stoker {
 
-// Shares of the device's time below which a loss is fine, and above which it decides: TensorFlow
-// profiler's constants for input-bound programs.
-inline constexpr double kModerateShare = 0.05;
-inline constexpr double kBoundShare = 0.20;
-
 // What counts as cold and as warm, wherever the program says so: the share of the data's bytes that
 // the page cache may still hold, or lack, when a measurement begins. A few pages always come back,
 // because somebody looked at the files; a rate measured with this share is off by it at most.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "io/profiler/counters/counter_table.h"
+
 namespace stoker {
 
 // What was seen of a process's I/O, file by file, in the counters of Darshan's modules POSIX
@@ -15,118 +17,27 @@ namespace stoker {
 // these arrays as they are. Times are seconds since the begin of the profile; 0: never. Values, all
 // of them.
 
+// NOLINTBEGIN(readability-identifier-naming): Darshan's names, as in its logs.
+#define STOKER_COUNTER(name, merge) name,
+#define STOKER_TIME(name, in_logs, merge) name,
 struct PosixCounters {
-  // NOLINTBEGIN(readability-identifier-naming): Darshan's names, as in its logs.
-  enum Counter : size_t {
-    OPENS,
-    FILENOS,
-    DUPS,
-    READS,
-    WRITES,
-    SEEKS,
-    STATS,
-    MMAPS,
-    FSYNCS,
-    FDSYNCS,
-    RENAME_SOURCES,
-    RENAME_TARGETS,
-    RENAMED_FROM,
-    MODE,
-    BYTES_READ,
-    BYTES_WRITTEN,
-    MAX_BYTE_READ,
-    MAX_BYTE_WRITTEN,
-    CONSEC_READS,
-    CONSEC_WRITES,
-    SEQ_READS,
-    SEQ_WRITES,
-    RW_SWITCHES,
-    MEM_NOT_ALIGNED,
-    MEM_ALIGNMENT,
-    FILE_NOT_ALIGNED,
-    FILE_ALIGNMENT,
-    MAX_READ_TIME_SIZE,
-    MAX_WRITE_TIME_SIZE,
-    SIZE_READ_0_100,
-    SIZE_WRITE_0_100 = SIZE_READ_0_100 + 10,
-    STRIDE1_STRIDE = SIZE_WRITE_0_100 + 10,
-    STRIDE1_COUNT = STRIDE1_STRIDE + 4,
-    ACCESS1_ACCESS = STRIDE1_COUNT + 4,
-    ACCESS1_COUNT = ACCESS1_ACCESS + 4,
-    FASTEST_RANK = ACCESS1_COUNT + 4,
-    FASTEST_RANK_BYTES,
-    SLOWEST_RANK,
-    SLOWEST_RANK_BYTES,
-    kCounters
-  };
-  enum Time : size_t {
-    OPEN_START,
-    READ_START,
-    WRITE_START,
-    CLOSE_START,
-    OPEN_END,
-    READ_END,
-    WRITE_END,
-    CLOSE_END,
-    READ_TIME,
-    WRITE_TIME,
-    META_TIME,
-    MAX_READ_TIME,
-    MAX_WRITE_TIME,
-    FASTEST_RANK_TIME,
-    SLOWEST_RANK_TIME,
-    VARIANCE_RANK_TIME,
-    VARIANCE_RANK_BYTES,
-    kTimes
-  };
-  // NOLINTEND(readability-identifier-naming)
+  enum Counter : size_t { STOKER_POSIX_COUNTERS(STOKER_COUNTER) kCounters };
+  enum Time : size_t { STOKER_POSIX_TIMES(STOKER_TIME) kTimes };
   std::array<int64_t, kCounters> counters{};
   std::array<double, kTimes> times{};
 };
 
 struct StdioCounters {
-  // NOLINTBEGIN(readability-identifier-naming)
-  enum Counter : size_t {
-    OPENS,
-    FDOPENS,
-    READS,
-    WRITES,
-    SEEKS,
-    FLUSHES,
-    BYTES_WRITTEN,
-    BYTES_READ,
-    MAX_BYTE_READ,
-    MAX_BYTE_WRITTEN,
-    FASTEST_RANK,
-    FASTEST_RANK_BYTES,
-    SLOWEST_RANK,
-    SLOWEST_RANK_BYTES,
-    kCounters
-  };
-  enum Time : size_t {
-    META_TIME,
-    WRITE_TIME,
-    READ_TIME,
-    OPEN_START,
-    CLOSE_START,
-    WRITE_START,
-    READ_START,
-    OPEN_END,
-    CLOSE_END,
-    WRITE_END,
-    READ_END,
-    FASTEST_RANK_TIME,
-    SLOWEST_RANK_TIME,
-    VARIANCE_RANK_TIME,
-    VARIANCE_RANK_BYTES,
-    kTimes
-  };
-  // NOLINTEND(readability-identifier-naming)
+  enum Counter : size_t { STOKER_STDIO_COUNTERS(STOKER_COUNTER) kCounters };
+  enum Time : size_t { STOKER_STDIO_TIMES(STOKER_TIME) kTimes };
   std::array<int64_t, kCounters> counters{};
   std::array<double, kTimes> times{};
 };
+#undef STOKER_COUNTER
+#undef STOKER_TIME
+// NOLINTEND(readability-identifier-naming)
 
-// "POSIX_OPENS", "POSIX_F_OPEN_START_TIMESTAMP", ... in the order of the enums.
+// "POSIX_OPENS", "POSIX_F_OPEN_START_TIMESTAMP", ... in the order of the enumerations.
 std::span<const char* const> posix_counter_names();
 std::span<const char* const> posix_time_names();
 std::span<const char* const> stdio_counter_names();

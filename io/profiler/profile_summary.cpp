@@ -13,41 +13,30 @@ namespace {
 using P = PosixCounters;
 using S = StdioCounters;
 
-void add_module(IoModuleSummary& sum, const P& file) {
+// What both modules count.
+template <class C>
+void add_module(IoModuleSummary& sum, const C& file) {
   const auto& of = file.counters;
   ++sum.files;
-  sum.opens = sum_of(sum.opens, of[P::OPENS]);
-  sum.reads = sum_of(sum.reads, of[P::READS]);
-  sum.writes = sum_of(sum.writes, of[P::WRITES]);
-  sum.seeks = sum_of(sum.seeks, of[P::SEEKS]);
-  sum.stats = sum_of(sum.stats, of[P::STATS]);
-  sum.mmaps = sum_of(sum.mmaps, std::max<int64_t>(0, of[P::MMAPS]));  // -1: not looked at
-  sum.syncs = sum_of(sum.syncs, sum_of(of[P::FSYNCS], of[P::FDSYNCS]));
-  sum.renames = sum_of(sum.renames, std::max<int64_t>(0, of[P::RENAME_SOURCES]));  // likewise
-  sum.bytes_read = sum_of(sum.bytes_read, of[P::BYTES_READ]);
-  sum.bytes_written = sum_of(sum.bytes_written, of[P::BYTES_WRITTEN]);
-  sum.read_s += finite(file.times[P::READ_TIME]);
-  sum.write_s += finite(file.times[P::WRITE_TIME]);
-  sum.meta_s += finite(file.times[P::META_TIME]);
-}
-
-void add_module(IoModuleSummary& sum, const S& file) {
-  const auto& of = file.counters;
-  ++sum.files;
-  sum.opens = sum_of(sum.opens, of[S::OPENS]);
-  sum.reads = sum_of(sum.reads, of[S::READS]);
-  sum.writes = sum_of(sum.writes, of[S::WRITES]);
-  sum.seeks = sum_of(sum.seeks, of[S::SEEKS]);
-  sum.flushes = sum_of(sum.flushes, of[S::FLUSHES]);
-  sum.bytes_read = sum_of(sum.bytes_read, of[S::BYTES_READ]);
-  sum.bytes_written = sum_of(sum.bytes_written, of[S::BYTES_WRITTEN]);
-  sum.read_s += finite(file.times[S::READ_TIME]);
-  sum.write_s += finite(file.times[S::WRITE_TIME]);
-  sum.meta_s += finite(file.times[S::META_TIME]);
+  sum.opens = sum_of(sum.opens, of[C::OPENS]);
+  sum.reads = sum_of(sum.reads, of[C::READS]);
+  sum.writes = sum_of(sum.writes, of[C::WRITES]);
+  sum.seeks = sum_of(sum.seeks, of[C::SEEKS]);
+  sum.bytes_read = sum_of(sum.bytes_read, of[C::BYTES_READ]);
+  sum.bytes_written = sum_of(sum.bytes_written, of[C::BYTES_WRITTEN]);
+  sum.read_s += finite(file.times[C::READ_TIME]);
+  sum.write_s += finite(file.times[C::WRITE_TIME]);
+  sum.meta_s += finite(file.times[C::META_TIME]);
 }
 
 void add_posix(ProfileSummary& sum, const P& file) {
   const auto& of = file.counters;
+  IoModuleSummary& posix = sum.posix;
+  add_module(posix, file);
+  posix.stats = sum_of(posix.stats, of[P::STATS]);
+  posix.mmaps = sum_of(posix.mmaps, std::max<int64_t>(0, of[P::MMAPS]));  // -1: not looked at
+  posix.syncs = sum_of(posix.syncs, sum_of(of[P::FSYNCS], of[P::FDSYNCS]));
+  posix.renames = sum_of(posix.renames, std::max<int64_t>(0, of[P::RENAME_SOURCES]));  // likewise
   for (size_t i = 0; i < sum.read_sizes.size(); ++i) {
     sum.read_sizes[i] = sum_of(sum.read_sizes[i], of[P::SIZE_READ_0_100 + i]);
     sum.write_sizes[i] = sum_of(sum.write_sizes[i], of[P::SIZE_WRITE_0_100 + i]);
@@ -176,12 +165,14 @@ ProfileSummary summarize(const IoProfile& profile) {
   std::map<int64_t, int64_t> sizes, strides;
   for (const FileIo& file : profile.files) {
     if (file.posix) {
-      add_module(sum.posix, *file.posix);
       add_posix(sum, *file.posix);
       add_common(sizes, *file.posix, P::ACCESS1_ACCESS);
       add_common(strides, *file.posix, P::STRIDE1_STRIDE);
     }
-    if (file.stdio) add_module(sum.stdio, *file.stdio);
+    if (file.stdio) {
+      add_module(sum.stdio, *file.stdio);
+      sum.stdio.flushes = sum_of(sum.stdio.flushes, file.stdio->counters[S::FLUSHES]);
+    }
     if (const int64_t bytes = file_bytes(file); bytes > 0) ++sum.file_sizes[size_bucket(bytes)];
   }
   sum.access_sizes = most_frequent_first(sizes);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,13 +12,14 @@
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/metrics/hub.h"
-#include "io/metrics/sink.h"
-#include "io/metrics/verdict.h"
-#include "io/metrics/io_trigger.h"
-#include "io/sinks/exposition.h"
 #include "io/http/client.h"
 #include "io/http/server.h"
+#include "io/http/transport.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/io_trigger.h"
+#include "io/metrics/sink.h"
+#include "io/metrics/verdict.h"
+#include "io/sinks/exposition.h"
 #include "io/sinks/status_page.h"
 
 namespace stoker {
@@ -102,6 +104,8 @@ class Prometheus final : public MetricsSink {
                   "that should read it");
     }
     write_targets();
+    // A plug-in that is missing ends the run here, and not after the training.
+    if (!options_.pushgateway.empty()) (void)default_component<HttpTransport>("curl");
   }
 
   void flush() override {
@@ -207,7 +211,7 @@ class Prometheus final : public MetricsSink {
       if (reply.status / 100 == 2) return;
       inputs_.log(fmt::format("warning: the Pushgateway refused the outcome: {} {}", reply.status,
                               reply.body));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // no thread may be had for it
       inputs_.log(std::string("warning: the outcome was not pushed: ") + error.what());
     }
   }

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 #include "io/core/text/text.h"
 #include "io/storage/uring_queue.h"
 
@@ -228,11 +229,7 @@ FileDescriptor FileTree::lock(const std::string& path) const {
   const auto perform = [&](const FileCall&) {
     file = FileDescriptor(::open(full(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!file) return int64_t{-errno};
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    const int64_t result = result_of(::fcntl(file.get(), F_OFD_SETLK, &whole));
-    return result == -EACCES ? -EAGAIN : result;
+    return int64_t{-lock_file(file, FileLock::exclusive)};
   };
   const FileCall call{.op = Op::lock, .path = path, .accepted = EAGAIN};
   return run(call, perform) == -EAGAIN ? FileDescriptor() : std::move(file);

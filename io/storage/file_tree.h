@@ -124,9 +124,9 @@ inline constexpr uint64_t kDirectAlignment = 4096;
 // the other.
 enum class FileAccess { buffered, direct, stdio };
 
-// The files below one directory. Paths are relative to the root, and text (io/core/text/text.h). A value
-// with shared layers; any thread. Files refer to it and must not outlive it. Everything throws
-// IoError that names operation and full path.
+// The files below one directory. Paths are relative to the root, and text (io/core/text/text.h). A
+// value with shared layers; any thread. Files refer to it and must not outlive it. Everything
+// throws IoError that names operation and full path.
 class FileTree {
  public:
   // `access` is what access() will say; nothing is opened or made.

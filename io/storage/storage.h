@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "io/core/system/memory.h"
-#include "io/core/notify.h"
 #include "io/core/config/registry.h"
+#include "io/core/notify.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "io/checkpoint/options.h"
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "tests/support/temporary_directory.h"
 

@@ -127,7 +127,18 @@ TEST(Config, names_that_are_close_are_suggested) {
   EXPECT_EQ(meant("jpegjpeg"), " (did you mean 'jpeg'?)");
   EXPECT_EQ(meant("l"), " (did you mean 'lr'?)");
   EXPECT_EQ(meant("workers"), "");
-  EXPECT_EQ(did_you_mean("batch", {"batch_size", "batch_count"}), "") << "which of the two?";
+  EXPECT_EQ(did_you_mean("layer", {"layer_size", "layer_count"}), "") << "which of the two?";
+}
+
+TEST(Config, words_of_other_programs_are_understood_where_their_meaning_is_known) {
+  EXPECT_EQ(did_you_mean("gpu", {"auto", "cpu", "cuda", "emulated"}), " (did you mean 'cuda'?)");
+  EXPECT_EQ(did_you_mean("gpu", {"cpu", "emulated"}), " (did you mean 'cpu'?)");
+  EXPECT_EQ(did_you_mean("Async", {"sync", "threaded", "prefetched"}),
+            " (did you mean 'prefetched'?)");
+  const std::vector<std::string> options{"batch_size", "workers", "prefetch_batches", "threads"};
+  for (const char* word : {"num_workers", "num_parallel_calls"}) {
+    EXPECT_EQ(did_you_mean(word, options), " (did you mean 'workers'?)") << word;
+  }
 }
 
 TEST(Config, words_among_values_are_suggested) {

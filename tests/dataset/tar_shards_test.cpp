@@ -30,15 +30,7 @@ struct Shards : TestDataset {
   std::string refused(const std::string& more = "") {
     return error_of([&] { build(more); });
   }
-  // Why a training sample is bad.
-  std::string bad(int64_t index) {
-    try {
-      read_sample(*dataset, Split::train, index);
-    } catch (const BadSample& error) {
-      return std::string(to_string(error.reason())) + ": " + error.what();
-    }
-    return "";
-  }
+  std::string bad(int64_t index) { return why_bad(*dataset, index); }
 };
 
 const std::string kLarge(5'000'000, 'x');
@@ -189,7 +181,8 @@ TEST(TarShards, nothing_to_train_on_is_refused) {
   Shards shards({{"other.tar", tar({{"a/1.jpg", "one"}})}, {"train.tar", tar({{"a/", ""}})}});
   EXPECT_EQ(shards.refused(", train: 'x*'"),
             "dataset: no object fits 'x*' in tier 'data': set dataset.train to a pattern of shards "
-            "that have samples");
+            "that are there, or write some by `stoker dataset convert CONFIG DIRECTORY --format "
+            "tar_shards` and set storage.data.root=DIRECTORY");
   EXPECT_EQ(shards.refused(),
             "dataset: there are no samples in 'train*.tar' in tier 'data': set dataset.train to a "
             "pattern of shards that have samples");

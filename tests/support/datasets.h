@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "tests/support/storages.h"
 
@@ -43,6 +44,16 @@ inline std::string read_sample(const Dataset& dataset, Split split, int64_t inde
   Buffer buffer;
   const Bytes bytes = dataset.read(split, index, buffer).bytes;
   return {bytes.begin(), bytes.end()};
+}
+
+// "reason: message" of a training sample that is bad; empty: it is good.
+inline std::string why_bad(const Dataset& dataset, int64_t index) {
+  try {
+    read_sample(dataset, Split::train, index);
+  } catch (const BadSample& error) {
+    return std::string(to_string(error.reason())) + ": " + error.what();
+  }
+  return "";
 }
 
 }  // namespace stoker

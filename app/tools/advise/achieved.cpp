@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "app/tools/report/json_fields.h"
 #include "io/core/error.h"
+#include "io/core/text/json.h"
 #include "io/metrics/spread.h"
 
 namespace stoker {

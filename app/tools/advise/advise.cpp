@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/base/child_process.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
@@ -23,7 +22,7 @@
 #include "app/tools/advise/configured_uses.h"
 #include "app/tools/advise/seen_profile.h"
 #include "app/tools/darshan/profile_logs.h"
-#include "app/tools/report/json_fields.h"
+#include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "app/tools/darshan/profile_logs.h"
-#include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
+#include "io/core/text/json.h"
 #include "io/profiler/counters/record_name.h"
 #include "io/profiler/log/darshan_log.h"
 

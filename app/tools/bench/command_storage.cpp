@@ -1,48 +1,58 @@
-#include "app/tools/bench/storage.h"
 #include "app/tools/bench/commands.h"
+#include "app/tools/bench/storage.h"
 
 namespace stoker {
 namespace {
 
 void add_workload(const Command& command, StorageBenchArguments& arguments) {
   StorageWorkload& workload = arguments.workload;
-  command.argument("--block-size", arguments.block_size, "bytes of each thread");
-  command.argument("--transfer-size", arguments.transfer_size, "bytes of one read or write");
-  command.argument("--threads", arguments.threads, "numbers of threads to measure").range(1, 1024);
-  command.argument("--pattern", arguments.pattern, "random: every offset once, shuffled")
+  command.argument("--block-size", arguments.block_size, "Bytes that each thread reads or writes.");
+  command.argument("--transfer-size", arguments.transfer_size, "Bytes of one read or write.");
+  command.argument("--threads", arguments.threads, "Numbers of threads to measure, e.g. 1,2,4,8.")
+      .range(1, 1024);
+  command
+      .argument("--pattern", arguments.pattern,
+                "sequential: offsets rise. random: every offset comes once, in a shuffled order.")
       .one_of({"sequential", "random"});
-  command.argument("--op", arguments.op, "operations to measure").one_of({"read", "write", "both"});
-  command.flag("--fsync", workload.sync, "sync files before they are closed");
+  command.argument("--op", arguments.op, "Operations to measure.")
+      .one_of({"read", "write", "both"});
+  command.flag("--fsync", workload.sync, "Sync files before they are closed.");
   const Argument own = command.flag("--file-per-thread", arguments.file_per_thread,
-                                    "a file for each thread: the default");
-  command.flag("--shared", workload.shared, "one file, a segment for each thread").excludes(own);
-  command.flag("--objects", workload.objects,
-               "each read opens and closes, as a loader's does; else files stay open");
+                                    "Give each thread a file of its own. This is the default.");
+  command.flag("--shared", workload.shared, "Give each thread a segment of one shared file.")
+      .excludes(own);
+  command.flag(
+      "--objects", workload.objects,
+      "Open and close the object for each read, as a loader does. Without it, files stay open.");
   command.flag("--cold", workload.cold,
-               "evict the files before each round of reads; rounds that did not begin cold are "
-               "left out");
-  command.argument("--seconds", workload.limit_s, "end a round after so long; 0: when all is done")
+               "Evict the files from the page cache before each round of reads. Rounds that did "
+               "not begin cold are left out.");
+  command
+      .argument("--seconds", workload.limit_s,
+                "End a round after this many seconds; 0 means when all bytes are done.")
       .not_negative();
 }
 
 }  // namespace
 
 void add_bench_storage(const Command& bench) {
-  const Command command = bench.add(
-      "storage", "Bandwidth, IOPS and latency of one tier over threads, as IOR measures them");
+  const Command command = bench.add("storage",
+                                    "Measure bandwidth, IOPS and latency of one tier by number of "
+                                    "threads, as IOR measures them.");
   StorageBenchArguments& arguments = command.run(bench_storage);
-  command.argument("CONFIG", arguments.config, "experiment, a YAML file").required();
-  command.argument("TIER", arguments.tier, "its name under storage:").required();
+  command.argument("CONFIG", arguments.config, "The experiment, a YAML file.").required();
+  command.argument("TIER", arguments.tier, "The tier's name under storage: in the experiment.")
+      .required();
   command.overrides(arguments.overrides);
   add_workload(command, arguments);
   command
       .argument("--rounds", arguments.rounds,
-                "repetitions, after one that does not count; medians are shown")
+                "Number of rounds, which follow one that does not count. Medians are shown.")
       .range(1, 1000000);
   command.flag("--fit", arguments.fit,
-               "measure what an emulated tier needs to behave like this one, and print its YAML; "
-               "reads begin cold; --pattern, --op and --fsync do not matter");
-  command.flag("--json", arguments.json, "print one line of JSON");
+               "Measure what an emulated tier needs to behave like this one, and print its YAML. "
+               "Reads begin cold; --pattern, --op and --fsync have no effect.");
+  command.flag("--json", arguments.json, "Print one line of JSON.");
 }
 
 }  // namespace stoker

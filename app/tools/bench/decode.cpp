@@ -1,5 +1,3 @@
-#include "app/tools/bench/decode.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/tools/bench/rounds.h"
 #include "app/experiment/experiment_options.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/rounds.h"
 #include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 
@@ -42,7 +41,7 @@ struct EncodedSamples {
       : buffers(static_cast<size_t>(samples)), bytes(buffers.size()) {
     const int64_t all = dataset.size(Split::train);
     for (size_t i = 0; i < bytes.size(); ++i) {
-      // Even steps through the set: a prefix would be a few classes only.
+      // Samples are taken in even steps through the set: its beginning has a few classes only.
       const int64_t index = static_cast<int64_t>(i) * all / samples;
       bytes[i] = dataset.read(Split::train, index, buffers[i]).bytes;
     }
@@ -66,7 +65,9 @@ ExitCode bench_decode(const DecodeBenchArguments& arguments) {
   const EncodedSamples samples(data.dataset(),
                                arguments.samples > 0 ? std::min(arguments.samples, all) : all);
   std::vector<TimedDecoder> decoders = open_decoders(options.decoder, arguments.versus);
-  std::vector<uint8_t> out(data.decoder().spec().bytes());
+  size_t most = 0;  // pixels of one sample; the decoders need not agree
+  for (const TimedDecoder& one : decoders) most = std::max(most, one.decoder->spec().bytes());
+  std::vector<uint8_t> out(most);
   interleave(decoders, arguments.rounds, 1, [&](TimedDecoder& one, int64_t round) {
     const double us = time_per_image(*one.session, samples.bytes, out.data());
     if (round >= 0) one.us_per_image.push_back(us);

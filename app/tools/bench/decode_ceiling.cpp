@@ -58,9 +58,9 @@ class DecodeWorker {
                          TJPF_RGB, kFlags) == 0;
   }
 
-  // For a file that is read anew.
+  // Memory for a file that is read anew.
   Buffer& input() { return input_; }
-  // Of the last header.
+  // What the last header says.
   int64_t pixels() const { return int64_t{width_} * height_; }
 
  private:
@@ -74,8 +74,8 @@ class DecodeWorker {
 
 using Work = std::function<void(DecodeWorker&, const CeilingSample&)>;
 
-// Images/s of `passes` times all samples, by a thread for each worker; they take the next sample as
-// they are done with one.
+// Images/s of `passes` times all samples, with a thread for each worker. A thread takes the next
+// sample when it is done with one.
 double rate(std::vector<DecodeWorker>& workers, const std::vector<CeilingSample>& samples,
             const Work& work, int64_t passes = 1) {
   const size_t count = samples.size() * static_cast<size_t>(passes);

@@ -14,10 +14,10 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/base/statistics.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/headspace_variants.h"
 #include "app/tools/bench/loader.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/experiment_options.h"
 #include "app/train/step.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
@@ -92,7 +92,7 @@ class HeadspaceMeasurement {
   const ExperimentOptions& experiment_;
   const HeadspaceArguments& options_;
   const Notify& notify_;
-  const std::string tier_;  // empty: the data set reads none
+  const std::string tier_;  // empty where the data set reads no tier
 };
 
 void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
@@ -123,7 +123,8 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
                                          options_.steps, batch->host.size, options_.epochs));
 }
 
-// False, and the level says why: so much does not fit into this machine's memory beside the rest.
+// Returns false where this does not fit into the memory of this machine beside the rest; the level
+// then says why.
 bool HeadspaceMeasurement::has_room(uint64_t bytes, HeadspaceLevel& level) const {
   const auto available = read_system_stats({}).memory.available;
   if (!available || bytes < *available - *available / 5) return true;
@@ -215,7 +216,8 @@ void HeadspaceMeasurement::add_conditions(Experiment& experiment, HeadspaceLevel
   }
 }
 
-// Empty pages, a new loader, one epoch. 0, and the level says why: it was not cold.
+// Evicts the files and loads one epoch with a new loader. Returns 0 where it was not cold; the
+// level then says why.
 double HeadspaceMeasurement::cold_epoch(Experiment& experiment, int64_t epoch,
                                         HeadspaceLevel& level) const {
   const FileTree* files = files_of(experiment.tiers().at(tier_));

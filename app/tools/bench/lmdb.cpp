@@ -1,5 +1,3 @@
-#include "app/tools/bench/lmdb.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -9,19 +7,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
-#include "app/base/child_process.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/experiment/experiment_options.h"
+#include "app/run/stop_signal.h"
+#include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/lmdb_tables.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/experiment_options.h"
-#include "io/experiment/experiment_data.h"
-#include "app/run/stop_signal.h"
+#include "io/core/system/child_process.h"
+#include "io/core/text/csv.h"
 #include "io/core/text/json.h"
+#include "io/experiment/experiment_data.h"
 #include "io/metrics/clock.h"
 #include "io/storage/page_cache.h"
 
@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Of the file that is read sequentially, at most, and in pieces of so many bytes.
+// The most bytes of the file that are read sequentially, and the bytes of a piece.
 constexpr uint64_t kMostRaw = uint64_t{256} << 20;
 constexpr uint64_t kRawPiece = uint64_t{4} << 20;
 
@@ -69,11 +69,12 @@ const LmdbReaderFacts* facts_of(const std::string& name) {
               fmt::format("bench lmdb: no reader is called '{}': {}", name, known));
 }
 
-// In the order in which each adds to the one before.
+// The cells, with the readers in the order in which each adds an idea to the one before.
 std::vector<LmdbCell> cells_of(const LmdbBenchArguments& arguments) {
   std::vector<const LmdbReaderFacts*> readers;
-  std::istringstream words(arguments.readers);
-  for (std::string name; std::getline(words, name, ',');) readers.push_back(facts_of(name));
+  for (const std::string_view name : split_at(arguments.readers, ',')) {
+    readers.push_back(facts_of(std::string(name)));
+  }
   std::ranges::sort(readers);
   readers.erase(std::ranges::unique(readers).begin(), readers.end());
   std::vector<LmdbCell> cells;
@@ -157,7 +158,7 @@ class LmdbRuns {
                 fmt::format("bench lmdb: {} on {} ranks: {}", cell.reader->name, cell.ranks, said));
   }
 
-  // The begin of the file as the tier reads it, in large pieces, one after the other.
+  // Reads the beginning of the file through the tier, in large pieces, one after the other.
   void raw(LmdbConditions& conditions) const {
     const FileTree* files = data_.files();
     if (arguments_.page_cache == "cold" && files != nullptr) {
@@ -180,7 +181,8 @@ class LmdbRuns {
     return files == nullptr ? info_.bytes : fs::file_size(files->full(object()));
   }
 
-  // As the kernel reads ahead on the file system of the data, in KiB; empty: it does not say.
+  // How far the kernel reads ahead on the file system of the data, in KiB; empty where it does not
+  // say.
   std::optional<double> kernel_read_ahead() const {
     const FileTree* files = data_.files();
     struct stat found {};

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "app/base/result_table.h"
+#include "io/core/text/json.h"
 #include "io/metrics/ranks/breakdown.h"
 
 namespace stoker {
@@ -25,33 +26,28 @@ struct LmdbColumn {
   std::function<Value(const json& summary)> of;
 };
 
-Value at(const json& summary, const std::string& pointer) {
-  const json::json_pointer place(pointer);
-  if (!summary.contains(place) || !summary[place].is_number()) return std::nullopt;
-  return summary[place].get<double>();
-}
-
 Value quotient(const Value& part, const Value& whole) {
   if (!part || !whole || *whole <= 0) return std::nullopt;
   return *part / *whole;
 }
 
-double ranks_of(const json& summary) { return at(summary, "/world_size").value_or(1); }
+double ranks_of(const json& summary) { return number_at(summary, "world_size").value_or(1); }
 
-// A sum over all ranks; as a mean of each where `mean`.
+// A sum over all ranks, or its mean over the ranks.
 std::function<Value(const json&)> sum_at(const std::string& figure, bool mean = false) {
   return [figure, mean](const json& summary) -> Value {
-    const Value sum = at(summary, "/all_ranks/" + figure);
+    const Value sum = number_at(summary, "all_ranks." + figure);
     return sum && mean ? *sum / ranks_of(summary) : sum;
   };
 }
 
-// Several sums, those that are there.
+// The sum of several sums, without those that are absent.
 std::function<Value(const json&)> sums_at(std::vector<std::string> figures) {
   return [figures = std::move(figures)](const json& summary) -> Value {
     Value sum;
     for (const std::string& figure : figures) {
-      if (const Value part = at(summary, "/all_ranks/" + figure)) sum = sum.value_or(0) + *part;
+      if (const Value part = number_at(summary, "all_ranks." + figure))
+        sum = sum.value_or(0) + *part;
     }
     return sum;
   };
@@ -62,14 +58,14 @@ Value images_of_all(const json& summary) {
   for (const json& rank : summary.value("ranks", json::object())) {
     sum = sum.value_or(0) + rank.value("images", 0.0);
   }
-  return sum ? sum : at(summary, "/images");
+  return sum ? sum : number_at(summary, "images");
 }
 
 // Bytes of the records over the time in which they were read, all ranks at once.
 Value read_mb_per_s(const json& summary, const LmdbConditions& conditions) {
   const Value images = images_of_all(summary);
   const Value reading =
-      quotient(at(summary, "/all_ranks/record_reads/time_s/wall"), ranks_of(summary));
+      quotient(number_at(summary, "all_ranks.record_reads.time_s.wall"), ranks_of(summary));
   if (!images) return std::nullopt;
   return quotient(1e-6 * *images * static_cast<double>(conditions.record_bytes), reading);
 }
@@ -88,12 +84,14 @@ Cell spread_of(const std::vector<Value>& values) {
   return known.empty() ? Cell() : Cell(spread(known));
 }
 
-// Round by round, for what changes on the machine meets both; absent: one of the two was not run.
+// Compared round by round, because what changes on the machine meets both. Absent where one of the
+// two was not run.
 Cell speed_up(const LmdbCell& cell, const LmdbCell* over) {
   if (over == nullptr || over == &cell) return {};
   std::vector<Value> ratios;
   for (size_t i = 0; i < std::min(cell.summaries.size(), over->summaries.size()); ++i) {
-    ratios.push_back(quotient(at(over->summaries[i], "/wall_s"), at(cell.summaries[i], "/wall_s")));
+    ratios.push_back(
+        quotient(number_at(over->summaries[i], "wall_s"), number_at(cell.summaries[i], "wall_s")));
   }
   return spread_of(ratios);
 }
@@ -147,25 +145,27 @@ ResultTable rates_table(const std::vector<LmdbCell>& cells, const LmdbConditions
     const double most =
         conditions.raw_mb_per_s.empty() ? 0 : spread(conditions.raw_mb_per_s).median;
     const auto share = [](const char* part, const char* whole) {
-      return [part, whole](const json& run) { return quotient(at(run, part), at(run, whole)); };
+      return [part, whole](const json& run) {
+        return quotient(number_at(run, part), number_at(run, whole));
+      };
     };
     const auto of_all_time = [](const char* part) {
       return [part](const json& run) -> Value {
-        const Value wall = at(run, "/wall_s");
-        return wall ? quotient(at(run, part), *wall * ranks_of(run)) : std::nullopt;
+        const Value wall = number_at(run, "wall_s");
+        return wall ? quotient(number_at(run, part), *wall * ranks_of(run)) : std::nullopt;
       };
     };
-    table.add({cell.ranks, cell.reader->name,
-               each([](const json& run) { return at(run, "/wall_s"); }),
-               each(sum_at("record_reads/time_s/opening", true)), each(rate),
-               each([&](const json& run) { return quotient(rate(run), most); }),
-               speed_up(cell, before(cells, cell)), speed_up(cell, find(cells, "lmdb", cell.ranks)),
-               known_or_absent(cell.reader->published_small),
-               known_or_absent(cell.reader->published_large), published_here(cell),
-               each(of_all_time("/all_ranks/breakdown_s/read")),
-               each(of_all_time("/all_ranks/record_reads/time_s/wall")),
-               each(share("/all_ranks/record_reads/time_s/sleep",
-                          "/all_ranks/record_reads/time_s/wall"))});
+    table.add(
+        {cell.ranks, cell.reader->name,
+         each([](const json& run) { return number_at(run, "wall_s"); }),
+         each(sum_at("record_reads.time_s.opening", true)), each(rate),
+         each([&](const json& run) { return quotient(rate(run), most); }),
+         speed_up(cell, before(cells, cell)), speed_up(cell, find(cells, "lmdb", cell.ranks)),
+         known_or_absent(cell.reader->published_small),
+         known_or_absent(cell.reader->published_large), published_here(cell),
+         each(of_all_time("all_ranks.breakdown_s.read")),
+         each(of_all_time("all_ranks.record_reads.time_s.wall")),
+         each(share("all_ranks.record_reads.time_s.sleep", "all_ranks.record_reads.time_s.wall"))});
   }
   return table;
 }
@@ -186,21 +186,21 @@ ResultTable costs_table(const std::vector<LmdbCell>& cells) {
   std::vector<LmdbColumn> figures;
   for (const char* part : {"wall", "user", "kernel", "sleep", "waiting"}) {
     figures.push_back({{fmt::format("{}_s", part), fmt::format("{} s", part), 3, 1, false},
-                       sum_at(fmt::format("record_reads/time_s/{}", part))});
+                       sum_at(fmt::format("record_reads.time_s.{}", part))});
   }
   const auto count = [&figures](const char* key, const char* title, std::vector<std::string> places,
                                 bool range = false) {
-    for (std::string& place : places) place.insert(0, "record_reads/");
+    for (std::string& place : places) place.insert(0, "record_reads.");
     figures.push_back({{key, title, 0, 1, range}, sums_at(std::move(places))});
   };
-  count("voluntary_switches", "voluntary switches (min max)", {"switches/voluntary"}, true);
-  count("involuntary_switches", "involuntary", {"switches/involuntary"});
-  count("minor_faults", "minor faults", {"faults/minor"});
-  count("major_faults", "major (min max)", {"faults/major"}, true);
-  count("pages_needed", "pages needed", {"pages/needed"});
-  count("pages_fetched", "fetched", {"pages/fetched"});
-  count("pages_missed", "missed", {"pages/missed_left", "pages/missed_right"});
-  count("pages_extra", "extra", {"pages/extra_left", "pages/extra_right"});
+  count("voluntary_switches", "voluntary switches (min max)", {"switches.voluntary"}, true);
+  count("involuntary_switches", "involuntary", {"switches.involuntary"});
+  count("minor_faults", "minor faults", {"faults.minor"});
+  count("major_faults", "major (min max)", {"faults.major"}, true);
+  count("pages_needed", "pages needed", {"pages.needed"});
+  count("pages_fetched", "fetched", {"pages.fetched"});
+  count("pages_missed", "missed", {"pages.missed_left", "pages.missed_right"});
+  count("pages_extra", "extra", {"pages.extra_left", "pages.extra_right"});
   count("requests", "requests", {"requests"});
   count("read_bytes", "", {"read_bytes"});
   return table_of(cells, figures);
@@ -210,7 +210,7 @@ ResultTable breakdown_table(const std::vector<LmdbCell>& cells) {
   std::vector<LmdbColumn> figures;
   for (size_t i = 0; i < kTimeParts; ++i) {
     std::string name = time_part_name(static_cast<TimePart>(i));
-    const std::string place = "breakdown_s/" + name;
+    const std::string place = "breakdown_s." + name;
     std::string title = name + " s";
     std::ranges::replace(title, '_', ' ');
     figures.push_back({{name + "_s", title, 3, 1, false}, sum_at(place, true)});

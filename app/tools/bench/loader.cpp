@@ -1,41 +1,11 @@
 #include "app/tools/bench/loader.h"
 
-#include "io/loader/failure_budget.h"
-#include "io/metrics/clock.h"
+#include "app/tools/bench/epoch.h"
 
 namespace stoker {
 namespace {
 
-struct LoadedEpoch {
-  double seconds = 0;
-  double first_batch_s = 0;
-  int64_t images = 0;
-  bool on_host = true;  // pixels of the last batch
-};
-
-// Adds what it cost to `cost`.
-LoadedEpoch load_epoch(Loader& loader, int64_t epoch, FailureBudget& budget, LoadCost& cost) {
-  LoadedEpoch result;
-  const TimePoint begin = Clock::now();
-  loader.start(epoch, 0);
-  while (const auto batch = loader.next()) {
-    if (result.images == 0) result.first_batch_s = seconds(Clock::now() - begin);
-    budget.account(*batch);
-    result.on_host = batch->pixels != nullptr;
-    result.images += batch->size;
-    cost.read_ns += batch->cost.read_ns;
-    cost.decode_ns += batch->cost.decode_ns;
-    cost.bytes_read += batch->cost.bytes_read;
-  }
-  result.seconds = seconds(Clock::now() - begin);
-  return result;
-}
-
-int64_t budget_of(const Dataset& dataset) {
-  return dataset.on_error().budget.of(dataset.size(Split::train));
-}
-
-// Per image, between two looks at the process.
+// What the process used for each image, between two looks at it.
 void add_use(const ProcessUse& before, const ProcessUse& after, double images,
              LoaderBenchmark& result) {
   const auto switches = [&](int64_t count) { return 1000 * static_cast<double>(count) / images; };
@@ -58,29 +28,32 @@ void add_use(const ProcessUse& before, const ProcessUse& after, double images,
 }  // namespace
 
 double measure_first_epoch(Experiment& experiment, int64_t epoch) {
-  FailureBudget budget(budget_of(experiment.dataset()));
+  FailureBudget budget = training_budget(experiment.dataset());
   const auto loader = experiment.make_loader(Split::train);
-  LoadCost cost;
-  const LoadedEpoch measured = load_epoch(*loader, epoch, budget, cost);
+  const LoadedEpoch measured =
+      load_epoch(*loader, epoch, [&](const Batch& batch) { budget.account(batch); });
   return static_cast<double>(measured.images) / measured.seconds;
 }
 
 LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
                                const BatchObserver& observe) {
-  FailureBudget budget(budget_of(experiment.dataset()));
+  FailureBudget budget = training_budget(experiment.dataset());
+  const auto account = [&](const Batch& batch) { budget.account(batch); };
   const auto loader = experiment.make_loader(Split::train);
   LoaderBenchmark result;
+  result.first_batch_s = load_epoch(*loader, 0, account).first_batch_s;
   LoadCost cost;
-  result.first_batch_s = load_epoch(*loader, 0, budget, cost).first_batch_s;
-  cost = {};
   double images = 0;
   bool on_host = true;
   const ProcessUse before = process_use();
   for (int64_t i = 1; i <= epochs; ++i) {
-    const LoadedEpoch epoch = load_epoch(*loader, i, budget, cost);
+    const LoadedEpoch epoch = load_epoch(*loader, i, account);
     result.images = epoch.images;
     result.images_per_s.push_back(static_cast<double>(epoch.images) / epoch.seconds);
     images += static_cast<double>(epoch.images);
+    cost.read_ns += epoch.cost.read_ns;
+    cost.decode_ns += epoch.cost.decode_ns;
+    cost.bytes_read += epoch.cost.bytes_read;
     on_host = epoch.on_host;
   }
   add_use(before, process_use(), images, result);

@@ -12,47 +12,48 @@ namespace stoker {
 // Full epochs of a loader without a model. A value.
 struct LoaderBenchmark {
   int64_t images = 0;                // per epoch
-  double first_batch_s = 0;          // of the warm-up epoch
+  double first_batch_s = 0;          // in the warm-up epoch
   std::vector<double> images_per_s;  // one per measured epoch
   // Process CPU seconds per 1,000 images over the measured epochs.
   double cpu_s_per_1000 = 0;
-  // Worker time per image.
+  // Time of the workers for each image.
   double read_us = 0;
   double decode_us = 0;
   double bytes_per_image = 0;
   int64_t skipped = 0;
   int64_t tolerated = 0;
 
-  // Of all threads, per 1,000 images, over the measured epochs.
+  // Context switches of all threads per 1,000 images over the measured epochs.
   double voluntary_switches = 0;
   double involuntary_switches = 0;
   // Copies per image over the measured epochs, as they happened: what read calls copied out of the
   // kernel (1.0 times bytes_per_image where every file is read once; nothing where it is mapped or
   // read by io_uring), and what memcpy and memmove moved, of encoded bytes and pixels alike. The
   // decoder's own writing into the slot, once sample_bytes, is the work itself and not counted;
-  // pixels that go through other memory first show up as what is copied from there. Absent: not
-  // counted in this process (app/base/call_counts.h), or not known to this system.
+  // pixels that go through other memory first show up as what is copied from there. They are absent
+  // where nothing counted them in this process (app/base/call_counts.h), or where this system does
+  // not know.
   std::optional<double> bytes_by_read_calls;
   std::optional<double> bytes_moved;
   // Calls per image that gave new memory, and those of them by libjpeg itself.
   std::optional<double> allocations;
   std::optional<double> libjpeg_allocations;
 
-  // Of the whole process, after the measured epochs.
+  // What the whole process has after the measured epochs.
   ProcessMemory memory;
-  // Of a sample in a batch.
+  // Bytes of a sample in a batch.
   size_t sample_bytes = 0;
-  // Of batches ahead and the one that is held; 0: they are on the device.
+  // Bytes of the batches that are ready and of the one that is held; 0: they are on the device.
   int64_t queue_bytes = 0;
   // Batches of an epoch, and how many of them may be ready before it begins: they are part of its
   // rate, which says little where they are most of it.
   int64_t batches = 0;
   int64_t batches_ahead = 0;
-  // Samples stayed on the device: nothing was read in measured epochs.
+  // Samples stayed on the device, so nothing was read in the measured epochs.
   bool resident = false;
 };
 
-// Whether it wants to see another one.
+// Returns whether it wants to see another batch.
 using BatchObserver = std::function<bool(const Batch&)>;
 
 // One warm-up epoch, then `epochs` measured ones; every batch is taken and dropped at once. After
@@ -61,8 +62,8 @@ using BatchObserver = std::function<bool(const Batch&)>;
 LoaderBenchmark measure_loader(Experiment& experiment, int64_t epochs,
                                const BatchObserver& observe = {});
 
-// Images/s of one epoch of a new loader, without a warm-up: for what must not have been read
-// before.
+// Measures one epoch of a new loader without a warm-up, for data that must not have been read
+// before. Returns images/s.
 double measure_first_epoch(Experiment& experiment, int64_t epoch);
 
 }  // namespace stoker

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/base/child_process.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/tools/bench/batch_probe.h"
 #include "app/tools/bench/decode_ceiling.h"
 #include "app/tools/bench/loader.h"
+#include "io/core/system/child_process.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
@@ -20,12 +20,12 @@ constexpr double kMb = 1e-6;
 
 // Everything that is known at the end.
 struct LoaderReport {
-  std::string type;  // of the loader
+  std::string type;  // the loader's type
   int64_t workers = 0;
   nlohmann::json conditions;
   LoaderBenchmark measured;
   std::optional<DecodeCeiling> ceiling;
-  std::string uncounted;  // why there are no counts of allocations and copies; empty: there are
+  std::string uncounted;  // why allocations and copies were not counted; empty where they were
 };
 
 LoaderReport measure(const LoaderBenchArguments& arguments) {
@@ -143,7 +143,7 @@ ResultTable figures_of(const LoaderReport& report) {
   return figures;
 }
 
-// Empty: the rate means what it says.
+// Why the rate does not mean what it says; empty where it does.
 std::string remark(const LoaderBenchmark& measured) {
   if (measured.resident) {
     return "samples stay where the device computes: nothing was read or decoded after the warm-up";

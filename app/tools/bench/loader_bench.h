@@ -11,11 +11,11 @@ namespace stoker {
 
 // What `stoker bench loader` is asked for. A value.
 struct LoaderBenchArguments : ConfigArguments {
-  int64_t epochs = 3;            // measured, after one that warms up
+  int64_t epochs = 3;            // measured epochs, which follow one that warms up
   int64_t ceiling_samples = 0;   // files that libjpeg-turbo decodes; as CeilingOptions::samples
-  std::vector<int64_t> scaling;  // instead: a row for each of these numbers of workers
+  std::vector<int64_t> scaling;  // measure each of these numbers of workers instead
   std::string dump;              // a .npy file for the first batch's pixels; empty: none
-  bool quick = false;            // the loader alone: no comparison, no counting of calls
+  bool quick = false;            // do not compare the loader with anything, and do not count calls
 };
 
 // `stoker bench loader`: images/s of the configured loader without a model, beside what
@@ -26,10 +26,11 @@ struct LoaderBenchArguments : ConfigArguments {
 ExitCode bench_loader(const LoaderBenchArguments& arguments);
 
 // `stoker bench loader --scaling`: the configured loader with each of these numbers of workers.
-// First an epoch of each with the digests of its pixels; then rounds in which each loads an epoch
-// without them, in turn. Every time by a new loader, so that none reads ahead while another one is
-// measured; what making it takes is not measured. Prints the result. Error(ExitCode::config) for a
-// loader without workers; ExitCode::bug where the order of batches depends on their number.
+// Each first loads an epoch with the digests of its pixels. Then each loads an epoch without them
+// in every round. A new loader does it every time, so that none reads ahead while another one is
+// measured; the time that making it takes does not count. Prints the result.
+// Error(ExitCode::config) for a loader without workers; ExitCode::bug where the order of batches
+// depends on their number.
 ExitCode bench_scaling(const LoaderBenchArguments& arguments);
 
 }  // namespace stoker

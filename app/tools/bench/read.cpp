@@ -9,11 +9,11 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/experiment_options.h"
-#include "io/experiment/experiment_data.h"
 #include "io/core/error.h"
+#include "io/experiment/experiment_data.h"
 #include "io/loader/sampler.h"
 #include "io/metrics/verdict.h"
 #include "io/storage/page_cache.h"
@@ -48,7 +48,7 @@ void check_budget(const Dataset& dataset, const ReadRepetition& measured) {
                           measured.bad));
 }
 
-// Those repetitions of one number of threads that were as cold as they had to be.
+// The repetitions of one number of threads that were as cold as they had to be.
 struct ReadRates {
   explicit ReadRates(const ReadBenchResult& result) {
     for (const ReadRepetition& r : result.repetitions) {
@@ -73,7 +73,7 @@ struct ReadRates {
   int64_t spoiled = 0;
 };
 
-// The rate of so many threads over that of one; absent where one of them has none.
+// The rate of these threads over that of one thread; absent where either was not measured.
 ResultTable::Cell ratio_to_1(const std::vector<ReadBenchResult>& results, const ReadRates& rates) {
   const auto one = std::ranges::find(results, 1, &ReadBenchResult::threads);
   if (one == results.end() || rates.images_per_s.empty()) return {};

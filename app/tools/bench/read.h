@@ -16,14 +16,14 @@ namespace stoker {
 // What is measured, and how often. A value.
 struct ReadBenchOptions {
   std::vector<int64_t> threads{1, 2, 4, 8};
-  // Samples of a pass: batches * batch; batches 0: one epoch.
+  // A pass takes batches * batch samples; 0 batches mean one epoch.
   int64_t batch = 64;
   int64_t batches = 0;
-  // Of which the first is dropped.
+  // Number of passes; the first one does not count.
   int64_t repetitions = 6;
-  // Of the order.
+  // The order of the samples is a function of it.
   uint64_t seed = 1;
-  // The pass has an order of its own: the files of all samples are looked at.
+  // The pass has an order of its own, so the files of all samples are looked at.
   bool own_order = false;
 };
 
@@ -36,8 +36,9 @@ struct ReadBenchResult {
 // The 2018 study's micro-benchmark: takes the training samples in a shuffled order by `pass`. Every
 // repetition takes every number of threads once, in the order of a new epoch.
 //
-// files: those of the samples, looked at before each pass; null: there are none. cold: evicted, too
-// (needs files). progress (passes done, total) is called between passes and may be empty.
+// files: the files of the samples, which are looked at before each pass; null: the data set has no
+// files. cold: they are also evicted (needs files). progress (passes done, total) is called between
+// passes and may be empty.
 //
 // Bad samples are treated as dataset.on_error says, but are left out where a loader replaces them.
 // Error(ExitCode::data) for bad samples, ExitCode::config where there are fewer samples than asked
@@ -49,10 +50,10 @@ std::vector<ReadBenchResult> bench_read(const Dataset& dataset, const ReadPass& 
 
 // What `stoker bench read` is asked for. A value.
 struct ReadBenchArguments : ConfigArguments {
-  ReadBenchOptions options;         // seed as the experiment says
+  ReadBenchOptions options;         // its seed is that of the experiment
   std::string stages = "read";      // a name of ReadStages
-  bool pipeline = false;            // by the loader `threaded`; else by threads that only read
-  bool loader = false;              // or by the experiment's own
+  bool pipeline = false;            // read through the loader `threaded`
+  bool loader = false;              // read through the experiment's own loader
   std::string page_cache = "cold";  // or "as_is"
 };
 

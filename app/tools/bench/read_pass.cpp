@@ -4,19 +4,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "app/tools/bench/epoch.h"
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
-#include "io/jpeg/baseline_decoder.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_codec.h"
-#include "io/decoder/options.h"
 #include "io/device/device.h"
+#include "io/jpeg/baseline_decoder.h"
 #include "io/loader/loader.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
@@ -51,8 +51,7 @@ class SampleReader {
     try {
       encoded_ = dataset_.read(Split::train, index, scratch_).bytes;
     } catch (const IoError& error) {
-      const bool missing = error.errno_value() == ENOENT;
-      throw BadSample(missing ? BadReason::missing : BadReason::io, error.what());
+      throw BadSample(reason_of(error), error.what());
     }
     if (stages_ == ReadStages::decode) decode();
     if (stages_ == ReadStages::resize) {
@@ -125,28 +124,16 @@ std::shared_ptr<LoaderParts> make_parts(const ExperimentOptions& experiment, Rea
   return parts;
 }
 
-std::unique_ptr<Loader> make_loader(const Component<Loader>& component, const Dataset& dataset,
+std::unique_ptr<Loader> make_loader(const Component<Loader>& loader, const Dataset& dataset,
                                     LoaderParts& parts, uint64_t seed, int64_t batch,
                                     int64_t threads) {
-  return changed(component, {fmt::format("batch_size={}", batch),
-                             fmt::format("workers={}", threads), "drop_last=false"})
-      .create({dataset, *parts.decoder, parts.device->allocator(), Split::train, seed,
-               [](const std::string&) {}, parts.hub.train_loader(), {}, {}, parts.device.get()});
+  return loader_with(loader, threads, {fmt::format("batch_size={}", batch), "drop_last=false"},
+                     dataset, *parts.decoder, *parts.device, parts.hub.train_loader(), seed);
 }
 
 ReadRepetition take_batches(Loader& loader, int64_t epoch, int64_t samples) {
-  ReadRepetition total;
-  const TimePoint begin = Clock::now();
-  loader.start(epoch, 0);
-  while (total.images < samples) {
-    const std::optional<Batch> next = loader.next();
-    if (!next) break;
-    total.images += next->size;
-    total.bad += std::ssize(next->skipped);
-    total.bytes += next->cost.bytes_read;
-  }
-  total.seconds = seconds(Clock::now() - begin);
-  return total;
+  const LoadedEpoch taken = load_epoch(loader, epoch, {}, samples);
+  return {taken.seconds, taken.images, static_cast<uint64_t>(taken.cost.bytes_read), taken.bad};
 }
 
 }  // namespace
@@ -186,7 +173,7 @@ ReadPass bare_reads(const Dataset& dataset, const Decoder& decoder, ReadStages s
 
 ReadPass pipeline_reads(const Dataset& dataset, const ExperimentOptions& experiment,
                         ReadStages stages, int64_t batch) {
-  // By their threads, with the memory that a first pass has touched.
+  // Loaders by their number of threads, with the memory that a first pass has touched.
   struct Loaders {
     std::shared_ptr<LoaderParts> parts;
     std::map<int64_t, std::unique_ptr<Loader>> by_threads;

@@ -6,13 +6,12 @@
 #include "app/base/process_use.h"
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/experiment/experiment.h"
+#include "app/tools/bench/epoch.h"
 #include "app/tools/bench/loader_bench.h"
 #include "app/tools/bench/rounds.h"
-#include "app/experiment/experiment.h"
 #include "io/core/digest.h"
 #include "io/core/text/json.h"
-#include "io/loader/failure_budget.h"
-#include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
 
 namespace stoker {
@@ -24,8 +23,8 @@ constexpr const char* kBeyond = "more workers than cores";
 struct ScalingRow {
   int64_t workers = 0;
   std::vector<double> images_per_s;  // one per round
-  double cpu_us = 0;                 // of the process per image, over all rounds
-  std::vector<std::string> order;    // per epoch: a digest of what was handed out, in its order
+  double cpu_us = 0;                 // the process's time per image, over all rounds
+  std::vector<std::string> order;    // for each epoch a digest of what was handed out, in its order
 };
 
 // What was measured, by number of workers.
@@ -35,39 +34,31 @@ struct ScalingBenchmark {
   std::vector<ScalingRow> rows;
 };
 
-// The configured loader, but for its workers and digest.
-std::unique_ptr<Loader> make_loader(Experiment& experiment, int64_t workers, bool digest) {
-  return changed(experiment.options().loader,
-                 {fmt::format("workers={}", workers), fmt::format("digest={}", digest)})
-      .create({experiment.dataset(), experiment.decoder(), experiment.device().allocator(), Split::train,
-               experiment.options().run.seed, [](const std::string&) {},
-               experiment.hub().train_loader(), {}, {}, &experiment.device()});
-}
-
-struct ScaledEpoch {
-  double seconds = 0;
+// An epoch, what it took of the processors, and a digest of what was handed out.
+struct ScaledEpoch : LoadedEpoch {
   double cpu_s = 0;
-  int64_t images = 0;
   std::string order;
 };
 
+// Loads an epoch with a new loader of this number of workers.
 ScaledEpoch run_epoch(Experiment& experiment, int64_t workers, int64_t epoch, bool digest) {
-  const Dataset& dataset = experiment.dataset();
-  FailureBudget budget(dataset.on_error().budget.of(dataset.size(Split::train)));
-  const auto loader = make_loader(experiment, workers, digest);
-  ScaledEpoch result;
+  FailureBudget budget = training_budget(experiment.dataset());
+  const auto loader =
+      loader_with(experiment.options().loader, workers, {fmt::format("digest={}", digest)},
+                  experiment.dataset(), experiment.decoder(), experiment.device(),
+                  experiment.hub().train_loader(), experiment.options().run.seed);
   std::string order;
   const double cpu_before = process_use().cpu_s;
-  const TimePoint begin = Clock::now();
-  loader->start(epoch, 0);
-  while (const auto batch = loader->next()) {
-    budget.account(*batch);
-    result.images += batch->size;
-    order += fmt::format("{} {} {}", batch->epoch, batch->index, batch->digests);
-    order.append(reinterpret_cast<const char*>(batch->labels->data()),
-                 batch->labels->size() * sizeof(int64_t));
-  }
-  result.seconds = seconds(Clock::now() - begin);
+  ScaledEpoch result{load_epoch(*loader, epoch,
+                                [&](const Batch& batch) {
+                                  budget.account(batch);
+                                  order += fmt::format("{} {} {}", batch.epoch, batch.index,
+                                                       batch.digests);
+                                  order.append(reinterpret_cast<const char*>(batch.labels->data()),
+                                               batch.labels->size() * sizeof(int64_t));
+                                }),
+                     0,
+                     {}};
   result.cpu_s = process_use().cpu_s - cpu_before;
   result.order = xxh3_128(order);
   return result;
@@ -79,8 +70,8 @@ bool exact_order(const ScalingBenchmark& result) {
   return std::ranges::all_of(result.rows, same);
 }
 
-// The median rate of a row / what as many workers would do if each did what one of the first row
-// does. Means nothing where a row has more workers than there are cores.
+// The median rate of a row over the rate of as many workers if each did what one of the first row
+// does. It means nothing where a row has more workers than there are cores.
 double efficiency(const ScalingBenchmark& result, const ScalingRow& row) {
   const auto per_worker = [](const ScalingRow& one) {
     return spread(one.images_per_s).median / static_cast<double>(one.workers);

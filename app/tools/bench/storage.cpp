@@ -15,8 +15,8 @@
 
 #include "app/base/statistics.h"
 #include "io/core/error.h"
-#include "io/core/system/memory.h"
 #include "io/core/random.h"
+#include "io/core/system/memory.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/verdict.h"
 #include "io/storage/file_tree.h"
@@ -36,7 +36,7 @@ HostMemory noise(uint64_t bytes, uint64_t seed) {
   return memory;
 }
 
-// The transfers of a thread in its order: each once.
+// The transfers of a thread in their order; each comes once.
 std::vector<uint64_t> transfer_order(const StorageWorkload& workload, uint64_t seed) {
   std::vector<uint64_t> order(workload.block_bytes / workload.transfer_bytes);
   std::iota(order.begin(), order.end(), uint64_t{0});
@@ -101,7 +101,7 @@ class StorageBench::Round {
     std::vector<uint64_t> order;
     std::vector<double> seconds;
     HostMemory memory;
-    Buffer buffer;  // of objects
+    Buffer buffer;  // what objects are read into
     std::atomic<uint64_t> transfers = 0;
     TimePoint done;
   };

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
+#include "app/experiment/experiment_options.h"
+#include "app/run/log.h"
+#include "app/run/stop_signal.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/storage.h"
 #include "app/tools/bench/storage_fit.h"
 #include "app/tools/bench/tier_conditions.h"
-#include "app/experiment/experiment_options.h"
-#include "app/run/log.h"
-#include "app/run/stop_signal.h"
 
 namespace stoker {
 namespace {
@@ -19,8 +19,8 @@ namespace {
 struct StorageBenchInfo {
   std::string tier;
   std::string type;
-  bool emulated = false;  // it, or a part of it
-  bool direct = false;    // of the files that were opened
+  bool emulated = false;  // the tier is, or a part of it
+  bool direct = false;    // the files were opened with direct I/O
   std::vector<TierMeter::State> parts;
 };
 
@@ -64,7 +64,7 @@ nlohmann::json conditions_json(const StorageBenchInfo& info, const StorageWorklo
           {"block_bytes", workload.block_bytes}};
 }
 
-// A figure of those rounds that count; absent where none does.
+// A figure of the rounds that count; absent where no round does.
 template <class F>
 ResultTable::Cell over_rounds(const StorageResult& result, const F& figure) {
   std::vector<double> values;

@@ -10,9 +10,10 @@ namespace stoker {
 // What `stoker bench storage --fit` found. A value.
 struct StorageFit {
   TierFit fit;
-  // What it was fitted to: medians of the rounds, in the order in which they were measured.
+  // The points that it was fitted to: medians of the rounds, in the order in which they were
+  // measured.
   std::vector<TierPoint> points;
-  // Of |predicted / measured - 1| over the points.
+  // How |predicted / measured - 1| is distributed over the points.
   double worst = 0;
   double mean = 0;
   // Rounds that had to be cold and were not.
@@ -20,9 +21,10 @@ struct StorageFit {
 };
 
 // Measures `rounds` interleaved rounds of reads and writes at each number of threads, and fits the
-// model of an emulated tier to them. Of `like` are taken: the sizes (transfer_bytes is the large
-// one, 4 KiB the small), shared, objects, cold and limit_s. Error(ExitCode::environment) where no
-// round of some point counts. Also after a stop: the caller asks whether there was one.
+// model of an emulated tier to them. It takes from `like` the sizes (transfer_bytes is the large
+// one, 4 KiB the small one), shared, objects, cold and limit_s. Error(ExitCode::environment) where
+// no round of some point counts. It returns after a stop as well: the caller asks whether there was
+// one.
 StorageFit fit_storage(StorageBench& bench, const StorageWorkload& like,
                        const std::vector<int64_t>& threads, int64_t rounds);
 

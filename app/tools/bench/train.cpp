@@ -1,5 +1,3 @@
-#include "app/tools/bench/train.h"
-
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -16,8 +14,9 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/base/statistics.h"
-#include "app/tools/bench/rounds.h"
 #include "app/run/stop_signal.h"
+#include "app/tools/bench/benchmarks.h"
+#include "app/tools/bench/rounds.h"
 #include "app/train/step.h"
 #include "app/train/trainer.h"
 #include "io/loader/loader.h"
@@ -29,14 +28,15 @@ double shortest(const std::vector<double>& times) {
   return *std::min_element(times.begin(), times.end());
 }
 
-// Steps from one batch asked for to the next, of all rounds.
+// Steps of all rounds. A step is the time from asking for one batch to asking for the next.
 struct TrainSteps {
   int64_t batch_size = 0;
   std::string device;
   std::vector<double> step_s;
-  double wait_s = 0;              // of these for data
-  std::vector<double> rate;       // images/s, a round
-  std::vector<double> outside_s;  // a round: the trainer's time for a step outside its `compute`
+  double wait_s = 0;         // time in them that the trainer waited for data
+  std::vector<double> rate;  // images/s of each round
+  // For each round the trainer's time for a step outside of its `compute`.
+  std::vector<double> outside_s;
 };
 
 // How the cores are divided between LibTorch's kernels and the loader's workers.
@@ -45,7 +45,7 @@ struct TrainSplit {
   int64_t workers = 0;  // loader.workers
   TrainSteps measured;
 
-  // That give it.
+  // The options that give this division.
   std::string overrides() const {
     return fmt::format("training.threads={} loader.workers={}", threads, workers);
   }
@@ -56,13 +56,13 @@ struct TrainOverhead {
   TrainSteps trainer;
   TrainSteps bare;  // TrainStep::run and nothing else
 
-  // Share by which a step of the trainer is longer: of the medians, and of the shortest ones, which
-  // other work on the machine disturbs least.
+  // The share by which a step of the trainer is longer: by the medians, and by the shortest steps,
+  // which other work on the machine disturbs least.
   double share() const { return spread(trainer.step_s).median / spread(bare.step_s).median - 1; }
   double share_of_shortest() const { return shortest(trainer.step_s) / shortest(bare.step_s) - 1; }
 };
 
-// A loader that is watched: when its batches were asked for and came.
+// A loader that notes when its batches were asked for and when they came.
 class WatchedLoader final : public Loader {
  public:
   struct Times {
@@ -86,7 +86,7 @@ class WatchedLoader final : public Loader {
   Times& times_;
 };
 
-// The same batch, which lies on the device already, again and again.
+// A loader that gives the same batch, which lies on the device already, again and again.
 class OneBatchLoader final : public Loader {
  public:
   OneBatchLoader(std::shared_ptr<DeviceBatch> batch, int64_t batches)
@@ -149,8 +149,8 @@ class TrainingRuns {
     return read_experiment(bench_.config, overrides);
   }
 
-  // Fresh weights, and the steps of one round behind those of the rounds before. held: instead of
-  // the experiment's loader.
+  // Takes fresh weights, and adds the steps of one round to those of the rounds before. held: takes
+  // the place of the experiment's loader.
   void train(const ExperimentOptions& options, const std::shared_ptr<DeviceBatch>& held,
              Experiment& experiment, TrainSteps& steps) {
     RunLog log(true);
@@ -228,7 +228,7 @@ void require_computing(Experiment& experiment) {
 
 using Cell = ResultTable::Cell;
 
-// What is known of steps; the columns before it say whose they are.
+// Adds what is known about steps; the columns before it say whose they are.
 std::vector<ResultTable::Column> steps_columns(std::vector<ResultTable::Column> first) {
   first.insert(first.end(), {{"images_per_s", "images/s (min max)", 1},
                              {"step_s", "ms a step (min max)", 3, 1e3},
@@ -295,7 +295,7 @@ void print_overhead(const TrainBenchArguments& arguments, const TrainOverhead& o
   print_result(arguments.json, json, text);
 }
 
-// Powers of two up to what there is, and that.
+// The powers of two up to the number of cores, and that number.
 std::vector<int64_t> up_to(int64_t cores) {
   std::vector<int64_t> result;
   for (int64_t n = 1; n < cores; n *= 2) result.push_back(n);

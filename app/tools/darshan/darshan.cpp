@@ -2,21 +2,79 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "app/base/result_table.h"
 #include "app/tools/darshan/profile_logs.h"
 #include "app/tools/darshan/profile_text.h"
-#include "app/tools/darshan/profile_trace.h"
+#include "io/core/config/config.h"
+#include "io/core/config/registry.h"
 #include "io/core/text/text.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/sink.h"
 #include "io/profiler/log/darshan_log.h"
+#include "io/profiler/profile.h"
+#include "io/profiler/view/file_lanes.h"
 #include "io/profiler/view/profile_json.h"
 
 namespace stoker {
 namespace {
+
+// Writes recorded profiles as trace.json, through the sink `trace`. Each file has a row. One
+// thread.
+//
+//   ProfileTrace trace(directory);
+//   trace.add(profile);  // each session, in the order of time
+//   std::string line = trace.finish();
+class ProfileTrace {
+ public:
+  // The directory is there. IoError where the file cannot be written.
+  explicit ProfileTrace(const std::string& directory);
+  void add(IoProfile profile);
+  // Call it once, last. Returns a line that says what was written.
+  std::string finish();
+
+ private:
+  Hub hub_;
+  std::string line_;
+  std::unique_ptr<MetricsSink> sink_;  // of the hub
+  const TimePoint start_;              // where the first profile begins
+  std::optional<int64_t> first_ns_;    // its begin
+};
+
+ProfileTrace::ProfileTrace(const std::string& directory)
+    : sink_(Registry<MetricsSink>::global()
+                .parse(Section(parse_yaml("{type: trace, max_bytes: 4g}", "trace"), "", "trace",
+                               nullptr))
+                .create({directory, [this](const std::string& line) { line_ = line; }, false, false,
+                         hub_, [] { return false; }})),
+      start_(Clock::now()) {}
+
+void ProfileTrace::add(IoProfile profile) {
+  if (!first_ns_) first_ns_ = profile.begin_ns;
+  const auto begin =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(start_.time_since_epoch());
+  // The logs are expected to be of one run. If they were years apart, a common axis of time would
+  // say nothing.
+  constexpr int64_t kYear = int64_t{366} * 86400 * 1'000'000'000;
+  int64_t after = 0;
+  if (__builtin_sub_overflow(profile.begin_ns, *first_ns_, &after)) after = kYear;
+  profile.begin_monotonic_ns = begin.count() + std::clamp(after, -kYear, kYear);
+  hub_.tracer().add(file_lanes(profile));
+}
+
+std::string ProfileTrace::finish() {
+  sink_->flush();
+  return line_;
+}
 
 using nlohmann::json;
 

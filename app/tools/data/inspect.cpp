@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -78,7 +77,7 @@ class Inspection {
     } catch (const BadSample& bad) {
       unreadable(bad.reason(), bad.what());
     } catch (const IoError& error) {
-      unreadable(error.errno_value() == ENOENT ? BadReason::missing : BadReason::io, error.what());
+      unreadable(reason_of(error), error.what());
     }
   }
 

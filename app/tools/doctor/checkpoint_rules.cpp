@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/tools/doctor/finding.h"
-#include "app/tools/report/json_fields.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 namespace {

@@ -17,7 +17,7 @@ namespace stoker {
 struct Diagnosis {
   // bound: findings.front() holds the run up. fine: the device always has work. unknown: `text`
   // says why. Costs below five per cent of the time decide nothing (kModerateShare of
-  // io/metrics/verdict.h).
+  // io/metrics/idle.h).
   enum class Outcome { bound, fine, unknown };
   Outcome outcome = Outcome::unknown;
   std::string resource;  // that of the first finding, "compute", or "unknown"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/json_fields.h"
 #include "io/core/error.h"
+#include "io/core/text/json.h"
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"
 #include "io/storage/cached/cached.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tools/doctor/finding.h"
-#include "app/tools/report/json_fields.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 

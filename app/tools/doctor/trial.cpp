@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tools/doctor/evidence.h"
-#include "app/tools/report/json_fields.h"
-#include "app/base/child_process.h"
 #include "io/core/error.h"
+#include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 

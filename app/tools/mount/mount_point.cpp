@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 #include <string_view>
 
 #include "io/core/error.h"
+#include "io/core/system/child_process.h"
 #include "io/core/system/file.h"
 #include "io/core/text/text.h"
 
@@ -48,14 +47,12 @@ std::string unescaped(std::string_view text) {
 // umount -l: also where files are open. Others than root ask fusermount3.
 bool unmount_dead(const std::string& directory) {
   if (::umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) return true;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execlp("fusermount3", "fusermount3", "-u", "-z", "--", directory.c_str(), nullptr);
-    ::_exit(127);
+  try {
+    return ChildProcess({"fusermount3", {"-u", "-z", "--", directory}, environment_with({})})
+               .wait() == 0;
+  } catch (const IoError&) {  // it is not installed
+    return false;
   }
-  int status = 0;
-  return child > 0 && uninterrupted([&] { return ::waitpid(child, &status, 0); }) == child &&
-         WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 // Nobody serves it any more. Its attributes the kernel may still know.

@@ -1,8 +1,6 @@
 #include "app/base/tool_command.h"
+#include "app/tools/report/commands.h"
 #include "app/tools/report/compare.h"
-#include "app/tools/report/report.h"
-#include "app/tools/report/timelogger_report.h"
-#include "app/tools/report/trace_report.h"
 
 namespace stoker {
 namespace {

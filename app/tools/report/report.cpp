@@ -1,5 +1,3 @@
-#include "app/tools/report/report.h"
-
 #include <fmt/format.h>
 #include <stoker_version.h>
 
@@ -8,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tools/darshan/profile_logs.h"
+#include "app/tools/report/commands.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/report/run_page.h"
 #include "io/core/system/file.h"

@@ -6,19 +6,10 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/text/csv.h"
 
 namespace stoker {
 namespace {
-
-std::vector<std::string_view> split(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (true) {
-    const size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
-}
 
 std::optional<double> number(std::string_view field, const std::string& path) {
   if (field.empty()) return std::nullopt;
@@ -37,21 +28,28 @@ Table Table::read(const std::string& path) { return parse(read_if_there(path).va
 
 Table Table::parse(std::string_view text, const std::string& path) {
   Table table;
-  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
-    const std::vector<std::string_view> fields = split(text.substr(0, end));
-    if (table.names_.empty()) {
-      table.names_.assign(fields.begin(), fields.end());
-      table.columns_.resize(fields.size());
-      continue;
-    }
-    if (fields.size() != table.names_.size()) {
-      throw Error(ExitCode::environment, path + ": a line has " + std::to_string(fields.size()) +
-                                             " fields, its header " +
-                                             std::to_string(table.names_.size()));
-    }
-    for (size_t i = 0; i < fields.size(); ++i) table.columns_[i].push_back(number(fields[i], path));
+  CsvReader reader(text.substr(0, text.rfind('\n') + 1));
+  std::vector<std::string> fields;
+  try {
+    while (reader.next(fields)) table.add(fields, path);
+  } catch (const CsvError& error) {
+    throw Error(ExitCode::environment,
+                path + ": line " + std::to_string(error.line()) + " " + error.what());
   }
   return table;
+}
+
+void Table::add(const std::vector<std::string>& fields, const std::string& path) {
+  if (names_.empty()) {
+    names_ = fields;
+    columns_.resize(fields.size());
+    return;
+  }
+  if (fields.size() != names_.size()) {
+    throw Error(ExitCode::environment, path + ": a line has " + std::to_string(fields.size()) +
+                                           " fields, its header " + std::to_string(names_.size()));
+  }
+  for (size_t i = 0; i < fields.size(); ++i) columns_[i].push_back(number(fields[i], path));
 }
 
 const Table::Column& Table::column(const std::string& name) const {

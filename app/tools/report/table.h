@@ -30,6 +30,9 @@ class Table {
   const Column& column(const std::string& name) const;
 
  private:
+  // The header, or one more row.
+  void add(const std::vector<std::string>& fields, const std::string& path);
+
   std::vector<std::string> names_;
   std::vector<Column> columns_;
 };

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/json_fields.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 

@@ -11,6 +11,7 @@
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/text/csv.h"
 
 namespace stoker {
 namespace {
@@ -24,18 +25,6 @@ std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r\"");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r\"") - begin + 1);
-}
-
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (fields.size() + 1 < kFields) {
-    const size_t comma = line.find(',');
-    if (comma == std::string_view::npos) break;
-    fields.push_back(trimmed(line.substr(0, comma)));
-    line.remove_prefix(comma + 1);
-  }
-  fields.push_back(trimmed(line));
-  return fields;
 }
 
 template <class T>
@@ -53,7 +42,9 @@ bool parse_us(std::string_view text, int64_t& us) {
 
 // Empty: it was added.
 std::string add_line(std::string_view line, TimeLog& log) {
-  const std::vector<std::string_view> fields = fields_of(line);
+  // No quotes: the last field, a thread's name, may have commas.
+  std::vector<std::string_view> fields = split_at(line, ',', kFields);
+  for (std::string_view& field : fields) field = trimmed(field);
   if (fields.size() != kFields) {
     return fmt::format("{} fields where there are {}", fields.size(), kFields);
   }

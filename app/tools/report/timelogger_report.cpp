@@ -1,5 +1,3 @@
-#include "app/tools/report/timelogger_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/base/result_table.h"
+#include "app/tools/report/commands.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/timelogger.h"
-#include "app/base/result_table.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "app/tools/report/intervals.h"
-#include "app/tools/report/json_fields.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 

@@ -1,5 +1,3 @@
-#include "app/tools/report/trace_report.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/tools/report/json_fields.h"
+#include "app/tools/report/commands.h"
 #include "app/tools/report/run_files.h"
 #include "app/tools/report/trace_figures.h"
 #include "io/core/text/json.h"

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "app/experiment/experiment_options.h"
-#include "app/tools/report/json_fields.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
+#include "io/core/text/json.h"
 #include "io/experiment/experiment_data.h"
 #include "io/storage/emulated/emulated.h"
 

@@ -1,13 +1,13 @@
 #include "app/tools/sweep/directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
@@ -35,7 +35,7 @@ SweepDirectory::SweepDirectory(const SweepOptions& options, const std::string& p
   check_is_ours(path_);
   make_directories(path_);
   lock_ = open_file("lock", path_ + "/.lock", O_RDWR | O_CREAT);
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (lock_file(lock_, FileLock::exclusive) != 0) {
     throw Error(ExitCode::environment,
                 path_ +
                     ": another `stoker sweep` is at work there: wait for its end, or give this "

@@ -9,6 +9,7 @@
 #include "app/tools/sweep/plots.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/text/csv.h"
 #include "io/core/text/json.h"
 
 namespace stoker {
@@ -47,13 +48,6 @@ json axes_json(const SweepMatrix& matrix) {
     axes.push_back({{"key", axis.key}, {"values", axis.names()}});
   }
   return axes;
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
 }
 
 }  // namespace

@@ -71,4 +71,13 @@ std::string definition_change(const SweepOptions& options, const SweepPlan& plan
 // seconds, and the union of all figures; an empty field where a run does not have one.
 std::string results_csv(const SweepOptions& options, const SweepResults& results);
 
+// For people: a table of cells and main figures (median, and minimum to maximum), the findings with
+// their verdicts, what failed, and the conditions. Ends with a line break. A pure function; any
+// thread.
+std::string results_text(const SweepOptions& options, const SweepPlan& plan,
+                         const SweepResults& results);
+
+// What would be run: a line for each cell and their number.
+std::string plan_text(const SweepOptions& options, const SweepPlan& plan);
+
 }  // namespace stoker

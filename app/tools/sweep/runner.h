@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "app/base/child_process.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/sweep/directory.h"
 #include "io/core/error.h"
+#include "io/core/system/child_process.h"
 
 namespace stoker {
 

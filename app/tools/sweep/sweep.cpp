@@ -13,8 +13,8 @@
 #include "app/run/environment.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/sweep/findings.h"
+#include "app/tools/sweep/results.h"
 #include "app/tools/sweep/runner.h"
-#include "app/tools/sweep/text.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

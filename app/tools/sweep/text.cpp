@@ -1,5 +1,3 @@
-#include "app/tools/sweep/text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "app/base/result_table.h"
 #include "app/tools/sweep/findings.h"
+#include "app/tools/sweep/results.h"
 
 namespace stoker {
 namespace {

@@ -24,6 +24,21 @@ constexpr ProfileViewLimits kLive{.files = 20, .directories = 8, .values = 4, .b
 
 }  // namespace
 
+extern "C" {
+static void ask_for_session(int /*signal*/) { IoTrigger::instance().toggle(); }
+}
+
+SessionSignal::SessionSignal() {
+  IoTrigger::instance();  // made before a signal can come
+  struct sigaction action = {};
+  action.sa_handler = ask_for_session;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGUSR2, &action, &old_);
+}
+
+SessionSignal::~SessionSignal() { sigaction(SIGUSR2, &old_, nullptr); }
+
 IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t step, Hub& hub,
                    Notify log)
     : options_(options),

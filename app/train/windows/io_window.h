@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,13 +8,26 @@
 #include <thread>
 
 #include "app/experiment/experiment_options.h"
-#include "app/run/session_signal.h"
 #include "io/core/bounded_queue.h"
 #include "io/core/notify.h"
 #include "io/profiler/io_profiler.h"
 #include "io/profiler/io_session.h"
 
 namespace stoker {
+
+// While it lives, SIGUSR2 begins a session of the I/O profiler, and the next one ends it
+// (IoTrigger). One instance at a time, made and destroyed by one thread; the destructor restores
+// the former handler.
+class SessionSignal {
+ public:
+  SessionSignal();
+  ~SessionSignal();
+  SessionSignal(const SessionSignal&) = delete;
+  SessionSignal& operator=(const SessionSignal&) = delete;
+
+ private:
+  struct sigaction old_;
+};
 
 class Hub;
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/drain/drain_pace.h"
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/progress_watch.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "io/metrics/checkpoint_meter.h"
@@ -44,7 +44,7 @@ class Drain {
   };
   // Starts the thread, which waits for add().
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
-        SetGroup& group);
+        RankGroup& group);
   // Gives up a copy at its next piece (reading it back is finished first), and joins the thread.
   ~Drain();
 
@@ -80,8 +80,8 @@ class Drain {
   DrainPace pace_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
-  Together together_;    // the thread's
-  bool absent_ = false;  // the slow tier was, and what is on it is not known yet; its thread only
+  Collective collective_;  // the thread's
+  bool absent_ = false;    // the slow tier was, and what is on it is not known yet; its thread only
   // Under the watch's mutex:
   std::deque<int64_t> queue_;  // with the one being copied
   int failures_ = 0;           // in a row

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/drain/drain_controller.h"
-#include "io/checkpoint/options.h"
 #include "io/metrics/checkpoint_meter.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/run_totals.h"

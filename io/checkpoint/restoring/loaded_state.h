@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/restoring/read_set.h"
+#include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_files.h"
 #include "io/core/system/memory.h"
 

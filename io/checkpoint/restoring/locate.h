@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/sets/set_group.h"
+#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {
@@ -30,7 +30,7 @@ struct LocatedSet {
 // files that nobody sees: there is only a part. use: whether a store may be looked at; refused: it
 // cannot be read. They are called on all processes, each for its own stores.
 std::optional<LocatedSet> locate(
-    Together& together, const std::vector<SetStore*>& stores, int64_t step,
+    Collective& collective, const std::vector<SetStore*>& stores, int64_t step,
     const std::function<bool(size_t store)>& use,
     const std::function<void(size_t store, const Error& error)>& refused);
 

@@ -84,7 +84,7 @@ std::set<int64_t> Engine::all_steps() {
 std::set<int64_t> Engine::steps_of_all(const std::string& what, const std::set<int64_t>& own) {
   std::set<int64_t> steps;
   for (const std::string& said :
-       together_.all(what, [&] { return fmt::format("{}", fmt::join(own, " ")); })) {
+       collective_.all(what, [&] { return fmt::format("{}", fmt::join(own, " ")); })) {
     std::istringstream numbers(said);
     for (int64_t step = 0; numbers >> step;) steps.insert(step);
   }
@@ -102,7 +102,7 @@ void Engine::refuse_to_begin_on(const std::set<int64_t>& steps) {
 }
 
 std::optional<LoadedState> Engine::load() {
-  together_.all("opened", [this] {
+  collective_.all("opened", [this] {
     open();
     return "";
   });
@@ -132,14 +132,14 @@ std::optional<LoadedState> Engine::try_load(int64_t step) {
   for (const auto& store : stores_) stores.push_back(store.get());
   try {
     while (const std::optional<LocatedSet> set = locate(
-               together_, stores, step,
+               collective_, stores, step,
                [&](size_t store) {
                  return !refused_.contains({store, step});
                },
                [&](size_t store, const Error& error) { refuse(store, step, error); })) {
       if (std::optional<LoadedState> loaded = read(*set)) return loaded;
     }
-  } catch (const GroupLost&) {
+  } catch (const RankLost&) {
     throw;
   } catch (const NoRetry& error) {
     news(true, std::string("checkpoint not used: ") + error.what());
@@ -168,12 +168,12 @@ std::optional<LoadedState> Engine::read(const LocatedSet& set) {
     return bad;
   };
   bool whole = true;
-  const std::vector<std::string> bad = together_.all(fmt::format("step {} read", step), read_own);
+  const std::vector<std::string> bad = collective_.all(fmt::format("step {} read", step), read_own);
   for (size_t rank = 0; rank < bad.size(); ++rank) {
     std::istringstream stores(bad[rank]);
     for (size_t store = 0; stores >> store; whole = false) {
       const bool guests = static_cast<int64_t>(rank) != group_.rank() && stores_[store]->shared();
-      if (guests && together_.first() && stores_[store]->has(step)) {
+      if (guests && collective_.first() && stores_[store]->has(step)) {
         set_aside(*stores_[store], step, "damaged");
       }
     }
@@ -211,7 +211,7 @@ std::optional<LoadedState> Engine::newest_intact() {
 LoadedState Engine::load_path(const std::string& path) {
   std::optional<LoadedState> loaded;
   const bool others = !all_steps().empty();
-  const std::string text = together_.first_only("the set to go on from", [&] {
+  const std::string text = collective_.first_only("the set to go on from", [&] {
     loaded = read_path(path, others);
     return group_.size() > 1 ? manifest_text(loaded->manifest()) : "";
   });
@@ -280,7 +280,7 @@ void Engine::continue_from(int64_t step) {
   const std::vector<int64_t> seen = steps_of(last());
   std::set<int64_t> durable =
       steps_of_all("on the last tier",
-                   together_.first() ? std::set(seen.begin(), seen.end()) : std::set<int64_t>());
+                   collective_.first() ? std::set(seen.begin(), seen.end()) : std::set<int64_t>());
   // A set that is on the fast tier only counts as saved where there is a drain; else it is saved
   // anew.
   if (drain_ || durable.contains(step)) last_step_ = step;

@@ -23,7 +23,7 @@ Engine::Engine(const CheckpointOptions& options, const Inputs& inputs, WriteTo w
       warn_(inputs.warn),
       meter_(inputs.meter),
       group_(inputs.group),
-      together_(group_, "load", [] { return true; }),
+      collective_(group_, "load", [] { return true; }),
       directory_(options_.directory.empty() ? inputs.directory : options_.directory),
       write_to_(write_to),
       rhythm_(options_) {
@@ -75,9 +75,9 @@ void Engine::add_store(const std::string& tier, const Inputs& inputs, bool share
                     "' keeps no files, so many ranks cannot save there, each its own part of a "
                     "set: name a tier of type posix, or use checkpoint.type=direct");
   }
-  const StoreUse use = !many || !shared    ? StoreUse::own
-                       : together_.first() ? StoreUse::first
-                                           : StoreUse::guest;
+  const StoreUse use = !many || !shared      ? StoreUse::own
+                       : collective_.first() ? StoreUse::first
+                                             : StoreUse::guest;
   stores_.push_back(sets_on(
       tier, storage, many && !shared ? rank_directory(directory_, group_.rank()) : directory_,
       inputs.directory, options_.durability, use));
@@ -94,7 +94,7 @@ bool Engine::due(const CheckpointOffer& offer) {
 }
 
 std::optional<TimePoint> Engine::deadline() const {
-  if (group_.lost()) return Clock::now();  // nobody waits for what cannot be finished
+  if (!group_.gone().empty()) return Clock::now();  // nobody waits for what cannot be finished
   const std::optional<TimePoint> requested = stop_requested_ ? stop_requested_() : std::nullopt;
   if (!requested) return std::nullopt;
   return *requested + from_seconds(options_.grace_seconds);

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/drain/drain.h"
 #include "io/checkpoint/drain/save_rhythm.h"
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/saver.h"
 #include "io/metrics/checkpoint_meter.h"
 
@@ -95,8 +95,8 @@ class Engine : public Checkpointer {
   const Notify warn_;
   CheckpointMeter* const meter_;  // may be null
 
-  SetGroup& group_;
-  Together together_;  // the trainer's thread
+  RankGroup& group_;
+  Collective collective_;  // the trainer's thread
   const std::string directory_;
   const WriteTo write_to_;
   uint64_t own_bytes_ = 0;                         // of a set, what this process writes

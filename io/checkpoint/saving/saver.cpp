@@ -11,7 +11,7 @@
 namespace stoker {
 
 Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
-             const HostAllocator& allocate, Hooks hooks, SetGroup& group)
+             const HostAllocator& allocate, Hooks hooks, RankGroup& group)
     : store_(store),
       layout_(layout),
       options_(options),
@@ -20,7 +20,7 @@ Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& 
       writer_id_(unique_name("") + unique_name("")),
       own_(files_of(layout_, group.rank(), group.size())),
       watch_(options.hang_seconds, hooks_.deadline),
-      together_(group, "save", [this] { return !stop_; }) {
+      collective_(group, "save", [this] { return !stop_; }) {
   const bool swap = options_.snapshot == SnapshotMode::swap;
   const auto holds = swap ? Snapshot::Holds::tensors : Snapshot::Holds::copies;
   for (int64_t i = 0; i < options_.slots + swap; ++i) {
@@ -103,7 +103,7 @@ Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog b
 }
 
 void Saver::skip(int64_t step) {
-  if (together_.group().size() == 1) return;
+  if (collective_.group().size() == 1) return;
   auto job = std::make_unique<Job>();
   job->offered = Clock::now();
   job->state.step = step;

@@ -9,13 +9,13 @@
 #include <thread>
 #include <vector>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/restoring/loaded_state.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/progress_watch.h"
-#include "io/checkpoint/sets/set_group.h"
-#include "io/checkpoint/sets/set_store.h"
 #include "io/checkpoint/saving/snapshot.h"
+#include "io/checkpoint/sets/collective.h"
+#include "io/checkpoint/sets/set_store.h"
 #include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {
@@ -58,7 +58,7 @@ class Saver {
   // Allocates options.slots snapshot buffers by `allocate` (SnapshotMode::swap: one more, where the
   // state lives) and starts both threads.
   Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
-        const HostAllocator& allocate, Hooks hooks, SetGroup& group);
+        const HostAllocator& allocate, Hooks hooks, RankGroup& group);
   // Gives up what is not committed yet and joins the threads.
   ~Saver();
 
@@ -116,7 +116,7 @@ class Saver {
   const FileRange own_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
-  Together together_;  // the writing thread's
+  Collective collective_;  // the writing thread's
   // The trainer's thread:
   std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last
   Snapshot* copying_ = nullptr;              // into which the state begun last is copied

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "io/checkpoint/saving/saver.h"
-#include "io/core/text/json.h"
 #include "io/core/parallel.h"
+#include "io/core/text/json.h"
 #include "io/storage/uring_queue.h"
 
 // How a Saver's thread writes a set, and commits it together with the other processes.
@@ -85,12 +85,12 @@ void Saver::write_once(const Job& job, int attempt) {
     });
   };
   try {
-    together_.all(set + ": published",
-                  [&] { return store_.shared() || together_.first() ? "" : commit(); });
-    together_.first_only(set + ": committed", commit);
+    collective_.all(set + ": published",
+                    [&] { return store_.shared() || collective_.first() ? "" : commit(); });
+    collective_.first_only(set + ": committed", commit);
     watch_.step();
     if (options_.verify != Verify::all) return;
-    together_.all(set + ": verified", [&] {
+    collective_.all(set + ": verified", [&] {
       const size_t own = job.slot->sums().files.size();
       std::vector<size_t> files(manifest.parts == 1 ? manifest.files.size() : own);
       std::iota(files.begin(), files.end(), own_.begin);
@@ -102,7 +102,7 @@ void Saver::write_once(const Job& job, int attempt) {
       }
       return "";
     });
-  } catch (const GroupLost&) {
+  } catch (const RankLost&) {
     throw;  // for the others it may be committed
   } catch (const Error&) {
     if (there) store_.remove(manifest.step);
@@ -123,13 +123,13 @@ Manifest Saver::write_part(const Job& job, const std::string& set,
                           {"writer", writer_id_},
                           {"training", job.state.training},
                           {"place", ""}};
-  const std::string begun = together_.first_only(set + ": begun", [&] {
+  const std::string begun = collective_.first_only(set + ": begun", [&] {
     if (job.slot && job.error.empty()) first["place"] = or_make_room([&] { return begin(""); });
-    return together_.group().size() == 1 ? "" : json_text(first);
+    return collective_.group().size() == 1 ? "" : json_text(first);
   });
   if (!begun.empty()) first = parse_json(begun);
   Manifest manifest;
-  const std::vector<std::string> said = together_.all(set + ": written", [&] {
+  const std::vector<std::string> said = collective_.all(set + ": written", [&] {
     if (!job.slot) return std::string();
     if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
     return or_make_room([&] {

@@ -43,8 +43,8 @@ class Snapshot {
   enum class Holds { copies, tensors };
   // `allocate`: gives memory that the device copies to at full speed, aligned to at least 64 bytes.
   // own: the files that this process writes.
-  Snapshot(const SetLayout& layout, const HostAllocator& allocate,
-           FileRange own, Holds holds = Holds::copies);
+  Snapshot(const SetLayout& layout, const HostAllocator& allocate, FileRange own,
+           Holds holds = Holds::copies);
 
   // The memory of the images, for other use between two states.
   const HostMemory& memory() const { return memory_; }

@@ -13,8 +13,8 @@
 #include "io/core/crc32c.h"
 #include "io/core/digest.h"
 #include "io/core/error.h"
-#include "io/core/text/json.h"
 #include "io/core/system/shortage.h"
+#include "io/core/text/json.h"
 
 // The text:
 //   1. a body: JSON whose last member is not there yet;
@@ -47,9 +47,7 @@ template <class... A>
 std::string hex(uint32_t sum) { return fmt::format("{:08x}", sum); }
 
 std::string tail_for(std::string_view body) {
-  Digest sum("SHA256");
-  sum.update({reinterpret_cast<const uint8_t*>(body.data()), body.size()});
-  return std::string(kTailBegin) + sum.finish() + std::string(kTailEnd);
+  return std::string(kTailBegin) + sha256_hex(body) + std::string(kTailEnd);
 }
 
 // A value and its place, for messages.
@@ -80,9 +78,9 @@ class Value {
     return json_.get_ref<const std::string&>();
   }
   uint64_t number() const {
-    if (!json_.is_number_unsigned() || json_.get<uint64_t>() > INT64_MAX)
-      fail("expected a whole number from 0 to 2^63 - 1");
-    return json_.get<uint64_t>();
+    const int64_t value = find_whole_number(json_).value_or(-1);
+    if (value < 0) fail("expected a whole number from 0 to 2^63 - 1");
+    return static_cast<uint64_t>(value);
   }
   uint32_t sum() const {
     const std::string& digits = text();

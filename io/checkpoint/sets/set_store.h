@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "io/checkpoint/restoring/read_set.h"
-#include "io/checkpoint/sets/set_files.h"
 #include "io/checkpoint/saving/set_writer.h"
+#include "io/checkpoint/sets/set_files.h"
 
 namespace stoker {
 

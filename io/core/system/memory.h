@@ -58,8 +58,8 @@ struct HostMemory {
   bool pinned = false;
 };
 
-// Gives memory of at least so many bytes, aligned to at least 64. Any thread. Throws std::bad_alloc,
-// or Error(ExitCode::device) where a device cannot pin more.
+// Gives memory of at least so many bytes, aligned to at least 64. Any thread. Throws
+// std::bad_alloc, or Error(ExitCode::device) where a device cannot pin more.
 using HostAllocator = std::function<HostMemory(size_t bytes)>;
 
 // Ordinary memory that is not pinned. Aligned to 64 bytes; from 4096 bytes on to 4096 (as direct

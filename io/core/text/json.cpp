@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "io/core/error.h"
@@ -86,14 +87,36 @@ Json parse_json(std::string_view text, JsonLimits limits) {
   }
 }
 
-int64_t whole_number(const Json& value) {
+std::optional<int64_t> find_whole_number(const Json& value) {
   const bool fits = value.is_number_integer() &&
                     (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
-  if (fits) return value.get<int64_t>();
+  return fits ? std::optional(value.get<int64_t>()) : std::nullopt;
+}
+
+int64_t whole_number(const Json& value) {
+  if (const auto number = find_whole_number(value)) return *number;
   throw Json::type_error::create(302,
                                  std::string("expected a whole number, got ") +
                                      (value.is_number() ? json_text(value) : value.type_name()),
                                  &value);
+}
+
+const Json& member_at(const Json& tree, std::string_view path) {
+  static const Json kNone;
+  const Json* at = &tree;
+  while (!path.empty()) {
+    const size_t dot = std::min(path.find('.'), path.size());
+    const auto found = at->find(std::string(path.substr(0, dot)));
+    if (found == at->end()) return kNone;
+    at = &*found;
+    path.remove_prefix(std::min(path.size(), dot + 1));
+  }
+  return *at;
+}
+
+std::optional<double> number_at(const Json& tree, std::string_view path) {
+  const Json& member = member_at(tree, path);
+  return member.is_number() ? std::optional(member.get<double>()) : std::nullopt;
 }
 
 Json to_json(const Node& node) {

@@ -34,9 +34,20 @@ inline constexpr JsonLimits kOwnFiles{64, 50'000'000};
 // Error(ExitCode::data) for what is no JSON, and beyond the limits.
 nlohmann::json parse_json(std::string_view text, JsonLimits limits);
 
-// A whole number of 63 bits and a sign. nlohmann::json::type_error for all else: its own conversion
-// of 1e300 is undefined.
+// A whole number of 63 bits and a sign; nothing for all else. Its own conversion of 1e300 is
+// undefined.
+std::optional<int64_t> find_whole_number(const nlohmann::json& value);
+// The same; nlohmann::json::type_error for all else.
 int64_t whole_number(const nlohmann::json& value);
+
+// A member by its dotted path, as figures are named: "device.idle_s.data". Null if the tree has no
+// such member; iterating over null visits nothing. Valid as long as `tree` lives. A name with a dot
+// in it, as a tier's may be, cannot be part of a path: take the object that holds it, and use
+// find().
+const nlohmann::json& member_at(const nlohmann::json& tree, std::string_view path);
+// The same for figures, all of which are numbers. Nothing also for what is no number: an older run,
+// or one without checkpoints, lacks some.
+std::optional<double> number_at(const nlohmann::json& tree, std::string_view path);
 
 // A configuration as JSON: plain scalars become booleans and numbers where they are such, and text
 // where they are quoted. Keys lose their order.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "io/core/system/memory.h"
 #include "io/core/notify.h"
+#include "io/core/system/memory.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

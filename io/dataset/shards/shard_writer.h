@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/core/system/memory.h"
 #include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/memory.h"
 #include "io/dataset/dataset.h"
 #include "io/storage/storage.h"
 

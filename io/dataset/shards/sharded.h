@@ -43,8 +43,10 @@ struct ShardedOptions {
   ByteSize read_ahead{uint64_t{256} << 20};
   int64_t readers = 1;
   OnError on_error;
-  ShardedOptions(std::string train_default, std::string test_default)
-      : train(std::move(train_default)), test(std::move(test_default)) {}
+  // The name of the format, under which `stoker dataset convert` writes it; for messages.
+  const char* format;
+  ShardedOptions(const char* format, std::string train_default, std::string test_default)
+      : train(std::move(train_default)), test(std::move(test_default)), format(format) {}
   template <class V>
   void visit(V& v) {
     v.required("storage", storage, same_results("tier that holds the shards"));
@@ -115,7 +117,9 @@ class Sharded : public Dataset {
   const Sample& good(Split split, int64_t index) const;
   bool take_coming(Split split, int64_t index, Range part, Buffer& out) const;
   void forget(Split split) const;
-  // Of the tier, by key.
+  // Says why there is nothing to train on.
+  [[noreturn]] void fail_empty(const ShardedOptions& options) const;
+  // Objects of the tier, by key.
   std::vector<ObjectInfo> find(const std::string& pattern) const;
   // Fills in the samples of both splits.
   void scan_all(const ShardedOptions& options, const Notify& notify);

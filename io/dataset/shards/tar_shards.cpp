@@ -203,7 +203,7 @@ class TarShards final : public Sharded {
   struct Options : ShardedOptions {
     std::vector<std::string> images{"jpg", "jpeg", "png", "bmp", "webp"};
     std::string label = "cls";
-    Options() : ShardedOptions("train*.tar", "test*.tar") {}
+    Options() : ShardedOptions("tar_shards", "train*.tar", "test*.tar") {}
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "io/core/error.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/exif.h"
 #include "io/decoder/jpeg_header.h"
-#include "io/decoder/options.h"
 #include "io/decoder/transform.h"
 
 namespace stoker {

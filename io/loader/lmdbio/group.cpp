@@ -1,11 +1,17 @@
 #include "io/loader/lmdbio/group.h"
 
 #include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <list>
 #include <optional>
@@ -16,11 +22,61 @@
 #include "io/core/error.h"
 #include "io/core/system/neighbour.h"
 #include "io/core/system/shared_memory.h"
-#include "io/loader/lmdbio/group_layout.h"
-#include "io/loader/lmdbio/shared_wait.h"
 
 namespace stoker {
 namespace {
+
+// What lies in the memory that the ranks of a group share, zeroed at first; each on cache lines of
+// its own. Several processes write there at once, by std::atomic_ref.
+
+struct alignas(64) GroupBarrier {
+  uint32_t arrived = 0;
+  uint32_t round = 0;
+};
+// What others have to know of a rank while they wait.
+struct alignas(64) GroupRank {
+  uint32_t left = 0;
+  // Meetings that it has come to: of all, of readers, of its node.
+  uint32_t came[3] = {};
+};
+struct alignas(64) GroupMailbox {
+  uint32_t full = 0;
+  uint32_t bytes = 0;
+  uint8_t message[Group::kMostMessage];
+};
+// What a rank says at a meeting, piece by piece.
+struct alignas(64) GroupSaid {
+  uint64_t bytes = 0;  // all of it
+  uint8_t piece[(1 << 16) - 64];
+};
+struct alignas(64) GroupEnding {
+  uint32_t state = kOn;
+  char why[1020] = {};
+  static constexpr uint32_t kOn = 0, kWriting = 1, kEnded = 2;
+};
+struct alignas(64) GroupFront {
+  GroupEnding ending;
+  GroupBarrier all;
+  GroupBarrier readers;
+};
+
+// Sleep on a word in memory that several processes share, until somebody changes it (futex(2)). Any
+// thread.
+
+// After so long whoever sleeps looks whether the others are still there.
+inline constexpr long kLookNs = 50'000'000;
+
+// Sleeps while the word is `value`. False: for so long.
+inline bool shared_wait(uint32_t& word, uint32_t value) {
+  const timespec most{0, kLookNs};
+  return ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &most, nullptr, 0) == 0 ||
+         errno != ETIMEDOUT;
+}
+
+// Wakes all who sleep on it.
+inline void shared_wake(uint32_t& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
 
 // The machine of a place_of(), as far as processes see each other there.
 std::string machine_of(const std::string& place) { return place.substr(0, place.rfind('/')); }
@@ -31,7 +87,7 @@ std::string process_of(const std::string& place) { return place.substr(place.rfi
 struct Group::Shared {
   Shard shard;
   int64_t node_size;
-  RankTalk talk;
+  RankGroup* others;  // and this rank
   std::string channel;
   std::vector<std::string> places;    // of the processes, by rank
   std::vector<Neighbour> neighbours;  // by rank
@@ -76,10 +132,11 @@ struct Group::Shared {
   void pass(GroupBarrier& barrier, Kind kind);
 };
 
-// By the talk until there is memory, and then by that: there nobody waits for a rank that failed.
+// By the RankGroup until there is memory, and then by that: there nobody waits for a rank that
+// failed.
 std::vector<std::string> Group::Shared::meet(const std::string& own) {
   if (shard.world == 1) return {own};
-  if (front == nullptr) return talk.meet(channel, own);
+  if (front == nullptr) return others->meet(channel, own);
   std::vector<std::string> all(static_cast<size_t>(shard.world));
   uint64_t most = 0;
   for (uint64_t at = 0; at == 0 || at < most; at += sizeof GroupSaid::piece) {
@@ -170,7 +227,7 @@ void Group::Shared::end(const std::string& why) {
 // Why the wait can't end. Nothing: it may. Others than those who are waited for may go: nobody
 // needs what they would have done next.
 std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awaited) {
-  if (std::string gone = talk.gone ? talk.gone() : ""; !gone.empty()) return Lost{gone, false};
+  if (std::string gone = others->gone(); !gone.empty()) return Lost{gone, false};
   const GroupEnding& ending = front->ending;
   if (std::atomic_ref(front->ending.state).load(std::memory_order_acquire) == GroupEnding::kEnded) {
     return Lost{{ending.why, ::strnlen(ending.why, sizeof ending.why)}, false};
@@ -229,15 +286,15 @@ void Group::Shared::pass(GroupBarrier& barrier, Kind kind) {
       });
 }
 
-Group::Group(Shard shard, int64_t node_size, RankTalk talk, const std::string& channel)
+Group::Group(Shard shard, int64_t node_size, RankGroup& ranks, const std::string& channel)
     : shared_(std::make_unique<Shared>()) {
   Shared& own = *shared_;
   own.shard = shard;
   own.node_size = node_size;
-  own.talk = std::move(talk);
+  own.others = &ranks;
   own.channel = channel;
   if (shard.world > 1) {
-    if (!own.talk.meet) {
+    if (ranks.size() != shard.world) {
       throw Error(ExitCode::config,
                   "loader: ranks that read by lmdbio have to talk to one another, and these can't: "
                   "start them by `stoker launch`, or use another loader");

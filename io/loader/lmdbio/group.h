@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "io/core/ranks/rank_group.h"
 #include "io/core/system/memory.h"
 #include "io/loader/loader.h"
-#include "io/core/rank_talk.h"
 
 namespace stoker {
 
@@ -19,10 +19,11 @@ namespace stoker {
 // and so does a rank that ends the group.
 class Group {
  public:
-  // Meets the others. channel: a name that all use for this group alone. talk: empty where there is
-  // one rank. Error(ExitCode::environment) where the ranks are on several machines, or can't share
-  // memory; ExitCode::config where there are several, and they can't talk.
-  Group(Shard shard, int64_t node_size, RankTalk talk, const std::string& channel);
+  // Meets the others. channel: a name that all use for this group alone. ranks: all of the
+  // training; it must outlive this group. Error(ExitCode::environment) where the ranks are on
+  // several machines, or can't share memory; ExitCode::config where the shard has several ranks,
+  // and `ranks` others than those.
+  Group(Shard shard, int64_t node_size, RankGroup& ranks, const std::string& channel);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;

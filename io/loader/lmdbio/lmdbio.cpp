@@ -5,21 +5,23 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "io/core/bounded_queue.h"
 #include "io/core/error.h"
+#include "io/dataset/shards/stored_records.h"
 #include "io/loader/batch_job.h"
 #include "io/loader/lmdbio/coalesce.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "io/loader/lmdbio/record_reader.h"
 #include "io/loader/lmdbio/record_sizes.h"
-#include "io/loader/lmdbio/window_dataset.h"
 #include "io/loader/sample_loader.h"
 #include "io/loader/sampler.h"
 #include "io/loader/slot_pool.h"
@@ -30,12 +32,47 @@
 namespace stoker {
 namespace {
 
+// A data set some of whose samples have been read already: those it takes from where they lie, all
+// others from the data set below. One thread. Failures: as Dataset.
+class WindowDataset final : public Dataset {
+ public:
+  // Of one split; both must outlive it.
+  WindowDataset(const Dataset& below, const StoredRecords& records, Split split)
+      : Dataset(below.on_error()), below_(below), records_(records), split_(split) {}
+
+  // From now on these records have been read: `values`, which must stay until the next call.
+  void show(const Records& which, std::span<const Bytes> values) {
+    which_ = which;
+    values_ = values;
+  }
+
+  const std::vector<std::string>& classes() const override { return below_.classes(); }
+  int64_t size(Split split) const override { return below_.size(split); }
+  SampleInfo info(Split split, int64_t index) const override { return below_.info(split, index); }
+  EncodedSample read(Split split, int64_t index, Buffer& scratch) const override;
+
+ private:
+  const Dataset& below_;
+  const StoredRecords& records_;
+  const Split split_;
+  Records which_;
+  std::span<const Bytes> values_;
+};
+
+EncodedSample WindowDataset::read(Split split, int64_t index, Buffer& scratch) const {
+  if (split != split_ || index < which_.first || index >= which_.last) {
+    return below_.read(split, index, scratch);
+  }
+  const Bytes value = values_[static_cast<size_t>(index - which_.first)];
+  std::ranges::copy(value, scratch.resize(value.size()));
+  return records_.unpack(split, index, scratch);
+}
+
 const StoredRecords& records_of(const Dataset& dataset) {
   const auto* const records = dynamic_cast<const StoredRecords*>(&dataset);
   if (records != nullptr) return *records;
-  throw Error(
-      ExitCode::config,
-      "loader: lmdbio reads LMDB databases: set dataset.type to lmdb, or use another loader");
+  throw Error(ExitCode::config,
+              "loader: lmdbio reads LMDB databases: set dataset.type=lmdb, or use another loader");
 }
 
 // The one database of the split; empty: it has no samples.
@@ -114,7 +151,7 @@ class Lmdbio final : public Loader {
     run_ = std::make_unique<Run>(static_cast<size_t>(options_.prefetch_batches));
     run_->thread =
         std::jthread([this, &run = *run_, position, number = runs_++](const std::stop_token& stop) {
-          read(stop, run, position, fmt::format("lmdbio/{}", number));
+          read(stop, run, position, fmt::format("{}/lmdbio/{}", inputs_.channel, number));
         });
   }
 
@@ -144,8 +181,8 @@ class Lmdbio final : public Loader {
   };
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
-    return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
-            inputs.notify, inputs.meter,   inputs.shard,  inputs.talk};
+    return {dataset,     inputs.decoder, inputs.allocate, inputs.split,
+            inputs.seed, inputs.notify,  inputs.meter,    inputs.shard};
   }
 
   void stop() {
@@ -164,7 +201,7 @@ class Lmdbio final : public Loader {
   void read(const std::stop_token& stop, Run& run, Position from, const std::string& channel) {
     pthread_setname_np(pthread_self(), "lmdbio");
     try {
-      Group group(inputs_.shard, order_.node_size(), inputs_.talk, channel);
+      Group group(inputs_.shard, order_.node_size(), inputs_.group, channel);
       const std::string own = fmt::format("rank {}", inputs_.shard.rank);
       const std::stop_callback ended(stop, [&] { group.leave(); });
       try {
@@ -262,4 +299,5 @@ class Lmdbio final : public Loader {
 STOKER_REGISTER(Loader, "lmdbio", Lmdbio);
 
 }  // namespace
+
 }  // namespace stoker

@@ -9,7 +9,7 @@
 #include "io/dataset/shards/stored_records.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "io/loader/lmdbio/window.h"
 #include "io/metrics/record_read_meter.h"
 

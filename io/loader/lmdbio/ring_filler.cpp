@@ -1,21 +1,78 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/system/file.h"
+#include "io/core/system/memory.h"
 #include "io/loader/lmdbio/database_check.h"
-#include "io/loader/lmdbio/file_map.h"
 #include "io/loader/lmdbio/mapped_cursor.h"
 #include "io/loader/lmdbio/page_guess.h"
 #include "io/loader/lmdbio/record_reader.h"
 #include "io/loader/lmdbio/waiting.h"
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
 namespace stoker {
 namespace {
+
+// A file as read-only memory at an address that the caller may choose. Owns the mapping; moves, no
+// copies. Any thread. A page that the file no longer has, or that can't be read, ends the process
+// (SIGBUS).
+class FileMap {
+ public:
+  // at: page-aligned, and nothing lies there, or none is made. read_ahead: of the kernel, at page
+  // faults. IoError where the file can't be opened, or has not so many bytes.
+  FileMap(const std::string& path, size_t bytes, const uint8_t* at, bool read_ahead);
+  FileMap(FileMap&& other) noexcept;
+  FileMap& operator=(FileMap&&) = delete;
+  ~FileMap();
+
+  // Was it made? Not where the address is taken.
+  explicit operator bool() const { return !bytes_.empty(); }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+};
+
+FileMap::FileMap(const std::string& path, size_t bytes, const uint8_t* at, bool read_ahead) {
+  const FileDescriptor file = open_file("map", path, O_RDONLY);
+  struct stat found;
+  if (::fstat(file.get(), &found) != 0) throw_errno("map", path, errno);
+  if (static_cast<uint64_t>(found.st_size) != bytes) {
+    throw IoError("map " + path + ": it has another size than before", 0);
+  }
+  void* const wanted = const_cast<uint8_t*>(at);
+  void* const got =
+      ::mmap(wanted, bytes, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, file.get(), 0);
+  if (got == MAP_FAILED) return;
+  if (got != wanted) {  // a kernel before 4.17 takes the address for a hint
+    ::munmap(got, bytes);
+    return;
+  }
+  bytes_ = {static_cast<const uint8_t*>(got), bytes};
+  if (!read_ahead) ::madvise(got, bytes, MADV_RANDOM);
+}
+
+FileMap::FileMap(FileMap&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+FileMap::~FileMap() {
+  if (!bytes_.empty()) ::munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+}
 
 constexpr int kTries = 200;  // as the authors' code
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/metrics/verdict.h"
+#include "io/metrics/idle.h"
 
 namespace stoker {
 namespace {

@@ -13,6 +13,10 @@ constexpr const char* kEvaluation = "Ranks of the labels among the logits; ties 
 
 const RunTotals& of(R record) { return record.run.totals; }
 
+double data_wait_s(R record) {
+  return of(record).segments[static_cast<size_t>(Segment::data_wait)];
+}
+
 Value seconds_left(R record) {
   const double done = static_cast<double>(of(record).steps - record.run.info.first_step);
   if (done <= 0) return std::nullopt;
@@ -90,7 +94,7 @@ std::vector<Figure> ledger() {
       {"io_share", quotient, Unit::share, "segments_s.data_wait / wall_s.",
        "From before the call that may block to the batch in the trainer's hands. A wait behind "
        "work that is queued on the device costs nothing: see device.idle_share_by_cause.",
-       one([](R r) { return ratio(of(r).segments[0], of(r).wall_s); })},
+       one([](R r) { return ratio(data_wait_s(r), of(r).wall_s); })},
       {"segments_s.{segment}", counter, Unit::seconds,
        "Time of the trainer's thread by what it did: exclusive segments that add up to wall_s. "
        "compute is submitting work and waiting for the loss, not device time.",

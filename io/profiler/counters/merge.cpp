@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <span>
 
 #include "io/profiler/counters/sums.h"
@@ -15,34 +14,51 @@ using S = StdioCounters;
 
 constexpr double kEarliest = 1e-9;
 
-template <class C>
-void add(C& into, const C& later, size_t first, size_t last) {
-  for (size_t i = first; i <= last; ++i) {
-    into.counters[i] = sum_of(into.counters[i], later.counters[i]);
+// How two counts of one file become one.
+enum class CounterMerge {
+  sum,
+  larger,
+  first,     // the earlier one that is there
+  last,      // the later one that is there
+  earliest,  // of times that are there
+  latest,
+  other  // by a rule of its own, or nobody fills it
+};
+
+using enum CounterMerge;
+#define STOKER_COUNTER(name, merge) merge,
+#define STOKER_TIME(name, in_logs, merge) merge,
+constexpr CounterMerge kPosixCounters[] = {STOKER_POSIX_COUNTERS(STOKER_COUNTER)};
+constexpr CounterMerge kPosixTimes[] = {STOKER_POSIX_TIMES(STOKER_TIME)};
+constexpr CounterMerge kStdioCounters[] = {STOKER_STDIO_COUNTERS(STOKER_COUNTER)};
+constexpr CounterMerge kStdioTimes[] = {STOKER_STDIO_TIMES(STOKER_TIME)};
+
+int64_t sum_of_two(int64_t a, int64_t b) { return sum_of(a, b); }
+double sum_of_two(double a, double b) { return a + b; }
+
+template <class T>
+T merged(CounterMerge how, T into, T later) {
+  switch (how) {
+    case sum:
+      return sum_of_two(into, later);
+    case larger:
+    case latest:
+      return std::max(into, later);
+    case first:
+      return into != 0 ? into : later;
+    case last:
+      return later != 0 ? later : into;
+    case earliest:
+      return into == 0 || (later != 0 && later < into) ? later : into;
+    case other:
+      break;
   }
+  return into;
 }
 
-template <class C>
-void keep_larger(C& into, const C& later, std::initializer_list<size_t> which) {
-  for (const size_t i : which) into.counters[i] = std::max(into.counters[i], later.counters[i]);
-}
-
-template <class C>
-void keep_own(C& into, const C& later, std::initializer_list<size_t> which) {
-  for (const size_t i : which) {
-    if (into.counters[i] == 0) into.counters[i] = later.counters[i];
-  }
-}
-
-// first_begin .. last_begin are times of begins, and the same number of ends follow.
-template <class C>
-void merge_stamps(C& into, const C& later, size_t first_begin, size_t last_begin) {
-  for (size_t i = first_begin; i <= last_begin; ++i) {
-    double& begin = into.times[i];
-    if (begin == 0 || (later.times[i] != 0 && later.times[i] < begin)) begin = later.times[i];
-    double& end = into.times[last_begin + 1 + i - first_begin];
-    end = std::max(end, later.times[last_begin + 1 + i - first_begin]);
-  }
+template <class T>
+void merge_all(std::span<const CounterMerge> how, std::span<T> into, std::span<const T> later) {
+  for (size_t i = 0; i < how.size(); ++i) into[i] = merged(how[i], into[i], later[i]);
 }
 
 void merge_slowest(P& into, const P& later, P::Time time, P::Counter bytes) {
@@ -91,33 +107,19 @@ void shift(std::span<double> stamps, double begin_s) {
 }  // namespace
 
 void merge(PosixCounters& into, const PosixCounters& later) {
-  add(into, later, P::OPENS, P::RENAME_TARGETS);
-  // -1: mappings were not looked at.
-  into.counters[P::MMAPS] = std::max<int64_t>(into.counters[P::MMAPS], -1);
-  keep_own(into, later, {P::RENAMED_FROM, P::MEM_ALIGNMENT, P::FILE_ALIGNMENT});
-  if (later.counters[P::MODE] != 0) into.counters[P::MODE] = later.counters[P::MODE];
-  add(into, later, P::BYTES_READ, P::BYTES_WRITTEN);
-  keep_larger(into, later, {P::MAX_BYTE_READ, P::MAX_BYTE_WRITTEN});
-  add(into, later, P::CONSEC_READS, P::MEM_NOT_ALIGNED);
-  add(into, later, P::FILE_NOT_ALIGNED, P::FILE_NOT_ALIGNED);
   merge_slowest(into, later, P::MAX_READ_TIME, P::MAX_READ_TIME_SIZE);
   merge_slowest(into, later, P::MAX_WRITE_TIME, P::MAX_WRITE_TIME_SIZE);
-  add(into, later, P::SIZE_READ_0_100, P::STRIDE1_STRIDE - 1);
   merge_common(into, later, P::STRIDE1_STRIDE);
   merge_common(into, later, P::ACCESS1_ACCESS);
-  merge_stamps(into, later, P::OPEN_START, P::CLOSE_START);
-  for (const auto time : {P::READ_TIME, P::WRITE_TIME, P::META_TIME}) {
-    into.times[time] += later.times[time];
-  }
+  merge_all<int64_t>(kPosixCounters, into.counters, later.counters);
+  merge_all<double>(kPosixTimes, into.times, later.times);
+  // -1: mappings were not looked at.
+  into.counters[P::MMAPS] = std::max<int64_t>(into.counters[P::MMAPS], -1);
 }
 
 void merge(StdioCounters& into, const StdioCounters& later) {
-  add(into, later, S::OPENS, S::BYTES_READ);
-  keep_larger(into, later, {S::MAX_BYTE_READ, S::MAX_BYTE_WRITTEN});
-  merge_stamps(into, later, S::OPEN_START, S::READ_START);
-  for (const auto time : {S::META_TIME, S::WRITE_TIME, S::READ_TIME}) {
-    into.times[time] += later.times[time];
-  }
+  merge_all<int64_t>(kStdioCounters, into.counters, later.counters);
+  merge_all<double>(kStdioTimes, into.times, later.times);
 }
 
 void shift_times(PosixCounters& counters, double begin_s) {

@@ -1,11 +1,101 @@
 #include "io/profiler/log/log_region.h"
 
+#include <bzlib.h>
+#include <zlib.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "io/core/error.h"
+#include "io/core/system/memory.h"
+#include "io/profiler/log/log_format.h"
 
 namespace stoker {
+
+// One compressed stream of a Darshan log, unpacked piece by piece. One thread at a time; it owns no
+// bytes.
+class Unpacker {
+ public:
+  struct Step {
+    size_t taken = 0, made = 0;  // bytes of both sides
+    bool ended = false;          // the stream has; what was not taken is behind it
+  };
+  // At the begin of a stream. std::bad_alloc. Not for DarshanFormat::kNone.
+  static std::unique_ptr<Unpacker> begin(DarshanFormat::Compression compression);
+  virtual ~Unpacker() = default;
+  // From `packed` into `to`, as far as both go. Nothing: it is damaged, or needs more bytes.
+  virtual std::optional<Step> step(Bytes packed, std::span<uint8_t> to) = 0;
+};
+
+namespace {
+
+struct Zlib {
+  using Stream = z_stream;
+  using Byte = Bytef;
+  static constexpr int kMore = Z_OK, kEnd = Z_STREAM_END, kNoMemory = Z_MEM_ERROR;
+  static int begin(Stream& stream) { return inflateInit(&stream); }
+  static int run(Stream& stream) { return ::inflate(&stream, Z_NO_FLUSH); }
+  static void end(Stream& stream) { ::inflateEnd(&stream); }
+};
+
+struct Bzip2 {
+  using Stream = bz_stream;
+  using Byte = char;
+  static constexpr int kMore = BZ_OK, kEnd = BZ_STREAM_END, kNoMemory = BZ_MEM_ERROR;
+  static int begin(Stream& stream) { return ::BZ2_bzDecompressInit(&stream, 0, 0); }
+  static int run(Stream& stream) { return ::BZ2_bzDecompress(&stream); }
+  static void end(Stream& stream) { ::BZ2_bzDecompressEnd(&stream); }
+};
+
+template <class Library>
+class LibraryUnpacker final : public Unpacker {
+ public:
+  LibraryUnpacker() {
+    if (Library::begin(stream_) != Library::kMore) throw std::bad_alloc();
+  }
+  ~LibraryUnpacker() override { Library::end(stream_); }
+  LibraryUnpacker(const LibraryUnpacker&) = delete;
+  LibraryUnpacker& operator=(const LibraryUnpacker&) = delete;
+
+  std::optional<Step> step(Bytes packed, std::span<uint8_t> to) override {
+    using Byte = typename Library::Byte;
+    const size_t given = std::min(packed.size(), size_t{1} << 30);  // of 32 bits there
+    // Their interfaces are older than const.
+    stream_.next_in = reinterpret_cast<Byte*>(const_cast<uint8_t*>(packed.data()));
+    stream_.avail_in = static_cast<unsigned>(given);
+    stream_.next_out = reinterpret_cast<Byte*>(to.data());
+    stream_.avail_out = static_cast<unsigned>(to.size());
+    const int result = Library::run(stream_);
+    if (result == Library::kNoMemory) throw std::bad_alloc();
+    const Step step{given - stream_.avail_in, to.size() - stream_.avail_out,
+                    result == Library::kEnd};
+    if (!step.ended && (result != Library::kMore || step.taken + step.made == 0)) {
+      return std::nullopt;
+    }
+    return step;
+  }
+
+ private:
+  typename Library::Stream stream_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Unpacker> Unpacker::begin(DarshanFormat::Compression compression) {
+  if (compression == DarshanFormat::kBzip2) return std::make_unique<LibraryUnpacker<Bzip2>>();
+  return std::make_unique<LibraryUnpacker<Zlib>>();
+}
+
+LogRegion::LogRegion(Source source) : source_(std::move(source)) {}
+
+LogRegion::~LogRegion() = default;
 
 void LogRegion::fail(const std::string& why) const {
   throw Error(ExitCode::data, source_.what + ": " + why);

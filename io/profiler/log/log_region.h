@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "io/core/system/memory.h"
-#include "io/profiler/log/unpacker.h"
 
 namespace stoker {
+
+class Unpacker;
 
 // A part of a Darshan log as its bytes were before they were compressed: one stream of zlib
 // or bzip2, or several behind each other, for each process may write its own. One thread at a time;
@@ -26,7 +27,8 @@ class LogRegion {
     bool swapped = false;
     std::string what;
   };
-  explicit LogRegion(Source source) : source_(std::move(source)) {}
+  explicit LogRegion(Source source);
+  ~LogRegion();
   LogRegion(const LogRegion&) = delete;
   LogRegion& operator=(const LogRegion&) = delete;
 

@@ -1,15 +1,32 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string_view>
 
 #include "io/profiler/counters/posix_rules.h"
 #include "io/profiler/counters/stdio_rules.h"
 #include "io/profiler/records/segments.h"
-#include "io/profiler/records/spinning_mutex.h"
 
 namespace stoker {
+
+// A mutex for so few instructions that who waits for it looks again for a while before it sleeps:
+// waking a thread takes longer. For std::lock_guard. Any thread.
+class SpinningMutex {
+ public:
+  void lock() {
+    for (int look = 0; look < kLooks; ++look) {
+      if (mutex_.try_lock()) return;
+    }
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  static constexpr int kLooks = 100;
+  std::mutex mutex_;
+};
 
 // The counters of one module for one file: those of the part of time that is under way, and those
 // of all parts before. So a session has maxima, commonest values and stamps of its own, and the

@@ -25,10 +25,9 @@ constexpr size_t kMostPlanBytes = size_t{1} << 30;
 
 // A member of this name; a whole number that is not below 0.
 uint64_t size_of(const Json& value, const char* what) {
-  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<int64_t>() < 0)) {
-    refuse_plan(fmt::format("{} is no number of bytes", what));
-  }
-  return value.get<uint64_t>();
+  const int64_t size = find_whole_number(value).value_or(-1);
+  if (size < 0) refuse_plan(fmt::format("{} is no number of bytes", what));
+  return static_cast<uint64_t>(size);
 }
 
 void check_head(const Json& json) {

@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-// The options of a tier of type emulated. In a header because `stoker advise` asks a tier for its
-// figures. A value.
+// The options of a tier of type emulated. Without a profile and without bandwidths it is a hard
+// disk. In a header because `stoker advise` asks a tier for its figures. A value.
 struct EmulatedOptions {
   TierFigures figures;
   bool shared = true;
@@ -20,6 +20,8 @@ struct EmulatedOptions {
       "one device for all processes of this user that have a tier of this name and these options; "
       "false: each has its own");
     v.required("inner", inner, "the tier that holds the data");
+    const bool told = figures.profile || figures.read_mb_per_s || figures.write_mb_per_s;
+    if (!told) figures.profile = TierProfile::hdd;
   }
   void check(const Section& section) const { figures.check(section); }
   StorageInfo info() const {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,11 +13,10 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/system/file_lock.h"
 
-// Who has the file open holds a shared flock on it. Whoever gets the exclusive one is alone: it may
-// set the contents up, whatever they are, or take the file away. The kernel drops the locks of a
-// process that dies. Locks are of open file descriptions, so two devices of one process are like
-// those of two.
+// Who has the file open holds a shared lock on it. Whoever gets the exclusive one is alone: it may
+// set the contents up, whatever they are, or take the file away.
 
 namespace stoker {
 namespace {
@@ -48,14 +46,6 @@ bool is_at(const std::string& path, const FileDescriptor& file) {
          named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }
 
-// Waits for a lock. False: errno says why there is none.
-bool lock_file(const FileDescriptor& file, int operation) {
-  int result = 0;
-  while ((result = ::flock(file.get(), operation)) != 0 && errno == EINTR) {
-  }
-  return result == 0;
-}
-
 std::string prefix() { return fmt::format("stoker-tier-{}-", ::geteuid()); }
 
 // Takes away what killed processes left. Whoever has opened such a file and not locked it yet finds
@@ -66,7 +56,9 @@ void sweep(const std::string& directory) {
     const std::string path = entry.path();
     if (!entry.path().filename().string().starts_with(prefix())) continue;
     const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (file && lock_file(file, LOCK_EX | LOCK_NB) && is_at(path, file)) ::unlink(path.c_str());
+    if (file && lock_file(file, FileLock::exclusive) == 0 && is_at(path, file)) {
+      ::unlink(path.c_str());
+    }
   }
 }
 
@@ -96,8 +88,10 @@ bool TierShare::join() {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return false;
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
-    const bool alone = lock_file(file_, LOCK_EX | LOCK_NB);
-    if (!alone && (errno != EWOULDBLOCK || !lock_file(file_, LOCK_SH))) return false;
+    const int taken = lock_file(file_, FileLock::exclusive);
+    const bool alone = taken == 0;
+    errno = taken == EAGAIN ? lock_file(file_, FileLock::shared, true) : taken;
+    if (errno != 0) return false;
     if (is_at(path_, file_)) {
       errno = alone ? ::posix_fallocate(file_.get(), 0, sizeof(TierState)) : 0;
       if (errno != 0 || ::fstat(file_.get(), &status) != 0) return false;
@@ -108,11 +102,7 @@ bool TierShare::join() {
       state_ = static_cast<TierState*>(memory);
       if (alone) set_up(state_);
       if (state_->magic == kMagic && state_->size == sizeof(TierState)) {
-        // From an exclusive lock to a shared one there is a gap in which somebody else may be alone
-        // and set up the same once more: nobody has used it yet.
-        if (!alone || lock_file(file_, LOCK_SH)) {
-          if (is_at(path_, file_)) return true;
-        }
+        if (!alone || lock_file(file_, FileLock::shared) == 0) return true;
       }
       ::munmap(memory, sizeof(TierState));
       state_ = nullptr;
@@ -125,7 +115,7 @@ bool TierShare::join() {
 TierShare::~TierShare() {
   if (path_.empty()) return;
   ::munmap(state_, sizeof(TierState));
-  const bool alone = process_ == ::getpid() && lock_file(file_, LOCK_EX | LOCK_NB);
+  const bool alone = process_ == ::getpid() && lock_file(file_, FileLock::exclusive) == 0;
   if (alone && is_at(path_, file_)) ::unlink(path_.c_str());
 }
 

@@ -11,9 +11,6 @@
 
 namespace stoker {
 
-// SHA-256 in lower-case hex, as x-amz-content-sha256 has it. Any thread.
-std::string sha256_hex(std::string_view bytes);
-
 // AWS Signature Version 4 in headers ("Signing AWS API requests", docs.aws.amazon.com), for S3. Our
 // own, because libcurl's differs from version to version. Any thread.
 class AwsSigner {

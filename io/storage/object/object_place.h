@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "io/storage/object/http_message.h"
+#include "io/http/message.h"
 
 namespace stoker {
 

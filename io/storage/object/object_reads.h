@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "io/http/transport.h"
 #include "io/storage/expected_reads.h"
 #include "io/storage/object/object_place.h"
-#include "io/storage/object/transfers.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -24,9 +24,8 @@ class ObjectReads {
     uint64_t part = uint64_t{8} << 20;
     uint64_t ahead = uint64_t{64} << 20;
   };
-  // `transfers` must outlive it; but for the destructor of `transfers` nothing ends what is read
-  // ahead.
-  ObjectReads(Transfers& transfers, ObjectPlace place, Settings settings);
+  // `transport` must outlive it. Only the transport's destructor ends what is read ahead.
+  ObjectReads(HttpTransport& transport, ObjectPlace place, Settings settings);
 
   void read(const std::string& key, Buffer& out, Range range);
   void expect(std::span<const ObjectRange> reads);
@@ -64,7 +63,7 @@ class ObjectReads {
                    std::span<uint8_t> out, Answers& answers) const;
   std::shared_ptr<Ahead> begin_ahead(const ExpectedRead& what) const;
 
-  Transfers& transfers_;
+  HttpTransport& transport_;
   const ObjectPlace place_;
   const Settings settings_;
   KnownObjects known_;

@@ -74,7 +74,7 @@ class S3Storage final : public Storage {
   S3Storage(const Options& options, const Inputs& inputs)
       : part_(options.transfers.part.bytes),
         bucket_(without_slash(options.endpoint) + "/" + options.bucket, folder(options.prefix),
-                options.transfers.transfers(inputs), options.transfers.reads(),
+                options.transfers.transport(inputs), options.transfers.reads(),
                 credentials_of(options), options.region) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {

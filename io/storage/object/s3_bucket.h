@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "io/http/transport.h"
 #include "io/storage/object/aws_signature.h"
 #include "io/storage/object/object_reads.h"
-#include "io/storage/object/transfers.h"
 
 namespace stoker {
 
@@ -14,7 +14,7 @@ namespace stoker {
 class S3Bucket {
  public:
   // credentials: none, and nothing is signed.
-  S3Bucket(const std::string& bucket_url, std::string prefix, Transfers::Settings settings,
+  S3Bucket(const std::string& bucket_url, std::string prefix, HttpTransport::Inputs transport,
            ObjectReads::Settings reads, const std::optional<AwsCredentials>& credentials,
            const std::string& region);
 
@@ -23,7 +23,7 @@ class S3Bucket {
                       const std::string& key, const std::string& query = {}) const;
   // A body, and its hash, by which the server refuses it where it was damaged under way.
   static void set_body(HttpRequest& request, std::string body);
-  Transfers& transfers() { return transfers_; }
+  HttpTransport& transport() { return *transport_; }
   ObjectReads& reads() { return reads_; }
 
   std::vector<ObjectInfo> list(const std::string& prefix);
@@ -38,7 +38,7 @@ class S3Bucket {
   const std::string prefix_;  // of all keys, as bytes; empty, or with a "/" at its end
   const ObjectPlace place_;
   const std::unique_ptr<const AwsSigner> signer_;  // null: anonymous
-  Transfers transfers_;
+  const std::unique_ptr<HttpTransport> transport_;
   ObjectReads reads_;
 };
 

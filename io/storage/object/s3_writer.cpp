@@ -39,7 +39,7 @@ class S3Writer final : public ObjectWriter {
     if (upload_.empty() || committed_) return;
     try {
       for (auto& [number, answer] : under_way_) answer.wait();
-      bucket_.transfers().perform(
+      bucket_.transport().perform(
           bucket_.request("DELETE", "write", key_, "uploadId=" + percent_encoded(upload_)));
     } catch (const std::exception&) {
       // The bucket's rule for uploads that were not completed has to remove it.
@@ -75,7 +75,7 @@ class S3Writer final : public ObjectWriter {
  private:
   HttpAnswer perform(HttpRequest request) {
     const std::string shown = request.shown;
-    HttpAnswer answer = bucket_.transfers().perform(std::move(request));
+    HttpAnswer answer = bucket_.transport().perform(std::move(request));
     if (answer.head.status != 200) throw_answer(shown, answer);
     return answer;
   }
@@ -105,7 +105,7 @@ class S3Writer final : public ObjectWriter {
         bucket_.request("PUT", "write", key_,
                         fmt::format("partNumber={}&uploadId={}", number, percent_encoded(upload_)));
     S3Bucket::set_body(request, std::exchange(buffer_, {}));
-    under_way_.emplace_back(number, bucket_.transfers().start(std::move(request)));
+    under_way_.emplace_back(number, bucket_.transport().start(std::move(request)));
     if (number % kPartsOfOneSize == 0) part_ *= 2;
   }
 
@@ -113,7 +113,7 @@ class S3Writer final : public ObjectWriter {
   void finish_part() {
     auto [number, future] = std::move(under_way_.front());
     under_way_.pop_front();
-    const HttpAnswer answer = Transfers::get(std::move(future));
+    const HttpAnswer answer = HttpTransport::get(std::move(future));
     const std::string shown = bucket_.request("PUT", "write", key_).shown;
     if (answer.head.status != 200) throw_answer(shown, answer);
     if (answer.head.etag.empty()) throw IoError(shown + ": a part was answered without ETag", EIO);

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "io/core/config/config.h"
+#include "io/http/transport.h"
 #include "io/storage/object/object_reads.h"
-#include "io/storage/object/transfers.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -44,7 +44,7 @@ struct TransferOptions {
   void check(const Section& section) const;
 
   // For a tier with these inputs: a retry becomes a condition of the tier.
-  Transfers::Settings transfers(const Storage::Inputs& inputs) const;
+  HttpTransport::Inputs transport(const Storage::Inputs& inputs) const;
   ObjectReads::Settings reads() const { return {part.bytes, ahead.bytes}; }
 };
 

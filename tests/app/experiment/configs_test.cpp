@@ -53,6 +53,20 @@ TEST(Configs, every_file_is_valid_and_reads_back_from_its_resolved_form) {
   }
 }
 
+// Who reads the data half skips the other one's sections by name.
+TEST(Configs, the_two_halves_of_an_experiment_are_the_whole) {
+  DataOptions data;
+  ExperimentOptions whole;
+  FieldDescriber of_data, of_whole;
+  data.visit(of_data);
+  whole.visit(of_whole);
+  std::vector<std::string> halves(training_sections().begin(), training_sections().end());
+  for (const FieldHelp& row : of_data.take()) halves.push_back(row.key);
+  std::vector<std::string> keys;
+  for (const FieldHelp& row : of_whole.take()) keys.push_back(row.key);
+  EXPECT_THAT(halves, ::testing::UnorderedElementsAreArray(keys));
+}
+
 TEST(Configs, checkpoints_are_not_kept_in_memory) {
   const std::string begin =
       "storage: {m: {type: memory}, p: {type: posix, root: /tmp/x}, s: {type: emulated, profile: "

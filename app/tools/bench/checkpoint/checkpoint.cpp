@@ -3,24 +3,103 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "app/base/result_table.h"
-#include "app/tools/bench/checkpoint/plain_tier.h"
 #include "app/tools/bench/checkpoint/saved_model.h"
+#include "io/checkpoint/restoring/read_set.h"
+#include "io/checkpoint/sets/manifest.h"
+#include "io/checkpoint/sets/set_files.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "io/core/parallel.h"
+#include "io/core/system/memory.h"
+#include "io/metrics/clock.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 namespace {
+
+// What a tier does for a checkpoint by itself: the same requests, and nothing is summed or kept.
+
+// Writes a file of these bytes as a set is written: `threads` threads write 8 MiB at once past the
+// page cache, and the file is synced. On a tier without files it writes one object. Returns the
+// seconds that this took, and removes it. `directory` is made. IoError.
+double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, int64_t threads);
+
+// Reads all files of the set in `directory` by the requests of load_files(). IoError.
+void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads);
+
+// The same on a tier without files.
+double write_as_object(Storage& objects, const std::string& key, Bytes bytes) {
+  const TimePoint begin = Clock::now();
+  const std::unique_ptr<ObjectWriter> writer = objects.create(key);
+  for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+    writer->append(bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at)));
+  }
+  writer->commit();
+  const double took = seconds(Clock::now() - begin);
+  objects.remove(key);
+  return took;
+}
+
+double write_plainly(Storage& tier, const std::string& directory, Bytes bytes, int64_t threads) {
+  const FileTree* tree = files_of(tier);
+  if (tree == nullptr) return write_as_object(tier, directory + "/probe", bytes);
+  const std::string path = directory + "/.tmp-probe";
+  tree->make_directories(directory);
+  const Bytes whole = bytes.first(bytes.size() / kDirectAlignment * kDirectAlignment);
+  const auto chunks = static_cast<int64_t>((whole.size() + kChunkBytes - 1) / kChunkBytes);
+  const TimePoint begin = Clock::now();
+  {
+    const TreeFile file = tree->create(path, FileAccess::direct);
+    file.reserve(whole.size());
+    parallel_for(threads, chunks, [&](int64_t i) {
+      const uint64_t at = kChunkBytes * static_cast<uint64_t>(i);
+      file.write_at(at, whole.subspan(at, std::min(kChunkBytes, whole.size() - at)));
+    });
+    file.sync();
+  }
+  const double took = seconds(Clock::now() - begin);
+  tree->remove(path);
+  return took;
+}
+
+void read_plainly(const SetFiles& from, const std::string& directory, int64_t threads) {
+  struct Request {
+    size_t file;
+    uint64_t begin;
+    uint64_t bytes;
+  };
+  const uint64_t most = load_request_bytes(from);
+  std::vector<SetFile> files;
+  std::vector<Request> requests;
+  for (const FileSums& file : read_manifest(from, directory).files) {
+    for (uint64_t at = 0; at < file.bytes; at += most) {
+      requests.push_back({files.size(), at, std::min(most, file.bytes - at)});
+    }
+    files.push_back(from.open(directory + "/" + file.name, FileAccess::direct));
+  }
+  std::atomic<size_t> next{0};
+  parallel_for(threads, threads, [&](int64_t) {
+    const HostMemory buffer = allocate_huge(most, false);
+    for (size_t i = 0; (i = next++) < requests.size();) {
+      const Request& request = requests[i];
+      files[request.file].read_at(request.begin, {buffer.data.get(), request.bytes});
+    }
+  });
+}
 
 // What one save cost. Seconds.
 struct SaveCost {
   double stall_s = 0;    // the trainer's thread was not free
   double saved_s = 0;    // from the begin until committed on the first tier
   double durable_s = 0;  // until verified on the last tier
-  double memcpy_s = 0;   // of as many bytes, in the same round
+  double memcpy_s = 0;   // a copy of as many bytes in the same round
 };
 
 // A tier in the same rounds. Seconds.
@@ -71,7 +150,7 @@ void measure_tier(SavedModel& model, TierCost& cost, const MemcpyBaseline& memcp
   if (round % 2 != 0) load();
 }
 
-// A figure of all rounds; in JSON `key`, unless that is empty.
+// A figure of all rounds. It has the name `key` in JSON, unless that is empty.
 struct RoundFigure {
   std::string key;
   std::string title;
@@ -95,7 +174,7 @@ std::vector<RoundFigure> figures_of(const CheckpointBenchmark& result) {
   return figures;
 }
 
-// What loading gets of the tier's own rate, round by round.
+// The share of the tier's own rate that loading gets, round by round.
 std::vector<double> load_shares(const TierCost& tier) {
   std::vector<double> shares;
   for (size_t i = 0; i < tier.load_s.size(); ++i) {

@@ -10,17 +10,18 @@ namespace stoker {
 // What `stoker bench checkpoint` is asked for. A value.
 struct CheckpointBenchArguments : ConfigArguments {
   int64_t rounds = 5;  // saves and loads
-  // Instead: saves in a loop of steps (bench_checkpoint_loop()).
+  // Measure saves in a loop of steps instead (bench_checkpoint_loop()).
   bool loop = false;
   double step_ms = 200;
-  int64_t every = 5;    // steps for each save
-  bool loader = false;  // beside it the experiment's loader runs, as fast as it can
+  int64_t every = 5;    // steps from one save to the next
+  bool loader = false;  // the experiment's loader runs beside it, as fast as it can
 };
 
 // `stoker bench checkpoint`: saves and loads the state of the experiment's model and optimizer, in
-// a directory of its own on each of its tiers, which is removed; beside them a plain copy of as
-// many bytes in memory, and the tiers by themselves. Prints the times. One thread. Throws Error,
-// with ExitCode::config for checkpoint.type none and ExitCode::storage where a save fails; IoError.
+// a directory of its own on each of its tiers, which is removed. Beside them it measures a plain
+// copy of as many bytes in memory, and the tiers by themselves. Prints the times. One thread.
+// Throws Error, with ExitCode::config for checkpoint.type none and ExitCode::storage where a save
+// fails; IoError.
 ExitCode bench_checkpoint(const CheckpointBenchArguments& arguments);
 
 // `stoker bench checkpoint --loop`: what a save costs a training. Steps of step_ms in which the

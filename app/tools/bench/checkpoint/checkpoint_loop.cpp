@@ -39,7 +39,7 @@ class LoaderBeside {
   std::jthread thread_;
 };
 
-// All in seconds, one for each round; of updates, for each update.
+// All in seconds, with a value for each round, and for each update of the optimizer.
 struct LoopTimes {
   std::vector<double> stall, memcpy, update, update_after, lost;
 };
@@ -95,7 +95,7 @@ ResultTable table_of(const LoopTimes& times) {
                      {"max_s", "max", 1, 1e3}});
   const auto add = [&](const char* what, std::vector<double> seconds) {
     std::ranges::sort(seconds);
-    // The smallest value that at least so large a share does not exceed.
+    // The smallest value that at least this share of the values does not exceed.
     const auto at = [&](double share) {
       const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(seconds.size())));
       return seconds[std::max<size_t>(rank, 1) - 1];

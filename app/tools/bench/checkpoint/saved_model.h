@@ -16,8 +16,8 @@ namespace stoker {
 // The seconds that `work` takes.
 double timed(const std::function<void()>& work);
 
-// Copies of as many bytes as a set has, in the device's host memory, faulted in, by one thread or
-// by all: what is faster here. One thread.
+// Copies as many bytes as a set has, in the device's host memory, which is faulted in, with one
+// thread or with all of them, whichever is faster here. One thread.
 class MemcpyBaseline {
  public:
   MemcpyBaseline(Device& device, uint64_t bytes, int64_t threads);
@@ -52,8 +52,8 @@ class SavedModel {
   Storage& tier(const std::string& name) { return experiment_.tiers().at(name); }
   const std::string& directory() const { return directory_; }
 
-  // Returns when the tensors may change; where that is in other memory, the back buffer for it,
-  // which has to be finished before the next save.
+  // Returns when the tensors may change. Where they are to change in other memory, it returns the
+  // back buffer for that, which has to be finished before the next save.
   std::unique_ptr<BackBuffer> save(int64_t step);
   // The optimizer's update. back: may be null.
   void update(BackBuffer* back) { step_.update(0, back); }

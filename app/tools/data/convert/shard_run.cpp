@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "io/core/parallel.h"
@@ -86,8 +85,7 @@ void ShardRun::read(Split split, int64_t index, DecoderSession* session, Slot& s
     slot.bad = bad;
   } catch (const IoError& error) {
     if (is_shortage(error)) throw;
-    const bool missing = error.errno_value() == ENOENT;
-    slot.bad = BadSample(missing ? BadReason::missing : BadReason::io, error.what());
+    slot.bad = BadSample(reason_of(error), error.what());
   }
 }
 

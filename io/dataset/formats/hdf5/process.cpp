@@ -1,11 +1,8 @@
 #include "io/dataset/formats/hdf5/process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,10 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
-#include "io/core/error.h"
 #include "io/core/config/plugin.h"
+#include "io/core/error.h"
+#include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -29,6 +28,19 @@ constexpr uint64_t kMaxReason = 1000;
 // libhdf5 may read a place again, but not for ever.
 constexpr uint64_t kTimesRead = 8;
 constexpr uint64_t kReadBeside = uint64_t{256} << 20;
+
+// How stoker_hdf5 is started for a call: it answers at the other end of `socket`, and has nothing
+// of libhdf5's own settings.
+ProcessStart start_of(const Hdf5Call& call, const FileDescriptor& socket) {
+  ProcessStart start{call.program, call.arguments, {}, {}, false};
+  start.descriptors = {{STDIN_FILENO, socket.get()}, {STDOUT_FILENO, -1}, {STDERR_FILENO, -1}};
+  if (call.file >= 0) start.descriptors.emplace_back(kHdf5FileDescriptor, call.file);
+  // The way to its libraries.
+  if (const char* const libraries = std::getenv("LD_LIBRARY_PATH")) {
+    start.environment.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
+  }
+  return start;
+}
 
 // A process of stoker_hdf5, at the other end of a socket.
 class Hdf5Process {
@@ -40,16 +52,9 @@ class Hdf5Process {
       throw_errno("start", program_, errno);
     }
     socket_ = FileDescriptor(ends[0]);
-    start(call, FileDescriptor(ends[1]));
+    const FileDescriptor theirs(ends[1]);
+    process_.emplace(start_of(call, theirs));
   }
-  ~Hdf5Process() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      wait();
-    }
-  }
-  Hdf5Process(const Hdf5Process&) = delete;
-  Hdf5Process& operator=(const Hdf5Process&) = delete;
 
   void receive(void* to, size_t bytes) {
     auto* at = static_cast<uint8_t*>(to);
@@ -80,45 +85,6 @@ class Hdf5Process {
   }
 
  private:
-  void start(const Hdf5Call& call, const FileDescriptor& theirs) {
-    std::vector<std::string> words = call.arguments;
-    words.insert(words.begin(), program_);
-    std::vector<char*> argv;
-    argv.reserve(words.size() + 1);
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    // Nothing of libhdf5's own settings; the way to its libraries alone.
-    const char* const libraries = std::getenv("LD_LIBRARY_PATH");
-    std::string path = std::string("LD_LIBRARY_PATH=") + (libraries == nullptr ? "" : libraries);
-    std::array<char*, 2> environment{libraries == nullptr ? nullptr : path.data(), nullptr};
-
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none, pipe;
-    ::sigemptyset(&none);
-    ::sigemptyset(&pipe);
-    ::sigaddset(&pipe, SIGPIPE);
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&how);
-    ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    ::posix_spawnattr_setsigmask(&how, &none);
-    ::posix_spawnattr_setsigdefault(&how, &pipe);
-    ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDIN_FILENO);
-    ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (call.file >= 0) {
-      ::posix_spawn_file_actions_adddup2(&files, call.file, kHdf5FileDescriptor);
-    }
-    const int error =
-        ::posix_spawn(&pid_, program_.c_str(), &files, &how, argv.data(), environment.data());
-    ::posix_spawnattr_destroy(&how);
-    ::posix_spawn_file_actions_destroy(&files);
-    if (error != 0) {
-      pid_ = -1;
-      throw_errno("start", program_, error);
-    }
-  }
-
   void await(short what) {
     using std::chrono::steady_clock;
     const auto end = steady_clock::now() + std::chrono::milliseconds(patience_ms_);
@@ -138,31 +104,23 @@ class Hdf5Process {
 
   // Its end of the socket is closed before it has answered.
   [[noreturn]] void fail_ended() {
-    ::kill(pid_, SIGKILL);  // one that ends keeps its status; one that only closed it would stay
-    const int status = wait();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+    // One that ends keeps its status; one that only closed it would stay.
+    process_->signal(SIGKILL);
+    const int code = process_->wait();
+    if (code == 127) {
       throw Error(ExitCode::environment,
                   program_ + ": cannot be loaded: install libhdf5 (Debian's package libhdf5-dev)");
     }
-    fail(WIFSIGNALED(status)
-             ? fmt::format("is damaged: libhdf5 crashed on it (signal {})", WTERMSIG(status))
-             : fmt::format("can't be read: stoker_hdf5 ended with status {} and no answer",
-                           WEXITSTATUS(status)));
-  }
-
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
+    fail(code > 128
+             ? fmt::format("is damaged: libhdf5 crashed on it (signal {})", code - 128)
+             : fmt::format("can't be read: stoker_hdf5 ended with status {} and no answer", code));
   }
 
   const std::string subject_;
   const std::string program_;
   const int patience_ms_;
   FileDescriptor socket_;
-  pid_t pid_ = -1;
+  std::optional<ChildProcess> process_;
 };
 
 }  // namespace

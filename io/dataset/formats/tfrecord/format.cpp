@@ -9,8 +9,8 @@
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/core/wire/tfrecord.h"
-#include "io/dataset/shards/object_stream.h"
 #include "io/dataset/formats/tfrecord/example.h"
+#include "io/dataset/shards/object_stream.h"
 
 namespace stoker {
 namespace {

@@ -1,9 +1,20 @@
+#include "io/core/wire/tfrecord.h"
+
+#include <fmt/format.h>
+
+#include <climits>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "io/dataset/shards/sharded.h"
+#include "io/core/crc32c.h"
+#include "io/core/error.h"
+#include "io/dataset/formats/tfrecord/example.h"
 #include "io/dataset/formats/tfrecord/format.h"
-#include "io/dataset/formats/tfrecord/writer.h"
+#include "io/dataset/shards/shard_writer.h"
+#include "io/dataset/shards/sharded.h"
 
 namespace stoker {
 namespace {
@@ -17,7 +28,7 @@ class TFRecord final : public Sharded {
     int64_t label_offset = 0;
     std::string text = "image/class/text";
     std::string filename = "image/filename";
-    Options() : ShardedOptions("train*.tfrecord*", "test*.tfrecord*") {}
+    Options() : ShardedOptions("tfrecord", "train*.tfrecord*", "test*.tfrecord*") {}
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
@@ -43,6 +54,67 @@ class TFRecord final : public Sharded {
                                                                   options.text, options.filename,
                                                                   options.label_offset})) {}
 };
+
+// protobuf reads no message of 2 GiB; an image's other features are far from the rest.
+constexpr size_t kMostImageBytes = INT_MAX - (1 << 20);
+
+Bytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+class TFRecordFile final : public ShardWriter {
+ public:
+  TFRecordFile(std::vector<std::string> classes, std::unique_ptr<ObjectWriter> object)
+      : classes_(std::move(classes)), object_(std::move(object)) {}
+
+  void add(const SampleToWrite& sample) override {
+    if (sample.bytes.size() > kMostImageBytes || sample.key.size() > kMostKeyBytes) {
+      throw Error(ExitCode::data,
+                  fmt::format("sample {:.200}: its image or its name is too long for an Example of "
+                              "2 GiB",
+                              sample.key));
+    }
+    if (sample.label < 0 || sample.label >= std::ssize(classes_)) {
+      throw Error(ExitCode::data,
+                  fmt::format("sample {}: its label is {}, and there are {} classes", sample.key,
+                              sample.label, classes_.size()));
+    }
+    const std::string& class_name = classes_[static_cast<size_t>(sample.label)];
+    const std::string front =
+        image_example({sample.key, class_name, sample.label}, sample.bytes.size());
+    const auto head = record_head(front.size() + sample.bytes.size());
+    object_->append(bytes_of(std::string(head.begin(), head.end()) + front));
+    object_->append(sample.bytes);
+    object_->append(record_tail(crc32c(sample.bytes, crc32c(bytes_of(front)))));
+  }
+  void commit() override { object_->commit(); }
+
+ private:
+  static constexpr size_t kMostKeyBytes = size_t{64} << 10;
+
+  const std::vector<std::string> classes_;
+  const std::unique_ptr<ObjectWriter> object_;
+};
+
+// Examples as TensorFlow's ImageNet has them (image_example()), in TFRecord files that TensorFlow
+// reads. Thread rule and failures: as ShardFormatWriter.
+class TFRecordWriter final : public ShardFormatWriter {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+    WritableInfo info() const { return {".tfrecord"}; }
+  };
+  TFRecordWriter(Options, const Inputs& inputs) : classes_(inputs.classes) {}
+  std::unique_ptr<ShardWriter> create(Storage& to, const std::string& key) const override;
+
+ private:
+  const std::vector<std::string> classes_;
+};
+
+std::unique_ptr<ShardWriter> TFRecordWriter::create(Storage& to, const std::string& key) const {
+  return std::make_unique<TFRecordFile>(classes_, to.create(key));
+}
 
 STOKER_REGISTER(Dataset, "tfrecord", TFRecord);
 STOKER_REGISTER(ShardFormatWriter, "tfrecord", TFRecordWriter);

@@ -2,19 +2,12 @@
 #include <string>
 #include <vector>
 
+#include "io/core/text/csv.h"
 #include "io/core/text/text.h"
 #include "io/dataset/formats/writers/image_files.h"
 
 namespace stoker {
 namespace {
-
-// A field of a CSV file (RFC 4180).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 // Files, and lists of them in their order: "path,label", the path from the list's own folder.
 class FileListWriter final : public ShardFormatWriter {

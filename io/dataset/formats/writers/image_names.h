@@ -17,8 +17,8 @@ std::string image_extension(Bytes bytes, std::string_view key);
 std::string_view without_image_extension(std::string_view key);
 
 // A key as a path of parts that every file system and reader takes: parts that are empty or "." go,
-// control characters and a '.' that begins a part become '_'. Text, as keys are (io/core/text/text.h).
-// Different keys may become the same.
+// control characters and a '.' that begins a part become '_'. Text, as keys are
+// (io/core/text/text.h). Different keys may become the same.
 std::string plain_path(std::string_view key);
 
 }  // namespace stoker

@@ -10,8 +10,8 @@
 
 #include "io/core/error.h"
 #include "io/core/text/text.h"
-#include "io/dataset/shards/shard_writer.h"
 #include "io/dataset/formats/writers/image_names.h"
+#include "io/dataset/shards/shard_writer.h"
 
 namespace stoker {
 namespace {

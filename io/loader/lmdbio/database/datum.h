@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "io/core/system/memory.h"
 #include "io/core/sample_spec.h"
+#include "io/core/system/memory.h"
 
 // Caffe's Datum, a protobuf message: channels = 1, height = 2, width = 3, data = 4, label = 5,
 // float_data = 6, encoded = 7. Functions of bytes that nobody has to trust; any thread.

@@ -12,13 +12,13 @@
 
 #include "io/core/error.h"
 #include "io/core/text/text.h"
+#include "io/dataset/shards/shard_writer.h"
+#include "io/dataset/shards/sharded.h"
+#include "io/dataset/shards/stored_records.h"
 #include "io/loader/lmdbio/database/datum.h"
 #include "io/loader/lmdbio/database/lmdb_tree.h"
 #include "io/loader/lmdbio/database/lmdb_writer.h"
 #include "io/loader/lmdbio/database/read_parts.h"
-#include "io/dataset/shards/shard_writer.h"
-#include "io/dataset/shards/sharded.h"
-#include "io/dataset/shards/stored_records.h"
 
 namespace stoker {
 
@@ -148,7 +148,7 @@ class Lmdb final : public Sharded, public StoredRecords {
  public:
   struct Options : ShardedOptions {
     LmdbValues values = LmdbValues::automatic;
-    Options() : ShardedOptions("*train*/data.mdb", "*test*/data.mdb") {}
+    Options() : ShardedOptions("lmdb", "*train*/data.mdb", "*test*/data.mdb") {}
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);

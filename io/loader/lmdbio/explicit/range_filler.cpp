@@ -2,19 +2,74 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/loader/lmdbio/explicit/object_ranges.h"
+#include "io/core/system/memory.h"
 #include "io/loader/lmdbio/explicit/range_plan.h"
 #include "io/loader/lmdbio/explicit/record_places.h"
 #include "io/loader/lmdbio/record_reader.h"
 #include "io/loader/lmdbio/waiting.h"
+#include "io/storage/file_tree.h"
+#include "io/storage/storage.h"
 
 namespace stoker {
 namespace {
+
+// Reads ranges of an object of a tier into memory that the caller has. Where the tier keeps files
+// they get there straight, by pread through its layers. Of other tiers by their own read() and a
+// copy: they fill a Buffer; so do those that read past the page cache, for which addresses and
+// offsets must lie on blocks. One thread. IoError as the tier's.
+class ObjectRanges {
+ public:
+  ObjectRanges(const Storage& tier, std::string key);
+  // All of `out`. Error(ExitCode::data) where the object has become shorter.
+  void read(uint64_t offset, std::span<uint8_t> out);
+
+ private:
+  [[noreturn]] void cut(uint64_t offset, uint64_t bytes) const;
+
+  const Storage& tier_;
+  const std::string key_;
+  std::optional<TreeFile> file_;
+  Buffer buffer_;
+};
+
+ObjectRanges::ObjectRanges(const Storage& tier, std::string key)
+    : tier_(tier), key_(std::move(key)) {
+  check_key(key_);
+  const FileTree* const files = files_of(tier);
+  if (files == nullptr || files->access() == FileAccess::direct) return;
+  file_.emplace(files->open(key_, FileAccess::buffered));
+}
+
+void ObjectRanges::read(uint64_t offset, std::span<uint8_t> out) {
+  if (out.empty()) return;
+  try {
+    if (file_) return file_->read_at(offset, out);
+    tier_.read(key_, buffer_, {offset, out.size()});
+  } catch (const IoError& error) {
+    // No system call failed: the file ends before.
+    if (file_ && error.errno_value() == 0) cut(offset, out.size());
+    throw;
+  }
+  if (buffer_.size() != out.size()) cut(offset, out.size());
+  std::memcpy(out.data(), buffer_.data(), out.size());
+}
+
+void ObjectRanges::cut(uint64_t offset, uint64_t bytes) const {
+  throw Error(ExitCode::data,
+              fmt::format("loader: {} was cut while it was read: bytes {} to {} are missing, which "
+                          "were there when the data set was opened: write it anew, while nobody "
+                          "reads it",
+                          key_, offset, offset + bytes));
+}
 
 // Who may read: `stagger` nodes at once. Each waits until the one so many places before it is
 // through, and says so to the one so many behind it. One thread.

@@ -232,6 +232,16 @@ TEST(SweepResults, what_is_written_is_read_back_and_compared_with_the_plan) {
             "1,ssd,0,ok,0,20.000,2\n1,hdd,1,failed,4,10.000,\n");
 }
 
+TEST(SweepResults, names_with_any_end_of_a_line_are_quoted) {
+  const SweepOptions options = options_of(kSweep);
+  const SweepPlan plan = plan_of(options);
+  SweepResults results;
+  results.put(row(plan, 0, 0, {{"a\rb", 1}, {"c\nd", 2}}));
+  const std::string csv = results_csv(options, results);
+  EXPECT_EQ(csv.substr(0, csv.find("\n1,")),
+            "loader.workers,tier,repeat,status,exit_code,seconds,\"a\rb\",\"c\nd\"");
+}
+
 TEST(SweepResults, another_definition_is_noticed) {
   const SweepOptions options = options_of(kSweep);
   const SweepPlan plan = plan_of(options);

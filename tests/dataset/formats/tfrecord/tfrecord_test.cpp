@@ -23,15 +23,7 @@ struct Records : TestDataset {
   std::string refused(const std::string& more = "") {
     return error_of([&] { build(more); });
   }
-  // Why a training sample is bad.
-  std::string bad(int64_t index) {
-    try {
-      read_sample(*dataset, Split::train, index);
-    } catch (const BadSample& error) {
-      return std::string(to_string(error.reason())) + ": " + error.what();
-    }
-    return "";
-  }
+  std::string bad(int64_t index) { return why_bad(*dataset, index); }
 };
 
 // An Example's record of these entries and an image.

@@ -4,9 +4,9 @@
 #include <random>
 
 #include "io/core/error.h"
-#include "io/loader/lmdbio/database/datum.h"
 #include "io/dataset/shards/shard_writer.h"
 #include "io/dataset/shards/stored_records.h"
+#include "io/loader/lmdbio/database/datum.h"
 #include "tests/support/datasets.h"
 #include "tests/support/errors.h"
 #include "tests/support/lmdb_database.h"
@@ -35,15 +35,7 @@ struct LmdbShard : TestDataset {
   const Dataset& build(const std::string& more = "") {
     return TestDataset::build("{type: lmdb, storage: data" + more + "}");
   }
-  // Why a training sample is bad.
-  std::string bad(int64_t index) {
-    try {
-      read_sample(*dataset, Split::train, index);
-    } catch (const BadSample& error) {
-      return std::string(to_string(error.reason())) + ": " + error.what();
-    }
-    return "";
-  }
+  std::string bad(int64_t index) { return why_bad(*dataset, index); }
 };
 
 Words train_keys(const Dataset& data) { return keys(data, Split::train); }

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/base/config_arguments.h"
+#include "io/core/error.h"
+
+namespace stoker {
+
+// What `stoker bench decode` is asked for. A value.
+struct DecodeBenchArguments : ConfigArguments {
+  // Types of other decoders, which take the options of the experiment's own.
+  std::vector<std::string> versus;
+  // Number of samples, taken evenly from the training samples; 0: all. They are held in memory.
+  int64_t samples = 0;
+  // Rounds that count; they follow one that does not.
+  int64_t rounds = 5;
+};
+
+// `stoker bench decode`: measures the time that the experiment's decoder takes for an image, and
+// others beside it, on one thread. All decode the same training samples, which are read into memory
+// beforehand, and each has its turn in every round. Prints the result. Error(ExitCode::config) for
+// a type that does not take these options; BadSample for a file that cannot be decoded.
+ExitCode bench_decode(const DecodeBenchArguments& arguments);
+
+// What `stoker bench lmdb` is asked for. A value.
+struct LmdbBenchArguments : ConfigArguments {
+  std::vector<int64_t> ranks{1, 2, 4, 8};
+  std::string readers = "lmdb,lmm,lmm_dm,lmm_dio,prov,coal,stag,indexed";
+  int64_t rounds = 3;
+  int64_t steps = 0;                // steps of each run; 0: one epoch
+  std::string page_cache = "cold";  // or "as_is"
+  bool drop_caches = false;         // run.drop_caches
+};
+
+// `stoker bench lmdb`: runs the training of an experiment whose loader is `lmdbio`, with each of
+// its readers on each number of ranks, in turn, round after round. Beside it the same file is read
+// sequentially through the same tier. Evaluation, checkpoints and digests are left out. Each run
+// has processes of its own (`stoker launch`), and its run directory is removed. Prints what
+// LMDBIO's papers plot: run time, bandwidth, the speed-up of each reader over the one before with
+// the published ratios beside it, the kernel's counts, pages, and the stacked break-down of a
+// rank's time. One thread. Error(ExitCode::config) for another loader, an unknown reader, and more
+// steps than an epoch where the cache is to be cold; the run's own code where one fails.
+ExitCode bench_lmdb(const LmdbBenchArguments& arguments);
+
+// What `stoker bench train` is asked for. A value.
+struct TrainBenchArguments : ConfigArguments {
+  int64_t steps = 10;   // measured steps of each round
+  int64_t warm_up = 3;  // steps before them
+  int64_t rounds = 3;   // every variant has its turn in each
+  // Empty: the powers of two up to the number of cores, and that number.
+  std::vector<int64_t> threads;
+  std::vector<int64_t> workers;
+  bool bare = false;              // measure the trainer's overhead instead
+  std::optional<double> at_most;  // percent of overhead that is allowed
+};
+
+// `stoker bench train`: lets the trainer itself do some steps of the configured training (with
+// ledger, metrics and sinks, in a run directory that is removed afterwards). Evaluation,
+// checkpoints and digests are left out. It measures every division of the cores between LibTorch's
+// kernels (threads) and the loader (workers). With `bare` it measures the same steps with and
+// without the trainer, on one batch that lies on the device. Prints the result; without `json` it
+// also prints what runs now. One thread. Error(ExitCode::config) on an emulated device, which
+// computes nothing; Error(ExitCode::threshold) where the overhead is above at_most.
+ExitCode bench_train(TrainBenchArguments arguments);
+
+}  // namespace stoker

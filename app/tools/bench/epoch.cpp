@@ -1,0 +1,49 @@
+#include "app/tools/bench/epoch.h"
+
+#include "io/metrics/clock.h"
+
+namespace stoker {
+
+LoadedEpoch load_epoch(Loader& loader, int64_t epoch, const std::function<void(const Batch&)>& see,
+                       int64_t images) {
+  LoadedEpoch result;
+  const TimePoint begin = Clock::now();
+  loader.start(epoch, 0);
+  while (result.images < images) {
+    const std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    if (result.images == 0) result.first_batch_s = seconds(Clock::now() - begin);
+    if (see) see(*batch);
+    result.on_host = batch->pixels != nullptr;
+    result.images += batch->size;
+    result.bad += std::ssize(batch->skipped);
+    result.cost.read_ns += batch->cost.read_ns;
+    result.cost.decode_ns += batch->cost.decode_ns;
+    result.cost.bytes_read += batch->cost.bytes_read;
+  }
+  result.seconds = seconds(Clock::now() - begin);
+  return result;
+}
+
+FailureBudget training_budget(const Dataset& dataset) {
+  return FailureBudget(dataset.on_error().budget.of(dataset.size(Split::train)));
+}
+
+std::unique_ptr<Loader> loader_with(const Component<Loader>& loader, int64_t workers,
+                                    std::vector<std::string> options, const Dataset& dataset,
+                                    const Decoder& decoder, Device& device, LoaderMeter& meter,
+                                    uint64_t seed) {
+  options.push_back("workers=" + std::to_string(workers));
+  return changed(loader, options)
+      .create({dataset,
+               decoder,
+               device.allocator(),
+               Split::train,
+               seed,
+               [](const std::string&) {},
+               meter,
+               {},
+               &device});
+}
+
+}  // namespace stoker

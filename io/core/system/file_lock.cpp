@@ -1,0 +1,18 @@
+#include "io/core/system/file_lock.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+namespace stoker {
+
+int lock_file(const FileDescriptor& file, FileLock lock, bool wait) {
+  struct flock whole {};
+  whole.l_type = lock == FileLock::shared ? F_RDLCK : F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const int command = wait ? F_OFD_SETLKW : F_OFD_SETLK;
+  if (uninterrupted([&] { return ::fcntl(file.get(), command, &whole); }) == 0) return 0;
+  return errno == EACCES ? EAGAIN : errno;
+}
+
+}  // namespace stoker
