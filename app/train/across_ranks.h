@@ -8,7 +8,6 @@
 #include "app/train/history.h"
 #include "app/train/step.h"
 #include "io/core/batch.h"
-#include "io/core/rank_talk.h"
 #include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/hub.h"
