@@ -15,12 +15,12 @@ struct ProcessStart {
   // Looked for in PATH where it has no slash.
   std::string program;
   // Without the program's own name.
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments = {};
   // NAME=value, all of them.
-  std::vector<std::string> environment;
+  std::vector<std::string> environment = {};
   // Its descriptors, put in their places in this order: number there, number here; -1 here is
   // /dev/null. It has 0, 1 and 2 of this process besides.
-  std::vector<std::pair<int, int>> descriptors;
+  std::vector<std::pair<int, int>> descriptors = {};
   // It leads a process group: signals reach the processes that it started as well, and those that
   // it leaves behind are killed.
   bool group = false;

@@ -24,7 +24,6 @@
 #include "io/core/system/shared_memory.h"
 
 namespace stoker {
-namespace {
 
 // What lies in the memory that the ranks of a group share, zeroed at first; each on cache lines of
 // its own. Several processes write there at once, by std::atomic_ref.
@@ -59,6 +58,8 @@ struct alignas(64) GroupFront {
   GroupBarrier all;
   GroupBarrier readers;
 };
+
+namespace {
 
 // Sleep on a word in memory that several processes share, until somebody changes it (futex(2)). Any
 // thread.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/core/system/memory.h"
+#include "io/profiler/log/log_format.h"
 
 namespace stoker {
 
