@@ -3,9 +3,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "models/optimizers/back_buffer.h"
 #include "models/optimizers/gradients.h"
 #include "models/optimizers/optimizer.h"
-#include "models/optimizers/back_buffer.h"
 
 namespace stoker {
 namespace {

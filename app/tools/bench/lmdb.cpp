@@ -112,7 +112,7 @@ class LmdbRuns {
       if (std::exchange(last_round, round) != round) raw(conditions);
       if (!arguments_.json) {
         print_note(fmt::format("bench lmdb: round {} of {}: {} on {} ranks", round + 1,
-                                 arguments_.rounds, cell.reader->name, cell.ranks));
+                               arguments_.rounds, cell.reader->name, cell.ranks));
       }
       cell.summaries.push_back(train(cell));
       return true;

@@ -313,7 +313,7 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSig
   interleave(splits, bench.rounds, 0, [&](TrainSplit& split, int64_t round) {
     if (!bench.json) {
       print_note(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
-                               split.overrides()));
+                             split.overrides()));
     }
     const ExperimentOptions options =
         runs.options({fmt::format("training.threads={}", split.threads),

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "io/core/io_trigger.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
-#include "io/core/io_trigger.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/own_io.h"
 #include "io/profiler/view/file_lanes.h"
