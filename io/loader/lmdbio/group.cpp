@@ -24,7 +24,6 @@
 #include "io/core/system/shared_memory.h"
 
 namespace stoker {
-namespace {
 
 // What lies in the memory that the ranks of a group share, zeroed at first; each on cache lines of
 // its own. Several processes write there at once, by std::atomic_ref.
@@ -60,21 +59,21 @@ struct alignas(64) GroupFront {
   GroupBarrier readers;
 };
 
-// Sleep on a word in memory that several processes share, until somebody changes it (futex(2)). Any
-// thread.
+namespace {
 
-// After so long whoever sleeps looks whether the others are still there.
-inline constexpr long kLookNs = 50'000'000;
+// Whoever sleeps looks after this time whether the others are still there.
+constexpr long kLookNs = 50'000'000;
 
-// Sleeps while the word is `value`. False: for so long.
-inline bool shared_wait(uint32_t& word, uint32_t value) {
+// Sleeps on a word in memory that several processes share, while it is `value` (futex(2)). Any
+// thread. False: kLookNs have passed.
+bool shared_wait(uint32_t& word, uint32_t value) {
   const timespec most{0, kLookNs};
   return ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &most, nullptr, 0) == 0 ||
          errno != ETIMEDOUT;
 }
 
 // Wakes all who sleep on it.
-inline void shared_wake(uint32_t& word) {
+void shared_wake(uint32_t& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
