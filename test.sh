@@ -23,6 +23,7 @@ esac
 options=(-DSTOKER_BUILD_TESTS=ON -DSTOKER_SANITIZE="${SANITIZE:-}")
 [ -z "${SANITIZE:-}" ] || options+=(-DCMAKE_BUILD_TYPE=Debug -DSTOKER_SANITIZE_APP="${STOKER_LONG:+ON}")
 
+fetch_libtorch_meanwhile
 install_for_tests
 build "$folder" all "${options[@]}"
 # Tests kill processes, which then leave files behind.

@@ -57,7 +57,14 @@ int run_cli(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     // Only the command that is called, so that it starts as fast as its own libraries.
-    if (argc < 2 || !add_command(program, argv[1])) add_all_commands(program);
+    if (argc < 2 || !add_command(program, argv[1])) {
+      const std::vector<std::string> left_out = add_all_commands(program);
+      if (!left_out.empty()) {
+        program.footer(
+            fmt::format("{}\n\nNot built here, or not usable: {}. `./run.sh list` builds all.",
+                        kFooter, fmt::join(left_out, ", ")));
+      }
+    }
     const ExitCode code = line.run(argc, argv);
     if (std::fflush(stdout) != 0) {
       throw std::system_error(errno, std::generic_category(), "cannot write to file");  // as fmt

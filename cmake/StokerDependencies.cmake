@@ -53,7 +53,9 @@ find_package(ZLIB REQUIRED)
 find_package(BZip2 REQUIRED)
 
 # Every foreign library has the name lib_NAME here; rooms name it in LIBRARIES (StokerRooms.cmake).
+# The property STOKER_FOREIGN lists those that are here.
 function(stoker_name_library name)
+  set_property(GLOBAL APPEND PROPERTY STOKER_FOREIGN lib_${name})
   add_library(lib_${name} INTERFACE)
   target_link_libraries(lib_${name} INTERFACE ${ARGN})
 endfunction()
@@ -69,11 +71,21 @@ stoker_name_library(zlib ZLIB::ZLIB)
 stoker_name_library(bzip2 BZip2::BZip2)
 stoker_name_library(threads Threads::Threads ${CMAKE_DL_LIBS})
 
-# Those whose Debian packages bring no CMake files (OpenCV's only with the full development set).
+# stoker_find_library(NAME HEADER LIBRARY [OPTIONAL]): one whose Debian package brings no CMake files
+# (OpenCV's does only with the full development set). OPTIONAL: lib_NAME may not exist.
 function(stoker_find_library name header library)
-  find_path(${name}_INCLUDE_DIR ${header} PATH_SUFFIXES opencv4 REQUIRED)
-  find_library(${name}_LIBRARY ${library} REQUIRED)
+  set(required REQUIRED)
+  if("OPTIONAL" IN_LIST ARGN)
+    set(required "")
+  endif()
+  find_path(${name}_INCLUDE_DIR ${header} PATH_SUFFIXES opencv4 hdf5/serial ${required})
+  find_library(${name}_LIBRARY NAMES ${library} ${required})
   mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  if(NOT ${name}_INCLUDE_DIR OR NOT ${name}_LIBRARY)
+    message(STATUS "No ${name}: what needs it is not built")
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY STOKER_FOREIGN lib_${name})
   add_library(lib_${name} UNKNOWN IMPORTED)
   set_target_properties(lib_${name} PROPERTIES IMPORTED_LOCATION ${${name}_LIBRARY}
     INTERFACE_INCLUDE_DIRECTORIES ${${name}_INCLUDE_DIR})
@@ -83,23 +95,19 @@ stoker_find_library(xxhash xxhash.h xxhash)
 stoker_find_library(isal isa-l.h isal)
 stoker_find_library(lmdb lmdb.h lmdb)
 stoker_find_library(uring liburing.h uring)
+stoker_find_library(tinyxml2 tinyxml2.h tinyxml2)
 stoker_find_library(fuse3 fuse3/fuse_lowlevel.h fuse3)
 stoker_find_library(prometheus prometheus/text_serializer.h prometheus-cpp-core)
-stoker_find_library(opencv_core opencv2/core.hpp opencv_core)
-stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc)
-stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs)
-
-# For the program stoker_hdf5 alone, without which the data set `hdf5` does not work.
-find_path(STOKER_HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
-find_library(STOKER_HDF5_LIBRARY NAMES hdf5_serial hdf5)
-mark_as_advanced(STOKER_HDF5_INCLUDE_DIR STOKER_HDF5_LIBRARY)
-if(STOKER_HDF5_INCLUDE_DIR AND STOKER_HDF5_LIBRARY)
-  add_library(lib_hdf5 UNKNOWN IMPORTED)
-  set_target_properties(lib_hdf5 PROPERTIES IMPORTED_LOCATION ${STOKER_HDF5_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${STOKER_HDF5_INCLUDE_DIR})
-else()
-  message(STATUS "No libhdf5: stoker_hdf5 is not built, and the data set hdf5 says so (Debian's libhdf5-dev)")
+# These bring more than a hundred packages along for one plug-in each. A first start does without them; the
+# tests do not.
+set(optional OPTIONAL)
+if(STOKER_BUILD_TESTS)
+  set(optional "")
 endif()
+stoker_find_library(opencv_core opencv2/core.hpp opencv_core ${optional})
+stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc ${optional})
+stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs ${optional})
+stoker_find_library(hdf5 hdf5.h "hdf5_serial;hdf5" ${optional})
 
 if(STOKER_BUILD_TESTS)
   find_package(GTest REQUIRED)

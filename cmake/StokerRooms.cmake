@@ -1,8 +1,10 @@
 # The walls of the project. A room is a folder with one subject; a library is made of rooms.
 #
-#   stoker_library(NAME [PLUGIN types...])
+#   stoker_library(NAME [PLUGIN types...] [REQUIRES libs...])
 #     A shared library. PLUGIN: it lies in lib/stoker and is loaded when one of these types is used and
 #     nobody has registered it ("decoder:opencv"), or when a tool's command is called ("command:bench").
+#     REQUIRES: without one of these foreign libraries neither it nor its rooms are built. Its types stay
+#     known: using one is an error that names the plug-in.
 #   stoker_room(FOLDER [TORCH] [COLD] IN library [NEEDS rooms...] [LIBRARIES libs...] SOURCES files...)
 #     TORCH: its sources may include LibTorch. COLD: what runs once a step or more rarely, compiled with
 #     less optimisation. NEEDS: all other rooms whose headers it may include; tests/style_test.py
@@ -49,7 +51,15 @@ function(_stoker_precompiled torch cold result)
 endfunction()
 
 function(stoker_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 library "" "" "PLUGIN")
+  cmake_parse_arguments(PARSE_ARGV 1 library "" "" "PLUGIN;REQUIRES")
+  foreach(type ${library_PLUGIN})
+    set_property(GLOBAL APPEND PROPERTY STOKER_PLUGIN_TYPES "${type}=${name}")
+  endforeach()
+  foreach(foreign ${library_REQUIRES})
+    if(NOT TARGET lib_${foreign})
+      return()
+    endif()
+  endforeach()
   add_library(${name} SHARED)
   add_library(stoker::${name} ALIAS ${name})
   target_compile_features(${name} PUBLIC cxx_std_20)
@@ -64,9 +74,6 @@ function(stoker_library name)
     target_sources(${name} PRIVATE ${STOKER_PLUGIN_STAMP_SOURCE})
     set_target_properties(${name} PROPERTIES STOKER_PLUGIN ON PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/stoker
       INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${StokerTorch_RUNTIME_DIRS}")
-    foreach(type ${library_PLUGIN})
-      set_property(GLOBAL APPEND PROPERTY STOKER_PLUGIN_TYPES "${type}=${name}")
-    endforeach()
   else()
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN;${StokerTorch_RUNTIME_DIRS}")
   endif()
@@ -87,6 +94,9 @@ function(stoker_room folder)
   if(room_UNPARSED_ARGUMENTS OR NOT room_IN OR NOT room_SOURCES)
     message(FATAL_ERROR "stoker_room(${folder}): expected IN, SOURCES; unknown: ${room_UNPARSED_ARGUMENTS}")
   endif()
+  if(NOT TARGET ${room_IN})  # it REQUIRES what is not here
+    return()
+  endif()
   _stoker_room_target(${folder} "${room_TORCH}" target)
   add_library(${target} OBJECT ${room_SOURCES})
   _stoker_room_options(${target} "${room_TORCH}" "${room_COLD}")
@@ -106,6 +116,8 @@ function(stoker_room folder)
   if(room_TORCH)
     target_link_libraries(${room_IN} PUBLIC StokerTorch::torch)
   endif()
+  list(TRANSFORM room_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_property(GLOBAL APPEND PROPERTY STOKER_SOURCES ${room_SOURCES})
   set_property(GLOBAL PROPERTY "STOKER_LIBRARY_OF_${folder}" ${room_IN})
   set_property(GLOBAL APPEND PROPERTY "STOKER_NEEDS_OF_${room_IN}" ${room_NEEDS})
 endfunction()

@@ -3,13 +3,15 @@
 # it does when there is something to do, and nothing otherwise.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# What the program needs, and what its tests need beside that. The same names in Debian 12 and 13.
-packages=(
+# What the program needs, and its plug-ins and tools but for two; what all need; what the tests need beside
+# that. The same names in Debian 12 and 13.
+program_packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
   libfmt-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libopencv-core-dev libopencv-imgproc-dev
-  libopencv-imgcodecs-dev libisal-dev liburing-dev libssl-dev
-  zlib1g-dev libbz2-dev libhdf5-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
+  libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev
+  zlib1g-dev libbz2-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
+packages=(
+  "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libhdf5-dev)
 test_packages=(
   libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
 # Prometheus and promtool: unpacked, for their package would start a server.
@@ -34,14 +36,15 @@ quietly() {
   rm "$log"
 }
 
-# After an update of apt's lists.
+# After an update of apt's lists, once.
 apt() {
   local as_root=()
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || stop "as root, or with sudo: apt-get $*"
     as_root=(sudo)
   fi
-  quietly "${as_root[@]}" apt-get -qq update
+  [ -n "${lists_updated:-}" ] || quietly "${as_root[@]}" apt-get -qq update
+  lists_updated=yes
   quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"
 }
 
@@ -57,6 +60,22 @@ install_packages() {
   [ ${#missing[@]} != 0 ] || return 0
   say "installing with apt-get: ${missing[*]}"
   apt install --yes --no-install-recommends "${missing[@]}"
+}
+
+# Begins to fetch LibTorch where neither the user nor Python has one: it and apt's packages take about as
+# long, and CMake waits for it.
+fetch_libtorch_meanwhile() {
+  [ -z "${Torch_DIR:-}${CMAKE_PREFIX_PATH:-}" ] || return 0
+  local folder
+  folder=$root/build/_deps/libtorch-$(sed -n 's/^torch==\([0-9.]*\) .*/\1/p' "$root/cmake/torch.txt")
+  [ ! -e "$folder" ] || return 0
+  install_packages python3-pip
+  ! python3 -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' || return 0
+  set -m # in a process group of its own, which ends with this script
+  "$root/cmake/get_wheels.sh" "$folder" torch.txt &
+  set +m
+  # shellcheck disable=SC2064  # this process, and no later one
+  trap "kill -- -$! 2>/dev/null || true" EXIT
 }
 
 # Prometheus and promtool, behind what is on PATH already.
@@ -100,7 +119,6 @@ install_for_tests() {
 build() {
   local folder=$root/$1 target=$2
   shift 2
-  install_packages "${packages[@]}"
   cmake -S "$root" -B "$folder" -G Ninja -DSTOKER_UNITY=ON "$@" >/dev/null ||
     stop "cmake failed (see above)"
   if ninja -C "$folder" -n "$target" | grep -q 'no work to do'; then return; fi

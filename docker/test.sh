@@ -93,6 +93,7 @@ build_image() {
 part_built() {
   local tree=$work/built torch file
   grep -qx 'VERSION_ID="12"' /etc/os-release || fail "this is not Debian 12, the image's system: use part cpu"
+  install_packages "${packages[@]}"
   build build stoker_all
   torch=$(ldd build/lib/libstoker.so | sed -n 's|.* => \(/.*\)/torch/lib/libtorch_cpu.so .*|\1|p')
   rm -rf "$tree"

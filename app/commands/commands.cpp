@@ -42,13 +42,18 @@ bool add_command(const Command& program, const std::string& name) {
   return true;
 }
 
-void add_all_commands(const Command& program) {
+std::vector<std::string> add_all_commands(const Command& program) {
   for (const auto& [name, add] : kCommands) add(program);
+  std::vector<std::string> left_out;
   for (const PluginType& known : plugin_types()) {
-    if (is_command(known) && load_type("command", known.type).empty()) {
+    if (!is_command(known)) continue;
+    if (load_type("command", known.type).empty()) {
       tool_commands().at(known.type)(program);
+    } else {
+      left_out.emplace_back(known.type);
     }
   }
+  return left_out;
 }
 
 }  // namespace stoker

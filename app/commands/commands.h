@@ -1,12 +1,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/base/command_line.h"
 
 // The commands of the program. Those in this folder are the program's own and read arguments only:
-// none of them knows how a command does what it does. Every other command lies in the library of its
-// tool (app/tools), which is loaded when the command is called.
+// none of them knows how a command does what it does. Every other command lies in the library of
+// its tool (app/tools), which is loaded when the command is called.
 
 namespace stoker {
 
@@ -14,8 +15,9 @@ namespace stoker {
 // there is none of this name. Error(ExitCode::environment): its tool is not built or cannot be
 // loaded.
 bool add_command(const Command& program, const std::string& name);
-// The same for all commands there are; tools that cannot be loaded are left out.
-void add_all_commands(const Command& program);
+// The same for all commands. Result: the names of those that are left out, because their tools are
+// not built or cannot be loaded.
+std::vector<std::string> add_all_commands(const Command& program);
 
 // Each declares one command below `program`. What it does is a function of the room that it belongs
 // to, which gets the struct that the arguments were read into.

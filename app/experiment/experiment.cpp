@@ -7,26 +7,27 @@
 
 namespace stoker {
 
-Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks)
+Experiment::Experiment(ExperimentOptions options, Notify notify, Ranks ranks, RankGroup& group)
     : options_(std::move(options)),
       notify_(std::move(notify)),
       ranks_(std::move(ranks)),
+      group_(group),
       device_(options_.device.create({options_.run.seed, notify_, ranks_.local_rank, &exchange_})),
       data_(options_, notify_) {}
 
 std::unique_ptr<Loader> Experiment::make_loader(Split split) {
-  RankTalk talk = rank_talk_;
-  if (talk.meet) {
-    // Several loaders may talk at once.
-    talk.meet = [meet = rank_talk_.meet, number = loaders_made_](const std::string& channel,
-                                                                 const std::string& own) {
-      return meet(std::to_string(number) + "/" + channel, own);
-    };
-  }
-  ++loaders_made_;
-  return options_.loader.create({dataset(), decoder(), device_->allocator(), split, options_.run.seed, notify_,
-                                 split == Split::train ? hub().train_loader() : hub().test_loader(),
-                                 Shard{ranks_.rank, ranks_.world}, std::move(talk), device_.get()});
+  return options_.loader.create(
+      {.dataset = dataset(),
+       .decoder = decoder(),
+       .allocate = device_->allocator(),
+       .split = split,
+       .seed = options_.run.seed,
+       .notify = notify_,
+       .meter = split == Split::train ? hub().train_loader() : hub().test_loader(),
+       .shard = Shard{ranks_.rank, ranks_.world},
+       .device = device_.get(),
+       .group = group_,
+       .channel = fmt::format("loaders/{}", loaders_made_++)});
 }
 
 std::shared_ptr<DeviceBatch> Experiment::on_device(const Batch& batch) {
@@ -77,7 +78,7 @@ std::unique_ptr<Metric> Experiment::make_metric() {
 
 std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
     std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
-    Notify warn, SetGroup& group) {
+    Notify warn) {
   if (options_.checkpoint.info().snapshot == "swap" && !computing_device().is_cpu()) {
     throw Error(
         ExitCode::config,
@@ -89,7 +90,7 @@ std::unique_ptr<Checkpointer> Experiment::make_checkpointer(
   return options_.checkpoint.create({tiers(), options_.run.name, std::move(tensors),
                                      [this](size_t bytes) { return device_->allocate(bytes); },
                                      std::move(stop_requested), notify_, std::move(warn),
-                                     &hub().checkpoints(), group, &hub().run().input_wait()});
+                                     &hub().checkpoints(), group_, &hub().run().input_wait()});
 }
 
 }  // namespace stoker

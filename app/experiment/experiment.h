@@ -3,8 +3,9 @@
 #include <memory>
 
 #include "app/experiment/options.h"
+#include "io/core/ranks/rank_group.h"
+#include "io/core/ranks/ranks.h"
 #include "io/experiment/experiment_data.h"
-#include "io/distributed/ranks.h"
 
 namespace stoker {
 
@@ -15,8 +16,10 @@ namespace stoker {
 class Experiment {
  public:
   // notify: gets what the components remark, perhaps from other threads. May be empty. ranks: whose
-  // part of the data the loaders load.
-  Experiment(ExperimentOptions options, Notify notify, Ranks ranks = {});
+  // part of the data the loaders load. group: all of them, who read and save together. All ranks
+  // make the same loaders in the same order.
+  Experiment(ExperimentOptions options, Notify notify, Ranks ranks = {},
+             RankGroup& group = alone());
 
   const ExperimentOptions& options() const { return options_; }
   const Ranks& ranks() const { return ranks_; }
@@ -30,9 +33,6 @@ class Experiment {
 
   // How the steps of an emulated device end with those of other ranks; to be set before the first.
   StepExchange& exchange() { return exchange_; }
-  // How loaders of all ranks talk to one another; to be set before the first is made, and all ranks
-  // have to make the same ones in the same order.
-  RankTalk& rank_talk() { return rank_talk_; }
   // A loader that has not been started. Its figures go into the hub, by split.
   std::unique_ptr<Loader> make_loader(Split split);
   // The batch on the device: where it lies already, or a copy, which may be under way.
@@ -49,11 +49,10 @@ class Experiment {
   std::unique_ptr<Loss> make_loss();
   std::unique_ptr<Metric> make_metric();
   // For states of these tensors, in this order. stop_requested: since when the process has been
-  // asked to end. warn: what the user has to see. group: who saves with this process; it has to
-  // outlive the checkpointer.
+  // asked to end. warn: what the user has to see.
   std::unique_ptr<Checkpointer> make_checkpointer(
       std::vector<TensorInfo> tensors, std::function<std::optional<TimePoint>()> stop_requested,
-      Notify warn, SetGroup& group = alone());
+      Notify warn);
 
  private:
   // Of labels or maps.
@@ -65,7 +64,7 @@ class Experiment {
   Notify notify_;
   const Ranks ranks_;
   StepExchange exchange_;
-  RankTalk rank_talk_;
+  RankGroup& group_;
   int64_t loaders_made_ = 0;
   std::unique_ptr<Device> device_;
   ExperimentData data_;

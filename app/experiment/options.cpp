@@ -22,22 +22,40 @@ void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
   }
 }
 
+// Those that the checkpointer has by default, and nobody defined. They lie beside the directories
+// of the runs, so that the next run finds what this one saved.
+void add_checkpoint_tiers(ExperimentOptions& options) {
+  const CheckpointerInfo checkpoint = options.checkpoint.info();
+  if (!checkpoint.saves) return;
+  for (const std::string& tier : checkpoint.tiers) {
+    if (options.storage.contains(tier)) continue;
+    Node node = Node::map();
+    node.entries.push_back({"type", {}, Node::text("posix")});
+    const Path root{options.run.dir.value + "/" + tier};
+    node.entries.push_back({"root", {}, Field<Path>::dump(root)});
+    options.storage.emplace(tier, parse_component<Storage>(node));
+  }
+}
+
 // Checkpoints outlive the process, or they are of no use.
 void check_checkpoint_tiers(const ExperimentOptions& options, const Section& root) {
   const CheckpointerInfo checkpoint = options.checkpoint.info();
   if (!checkpoint.saves) return;
+  const Node* section = root.node().find("checkpoint");
   for (const std::string& tier : checkpoint.tiers) {
     const StorageInfo info = options.storage.at(tier).info();
-    if (info.in_memory) {
-      root.fail("checkpoint", "must not name tier '" + tier +
-                                  "': it keeps its objects in memory, where checkpoints end with "
-                                  "the process; name a tier of files (posix) or a bucket");
-    }
-    if (info.read_only) {
-      root.fail("checkpoint", "must not name tier '" + tier +
-                                  "': it can only be read, so it can hold no checkpoints; name a "
-                                  "tier of files (posix) or a bucket");
-    }
+    if (!info.in_memory && !info.read_only) continue;
+    const Node* fast = section->find("fast");
+    const char* key = fast != nullptr && fast->scalar == tier ? "fast" : "slow";
+    root.fail(
+        "checkpoint",
+        fmt::format("must not name tier '{}': it {}; name a tier of files (posix) or a bucket, "
+                    "or set checkpoint.{}=null for a directory below run.dir",
+                    tier,
+                    info.in_memory ? "keeps its objects in memory, where checkpoints end with "
+                                     "the process"
+                                   : "can only be read, so it can hold no checkpoints",
+                    key));
   }
 }
 
@@ -110,10 +128,10 @@ void IoProfileOptions::check(const Section& section) const {
 }
 
 ExperimentOptions read_experiment(const std::string& path,
-                                  const std::vector<std::string>& overrides) {
+                                  const std::vector<std::string>& overrides, const Notify& note) {
   Node root = load_experiment(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
-  return read_experiment_tree(root);
+  return read_experiment_tree(root, note);
 }
 
 ExperimentOptions read_experiment_without_data(const std::string& path,
@@ -123,14 +141,16 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
   if (root.find("dataset") == nullptr) {
     root.entries.push_back({"dataset", {}, default_component<Dataset>("synthetic").dump()});
   }
-  return read_experiment_tree(root);
+  return read_experiment_tree(root, print_remark);
 }
 
-ExperimentOptions read_experiment_tree(const Node& root) {
-  const ConfigContext context = begin_experiment(root);
+ExperimentOptions read_experiment_tree(const Node& root, const Notify& note) {
+  ConfigContext context = begin_experiment(root);
+  context.note = note;
   ExperimentOptions options;
   const Section section(root, "", "", &context);
   read_struct(section, options);
+  add_checkpoint_tiers(options);
   check_together(options, section);
   return options;
 }

@@ -4,17 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "app/base/progress_line.h"
 #include "app/experiment/precision.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
-#include "models/optimizers/optimizer.h"
 #include "io/checkpoint/checkpointer.h"
 #include "io/device/device.h"
-#include "io/distributed/options.h"
+#include "io/distributed/distributed_options.h"
 #include "io/experiment/data_options.h"
+#include "io/loader/loader.h"
+#include "io/metrics/run_meter.h"
 #include "io/metrics/sink.h"
 #include "io/profiler/io_recorder_options.h"
 #include "models/networks/model.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/optimizer.h"
 
 namespace stoker {
 
@@ -29,9 +32,9 @@ EnumNames<OnNan> enum_names(OnNan);
 // `training:`, how long and how precisely.
 struct TrainingOptions {
   int64_t epochs = 1;
-  // Ends the run earlier; of all its processes together.
+  // Ends the run earlier. The steps of all its processes count together.
   std::optional<int64_t> max_steps;
-  // Of the model's forward and backward pass.
+  // In which the model's forward and backward pass compute.
   Precision precision = Precision::fp32;
   bool channels_last = false;
   double label_smoothing = 0;
@@ -39,45 +42,49 @@ struct TrainingOptions {
   OnNan on_nan = OnNan::stop;
   // Refused where the device has no graphs, or batches have more than one size.
   bool cuda_graph = false;
-  // Not: batches are read and moved to the device, for what that costs by itself.
+  // Without it batches are read and moved to the device, which shows what that costs by itself.
   bool compute = true;
   // auto: as many as there are cores that this process may use.
   Workers threads;
   template <class V>
   void visit(V& v) {
-    v("epochs", epochs, "passes over the training samples", Limits{1, 1e9});
-    v("max_steps", max_steps, "stop after so many steps", Limits{1, 1e15});
-    v("precision", precision, "bf16: autocast; weights and optimizer stay fp32");
-    v("channels_last", channels_last, "NHWC memory format for convolutions");
+    v("epochs", epochs, "The number of passes over the training samples.", Limits{1, 1e9});
+    v("max_steps", max_steps, "Training stops after this number of steps.", Limits{1, 1e15});
+    v("precision", precision,
+      "With bf16 the model computes under autocast; weights and optimizer stay fp32.");
+    v("channels_last", channels_last, "Use the memory format NHWC for convolutions.");
     v("label_smoothing", label_smoothing,
-      "share of the target that all classes have in equal parts (Szegedy et al. 2016, section 7)",
+      "The share of the target that is divided equally among all classes (Szegedy et al. 2016, "
+      "section 7).",
       Limits{0, 0.99});
-    v("deterministic", deterministic, "equal losses on repetition (CPU), at some cost");
+    v("deterministic", deterministic, "A repetition gives equal losses on a CPU, at some cost.");
     v("on_nan", on_nan,
       same_results(
-          "of a loss, or of weights to be saved, that are NaN or infinite. stop: exit code "
-          "7, and the last checkpoint is of finite weights; warn: go on"));
+          "What happens when a loss, or weights that are to be saved, are NaN or infinite. stop "
+          "ends "
+          "the run with exit code 7, and the last checkpoint has finite weights; warn goes on."));
     v("cuda_graph", cuda_graph,
-      "forward and backward as one launch, captured once: for shapes and models that stay the "
-      "same");
+      "Launch forward and backward at once, as a graph that is captured the first time. Shapes and "
+      "model have to stay the same.");
     v("compute", compute,
-      "false: batches are read and moved to the device, in evaluations, too, and nothing is "
-      "computed: no loss, no accuracy");
-    v("threads", threads, "threads of LibTorch's kernels on the CPU");
+      "With false, batches are read and moved to the device, in evaluations too, and nothing is "
+      "computed: there is no loss and no accuracy.");
+    v("threads", threads, "The number of threads of LibTorch's kernels on the CPU.");
   }
 };
 
 // `evaluation:`, when the test split is evaluated, and what is measured.
 struct EvaluationOptions {
-  // At the end of the run; and absent: only then.
+  // At the end of the run, and only then where every_epochs is absent.
   bool enabled = true;
   std::optional<int64_t> every_epochs;
   Component<Metric> metric = default_component<Metric>("accuracy");
   template <class V>
   void visit(V& v) {
-    v("enabled", enabled, "evaluate on the test split at the end of the run");
-    v("every_epochs", every_epochs, "evaluate after every so many epochs, too", Limits{1, 1e9});
-    v("metric", metric, "what is measured; its first figure decides which checkpoint is the best");
+    v("enabled", enabled, "Evaluate on the test split at the end of the run.");
+    v("every_epochs", every_epochs, "Evaluate whenever this number of epochs has ended, too.",
+      Limits{1, 1e9});
+    v("metric", metric, "What is measured. Its first figure decides which checkpoint is the best.");
   }
 };
 
@@ -88,10 +95,10 @@ struct ProfileOptions {
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "0: never; else a window of LibTorch's profiler (Kineto; CUPTI on a GPU) begins after every "
-      "so many steps",
+      "A window of LibTorch's profiler (Kineto, and CUPTI on a GPU) begins whenever this number of "
+      "steps has been done; with 0 none does.",
       Limits{0, 1e9});
-    v("steps", steps, "length of a window", Limits{1, 1e6});
+    v("steps", steps, "The length of a window in steps.", Limits{1, 1e6});
   }
   // A window has to be over when the next one begins.
   void check(const Section& section) const;
@@ -106,10 +113,11 @@ struct IoProfileOptions {
   template <class V>
   void visit(V& v) {
     v("every_steps", every_steps,
-      "0: only when it is asked for (SIGUSR2, the live server); else a session of the I/O profiler "
-      "begins at the start and after every so many steps",
+      "A session of the I/O profiler begins at the start and whenever this number of steps has "
+      "been "
+      "done; with 0 only when it is asked for (SIGUSR2, the live server).",
       Limits{0, 1e9});
-    v("steps", steps, "length of a session", Limits{1, 1e9});
+    v("steps", steps, "The length of a session in steps.", Limits{1, 1e9});
     recorder.visit(v);
   }
   void check(const Section& section) const;
@@ -121,17 +129,18 @@ struct MetricsOptions {
   int64_t every_steps = 10;
   ProfileOptions profile;
   IoProfileOptions io_profile;
-  // In the order in which they get a report. An empty list: none.
+  // In the order in which they get a report. The list may be empty.
   std::vector<Component<MetricsSink>> sinks{default_component<MetricsSink>("console"),
                                             default_component<MetricsSink>("csv"),
                                             default_component<MetricsSink>("timeline")};
   template <class V>
   void visit(V& v) {
-    v("every_steps", every_steps, "steps between reports; the loss is read then", Limits{1, 1e9});
-    v("profile", profile, "windows of LibTorch's profiler");
+    v("every_steps", every_steps,
+      "The number of steps between two reports. The loss is read for each.", Limits{1, 1e9});
+    v("profile", profile, "When LibTorch's profiler runs.");
     v("io_profile", io_profile,
-      "sessions of the I/O profiler: every call on a file, as Darshan counts");
-    v("sinks", sinks, "where reports go");
+      "When the I/O profiler records every call on a file, and counts as Darshan does.");
+    v("sinks", sinks, "Where reports go.");
   }
 };
 
@@ -141,7 +150,7 @@ struct MetricsOptions {
 struct ExperimentOptions : DataOptions {
   Component<Device> device = default_component<Device>("auto");
   Component<Model> model = default_component<Model>("alexnet");
-  // Of classes or of maps, as the model is.
+  // For classes or for maps, as the model answers them.
   Component<Loss> loss = default_component<Loss>("cross_entropy");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
   // A factor of the optimizer's rate.
@@ -155,37 +164,39 @@ struct ExperimentOptions : DataOptions {
   MetricsOptions metrics;
   template <class V>
   void visit(V& v) {
-    v("run", run, "name, seed and place of the run");
+    v("run", run, "The name, seed and place of the run.");
     v("plugins", plugins,
-      same_results("absolute paths of plug-ins, loaded before anything else is read"));
-    v("device", device, "where compute runs");
-    v("storage", storage, same_results("tiers by name"));
-    v.required("dataset", dataset, "what is trained on");
-    v("decoder", decoder, "bytes to pixels");
-    v("loader", loader, "how batches reach the trainer");
-    v("model", model, "the network");
-    v("loss", loss, "what training makes small");
-    v("optimizer", optimizer, "how weights are updated");
-    v("schedule", schedule, "the learning rate over the run");
-    v("training", training, "how long and how precisely");
+      same_results("Absolute paths of plug-ins, which are loaded before anything else is read."));
+    v("device", device, "Where the model computes.");
+    v("storage", storage, same_results("The storage tiers by name."));
+    v.required("dataset", dataset, "The data set to train on.");
+    v("decoder", decoder, "How the bytes of a sample become pixels.");
+    v("loader", loader, "How batches reach the trainer.");
+    v("model", model, "The network.");
+    v("loss", loss, "What training makes small.");
+    v("optimizer", optimizer, "How the weights are updated.");
+    v("schedule", schedule, "The learning rate over the run.");
+    v("training", training, "How long and how precisely to train.");
     v("distributed", distributed,
       same_results(
-          "many ranks train one model; they are started by torchrun, mpirun, srun, `stoker "
-          "launch` ..."));
-    v("evaluation", evaluation, same_results("how good the model is on the test split"));
-    v("checkpoint", checkpoint, same_results("how the state is saved, and where to"));
-    v("metrics", metrics, same_results("what is reported, and where to"));
+          "Many ranks train one model. They are started by torchrun, mpirun, srun, `stoker "
+          "launch` or the like."));
+    v("evaluation", evaluation, same_results("How good the model is on the test split."));
+    v("checkpoint", checkpoint, same_results("How the state is saved, and where to."));
+    v("metrics", metrics, same_results("What is reported, and where to."));
   }
 };
 
 // A command gets its experiment from one of the following functions, and nowhere else.
 
 // Reads file and overrides ("a.b=c", the last one of a key counts), loads the plug-ins for the rest
-// of the process, checks everything: each value, and what one section says of another.
-// Error(ExitCode::config) with the place in the file; ExitCode::environment for a file that cannot
-// be read. One thread at a time.
+// of the process, checks everything: each value, and what one section says of another. A
+// checkpointer that names no tiers has directories below run.dir. note: told what an override of a
+// type drops, in one line; empty: nobody is. Error(ExitCode::config) with the place in the file;
+// ExitCode::environment for a file that cannot be read. One thread at a time.
 ExperimentOptions read_experiment(const std::string& path,
-                                  const std::vector<std::string>& overrides);
+                                  const std::vector<std::string>& overrides,
+                                  const Notify& note = print_remark);
 
 // The same of a file that need not have a `dataset`, for commands that use none. What it has is
 // checked all the same.
@@ -193,7 +204,7 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides);
 
 // The experiment from its tree (load_experiment), which may be part of a larger file.
-ExperimentOptions read_experiment_tree(const Node& root);
+ExperimentOptions read_experiment_tree(const Node& root, const Notify& note = {});
 
 // The resolved configuration, YAML that ends with a line break: every option with its value.
 // read_experiment of it gives the same.

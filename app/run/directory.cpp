@@ -26,17 +26,17 @@ std::string directory_name(const std::string& name) {
 }  // namespace
 
 RunDirectory::RunDirectory(const ExperimentOptions& options,
-                           const std::vector<std::string>& overrides, Peers& peers) {
+                           const std::vector<std::string>& overrides, RankGroup& group) {
   const fs::path parent(options.run.dir.value);
   make_directories(parent.string());
-  if (peers.ranks().first()) {
+  if (group.first()) {
     const std::string name = directory_name(options.run.name);
     path_ = (parent / name).string();
     make_directory(path_);
     replace_link(name, (parent / "latest").string());
-    share(peers, name);
+    share(group, name);
   } else {
-    path_ = (parent / share(peers, "") / fmt::format("rank-{}", peers.ranks().rank)).string();
+    path_ = (parent / share(group, "") / fmt::format("rank-{}", group.rank())).string();
     make_directories(path_);
   }
   write("config.yaml", resolved_yaml(options));

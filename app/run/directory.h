@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "app/experiment/options.h"
-#include "io/distributed/peers.h"
+#include "io/core/ranks/rank_group.h"
 
 namespace stoker {
 
@@ -15,7 +15,7 @@ class RunDirectory {
  public:
   // Makes the directory, and its parents, and writes config.yaml (resolved) and overrides.
   RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides,
-               Peers& peers);
+               RankGroup& group);
 
   // As run.dir gives it: relative where that is.
   const std::string& path() const { return path_; }

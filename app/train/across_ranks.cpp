@@ -1,6 +1,5 @@
 #include "app/train/across_ranks.h"
 
-#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/train/tensors.h"
+#include "io/core/ranks/route.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
-#include "io/distributed/route.h"
 #include "io/loader/batch_job.h"
 #include "io/storage/file_tree.h"
 
@@ -35,7 +34,7 @@ std::vector<std::string> gather_texts(Peers& peers, std::string own) {
 // Gives all ranks rank 0's model and optimizer.
 void make_equal(Peers& peers, const TrainStep& step) {
   const std::vector<at::Tensor> state = state_tensors(step);
-  peers.broadcast(state);
+  peers.broadcast_tensors(state);
   const std::vector<uint64_t> digests = gather_values(peers, state_digest(state))();
   for (size_t rank = 1; rank < digests.size(); ++rank) {
     if (digests[rank] == digests[0]) continue;
@@ -102,16 +101,6 @@ void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedge
   experiment.exchange() = {peers.ranks().world, step.gradient_bytes(), slowest};
 }
 
-RankTalk talk_among(Peers& peers) {
-  if (!peers.ranks().many()) return {};
-  RankTalk talk;
-  talk.meet = [&peers](const std::string& channel, const std::string& own) {
-    return peers.meet("loaders/" + channel, own, [] { return true; });
-  };
-  talk.gone = [&peers] { return peers.gone(); };
-  return talk;
-}
-
 RunHistory own_history(const Ranks& ranks, const RunHistory& first) {
   if (ranks.first()) return first;
   RunHistory history;
@@ -119,25 +108,6 @@ RunHistory own_history(const Ranks& ranks, const RunHistory& first) {
   history.processes = first.processes;
   history.bad_samples = first.bad_samples;
   return history;
-}
-
-std::vector<std::string> PeersOfSets::meet(const std::string& channel, const std::string& own,
-                                           const std::function<bool()>& go_on) {
-  try {
-    return peers_.meet("checkpoints/" + channel, own, go_on);
-  } catch (const Error& error) {
-    throw GroupLost(error.what());
-  }
-}
-
-void PeersOfSets::broadcast(std::span<uint8_t> bytes, int64_t from) {
-  if (bytes.empty() || size() == 1) return;
-  try {
-    peers_.broadcast({at::from_blob(bytes.data(), {static_cast<int64_t>(bytes.size())}, at::kByte)},
-                     from);
-  } catch (const Error& error) {
-    throw GroupLost(error.what());
-  }
 }
 
 std::string digests_of_all(Peers& peers, const Batch& batch) {

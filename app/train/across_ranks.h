@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -8,11 +7,9 @@
 #include "app/train/evaluation.h"
 #include "app/train/history.h"
 #include "app/train/step.h"
-#include "io/checkpoint/sets/set_group.h"
 #include "io/core/batch.h"
 #include "io/device/exchange_time.h"
 #include "io/distributed/peers.h"
-#include "io/core/rank_talk.h"
 #include "io/metrics/hub.h"
 
 // What the ranks of a run make of what each of them has; with one rank, what it has. The trainer's
@@ -20,27 +17,9 @@
 
 namespace stoker {
 
-// How the loaders of the ranks talk to one another. peers must outlive it. Empty: there is one
-// rank.
-RankTalk talk_among(Peers& peers);
-
 // Where a rank of a run goes on: the history that was saved is rank 0's; of it, the others' is only
 // what they need.
 RunHistory own_history(const Ranks& ranks, const RunHistory& first);
-
-// The ranks as those who write checkpoints together. peers must outlive it.
-class PeersOfSets final : public SetGroup {
- public:
-  explicit PeersOfSets(Peers& peers)
-      : SetGroup(peers.ranks().rank, peers.ranks().world), peers_(peers) {}
-  std::vector<std::string> meet(const std::string& channel, const std::string& own,
-                                const std::function<bool()>& go_on) override;
-  bool lost() override { return !peers_.gone().empty(); }
-  void broadcast(std::span<uint8_t> bytes, int64_t from) override;
-
- private:
-  Peers& peers_;
-};
 
 // Gives all ranks rank 0's model and optimizer, and joins their steps: the gradients are exchanged;
 // of emulated devices, the times. All must outlive the steps. Error(ExitCode::device) where the

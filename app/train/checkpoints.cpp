@@ -9,15 +9,15 @@
 namespace stoker {
 
 RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,
-                               RunLog& log, const StopSignal& stop, Peers& peers)
-    : experiment_(experiment), ledger_(ledger), log_(log), group_(peers) {
+                               RunLog& log, const StopSignal& stop)
+    : experiment_(experiment), ledger_(ledger), log_(log) {
   if (!experiment.options().checkpoint.info().saves) return;
   const DeviceInfo& device = experiment.device().info();
   tensors_ = std::make_unique<TrainingTensors>(
       *step, device.emulated ? at::Device(at::kCPU) : device.torch_device);
   checkpointer_ = experiment.make_checkpointer(
       tensors_->infos(), [&stop] { return stop.when(); },
-      [&log](const std::string& text) { log.warn(text); }, group_);
+      [&log](const std::string& text) { log.warn(text); });
   if (auto places = checkpointer_->finish_copy()) tensors_->twin(*places)->finish();
 }
 

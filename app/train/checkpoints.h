@@ -25,7 +25,7 @@ class RunCheckpoints {
   // Allocates and faults in the snapshot memory, which takes as long as it is large. `step` may be
   // null where type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
-                 const StopSignal& stop, Peers& peers);
+                 const StopSignal& stop);
 
   // As checkpoint.resume says: restores tensors and random generators and returns the history, and
   // `info` then says from what. Empty: the run begins at step 0. Error(ExitCode::config) for a
@@ -58,7 +58,6 @@ class RunCheckpoints {
   StepLedger& ledger_;
   RunLog& log_;
   std::unique_ptr<TrainingTensors> tensors_;
-  PeersOfSets group_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
   std::unique_ptr<Twin> twin_;

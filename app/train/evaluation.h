@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/objectives/metric.h"
 #include "io/metrics/run_meter.h"
+#include "models/objectives/metric.h"
 
 namespace stoker {
 

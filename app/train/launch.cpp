@@ -12,7 +12,7 @@
 #include "app/experiment/options.h"
 #include "app/run/stop_signal.h"
 #include "io/core/system/child_process.h"
-#include "io/distributed/store.h"
+#include "io/distributed/tcp_store.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kPatience(10);
 std::vector<std::string> words_of(const LaunchArguments& arguments) {
   std::vector<std::string> words{"train", arguments.config};
   words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
-  if (!read_experiment(arguments.config, arguments.overrides).distributed) {
+  if (!read_experiment(arguments.config, arguments.overrides, {}).distributed) {
     words.emplace_back("distributed={}");
   }
   if (arguments.json) words.emplace_back("--json");

@@ -78,7 +78,7 @@ at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& target, d
   const TimePoint forward_end = Clock::now();
   exchange_ ? exchange_->backward(own) : own.backward();
   // Each rank's part of the batch has changed its own; the first rank's count, as in Python's DDP.
-  if (!buffers_.empty()) peers_->broadcast(buffers_);
+  if (!buffers_.empty()) peers_->broadcast_tensors(buffers_);
   if (times_) {
     times_->forward_s += seconds(forward_end - begin);
     times_->backward_s += seconds(Clock::now() - forward_end);

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "app/experiment/experiment.h"
-#include "models/objectives/loss.h"
-#include "models/objectives/metric.h"
-#include "models/optimizers/twin.h"
 #include "app/train/captured_pass.h"
 #include "io/device/input_transform.h"
 #include "io/distributed/peers.h"
 #include "io/metrics/run_totals.h"
+#include "models/objectives/loss.h"
+#include "models/objectives/metric.h"
+#include "models/optimizers/twin.h"
 
 namespace stoker {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/optimizers/twin.h"
 #include "app/train/step.h"
 #include "io/checkpoint/checkpointer.h"
+#include "models/optimizers/twin.h"
 
 namespace stoker {
 

@@ -16,8 +16,8 @@
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
-#include "io/core/text/json.h"
 #include "io/core/system/usable_cores.h"
+#include "io/core/text/json.h"
 #include "io/distributed/peers.h"
 
 namespace stoker {
@@ -48,8 +48,7 @@ ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& op
   std::optional<StartWatch> start(options.run.hang_seconds);
   const RunDirectory directory(options, arguments.overrides, peers);
   log.also_to(directory.path() + "/log.txt");
-  Experiment experiment(options, log.notify(), peers.ranks());
-  experiment.rank_talk() = talk_among(peers);
+  Experiment experiment(options, log.notify(), peers.ranks(), peers);
   Trainer trainer(experiment, directory, log, stop, peers);
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;
   const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
@@ -81,7 +80,8 @@ ExitCode train(const TrainArguments& arguments) {
   share_cores(ranks.local_rank, ranks.local_world);
   RunLog log(arguments.quiet || !ranks.first(),
              ranks.many() ? fmt::format("rank {}: ", ranks.rank) : "");
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  const ExperimentOptions options = read_experiment(
+      arguments.config, arguments.overrides, [&](const std::string& text) { log.info(text); });
   if (ranks.many()) log.info(ranks.text());
   const std::unique_ptr<Peers> peers = meet(ranks, options);
   try {

@@ -11,8 +11,8 @@
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/torch_set_up.h"
-#include "io/core/text/json.h"
 #include "io/core/system/shortage.h"
+#include "io/core/text/json.h"
 #include "io/metrics/hub.h"
 #include "io/metrics/verdict.h"
 
@@ -114,8 +114,7 @@ void Trainer::prepare() {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
   if (computes_ && options.evaluation.enabled) metric_ = experiment_.make_metric();
-  checkpoints_ =
-      std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_, peers_);
+  checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
 }
 
 void Trainer::plan_steps(int64_t ahead) {

@@ -1,13 +1,17 @@
-#include "io/checkpoint/saving/engine.h"
+#include "io/checkpoint/saving/tiered_saves.h"
 
 namespace stoker {
 namespace {
 
 struct BurstBufferOptions : CheckpointOptions {
+  template <class V>
+  void visit(V& v) {
+    CheckpointOptions::visit(v);
+    if (!fast) fast = TierName{kFastTier};
+    if (!slow) slow = TierName{kSlowTier};
+  }
   void check(const Section& section) const {
     CheckpointOptions::check(section);
-    if (!fast) section.fail("fast", "must name the tier that training waits for");
-    if (!slow) section.fail("slow", "must name the tier that sets are drained to");
     if (fast->name == slow->name) section.fail("slow", "must be another tier than fast");
   }
   CheckpointerInfo info() const {
@@ -20,11 +24,11 @@ struct BurstBufferOptions : CheckpointOptions {
 // The burst buffer of Chien et al., "Characterizing Deep-Learning I/O Workloads in TensorFlow"
 // (arXiv:1810.03035): sets are written to a fast tier and copied to the slow one while training
 // goes on.
-class BurstBuffer final : public Engine {
+class BurstBuffer final : public TieredSaves {
  public:
   using Options = BurstBufferOptions;
   BurstBuffer(const Options& options, const Inputs& inputs)
-      : Engine(options, inputs, WriteTo::fast) {}
+      : TieredSaves(options, inputs, WriteTo::fast) {}
 };
 
 STOKER_REGISTER(Checkpointer, "burst_buffer", BurstBuffer);

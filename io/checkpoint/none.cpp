@@ -1,10 +1,13 @@
+#include <array>
+
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
-#include "io/checkpoint/options.h"
 
 namespace stoker {
 namespace {
 
 struct NoneOptions : CheckpointOptions {
+  static constexpr std::array kIdle{"*"};
   CheckpointerInfo info() const {
     CheckpointerInfo info = CheckpointOptions::info();
     info.saves = false;

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/core/system/memory.h"
-
-struct evp_md_ctx_st;  // of OpenSSL
 
 namespace stoker {
 
@@ -19,19 +19,25 @@ std::string xxh3_128(std::string_view text);
 // `prefix` and 64 random bits in hex: a name that nobody else has. Any thread.
 std::string unique_name(const std::string& prefix);
 
-// A published hash of bytes that may come in pieces, by OpenSSL. One thread at a time.
+// A published hash of bytes that may come in pieces. It needs no memory and no set-up of OpenSSL,
+// so it works in a process that is short of memory. One thread at a time; throws std::bad_alloc
+// only.
 class Digest {
  public:
-  // name: as OpenSSL knows it, "MD5" or "SHA256". Error(ExitCode::environment): this OpenSSL does
-  // not offer it.
-  explicit Digest(const char* name);
+  enum class Kind { md5, sha256 };
+  explicit Digest(Kind kind);
+  ~Digest();
+
   // Adds bytes; they are not kept.
   void update(Bytes bytes);
-  // Of all bytes so far, in lower-case hex. Call it once, last: update() means nothing afterwards.
+  // The hash of all bytes so far, as it is published: bytes, or lower-case hex. Call one of them,
+  // once and last: update() means nothing afterwards.
+  std::vector<uint8_t> finish_bytes();
   std::string finish();
 
  private:
-  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // SHA-256 of a text in lower-case hex (64 digits). Any thread.

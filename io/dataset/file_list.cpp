@@ -24,7 +24,7 @@ class FileList final : public Dataset {
  public:
   struct Options {
     TierName storage;
-    std::string train;
+    std::string train = "train.csv";
     std::string test;
     std::string folder;
     std::string classes = "classes.txt";
@@ -33,18 +33,19 @@ class FileList final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v.required("storage", storage, same_results("tier that holds the files and the lists"));
-      v.required("train", train,
-                 "object of that tier with the files to train on: CSV with a line path,label each");
-      v("test", test, "the same of the files to test on; empty: nothing is tested");
-      v("folder", folder, "folder of that tier below which the paths are; empty: its root");
+      v.required("storage", storage, same_results("The tier that holds the files and the lists."));
+      v("train", train,
+        "The object of that tier that lists the files to train on: CSV with one line path,label for each file.");
+      v("test", test, "The same for the files to test on. Empty: nothing is tested.");
+      v("folder", folder, "The folder of that tier where the paths of the lists begin. Empty: they begin at its root.");
       v("classes", classes,
-        "object of that tier with the names of the classes, a line each, by label; where there is "
-        "none, labels that are all whole numbers are those of the classes, and others their names, "
-        "sorted");
-      v("label_offset", label_offset, "number of the first class in the lists", Limits{0, 1e6});
-      v("max_file_bytes", max_file_bytes, "a larger file is a bad sample");
-      v("on_error", on_error, "what to do with bad samples");
+        "The object of that tier that names the classes, one on each line, in the order of the "
+        "labels. If it does not exist, labels that are all whole numbers are the numbers of the "
+        "classes; other labels are their names, sorted.");
+      v("label_offset", label_offset, "The number that the lists give to the first class.",
+        Limits{0, 1e6});
+      v("max_file_bytes", max_file_bytes, "A file with more bytes than this is a bad sample.");
+      v("on_error", on_error, "What to do with bad samples.");
     }
     DatasetInfo info() const { return {storage.name}; }
     void check(const Section& section) const {
@@ -119,8 +120,10 @@ class FileList final : public Dataset {
       if (error.errno_value() != ENOENT) throw;
       throw Error(ExitCode::environment,
                   fmt::format("dataset: there is no list '{}' in tier '{}': name an object with "
-                              "lines path,label",
-                              list, tier_name_));
+                              "lines path,label, or write one with its files by `stoker dataset "
+                              "convert CONFIG DIRECTORY --format file_list` and set "
+                              "storage.{}.root=DIRECTORY",
+                              list, tier_name_, tier_name_));
     }
     return parse_listed_files({reinterpret_cast<const char*>(text.data()), text.size()}, list);
   }

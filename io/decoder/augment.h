@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 
 namespace stoker {
 
@@ -41,7 +41,7 @@ struct SamplePlan {
   bool flip_x = false;
   bool flip_y = false;
   bool transpose = false;
-  // Of the resized sample.
+  // The jitter of the resized sample.
   std::optional<Jitter> jitter;
 };
 

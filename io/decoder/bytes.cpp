@@ -1,12 +1,13 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "io/core/error.h"
 #include "io/decoder/augment.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/normalise.h"
-#include "io/decoder/options.h"
 #include "io/decoder/resample/resample.h"
 #include "io/decoder/resize.h"
 
@@ -88,14 +89,19 @@ void GreyResizer::resize(const GreyView& image, const Geometry& geometry, uint8_
 
 struct BytesOptions : ImageOptions {
   int64_t row = 0;
+  static constexpr std::array kIdle{"augment.color_jitter", "limits.max_scans"};
   template <class V>
   void visit(V& v) {
-    v("row", row, "bytes of a row; 0: by the file's size, 32 to 1,024", Limits{0, 16384});
+    v("row", row,
+      "Bytes in each row of the image. 0: 32 to 1,024 bytes, the more the larger the file is.",
+      Limits{0, 16384});
     ImageOptions::visit(v);
   }
   void check(const Section& section) const {
     if (augment.color_jitter) {
-      section.fail("augment", "must have no color_jitter: bytes are grey levels");
+      section.fail("augment",
+                   "must have no color_jitter, for bytes are grey levels: set "
+                   "decoder.augment.color_jitter=null");
     }
   }
   SampleSpec spec() const { return {size, size, 1, output}; }

@@ -49,7 +49,8 @@ int64_t JpegSession::reduction(const SamplePlan& plan) const {
   return options_.scaled_decode ? reduction_for(plan.crop, options_.size) : 1;
 }
 
-void JpegSession::frame(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, uint8_t* out) {
+void JpegSession::frame(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
+                        uint8_t* out) {
   if (framing_.take_encoded(encoded, header, plan, reduction(plan), out)) return;
   const auto made = framing_.for_pixels(plan, header.width, header.height, reduction(plan));
   if (!made) {
@@ -63,7 +64,8 @@ void JpegSession::frame(Bytes encoded, const JpegHeader& header, const SamplePla
   with_rows(encoded, header, plan, [&](PixelRows& rows) { Framing::fill(*made, rows, out); });
 }
 
-void JpegSession::sample(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, uint8_t* out) {
+void JpegSession::sample(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
+                         uint8_t* out) {
   if (fast_ == nullptr && transform_.is_copy(plan, header.width, header.height)) {
     by_libjpeg(encoded, header, header.width, header.height, out);
     return transform_.finish(plan, out);
@@ -72,9 +74,11 @@ void JpegSession::sample(Bytes encoded, const JpegHeader& header, const SamplePl
             [&](PixelRows& rows) { transform_.apply(plan, rows, reduction(plan), out); });
 }
 
-// Calls `use` with the image at 1/reduction, of which what the plan crops is there.
+// Calls `use` with the image at 1/reduction. The part that the plan crops is there; other parts may
+// not be.
 template <class Use>
-void JpegSession::with_rows(Bytes encoded, const JpegHeader& header, const SamplePlan& plan, const Use& use) {
+void JpegSession::with_rows(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
+                            const Use& use) {
   const int64_t divisor = reduction(plan);
   if (fast_ != nullptr && header.blemish.empty()) {
     PixelRows* rows = fast_->decode(encoded, header, segments_, plan.crop, divisor);
@@ -89,7 +93,7 @@ void JpegSession::with_rows(Bytes encoded, const JpegHeader& header, const Sampl
 }
 
 void JpegSession::by_libjpeg(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height,
-                uint8_t* rgb) {
+                             uint8_t* rgb) {
   codec_.decode(encoded, header, width, height, rgb);
   if (!codec_.warning().empty()) tolerated_ = codec_.warning();
 }

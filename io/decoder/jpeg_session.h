@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/framing.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/decoder/jpeg_header.h"
-#include "io/decoder/options.h"
 #include "io/decoder/transform.h"
 
 // What the decoders `turbojpeg` and `jpeg` share: from the bytes of a JPEG file to a sample.
@@ -23,11 +23,11 @@ struct JpegOptions : FramedOptions {
   void visit(V& v) {
     FramedOptions::visit(v);
     v("scaled_decode", scaled_decode,
-      "decode at 1/2, 1/4 or 1/8 where that is still no smaller than the sample: faster, other "
-      "pixels");
+      "Decode at 1/2, 1/4 or 1/8 of the size where that is still at least as large as the sample. "
+      "It is faster and gives other pixels.");
     v("tolerance", tolerance,
-      "of images that libjpeg-turbo warns of. strict: bad samples; as_libjpeg: samples, of the "
-      "pixels that it makes, listed in tolerated.csv");
+      "What becomes of images that libjpeg-turbo warns about. `strict`: they are bad samples. "
+      "`as_libjpeg`: they are used as libjpeg-turbo decodes them, and tolerated.csv lists them.");
   }
   void check(const Section& section) const;
 };
@@ -42,12 +42,12 @@ struct DecodedBy : JpegOptions {
   }
 };
 
-// Another way to the pixels than libjpeg-turbo's, for the files that it vouches for. One thread at a
-// time.
+// Another way to the pixels than libjpeg-turbo's, for the files that it vouches for. One thread at
+// a time.
 class FastJpeg {
  public:
   virtual ~FastJpeg() = default;
-  // The image at 1/reduction, of which what `needed` asks for is there; valid until the next call.
+  // The image at 1/reduction. The part that `needed` names is there, and valid until the next call.
   // Null: libjpeg-turbo has to judge this file. Throws nothing but std::bad_alloc.
   virtual PixelRows* decode(Bytes encoded, const JpegHeader& header,
                             std::span<const JpegSegment> segments, const Rect& needed,

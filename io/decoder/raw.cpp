@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 
@@ -14,10 +15,11 @@ namespace {
 struct RawOptions : ImageOptions {
   int64_t height = 224;
   int64_t width = 224;
+  static constexpr std::array kIdle{"limits.max_scans"};
   template <class V>
   void visit(V& v) {
-    v("height", height, "rows of a stored image", Limits{1, 65535});
-    v("width", width, "columns of a stored image", Limits{1, 65535});
+    v("height", height, "Number of rows of a stored image.", Limits{1, 65535});
+    v("width", width, "Number of columns of a stored image.", Limits{1, 65535});
     ImageOptions::visit(v);
   }
 };
@@ -66,8 +68,9 @@ class RawSession final : public DecoderSession {
     const BadReason reason = bytes == 0         ? BadReason::empty
                              : bytes < expected ? BadReason::truncated
                                                 : BadReason::corrupt;
-    throw BadSample(reason, fmt::format("{} bytes where {}x{} RGB pixels are {} bytes", bytes,
-                                        options_.width, options_.height, expected));
+    throw BadSample(reason, fmt::format("{} bytes where {}x{} RGB pixels are {} bytes (raw takes "
+                                        "stored pixels, such as those of dataset.type=decoded)",
+                                        bytes, options_.width, options_.height, expected));
   }
 
   const RawOptions& options_;

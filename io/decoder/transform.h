@@ -4,7 +4,7 @@
 
 #include "io/core/system/memory.h"
 #include "io/decoder/augment.h"
-#include "io/decoder/options.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/resize.h"
 
 namespace stoker {
@@ -42,7 +42,7 @@ class Transform {
   const Store store_;
   Resizer resizer_;
   Buffer scratch_;
-  // Of a sample that is normalised only after other changes.
+  // The pixels of a sample that is normalised only after other changes.
   Buffer pixels_;
 };
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "io/core/system/memory.h"
 #include "io/core/config/registry.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 

@@ -3,9 +3,9 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "io/core/error.h"
+#include "io/core/ranks/route.h"
 #include "io/distributed/c10d.h"
 #include "io/distributed/collectives.h"
-#include "io/distributed/route.h"
 
 namespace stoker {
 namespace {

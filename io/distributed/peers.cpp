@@ -2,24 +2,24 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
 
-#include "io/core/error.h"
 #include "io/core/config/plugin.h"
+#include "io/core/error.h"
+#include "io/core/ranks/store_group.h"
 #include "io/core/system/shortage.h"
 #include "io/device/cuda_library.h"
 #include "io/distributed/c10d.h"
-#include "io/distributed/channel.h"
 #include "io/distributed/collectives.h"
-#include "io/distributed/heartbeat.h"
 #include "io/distributed/reducer.h"
+#include "io/distributed/tcp_store.h"
 
 namespace stoker {
 namespace {
@@ -28,18 +28,19 @@ constexpr size_t kBroadcastBytes = 250u << 20;
 
 class NoPeers final : public Peers {
  public:
-  NoPeers() : Peers({}, nullptr) {}
-  Gathered gather(const std::string& own) override {
-    return [own] { return std::vector<std::string>{own}; };
-  }
-  void broadcast(const std::vector<at::Tensor>&, int64_t) override {}
-  std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>&,
-                                             std::function<void()>) override {
-    return nullptr;
-  }
+  NoPeers() : Peers({}) {}
   std::vector<std::string> meet(const std::string&, const std::string& own,
                                 const std::function<bool()>&) override {
     return {own};
+  }
+  void leave(const std::string&) override {}
+  Gathered gather(const std::string& own) override {
+    return [own] { return std::vector<std::string>{own}; };
+  }
+  void broadcast_tensors(const std::vector<at::Tensor>&, int64_t) override {}
+  std::unique_ptr<GradientExchange> exchange(const std::vector<at::Tensor>&,
+                                             std::function<void()>) override {
+    return nullptr;
   }
 };
 
@@ -84,14 +85,26 @@ const Collectives& loaded(const std::string& backend) {
 class ProcessGroupPeers final : public Peers {
  public:
   ProcessGroupPeers(const Ranks& ranks, const DistributedOptions& options)
-      : Peers(ranks, &heartbeat_),
+      : Peers(ranks),
         options_(options),
         store_(ranks, std::chrono::milliseconds(options.timeout.ms)),
-        heartbeat_(ranks, store_, std::chrono::milliseconds(options.timeout.ms)) {
+        group_(ranks, store_, std::chrono::milliseconds(options.timeout.ms)) {
     run("the meeting of the ranks", [&] {
-      control_ = group("gloo", "control");
-      gradients_ = options.backend == "gloo" ? control_ : group(options.backend, "gradients");
+      control_ = process_group("gloo", "control");
+      gradients_ =
+          options.backend == "gloo" ? control_ : process_group(options.backend, "gradients");
     });
+  }
+  std::vector<std::string> meet(const std::string& channel, const std::string& own,
+                                const std::function<bool()>& go_on) override {
+    return group_.meet(channel, own, go_on);
+  }
+  std::string gone() const override { return group_.gone(); }
+  void leave(const std::string& why) override { group_.leave(why); }
+  void broadcast(std::span<uint8_t> bytes, int64_t from) override {
+    if (bytes.empty()) return;
+    broadcast_tensors(
+        {at::from_blob(bytes.data(), {static_cast<int64_t>(bytes.size())}, at::kByte)}, from);
   }
   Gathered gather(const std::string& own) override {
     const auto size = static_cast<int64_t>(own.size());
@@ -112,7 +125,7 @@ class ProcessGroupPeers final : public Peers {
       return out;
     };
   }
-  void broadcast(const std::vector<at::Tensor>& tensors, int64_t from) override {
+  void broadcast_tensors(const std::vector<at::Tensor>& tensors, int64_t from) override {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> values;
     for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach());
@@ -137,30 +150,10 @@ class ProcessGroupPeers final : public Peers {
         std::move(exchange),
         [this](const char* what, const std::function<void()>& f) { run(what, f); });
   }
-  std::vector<std::string> meet(const std::string& name, const std::string& own,
-                                const std::function<bool()>& go_on) override {
-    std::string missing;
-    try {
-      return channel(name).meet(own, [&] {
-        if (!go_on()) throw Error(ExitCode::sigterm, "no longer waiting for the other ranks");
-        missing = heartbeat_.surely_missing();
-        if (!missing.empty()) throw Error(ExitCode::device, missing);
-      });
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::sigterm) throw;
-      if (missing.empty()) missing = heartbeat_.missing();
-      fail(missing.empty() ? error.what() : missing);
-    }
-  }
 
  private:
-  Channel& channel(const std::string& name) {
-    const std::lock_guard lock(channels_mutex_);
-    return channels_
-        .try_emplace(name, ranks(), store_, name, std::chrono::milliseconds(options_.timeout.ms))
-        .first->second;
-  }
-  c10::intrusive_ptr<c10d::ProcessGroup> group(const std::string& backend, const char* name) {
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group(const std::string& backend,
+                                                       const char* name) {
     const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(
         name, c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store_.c10d()));
     auto group = c10::make_intrusive<c10d::ProcessGroup>(prefixed, static_cast<int>(ranks().rank),
@@ -175,20 +168,13 @@ class ProcessGroupPeers final : public Peers {
       throw;
     } catch (const std::exception& error) {
       if (shortage(error)) throw;
-      const std::string missing = heartbeat_.missing();
-      fail(missing.empty() ? std::string(what) + ": " + first_line(error) : missing);
+      group_.fail(std::string(what) + ": " + first_line(error));
     }
-  }
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ExitCode::device,
-                fmt::format("rank {} of {}: {}", ranks().rank, ranks().world, why));
   }
 
   const DistributedOptions options_;
-  RankStore store_;
-  Heartbeat heartbeat_;
-  std::mutex channels_mutex_;
-  std::map<std::string, Channel> channels_;
+  const TcpStore store_;
+  StoreGroup group_;
   c10::intrusive_ptr<c10d::ProcessGroup> control_;
   c10::intrusive_ptr<c10d::ProcessGroup> gradients_;
 };
@@ -198,29 +184,6 @@ class ProcessGroupPeers final : public Peers {
 std::map<std::string, Collectives>& collectives() {
   static std::map<std::string, Collectives> all{{"nccl", {nullptr, "stoker_nccl"}}};
   return all;
-}
-
-void DistributedOptions::check(const Section& section) const {
-  std::vector<std::string> known;
-  for (const auto& [name, each] : collectives()) known.push_back(name);
-  if (!collectives().contains(backend)) {
-    section.fail("backend", fmt::format("is no backend of collectives that is there: '{}'{}",
-                                        backend, suggestion(backend, known)));
-  }
-  if (timeout.ms <= 0) section.fail("timeout", "must be more than nothing");
-  if (bucket.bytes == 0) section.fail("bucket", "must be more than nothing");
-}
-
-std::string Peers::gone() const {
-  return heartbeat_ == nullptr ? "" : heartbeat_->surely_missing();
-}
-
-void Peers::leave(const std::string& why) const {
-  if (heartbeat_ != nullptr) heartbeat_->leave(why);
-}
-
-std::string share(Peers& peers, const std::string& text) {
-  return peers.meet("share", text, [] { return true; }).front();
 }
 
 std::unique_ptr<Peers> no_peers() { return std::make_unique<NoPeers>(); }

@@ -25,8 +25,8 @@ void check_mapped_files(const DataOptions& options, const std::string& reader,
   if (!info.emulated && !info.keeps_copies && !info.in_memory && !info.read_only) return;
   root.fail("loader", "must not map files (" + reader + ") where dataset.storage '" + tier +
                           "' is no tier of this machine's own files: mount that tier by `stoker "
-                          "mount` and name the mount as a tier of type posix, or choose an "
-                          "explicit reader such as reader: indexed");
+                          "mount` and name the mount as a tier of type posix, or set "
+                          "loader.reader=indexed, which reads through the tier");
 }
 
 }  // namespace
@@ -50,34 +50,36 @@ void check_data(const DataOptions& options, const Section& root) {
   if (loader.resident && decoder.frames) {
     root.fail("decoder", "must not leave work to the device (on_device) where loader.type is " +
                              options.loader.type() +
-                             ", which keeps finished pixels there: leave decoder.on_device out");
+                             ", which keeps finished pixels there: set decoder.on_device=nothing");
   }
   if (loader.resident && decoder.augments) {
     root.fail("decoder", "must not augment where loader.type is " + options.loader.type() +
-                             ", for its pixels stay on the device over all epochs: leave "
-                             "decoder.augment out, or use another loader");
+                             ", for its pixels stay on the device over all epochs: set "
+                             "decoder.augment={}, or use another loader");
   }
   if (options.dataset.info().whole_files && loader.shuffle &&
       loader.order == SampleOrder::permutation) {
     root.fail("dataset",
               "must not read whole files (access: whole) where loader.order is "
-              "permutation, for each sample would read one: set loader.order to "
-              "local_files or global_files, or leave access out");
+              "permutation, for each sample would read one: set loader.order=local_files or "
+              "loader.order=global_files, or leave access out");
   }
   if (!loader.maps_files.empty()) check_mapped_files(options, loader.maps_files, root);
 }
 
 const std::vector<const char*>& training_sections() {
-  static const std::vector<const char*> names{
-      "device",   "model",       "loss",       "optimizer",  "schedule",
-      "training", "distributed", "evaluation", "checkpoint", "metrics"};
+  static const std::vector<const char*> names{"device",     "model",    "loss",        "optimizer",
+                                              "schedule",   "training", "distributed", "evaluation",
+                                              "checkpoint", "metrics"};
   return names;
 }
 
-DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides) {
+DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
+                              const Notify& note) {
   Node root = load_experiment(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
-  const ConfigContext context = begin_experiment(root);
+  ConfigContext context = begin_experiment(root);
+  context.note = note;
   DataOptions options;
   const Section section(root, "", "", &context);
   read_struct(section, options, training_sections());

@@ -34,20 +34,20 @@ struct RunOptions {
   double hang_seconds = 60;
   template <class V>
   void visit(V& v) {
-    v("name", name, same_results("beginning of the run directory's name"));
-    v("seed", seed, "order, augmentation, weights and emulated times are functions of it");
-    v("dir", dir, same_results("where run directories are made"));
+    v("name", name, same_results("The name of the run directory begins with this."));
+    v("seed", seed, "The order, augmentation, weights and emulated times are functions of this.");
+    v("dir", dir, same_results("The directory in which run directories are made."));
     v("page_cache", page_cache,
-      same_results(
-          "state of the page cache for the data when training begins: cold evicts the data's own "
-          "files, warm reads them all; verified, with a warning where it could not be reached"));
+      same_results("The state of the page cache for the data when training begins: cold evicts the "
+                   "data's own files, warm reads them all. The state is verified, with a warning "
+                   "where it could not be reached."));
     v("drop_caches", drop_caches,
       same_results(
-          "cold: also drop the page cache of the whole machine, where the kernel allows it"));
+          "With page_cache: cold, also drop the page cache of the whole machine, where the "
+          "kernel allows it."));
     v("hang_seconds", hang_seconds,
-      same_results(
-          "seconds that a file system may take to answer a call while the run starts; then "
-          "it ends with exit code 5"),
+      same_results("The seconds that a file system may take to answer a call while the run starts. "
+                   "After that the run ends with exit code 5."),
       Limits{0.1, 1e6});
   }
   // The name has to be usable for a directory; drop_caches is for page_cache: cold.
@@ -69,13 +69,13 @@ struct DataOptions {
   Component<Loader> loader = default_component<Loader>("prefetched");
   template <class V>
   void visit(V& v) {
-    v("run", run, "name, seed and place of the run");
+    v("run", run, "The name, seed and place of the run.");
     v("plugins", plugins,
-      same_results("absolute paths of plug-ins, loaded before anything else is read"));
-    v("storage", storage, same_results("tiers by name"));
-    v.required("dataset", dataset, "what is trained on");
-    v("decoder", decoder, "bytes to pixels");
-    v("loader", loader, "how batches reach the trainer");
+      same_results("Absolute paths of plug-ins, which are loaded before anything else is read."));
+    v("storage", storage, same_results("The storage tiers by name."));
+    v.required("dataset", dataset, "The data set to train on.");
+    v("decoder", decoder, "How the bytes of a sample become pixels.");
+    v("loader", loader, "How batches reach the trainer.");
   }
 };
 
@@ -85,10 +85,12 @@ void check_data(const DataOptions& options, const Section& root);
 // The sections of an experiment file that belong to the other half.
 const std::vector<const char*>& training_sections();
 
-// Reads this half of an experiment, as read_experiment() of app/experiment reads the whole: the other
-// half's sections are not looked at, and an unknown section is an error. Error(ExitCode::config) with
-// the place in the file; ExitCode::environment for a file that cannot be read.
-DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides);
+// Reads this half of an experiment, as read_experiment() of app/experiment reads the whole: the
+// other half's sections are not looked at, and an unknown section is an error. note: told what an
+// override of a type drops, in one line; empty: nobody is. Error(ExitCode::config) with the place
+// in the file; ExitCode::environment for a file that cannot be read.
+DataOptions read_data_options(const std::string& path, const std::vector<std::string>& overrides,
+                              const Notify& note = {});
 
 // Both halves begin so. The file as a tree, which is not a sweep's; and, from the tree, what a
 // section must know while it is read: the plug-ins are loaded for the rest of the process, and the

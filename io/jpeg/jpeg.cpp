@@ -37,8 +37,8 @@ class OurDecoders final : public FastJpeg {
   const std::unique_ptr<ProgressiveDecoder> progressive_;
 };
 
-// The same pixels and the same verdicts as `turbojpeg`, from a decoder of our own for the files that
-// nearly all are, and from libjpeg-turbo for the others.
+// The same pixels and the same verdicts as `turbojpeg`, from a decoder of our own for the files
+// that nearly all are, and from libjpeg-turbo for the others.
 struct FastSession final : JpegSession {
   explicit FastSession(const JpegOptions& options) : JpegSession(options, OurDecoders::create()) {}
 };

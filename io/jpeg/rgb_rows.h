@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "io/core/system/memory.h"
+#include "io/decoder/pixel_rows.h"
 #include "io/jpeg/jpeg_frame.h"
 #include "io/jpeg/rgb_kernels.h"
-#include "io/decoder/pixel_rows.h"
 
 namespace stoker {
 

@@ -16,7 +16,7 @@ namespace stoker {
 
 // The one mechanism behind all loaders of this folder: batches are begun in order, up to
 // LoaderInfo::host_batches_ahead of them before they are asked for, over the end of the epoch into
-// the next one; with none ahead only the batch that is asked for. LoaderInfo::workers threads fill
+// the next one; with 0 ahead, only the batch that is asked for. LoaderInfo::workers threads fill
 // them. A derived class says what beginning and finishing a batch means where that is not reading
 // all of its samples. Thread rule and failures: as Loader.
 class Pipeline : public Loader {
@@ -33,7 +33,7 @@ class Pipeline : public Loader {
 
  protected:
   // A batch on its way. Belongs to the pipeline.
-  struct Coming {
+  struct PendingBatch {
     // Epoch, index and size alone.
     Batch batch;
     // Indices in the split, in the batch's order.
@@ -45,9 +45,9 @@ class Pipeline : public Loader {
   };
   // Called in the order of the batches when there is room for one more. Must not block. This one
   // hands all samples to the workers.
-  virtual void begin(Coming& coming);
+  virtual void begin(PendingBatch& pending);
   // Called when the batch is asked for. Blocks until it is complete; throws what Loader::next does.
-  virtual Batch finish(Coming& coming);
+  virtual Batch finish(PendingBatch& pending);
 
   // Begins the reading of `samples` into a slot, as a part of `batch`'s epoch. `claims`: BatchJob.
   std::shared_ptr<BatchJob> make_job(Batch batch, std::vector<int64_t> samples, bool digest,
@@ -79,7 +79,7 @@ class Pipeline : public Loader {
   Position asked_;      // of the next batch to hand out
   Position submitted_;  // of the next batch to begin
   EpochOrder order_;
-  std::deque<Coming> pending_;
+  std::deque<PendingBatch> pending_;
 };
 
 }  // namespace stoker

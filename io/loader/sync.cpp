@@ -1,3 +1,5 @@
+#include <array>
+
 #include "io/loader/pipeline.h"
 #include "io/metrics/loader_meter.h"
 
@@ -5,6 +7,7 @@ namespace stoker {
 namespace {
 
 struct SyncOptions : LoaderOptions {
+  static constexpr std::array kIdle{"workers", "pin_workers", "prefetch_batches", "device_batches"};
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info();
     info.workers = 0;
@@ -20,14 +23,14 @@ class Sync final : public Pipeline {
       : Pipeline(options, options.info(), inputs), samples_(inputs), worker_(inputs.meter) {}
 
  private:
-  void begin(Coming& coming) override {
-    coming.job = make_job(coming.batch, coming.samples, options_.digest);
+  void begin(PendingBatch& pending) override {
+    pending.job = make_job(pending.batch, pending.samples, options_.digest);
   }
-  Batch finish(Coming& coming) override {
+  Batch finish(PendingBatch& pending) override {
     worker_.set_busy(true);
-    coming.job->work(samples_);
+    pending.job->work(samples_);
     worker_.set_busy(false);
-    return coming.job->take();
+    return pending.job->take();
   }
 
   SampleLoader samples_;

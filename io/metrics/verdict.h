@@ -7,11 +7,6 @@
 
 namespace stoker {
 
-// Shares of the device's time below which a loss is fine, and above which it decides: TensorFlow
-// profiler's constants for input-bound programs.
-inline constexpr double kModerateShare = 0.05;
-inline constexpr double kBoundShare = 0.20;
-
 // What counts as cold and as warm, wherever the program says so: the share of the data's bytes that
 // the page cache may still hold, or lack, when a measurement begins. A few pages always come back,
 // because somebody looked at the files; a rate measured with this share is off by it at most.
@@ -19,8 +14,8 @@ inline constexpr double kColdShare = 0.03;
 inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
 inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
 
-// What the device waits for, in words, with what it was seen by. Of the causes of idle time
-// the worst decides, so that no other text of a run may judge by one of them alone.
+// What the device waits for, in words, and which figures show it. The worst of the causes of idle
+// time decides. No other text about a run may judge by one of them alone.
 struct Verdict {
   enum class Level {
     unknown,
@@ -41,7 +36,8 @@ struct Verdict {
 // "input_bound": the word in summary.json.
 const char* to_string(Verdict::Level level);
 
-// A whole record (Hub::record). stalled_after_s: so long without progress is no training.
+// A whole record (Hub::record). stalled_after_s: after this time without progress the run counts as
+// stalled.
 Verdict judge(const RunRecord& record, double stalled_after_s);
 
 // Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.

@@ -6,7 +6,7 @@
 
 #include "io/core/error.h"
 #include "io/metrics/hub.h"
-#include "io/storage/around.h"
+#include "io/storage/wrapped_storage.h"
 
 namespace stoker {
 namespace {
@@ -42,7 +42,7 @@ TierOp op_of(Op op) {
   return found == std::end(kKnown) ? TierOp::other : found->second;
 }
 
-// Around the operations on objects.
+// What WrappedStorage does with each operation on an object: it measures.
 struct Measure {
   TierMeter& meter;
 
@@ -92,8 +92,8 @@ std::unique_ptr<Storage> open_tier(const Component<Storage>& tier, Storage::Inpu
 }
 
 std::unique_ptr<Storage> metered(std::unique_ptr<Storage> inner, TierMeter& meter) {
-  return std::make_unique<AroundStorage<Measure>>(std::move(inner), Measure{meter},
-                                                  std::make_shared<MeterLayer>(meter));
+  return std::make_unique<WrappedStorage<Measure>>(std::move(inner), Measure{meter},
+                                                   std::make_shared<MeterLayer>(meter));
 }
 
 }  // namespace stoker

@@ -25,7 +25,8 @@ struct TargetInfo {
 };
 
 // A network for classes of images or of their pixels. One thread at a time. Networks of LibTorch's
-// modules derive from Network (models/networks/network.h), which leaves them forward() alone to write.
+// modules derive from Network (models/networks/network.h), which leaves them forward() alone to
+// write.
 //
 // Names and order of the state are part of a checkpoint; those of known networks are
 // torchvision's. Weights come from LibTorch's global generator, which the caller has seeded.

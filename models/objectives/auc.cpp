@@ -10,8 +10,8 @@
 #include <numeric>
 #include <span>
 
-#include "models/objectives/label_counts.h"
 #include "io/core/error.h"
+#include "models/objectives/label_counts.h"
 
 namespace stoker {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/objectives/loss.h"
 #include "io/core/error.h"
+#include "models/objectives/loss.h"
 
 namespace stoker {
 namespace {

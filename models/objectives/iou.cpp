@@ -2,8 +2,8 @@
 #include <ATen/ops/bincount.h>
 #include <fmt/format.h>
 
-#include "models/objectives/metric.h"
 #include "io/core/error.h"
+#include "models/objectives/metric.h"
 
 namespace stoker {
 namespace {

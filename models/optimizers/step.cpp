@@ -21,7 +21,7 @@ class Step final : public Schedule {
     }
     void check(const Section& section) const {
       if (every_epochs.has_value() == every_steps.has_value()) {
-        section.fail("needs either every_epochs or every_steps");
+        section.fail("needs either every_epochs or every_steps: set schedule.every_epochs=30");
       }
       Warmup::check(section);
     }

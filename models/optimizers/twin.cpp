@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
-#include "io/core/system/memory.h"
 #include "io/core/stream_copy.h"
+#include "io/core/system/memory.h"
 
 namespace stoker {
 namespace {

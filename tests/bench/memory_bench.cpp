@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "app/tools/data/convert/convert.h"
-#include "io/core/system/memory.h"
 #include "io/core/random.h"
 #include "io/core/stream_copy.h"
+#include "io/core/system/memory.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "tests/support/temporary_directory.h"

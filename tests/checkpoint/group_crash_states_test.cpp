@@ -24,7 +24,7 @@ const std::string kGroupBurst = "{type: burst_buffer, fast: fast, slow: slow, " 
 const std::string kGroupOther = "{type: direct, fast: fast, slow: slow, " + kGroupOptions;
 
 // Runs `work` for each rank, on a thread of its own.
-void as_ranks(size_t ranks, const std::function<void(SetGroup&, size_t)>& work) {
+void as_ranks(size_t ranks, const std::function<void(RankGroup&, size_t)>& work) {
   ThreadGroup group(static_cast<int64_t>(ranks));
   std::vector<std::jthread> threads;
   for (size_t rank = 0; rank < ranks; ++rank) {
@@ -44,7 +44,7 @@ std::string node(size_t rank) { return "node" + std::to_string(rank); }
 std::vector<RecordedCall> record_two_ranks(const std::string& options, int64_t saves) {
   const TemporaryDirectory root;
   const auto log = std::make_shared<CallLog>();
-  as_ranks(2, [&](SetGroup& group, size_t rank) {
+  as_ranks(2, [&](RankGroup& group, size_t rank) {
     Checkpoints run(root.path(), {std::make_shared<RecordingLayer>(log, node(rank))},
                     {std::make_shared<RecordingLayer>(log, "slow")}, node(rank));
     const auto checkpointer = run.make(options, group);
@@ -78,7 +78,7 @@ int64_t newest_promise(const CrashState& state, const std::string& kind) {
 // The step from which all of them go on; 0: from the start.
 int64_t go_on(const CrashState& state, size_t ranks, const std::string& options) {
   std::vector<int64_t> steps(ranks, 0);
-  as_ranks(ranks, [&](SetGroup& group, size_t rank) {
+  as_ranks(ranks, [&](RankGroup& group, size_t rank) {
     Checkpoints run(state.directory, {}, {}, node(rank % 2));
     const auto checkpointer = run.make(options, group);
     if (const std::optional<LoadedState> loaded = checkpointer->load()) {

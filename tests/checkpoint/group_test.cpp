@@ -79,7 +79,7 @@ class GroupRun {
 
  private:
   std::string node_of(size_t rank) const { return "node" + std::to_string(rank % nodes_); }
-  void live(SetGroup& group, size_t rank, const std::string& options,
+  void live(RankGroup& group, size_t rank, const std::string& options,
             const std::function<void(Checkpointer&, size_t, int64_t)>& work, int64_t& begin) {
     Checkpoints run(root_.path(), fast.at(rank), slow.at(rank), node_of(rank));
     begin = -1;

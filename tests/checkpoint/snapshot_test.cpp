@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/restoring/read_set.h"
+#include "io/checkpoint/sets/manifest.h"
 #include "io/core/crc32c.h"
 #include "io/core/system/memory.h"
 #include "tests/support/temporary_directory.h"

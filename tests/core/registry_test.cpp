@@ -139,11 +139,12 @@ TEST(Registry, a_slip_in_an_overrides_name_makes_nothing_new) {
   EXPECT_EQ(zoo(text, "cages.rex.barks=2").cages.at("rex").create({"?"})->sound(), "ww?");
   EXPECT_EQ(zoo(text, "cages.rexi={type: fish}").cages.size(), 2u);
   EXPECT_EQ(error_of([&] { zoo(text, "cages.rxe.barks=2"); }),
-            "override 'cages.rxe.barks=2': cages.rxe: there is none of this name yet (did you mean "
-            "'rex'?); a new one needs 'type'");
-  EXPECT_EQ(error_of([&] { zoo(text, "cages.rxe.type=loud"); }),
-            "override 'cages.rxe.type=loud': cages.rxe: there is none of this name yet (did you "
-            "mean 'rex'?); a new one needs 'inner'");
+            "override 'cages.rxe.barks=2': cages.rxe: it does not exist (did you mean 'rex'?); to "
+            "define it, give 'type'");
+  EXPECT_EQ(
+      error_of([&] { zoo(text, "cages.rxe.type=loud"); }),
+      "override 'cages.rxe.type=loud': cages.rxe: it does not exist (did you mean 'rex'?); to "
+      "define it, give 'inner'");
   EXPECT_EQ(error_of([&] { zoo(text, "cages.lassie.barks=2"); }),
             "override 'cages.lassie.barks=2': cages.lassie: missing key 'type' (known: dog, fish, "
             "loud)");
@@ -185,8 +186,75 @@ TEST(Registry, options_are_for_those_who_know_their_type) {
 
 TEST(Registry, a_component_is_changed_as_on_the_command_line) {
   EXPECT_EQ(changed(parse("{type: dog}"), {"barks=2"}).create({"?"})->sound(), "ww?");
+  EXPECT_EQ(changed(parse("{type: dog, barks: 2}"), {"type=fish"}).type(), "fish");
   EXPECT_EQ(error_of([] { changed(parse("{type: dog}"), {"bark=2"}); }),
             "override 'bark=2': animal: unknown key 'bark' (did you mean 'barks'?)");
+}
+
+TEST(Registry, a_new_type_drops_what_it_does_not_know) {
+  std::vector<std::string> notes;
+  ConfigContext context;
+  context.note = [&](const std::string& note) { notes.push_back(note); };
+  const auto animal = [&](const std::string& text, const std::vector<std::string>& overrides) {
+    notes.clear();
+    Node root = parse_yaml("animal: " + text, "t.yaml");
+    for (const std::string& assignment : overrides) apply_override(root, assignment);
+    Zoo result;
+    read_struct(Section(root, "", "", &context), result);
+    return to_yaml(result.animal.dump());
+  };
+  EXPECT_EQ(animal("{type: dog, barks: 2, leash: true}", {"animal.type=fish"}), "type: fish");
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       "animal.type=fish: dropped 'barks', 'leash', which fish does not know"});
+  // What has its default is not worth a word.
+  EXPECT_EQ(animal("{type: dog, barks: 1}", {"animal.type=fish"}), "type: fish");
+  EXPECT_TRUE(notes.empty());
+  // The default's type stood there before.
+  EXPECT_EQ(animal("{barks: 2}", {"animal.type=fish"}), "type: fish");
+  EXPECT_EQ(notes.size(), 1u);
+  // Overrides go in their order; the last type counts.
+  EXPECT_EQ(animal("{type: fish}", {"animal.type=dog", "animal.barks=3"}),
+            "type: dog\nbarks: 3\nleash: false");
+  EXPECT_EQ(animal("{type: dog}", {"animal.barks=3", "animal.type=fish", "animal.type=dog"}),
+            "type: dog\nbarks: 1\nleash: false");
+  EXPECT_EQ(
+      error_of([&] {
+        animal("{type: dog}", {"animal.type=fish", "animal.barks=3"});
+      }),
+      "override 'animal.barks=3': animal: unknown key 'barks' (the animal type 'dog' has it)");
+  EXPECT_EQ(error_of([&] { animal("{type: dog, barsk: 2}", {"animal.type=fish"}); }),
+            "t.yaml:1:21: animal: unknown key 'barsk' (known: type)");
+  EXPECT_EQ(error_of([&] { animal("{type: dog, barks: 2}", {"animal.type=fihs"}); }),
+            "override 'animal.type=fihs': animal: unknown animal 'fihs' (did you mean 'fish'?)");
+}
+
+TEST(Registry, a_wrapper_keeps_what_stood_there_and_is_taken_away_again) {
+  const auto type = [](const std::string& text, const std::vector<std::string>& overrides) {
+    Node root = parse_yaml("animal: " + text, "t.yaml");
+    for (const std::string& assignment : overrides) apply_override(root, assignment);
+    Zoo result;
+    read_struct(Section(root, "", "", nullptr), result);
+    return to_yaml(result.animal.dump());
+  };
+  const std::string dog = "{type: dog, barks: 2}";
+  const std::string loud = "{type: loud, inner: {type: dog, barks: 2}}";
+  EXPECT_EQ(type(dog, {"animal.type=loud"}), type(loud, {}));
+  EXPECT_EQ(type("{barks: 2}", {"animal.type=loud"}), type(loud, {}));
+  EXPECT_EQ(type(dog, {"animal.type=loud", "animal.inner.barks=2"}), type(loud, {}));
+  EXPECT_EQ(type(loud, {"animal.type=dog"}), type(dog, {}));
+  EXPECT_EQ(type(loud, {"animal.type=fish"}), "type: fish");
+  EXPECT_EQ(type(loud, {"animal.inner.type=fish"}), "type: loud\ninner:\n  type: fish");
+}
+
+TEST(Registry, an_unknown_key_names_the_type_that_has_it) {
+  EXPECT_EQ(animal_error("{type: fish, barks: 1}"),
+            "t.yaml:1:14: animal: unknown key 'barks' (the animal type 'dog' has it)");
+}
+
+TEST(Registry, a_new_component_says_all_that_it_needs) {
+  EXPECT_EQ(error_of([] { zoo("{}", "cages.lassie.type=loud"); }),
+            "override 'cages.lassie.type=loud': cages.lassie: missing key 'inner': add "
+            "cages.lassie.inner=...");
 }
 
 TEST(Registry, options_that_change_no_result_are_known_by_their_paths) {

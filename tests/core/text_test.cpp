@@ -6,8 +6,8 @@
 
 #include "io/core/config/config.h"
 #include "io/core/error.h"
-#include "io/core/text/json.h"
 #include "io/core/random.h"
+#include "io/core/text/json.h"
 
 namespace stoker {
 namespace {

@@ -42,9 +42,10 @@ std::vector<std::string> digests(const Dataset& dataset, const std::string& deco
   const auto pixels = decoder(decoder_yaml).create({});
   const Node node =
       parse_yaml("{type: " + loader + ", batch_size: 7, workers: 3, digest: true}", "test.yaml");
-  const auto batches = Registry<Loader>::global()
-                           .parse(Section(node, "", "loader", nullptr))
-                           .create({dataset, *pixels, device.allocator(), Split::train, 5, {}, meter});
+  const auto batches =
+      Registry<Loader>::global()
+          .parse(Section(node, "", "loader", nullptr))
+          .create({dataset, *pixels, device.allocator(), Split::train, 5, {}, meter});
   std::vector<std::string> result;
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
     batches->start(epoch, 0);

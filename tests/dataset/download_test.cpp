@@ -22,7 +22,7 @@ const std::string kContents = [] {
 }();
 
 std::string md5(const std::string& text) {
-  Digest sum("MD5");
+  Digest sum(Digest::Kind::md5);
   sum.update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   return sum.finish();
 }

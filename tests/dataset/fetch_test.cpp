@@ -22,7 +22,7 @@ struct Fetch : testing::Test {
   static void SetUpTestSuite() {
     files = mini_files();
     zip = make_published_zip(files);
-    Digest sum("MD5");
+    Digest sum(Digest::Kind::md5);
     sum.update({reinterpret_cast<const uint8_t*>(zip.data()), zip.size()});
     md5 = sum.finish();
   }

@@ -173,7 +173,8 @@ TEST(FileList, nothing_to_train_on_is_refused) {
   list.tier().remove("train.csv");
   EXPECT_EQ(list.refused(),
             "dataset: there is no list 'train.csv' in tier 'data': name an object with lines "
-            "path,label");
+            "path,label, or write one with its files by `stoker dataset convert CONFIG DIRECTORY "
+            "--format file_list` and set storage.data.root=DIRECTORY");
 }
 
 TEST(FileList, files_that_changed_are_read_as_a_whole_up_to_the_limit) {

@@ -181,7 +181,8 @@ TEST(TarShards, nothing_to_train_on_is_refused) {
   Shards shards({{"other.tar", tar({{"a/1.jpg", "one"}})}, {"train.tar", tar({{"a/", ""}})}});
   EXPECT_EQ(shards.refused(", train: 'x*'"),
             "dataset: no object fits 'x*' in tier 'data': set dataset.train to a pattern of shards "
-            "that have samples");
+            "that are there, or write some by `stoker dataset convert CONFIG DIRECTORY --format "
+            "tar_shards` and set storage.data.root=DIRECTORY");
   EXPECT_EQ(shards.refused(),
             "dataset: there are no samples in 'train*.tar' in tier 'data': set dataset.train to a "
             "pattern of shards that have samples");

@@ -4,8 +4,8 @@
 
 #include "io/core/frame_header.h"
 #include "io/core/random.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/frame_reader.h"
-#include "io/decoder/options.h"
 #include "tests/decoder/images.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/support/stride.h"

@@ -47,9 +47,12 @@ TEST(Raw, training_samples_are_augmented) {
 }
 
 TEST(Raw, a_file_of_another_length_is_a_bad_sample) {
-  EXPECT_EQ(reason_of(kSmall, {}), "empty: 0 bytes where 4x4 RGB pixels are 48 bytes");
-  EXPECT_EQ(reason_of(kSmall, ramp(47)), "truncated: 47 bytes where 4x4 RGB pixels are 48 bytes");
-  EXPECT_EQ(reason_of(kSmall, ramp(49)), "corrupt: 49 bytes where 4x4 RGB pixels are 48 bytes");
+  const std::string kHint = " (raw takes stored pixels, such as those of dataset.type=decoded)";
+  EXPECT_EQ(reason_of(kSmall, {}), "empty: 0 bytes where 4x4 RGB pixels are 48 bytes" + kHint);
+  EXPECT_EQ(reason_of(kSmall, ramp(47)),
+            "truncated: 47 bytes where 4x4 RGB pixels are 48 bytes" + kHint);
+  EXPECT_EQ(reason_of(kSmall, ramp(49)),
+            "corrupt: 49 bytes where 4x4 RGB pixels are 48 bytes" + kHint);
 }
 
 }  // namespace

@@ -155,10 +155,10 @@ TEST(Emulated, a_preset_says_where_its_rate_is_from) {
                 "data, batch 512, Google Compute Engine); 12 of PCIe 3 x16's 15.8 GB/s"}));
 }
 
-TEST(Emulated, wants_exactly_one_source_of_its_step_time) {
+TEST(Emulated, has_one_source_of_its_step_time_and_a_default) {
   const std::string expected =
-      "t.yaml:1:1: device: give exactly one of step_ms, images_per_s and preset";
-  EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated}"); }), expected);
+      "t.yaml:1:1: device: give only one of step_ms, images_per_s and preset";
+  EXPECT_EQ(default_component<Device>("emulated").dump().find("step_ms")->scalar, "100");
   EXPECT_EQ(error_of([] { DeviceFixture fixture("{type: emulated, step_ms: 1, preset: k80}"); }),
             expected);
 }

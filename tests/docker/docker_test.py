@@ -93,7 +93,7 @@ class Compose(unittest.TestCase):
                              [f"no-new-privileges:{'false' if exporter else 'true'}"], name)
 
     def test_stopping_takes_longer_than_the_grace_of_checkpoints(self):
-        text = (ROOT / "io/checkpoint/options.h").read_text()
+        text = (ROOT / "io/checkpoint/checkpoint_options.h").read_text()
         grace = float(re.search(r"grace_seconds = (\d+)", text).group(1))
         for name in ("stoker", "stoker-gpu"):
             self.assertGreater(float(self.services[name]["stop_grace_period"].rstrip("s")), grace)

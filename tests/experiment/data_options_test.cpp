@@ -18,9 +18,14 @@ TEST(DataOptions, the_data_half_of_an_experiment_is_read_and_opened_by_itself) {
   const DataOptions options =
       read_data_options(kQuickStart, {kImages, "loader.batch_size=4", "loader.digest=true"});
   ExperimentData data(options, {});
-  const auto loader = options.loader.create(
-      {data.dataset(), data.decoder(), [](size_t bytes) { return allocate_huge(bytes, true); },
-       Split::train, options.run.seed, {}, data.hub().train_loader()});
+  const auto loader =
+      options.loader.create({data.dataset(),
+                             data.decoder(),
+                             [](size_t bytes) { return allocate_huge(bytes, true); },
+                             Split::train,
+                             options.run.seed,
+                             {},
+                             data.hub().train_loader()});
   loader->start(0, 0);
   const std::optional<Batch> batch = loader->next();
   ASSERT_TRUE(batch);
@@ -29,7 +34,8 @@ TEST(DataOptions, the_data_half_of_an_experiment_is_read_and_opened_by_itself) {
 }
 
 TEST(DataOptions, sections_of_the_other_half_are_skipped_and_unknown_ones_are_errors) {
-  EXPECT_EQ(read_data_options(kQuickStart, {"model.type=nobody_looks_at_it"}).run.name, "quickstart");
+  EXPECT_EQ(read_data_options(kQuickStart, {"model.type=nobody_looks_at_it"}).run.name,
+            "quickstart");
   EXPECT_EQ(error_of([] { read_data_options(kQuickStart, {"lodaer.workers=2"}); }),
             "override 'lodaer.workers=2': unknown key 'lodaer' (did you mean 'loader'?)");
   EXPECT_THAT(error_of([] { read_data_options(kQuickStart, {"nosuch.key=1"}); }),
@@ -37,9 +43,7 @@ TEST(DataOptions, sections_of_the_other_half_are_skipped_and_unknown_ones_are_er
 }
 
 TEST(DataOptions, what_one_section_says_of_another_holds_here_as_well) {
-  EXPECT_THAT(error_of([] {
-                read_data_options(kQuickStart, {"loader.type=device_resident"});
-              }),
+  EXPECT_THAT(error_of([] { read_data_options(kQuickStart, {"loader.type=device_resident"}); }),
               ::testing::HasSubstr("must not augment where loader.type is device_resident"));
 }
 
@@ -48,9 +52,12 @@ TEST(DataOptions, a_loader_that_works_for_a_device_needs_one) {
       read_data_options(kQuickStart, {kImages, "loader.type=device_prefetched"});
   ExperimentData data(options, {});
   EXPECT_THAT(error_of([&] {
-                options.loader.create({data.dataset(), data.decoder(),
+                options.loader.create({data.dataset(),
+                                       data.decoder(),
                                        [](size_t bytes) { return allocate_huge(bytes, true); },
-                                       Split::train, options.run.seed, {},
+                                       Split::train,
+                                       options.run.seed,
+                                       {},
                                        data.hub().train_loader()});
               }),
               ::testing::HasSubstr("set loader.type to prefetched"));

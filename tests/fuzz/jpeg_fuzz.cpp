@@ -4,9 +4,9 @@
 #include <string>
 
 #include "io/core/error.h"
+#include "io/decoder/jpeg_codec.h"
 #include "io/jpeg/baseline_decoder.h"
 #include "io/jpeg/progressive/progressive_decoder.h"
-#include "io/decoder/jpeg_codec.h"
 #include "tests/decoder/libjpeg.h"
 #include "tests/fuzz/target.h"
 

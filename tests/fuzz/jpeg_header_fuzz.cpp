@@ -1,5 +1,5 @@
-#include "io/jpeg/jpeg_frame.h"
 #include "io/decoder/jpeg_header.h"
+#include "io/jpeg/jpeg_frame.h"
 #include "tests/fuzz/target.h"
 
 STOKER_FUZZ_TARGET(jpeg_header) {

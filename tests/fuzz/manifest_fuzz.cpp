@@ -9,7 +9,7 @@ namespace {
 std::string signed_manifest(std::string_view json) {
   if (json.ends_with('}')) json.remove_suffix(1);
   const std::string body = std::string(json) + ",\n";
-  Digest sum("SHA256");
+  Digest sum(Digest::Kind::sha256);
   sum.update({reinterpret_cast<const uint8_t*>(body.data()), body.size()});
   return body + "  \"sha256\": \"" + sum.finish() + "\"\n}\n";
 }

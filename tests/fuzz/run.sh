@@ -10,7 +10,7 @@ source cmake/setup.sh
 
 # build_fuzz FOLDER KIND
 build_fuzz() {
-  install_packages clang libclang-rt-dev libjpeg-dev
+  install_packages "${packages[@]}" clang libclang-rt-dev libjpeg-dev
   build "$1" fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DSTOKER_FUZZ="$2" \
     -DSTOKER_BUILD_TESTS=OFF -DSTOKER_CUDA=OFF
 }

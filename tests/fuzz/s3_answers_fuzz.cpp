@@ -1,8 +1,7 @@
 #include "io/storage/object/s3_answers.h"
-#include "io/storage/object/xml_reader.h"
 #include "tests/fuzz/target.h"
 
-// An error of S3 is text in any case; no element holds more than the document does.
+// An error of S3 is text in any case, and what a listing holds is no more than the document has.
 STOKER_FUZZ_TARGET(s3_answers) {
   using namespace stoker;
   const std::string_view xml = fuzz::text(input);

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "io/core/text/json.h"
 #include "io/core/config/node.h"
+#include "io/core/text/json.h"
 #include "tests/fuzz/target.h"
 
 namespace stoker {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# bare_root.sh bookworm|trixie [FOLDER]: the README's two commands, as a newcomer has them. Makes a minimal
-# Debian root (apt and git) in FOLDER, else in a temporary folder that is removed at the end; clones what is
-# committed here into it; runs ./run.sh and ./test.sh there. Prints the time of each and what the tests
-# skipped; 0 where both passed. As root; needs debootstrap, 10 GB and some 20 minutes.
+# bare_root.sh bookworm|trixie [FOLDER [SCRIPT...]]: the README's two commands, as a newcomer has them. Makes a
+# minimal Debian root (apt and git) in FOLDER, else in a temporary folder that is removed at the end; clones
+# what is committed here into it; runs ./run.sh and ./test.sh there, or the scripts that are named. Prints the
+# time of each, when the training began, warnings of the compiler and what the tests skipped; 0 where all
+# passed. As root; needs debootstrap, 10 GB and some 20 minutes.
 #
 # The mirror, proxies, certificates and settings of pip are those of this machine.
 set -euo pipefail
@@ -52,22 +53,40 @@ inside() {
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@"
 }
 
+# Of all processes that have ended, in ticks.
+cpu() {
+  local stat
+  read -r -a stat <"/proc/$$/stat"
+  echo $((stat[15] + stat[16]))
+}
+
 result=0
-# step NAME COMMAND...: its time; of its output, the last lines. Not in a condition, where set -e would not hold
-# for the command either.
+# step NAME COMMAND...: its time on the clock and on all cores; of its output, the last lines. Not in a condition,
+# where set -e would not hold for the command either.
 step() {
-  local log=$folder/$1.log started=$SECONDS outcome=passed
+  local log=$folder/$1.log started=$SECONDS ticks outcome=passed
+  ticks=$(cpu)
   "${@:2}" >"$log" 2>&1 </dev/null &
   if ! wait $!; then
     outcome=FAILED
     result=1
   fi
   if [ $outcome = passed ]; then tail -n 12 "$log"; else tail -n 100 "$log"; fi
-  echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s"
+  ticks=$(($(cpu) - ticks))
+  echo "== $release, $(nproc) cores: $1 $outcome after $((SECONDS - started)) s," \
+    "$((ticks / $(getconf CLK_TCK))) s of CPU, $(grep -c 'warning: ' "$log" || true) warnings"
 }
 
 step root make_root
 [ $result = 0 ] || exit $result
-step run.sh inside ./run.sh
-step test.sh inside ./test.sh
+scripts=("${@:3}")
+[ ${#scripts[@]} != 0 ] || scripts=(run.sh test.sh)
+for script in "${scripts[@]}"; do
+  began=$(date +%s)
+  step "$script" inside "./$script"
+  # A run begins with its configuration.
+  if [ "$script" = run.sh ] && [ $result = 0 ]; then
+    echo "== the training began after $(($(stat -c %Y "$root/stoker/runs/latest/config.yaml") - began)) s"
+  fi
+done
 exit $result

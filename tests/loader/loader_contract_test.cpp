@@ -25,7 +25,8 @@ struct LoaderSetup {
   std::unique_ptr<Loader> make(const std::string& type, const std::string& options,
                                Split split = Split::train, Shard shard = {}) {
     return component(type, options)
-        .create({dataset, decoder, device.allocator(), split, 7, [](const std::string&) {}, meter, shard, {}, &device});
+        .create({dataset, decoder, device.allocator(), split, 7, [](const std::string&) {}, meter,
+                 shard, &device});
   }
   FakeDataset dataset;
   FakeDecoder decoder;

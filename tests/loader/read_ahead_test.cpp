@@ -156,8 +156,13 @@ TEST(ReadAhead, a_batch_larger_than_the_data_set_is_an_error) {
   const Node node = parse_yaml("{type: sync, batch_size: 41}", "t.yaml");
   const auto component = Registry<Loader>::global().parse(Section(node, "", "loader", nullptr));
   EXPECT_EQ(error_of([&] {
-              component.create(
-                  {setup.dataset, setup.decoder, setup.device.allocator(), Split::train, 7, {}, setup.meter});
+              component.create({setup.dataset,
+                                setup.decoder,
+                                setup.device.allocator(),
+                                Split::train,
+                                7,
+                                {},
+                                setup.meter});
             }),
             "loader: batch_size 41 is larger than the 40 training samples: use a smaller "
             "batch_size, or drop_last: false");

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "io/core/error.h"
 #include "io/core/config/plugin.h"
+#include "io/core/error.h"
 #include "io/storage/storage.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

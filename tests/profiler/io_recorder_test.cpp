@@ -43,12 +43,13 @@ TEST(IoRecorder, a_relative_path_lies_in_the_working_directory) {
 
 TEST(IoRecorder, a_path_may_lie_in_a_directory_that_is_open) {
   ToldCalls calls;
-  calls.open(5, "/data/train");
-  calls.recorder.opened(6, 5, "a.jpg", calls.next());
-  // One whose opening nobody told of.
+  // One whose opening nobody told of. Its number is not one of those that are told.
   const TemporaryDirectory directory;
   const int fd = ::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY);
-  calls.recorder.opened(7, fd, "b.jpg", calls.next());
+  ASSERT_GE(fd, 0);
+  calls.open(fd + 1, "/data/train");
+  calls.recorder.opened(fd + 2, fd + 1, "a.jpg", calls.next());
+  calls.recorder.opened(fd + 3, fd, "b.jpg", calls.next());
   ::close(fd);
   const IoProfile totals = calls.recorder.totals();
   EXPECT_EQ(counter_of(file_of(totals, "/data/train/a.jpg"), P::OPENS), 1);

@@ -109,7 +109,7 @@ class Checkpoints {
   }
 
   // make("{type: burst_buffer, fast: fast, slow: slow, every_steps: 1}")
-  std::unique_ptr<Checkpointer> make(const std::string& yaml, SetGroup& group = alone()) {
+  std::unique_ptr<Checkpointer> make(const std::string& yaml, RankGroup& group = alone()) {
     const Node node = parse_yaml(yaml, "test.yaml");
     const ConfigContext context{.tiers = {"fast", "slow"}};
     return Registry<Checkpointer>::global()

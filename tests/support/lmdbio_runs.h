@@ -69,12 +69,13 @@ class DatabaseOnDisk {
 class LoaderRun {
  public:
   // loader: its YAML.
-  LoaderRun(const Dataset& dataset, const std::string& loader, Shard shard = {}, RankTalk talk = {},
-            Split split = Split::train)
-      : loader_(parse_component<Loader>(parse_yaml(loader, "t.yaml"))
+  LoaderRun(const Dataset& dataset, const std::string& loader, Shard shard = {},
+            std::shared_ptr<RankGroup> group = {}, Split split = Split::train)
+      : group_(std::move(group)),
+        loader_(parse_component<Loader>(parse_yaml(loader, "t.yaml"))
                     .create({dataset, decoder_, device_.allocator(), split, 7,
                              [this](const std::string& text) { remark(text); }, meter_, shard,
-                             std::move(talk), &device_})) {}
+                             &device_, group_ ? *group_ : alone()})) {}
 
   Loader& loader() { return *loader_; }
   LoaderMeter& meter() { return meter_; }
@@ -104,6 +105,7 @@ class LoaderRun {
     const std::lock_guard lock(mutex_);
     remarks_.push_back(text);
   }
+  const std::shared_ptr<RankGroup> group_;
   HashDecoder decoder_;
   FakeDevice device_;
   Tracer tracer_;

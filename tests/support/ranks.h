@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -15,42 +16,52 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/core/error.h"
-#include "io/core/rank_talk.h"
+#include "io/core/ranks/rank_group.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
 
-// The talk of ranks by files of a folder; each rank has one of its own. `gone` says what is in the
-// folder's file of that name.
-inline RankTalk talk_in(const std::string& folder, int64_t rank, int64_t world) {
-  const auto read = [](const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  RankTalk talk;
-  talk.gone = [=] { return read(folder + "/gone"); };
-  talk.meet = [=, rounds = std::make_shared<std::map<std::string, int>>()](
-                  const std::string& channel, const std::string& own) {
+// Ranks that meet by files of a folder, whether they are processes or threads. gone() says what is
+// in the folder's file of that name.
+class FolderGroup final : public RankGroup {
+ public:
+  FolderGroup(std::string folder, int64_t rank, int64_t size)
+      : RankGroup(rank, size), folder_(std::move(folder)) {}
+  std::vector<std::string> meet(const std::string& channel, const std::string& own,
+                                const std::function<bool()>&) override {
     std::string name = channel;
-    for (char& letter : name) letter = letter == '/' ? '-' : letter;
-    const std::string meeting = folder + "/" + name + "." + std::to_string((*rounds)[name]++) + ".";
-    const std::string mine = meeting + std::to_string(rank);
+    std::ranges::replace(name, '/', '-');
+    const std::string meeting =
+        folder_ + "/" + name + "." + std::to_string(meetings_[channel]++) + ".";
+    const std::string mine = meeting + std::to_string(rank());
     std::ofstream(mine + ".new", std::ios::binary) << own;
     std::filesystem::rename(mine + ".new", mine);
     std::vector<std::string> said;
-    for (int64_t other = 0; other < world; ++other) {
+    for (int64_t other = 0; other < size(); ++other) {
       for (int tries = 0; !std::filesystem::exists(meeting + std::to_string(other)); ++tries) {
-        if (tries == 60'000) throw Error(ExitCode::device, "a rank does not come to " + channel);
+        if (tries == 60'000) throw RankLost("a rank does not come to " + channel);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       said.push_back(read(meeting + std::to_string(other)));
     }
     return said;
-  };
-  return talk;
+  }
+  std::string gone() const override { return read(folder_ + "/gone"); }
+
+ private:
+  static std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::string folder_;
+  std::map<std::string, int> meetings_;
+};
+inline std::shared_ptr<RankGroup> group_in(const std::string& folder, int64_t rank, int64_t size) {
+  return std::make_shared<FolderGroup>(folder, rank, size);
 }
 
 // What each of these processes gave, or "error: " and its message; "" of one that was killed.

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint/sets/set_group.h"
+#include "io/core/ranks/rank_group.h"
 
 namespace stoker {
 
@@ -22,7 +22,7 @@ class ThreadGroup {
       members_.push_back(std::make_unique<Member>(rank, size, state_));
     }
   }
-  SetGroup& member(size_t rank) { return *members_[rank]; }
+  RankGroup& member(size_t rank) { return *members_[rank]; }
   // As if its process had died: from now on the others wait in vain. Any thread.
   void lose(size_t rank) {
     const std::lock_guard lock(state_->mutex);
@@ -40,10 +40,10 @@ class ThreadGroup {
     std::map<std::pair<std::string, int64_t>, std::map<size_t, std::string>> said;
   };
 
-  class Member final : public SetGroup {
+  class Member final : public RankGroup {
    public:
     Member(int64_t rank, int64_t size, std::shared_ptr<State> state)
-        : SetGroup(rank, size), state_(std::move(state)) {}
+        : RankGroup(rank, size), state_(std::move(state)) {}
     std::vector<std::string> meet(const std::string& channel, const std::string& own,
                                   const std::function<bool()>& go_on) override {
       const auto me = static_cast<size_t>(rank());
@@ -52,19 +52,13 @@ class ThreadGroup {
       said[me] = own;
       state_->changed.notify_all();
       while (said.size() < state_->size) {
-        if (state_->lost && !said.contains(*state_->lost)) throw GroupLost("a rank is gone");
-        if (!go_on()) throw GroupLost("no longer waiting");
+        if (state_->lost && !said.contains(*state_->lost)) throw RankLost("a rank is gone");
+        if (!go_on()) throw RankLost("no longer waiting");
         state_->changed.wait_for(lock, std::chrono::milliseconds(1));
       }
       std::vector<std::string> all;
       for (const auto& [each, text] : said) all.push_back(text);
       return all;
-    }
-    void broadcast(std::span<uint8_t> bytes, int64_t from) override {
-      const std::vector<std::string> all =
-          meet("broadcast", rank() == from ? std::string(bytes.begin(), bytes.end()) : "",
-               [] { return true; });
-      std::memcpy(bytes.data(), all[static_cast<size_t>(from)].data(), bytes.size());
     }
 
    private:

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "app/experiment/options.h"
 #include "app/tools/advise/choice.h"
 #include "app/tools/report/run_files.h"
-#include "app/experiment/options.h"
 
 // What a run has shown: for a better prediction, and beside the one that its plan was made with.
 

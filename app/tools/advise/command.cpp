@@ -1,6 +1,5 @@
-#include "app/tools/advise/advise.h"
-
 #include "app/base/tool_command.h"
+#include "app/tools/advise/advise.h"
 
 namespace stoker {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/tools/advise/object_use.h"
 #include "app/experiment/options.h"
+#include "app/tools/advise/object_use.h"
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"
 #include "io/storage/storage.h"

@@ -65,7 +65,9 @@ ExitCode bench_decode(const DecodeBenchArguments& arguments) {
   const EncodedSamples samples(data.dataset(),
                                arguments.samples > 0 ? std::min(arguments.samples, all) : all);
   std::vector<TimedDecoder> decoders = open_decoders(options.decoder, arguments.versus);
-  std::vector<uint8_t> out(data.decoder().spec().bytes());
+  size_t most = 0;  // pixels of one sample; the decoders need not agree
+  for (const TimedDecoder& one : decoders) most = std::max(most, one.decoder->spec().bytes());
+  std::vector<uint8_t> out(most);
   interleave(decoders, arguments.rounds, 1, [&](TimedDecoder& one, int64_t round) {
     const double us = time_per_image(*one.session, samples.bytes, out.data());
     if (round >= 0) one.us_per_image.push_back(us);

@@ -43,7 +43,6 @@ std::unique_ptr<Loader> loader_with(const Component<Loader>& loader, int64_t wor
                [](const std::string&) {},
                meter,
                {},
-               {},
                &device});
 }
 

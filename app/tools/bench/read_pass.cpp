@@ -13,9 +13,11 @@
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
+#include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_codec.h"
-#include "io/decoder/options.h"
+#include "io/device/device.h"
 #include "io/jpeg/baseline_decoder.h"
+#include "io/loader/loader.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
 

@@ -1,6 +1,5 @@
-#include "app/tools/darshan/darshan.h"
-
 #include "app/base/tool_command.h"
+#include "app/tools/darshan/darshan.h"
 
 namespace stoker {
 namespace {

@@ -14,8 +14,8 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/experiment/options.h"
-#include "io/experiment/experiment_data.h"
 #include "io/decoder/jpeg_header.h"
+#include "io/experiment/experiment_data.h"
 
 namespace stoker {
 namespace {

@@ -16,7 +16,7 @@ namespace stoker {
 // that is hidden behind queued work costs nothing.
 struct Diagnosis {
   // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why. Costs
-  // below five per cent of the time decide nothing (kModerateShare of io/metrics/verdict.h).
+  // below five per cent of the time decide nothing (kModerateShare of io/metrics/idle.h).
   enum class Outcome { bound, fine, unknown };
   Outcome outcome = Outcome::unknown;
   std::string resource;  // of the first finding; "compute", or "unknown"

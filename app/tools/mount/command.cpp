@@ -1,6 +1,5 @@
-#include "app/tools/mount/mount.h"
-
 #include "app/base/tool_command.h"
+#include "app/tools/mount/mount.h"
 
 namespace stoker {
 namespace {

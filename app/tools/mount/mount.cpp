@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "app/base/result_table.h"
-#include "app/tools/bench/tier_conditions.h"
 #include "app/experiment/options.h"
+#include "app/run/log.h"
+#include "app/tools/bench/tier_conditions.h"
 #include "app/tools/mount/mount_point.h"
 #include "app/tools/mount/mount_server.h"
 #include "app/tools/mount/own_cost.h"
-#include "app/run/log.h"
 #include "io/core/text/text.h"
 #include "io/metrics/hub.h"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/differences.h"
 #include "app/tools/darshan/profile_logs.h"
+#include "app/tools/report/differences.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/metrics/record/figures.h"

@@ -1,6 +1,5 @@
-#include "app/tools/simulate/simulate.h"
-
 #include "app/base/tool_command.h"
+#include "app/tools/simulate/simulate.h"
 #include "app/tools/simulate/what_if.h"
 
 namespace stoker {

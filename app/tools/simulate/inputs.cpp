@@ -94,6 +94,10 @@ void SimulationOptions::check(const Section& section) const {
   if (simulated_checkpoints(workload).on_backlog == Backlog::replace) {
     at.fail("checkpoint", "must have on_backlog: block or skip");
   }
+  for (const std::string& tier : workload.checkpoint.info().tiers) {
+    if (!workload.checkpoint.info().saves || machine.storage.contains(tier)) continue;
+    at.fail("checkpoint", "must name tiers of machine.storage, got '" + tier + "'");
+  }
   if (workload.checkpoint.info().saves && workload.set.bytes.bytes == 0) {
     at.fail("set", "must give the bytes of a set where there are checkpoints");
   }

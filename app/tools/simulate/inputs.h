@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint/options.h"
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/core/config/config.h"
 #include "io/core/config/registry.h"
 #include "io/loader/loader.h"

@@ -1,7 +1,6 @@
-#include "app/tools/sweep/sweep.h"
-
 #include "app/base/tool_command.h"
 #include "app/commands/commands.h"
+#include "app/tools/sweep/sweep.h"
 
 namespace stoker {
 namespace {

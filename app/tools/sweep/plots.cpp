@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/tools/report/table.h"
 #include "app/base/statistics.h"
+#include "app/tools/report/table.h"
 #include "io/core/text/json.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/io_trigger.h"
+#include "io/core/io_trigger.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/own_io.h"
 #include "io/profiler/view/file_lanes.h"

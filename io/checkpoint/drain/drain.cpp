@@ -24,14 +24,14 @@ constexpr int64_t kThreads = 2;  // one reads while the other writes; or each a 
 }  // namespace
 
 Drain::Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
-             SetGroup& group)
+             RankGroup& group)
     : from_(from),
       to_(to),
       options_(options),
       hooks_(std::move(hooks)),
       pace_(options.drain_limit, hooks_.pace),
       watch_(options.hang_seconds, hooks_.deadline),
-      together_(group, "drain", [this] { return !stop_; }),
+      collective_(group, "drain", [this] { return !stop_; }),
       thread_([this] { run(); }) {}
 
 Drain::~Drain() {
@@ -109,11 +109,11 @@ void Drain::wait_for_sets(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// The first process's front: what failed goes to the end of a queue, sooner or later than the next
-// set comes.
+// All processes drain the set at the front of the first one's queue. Their queues may differ in
+// order, for a set that failed goes to the end, and the next set may come before or after that.
 void Drain::agree(int64_t& step) {
-  if (together_.group().size() == 1) return;
-  step = std::stoll(together_.first_only("drain", [&] { return std::to_string(step); }));
+  if (collective_.group().size() == 1) return;
+  step = std::stoll(collective_.first_only("drain", [&] { return std::to_string(step); }));
   std::unique_lock lock(watch_.mutex());
   watch_.wait(lock, [&] { return stop_ || std::ranges::find(queue_, step) != queue_.end(); });
 }
@@ -127,7 +127,7 @@ bool Drain::attempt(int64_t& step) {
     hooks_.done(step, begin, pace_.end());
     return true;
   } catch (const NoRetry& error) {
-    // The only copy is bad: no attempt will mend it. Or other processes are gone.
+    // The only copy is bad, and no attempt will mend it; or other processes are gone.
     if (!stop_) hooks_.failed(step, error.what(), false);
     return true;
   } catch (const OtherFailed& error) {
@@ -141,16 +141,16 @@ bool Drain::attempt(int64_t& step) {
 
 void Drain::copy(int64_t step) {
   const std::string what = fmt::format("drain of step {}: ", step);
-  together_.all(what + "the tier", [this] {
+  collective_.all(what + "the tier", [this] {
     absent_ = absent_ || !to_.is_open();
     to_.open_for_writing();
     if (absent_) hooks_.appeared();
     absent_ = false;
     return "";
   });
-  // Of a set that was copied before, parts may be gone from the fast tier.
+  // If the set was copied before, parts of it may be gone from the fast tier.
   const std::optional<LocatedSet> set = locate(
-      together_, {&from_, &to_}, step, [](size_t) { return true; },
+      collective_, {&from_, &to_}, step, [](size_t) { return true; },
       [](size_t store, const Error& error) {
         const bool damaged = dynamic_cast<const DamagedSet*>(&error) != nullptr;
         if (store == 0 || !damaged) throw;  // a damaged copy is set aside below
@@ -158,12 +158,12 @@ void Drain::copy(int64_t step) {
   if (!set) throw DamagedSet(from_.full_path(step) + ": gone before it was drained");
   pace_.begin(bytes_to_move(*set));
   // Else a process was killed between the commit and its acknowledgement.
-  const bool there = together_.first_only(what + "whether it is there",
-                                          [&] { return to_.has(step) ? "yes" : ""; }) == "yes";
+  const bool there = collective_.first_only(what + "whether it is there",
+                                            [&] { return to_.has(step) ? "yes" : ""; }) == "yes";
   if (!there) copy_files(*set);
   if (!there && options_.verify == Verify::none) return;
   try {
-    together_.all(what + "read back", [&] {
+    collective_.all(what + "read back", [&] {
       verify(*set);
       return "";
     });
@@ -175,17 +175,17 @@ void Drain::copy(int64_t step) {
   }
 }
 
-// Of this process: for the sets that wait, too, which are as large.
+// How many bytes this process moves, also for the sets that wait, which are as large.
 double Drain::bytes_to_move(const LocatedSet& set) {
   uint64_t bytes = 0;
-  for (const size_t file : set.files_of(together_.group().rank())) {
+  for (const size_t file : set.files_of(collective_.group().rank())) {
     bytes += set.manifest.files[file].bytes;
   }
   return static_cast<double>(bytes) * static_cast<double>(left()) *
          (options_.verify == Verify::none ? 1 : 2);
 }
 
-// What is on the slow tier is no copy: it makes way for another attempt.
+// What is on the slow tier is not a copy of the set: it makes way for another attempt.
 void Drain::damaged(int64_t step, bool was_there, const Error& error) {
   if (!was_there) {
     to_.remove(step);
@@ -195,9 +195,9 @@ void Drain::damaged(int64_t step, bool was_there, const Error& error) {
   throw Error(ExitCode::storage, std::string(error.what()) + "; set aside as " + aside);
 }
 
-// Its own files of the copy.
+// This process's own files of the copy.
 void Drain::verify(const LocatedSet& set) {
-  to_.verify(set.manifest, set.files_of(together_.group().rank()), kThreads,
+  to_.verify(set.manifest, set.files_of(collective_.group().rank()), kThreads,
              [this](size_t, uint64_t, Bytes bytes) { passed(bytes.size()); });
 }
 
@@ -205,16 +205,16 @@ void Drain::copy_files(const LocatedSet& set) {
   const Manifest& manifest = set.manifest;
   const std::string what = fmt::format("drain of step {}: ", manifest.step);
   std::unique_ptr<SetWriter> writer;
-  const std::string place = together_.first_only(what + "begun", [&] {
+  const std::string place = collective_.first_only(what + "begun", [&] {
     writer = to_.begin(manifest.step);
     return writer->place();
   });
-  together_.all(what + "copied", [&] {
+  collective_.all(what + "copied", [&] {
     if (!writer) writer = to_.begin(manifest.step, place);
-    copy_own(manifest, set.files_of(together_.group().rank()), *writer);
+    copy_own(manifest, set.files_of(collective_.group().rank()), *writer);
     return "";
   });
-  together_.first_only(what + "committed", [&] {
+  collective_.first_only(what + "committed", [&] {
     writer->commit(manifest);
     return "";
   });

@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/drain/drain_pace.h"
 #include "io/checkpoint/restoring/locate.h"
-#include "io/checkpoint/options.h"
 #include "io/checkpoint/saving/progress_watch.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "io/metrics/checkpoint_meter.h"
@@ -32,8 +32,8 @@ class Drain {
   // What the drain tells its owner, on its own thread and without its mutex. They must not call
   // back, but for add().
   struct Hooks {
-    // A set is committed and verified on the slow tier. begin: of this attempt; remark: how fast it
-    // went and why, for the log.
+    // A set is committed and verified on the slow tier. begin: when this attempt began; remark: how
+    // fast it went and why, for the log.
     std::function<void(int64_t step, TimePoint begin, const std::string& remark)> done;
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;
@@ -44,7 +44,7 @@ class Drain {
   };
   // Starts the thread, which waits for add().
   Drain(SetStore& from, SetStore& to, const CheckpointOptions& options, Hooks hooks,
-        SetGroup& group);
+        RankGroup& group);
   // Gives up a copy at its next piece (reading it back is finished first), and joins the thread.
   ~Drain();
 
@@ -80,8 +80,8 @@ class Drain {
   DrainPace pace_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
-  Together together_;    // the thread's
-  bool absent_ = false;  // the slow tier was, and what is on it is not known yet; its thread only
+  Collective collective_;  // the thread's
+  bool absent_ = false;    // the slow tier was, and what is on it is not known yet; its thread only
   // Under the watch's mutex:
   std::deque<int64_t> queue_;  // with the one being copied
   int failures_ = 0;           // in a row

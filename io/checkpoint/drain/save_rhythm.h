@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "io/checkpoint/options.h"
+#include "io/checkpoint/checkpoint_options.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {

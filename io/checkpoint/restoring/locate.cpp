@@ -74,7 +74,7 @@ std::vector<size_t> LocatedSet::files_of(int64_t rank, std::optional<size_t> sto
 }
 
 std::optional<LocatedSet> locate(
-    Together& together, const std::vector<SetStore*>& stores, int64_t step,
+    Collective& collective, const std::vector<SetStore*>& stores, int64_t step,
     const std::function<bool(size_t store)>& use,
     const std::function<void(size_t store, const Error& error)>& refused) {
   std::map<std::string, Manifest> own;
@@ -102,7 +102,7 @@ std::optional<LocatedSet> locate(
   };
   std::vector<Holding> holdings;
   const std::vector<std::string> said =
-      together.all(fmt::format("who has what of step {}", step), look);
+      collective.all(fmt::format("who has what of step {}", step), look);
   for (size_t rank = 0; rank < said.size(); ++rank) {
     for (const Json& each : parse_json(said[rank])) {
       holdings.push_back(holding_of(static_cast<int64_t>(rank), each));
@@ -115,8 +115,8 @@ std::optional<LocatedSet> locate(
     std::vector<LocatedSet::Source> found = sources(holdings, holding.manifest, missing);
     if (!missing.empty()) continue;
     const std::vector<std::string> texts =
-        together.all(fmt::format("the manifest of step {}", step), [&] {
-          const bool speaks = holding.rank == together.group().rank();
+        collective.all(fmt::format("the manifest of step {}", step), [&] {
+          const bool speaks = holding.rank == collective.group().rank();
           return speaks && said.size() > 1 ? manifest_text(own.at(holding.manifest)) : "";
         });
     const auto mine = own.find(holding.manifest);

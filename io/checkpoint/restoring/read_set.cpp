@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "io/core/crc32c.h"
-#include "io/core/system/memory.h"
 #include "io/core/parallel.h"
+#include "io/core/system/memory.h"
 
 // Threads take pieces in order from one counter, so that a big tensor keeps all of them busy, and a
 // disk reads on where it is. Whoever finishes a chunk checks it. Its CRC is put together from those

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "io/checkpoint/sets/collective.h"
 #include "io/checkpoint/sets/manifest.h"
 #include "io/checkpoint/sets/set_files.h"
-#include "io/checkpoint/sets/set_group.h"
 #include "io/core/error.h"
 
 namespace stoker {

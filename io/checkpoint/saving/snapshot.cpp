@@ -23,8 +23,8 @@ HostMemory touched(HostMemory memory) {
 
 }  // namespace
 
-Snapshot::Snapshot(const SetLayout& layout, const HostAllocator& allocate,
-                   FileRange own, Holds holds)
+Snapshot::Snapshot(const SetLayout& layout, const HostAllocator& allocate, FileRange own,
+                   Holds holds)
     : layout_(layout), own_(own) {
   uint64_t total = 0;
   for (size_t i = own_.begin; i < own_.end; ++i) {

@@ -16,68 +16,6 @@
 namespace stoker {
 namespace {
 
-// Letters to insert, leave out, replace, or exchange with their neighbour ("optimal string
-// alignment").
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      size_t& least = rows[i][j];
-      if (i == 0 || j == 0) {
-        least = i + j;
-        continue;
-      }
-      least = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1,
-                        rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        least = std::min(least, rows[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return rows[a.size()][b.size()];
-}
-
-// So many slips may one make in a name of this length.
-size_t slips(const std::string& name) { return std::max<size_t>(1, name.size() / 3); }
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-// The only name that begins so, else the longest one that `given` begins with; of two letters or
-// more. Null: none.
-const std::string* with_same_begin(const std::string& given,
-                                   const std::vector<std::string>& known) {
-  const std::string *longer = nullptr, *shorter = nullptr;
-  bool only = true;
-  for (const std::string& name : known) {
-    if (given.size() > 1 && lower(name).starts_with(lower(given))) {
-      only = longer == nullptr;
-      longer = &name;
-    }
-    if (name.size() > 1 && lower(given).starts_with(lower(name)) &&
-        (shorter == nullptr || name.size() > shorter->size())) {
-      shorter = &name;
-    }
-  }
-  if (longer != nullptr) return only ? longer : nullptr;
-  return shorter;
-}
-
-// Null: none is close.
-const std::string* nearest(const std::string& given, const std::vector<std::string>& known) {
-  const std::string* best = nullptr;
-  size_t least = slips(given) + 1;
-  for (const std::string& name : known) {
-    const size_t distance = edit_distance(lower(given), lower(name));
-    if (distance >= least) continue;
-    least = distance;
-    best = &name;
-  }
-  return best != nullptr ? best : with_same_begin(given, known);
-}
-
 std::string join(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -132,6 +70,14 @@ Section Section::child(const std::string& key, const Node& node) const {
   return section;
 }
 
+Section Section::in_place(const Node& node) const { return {node, path_, key_, context_}; }
+
+Section Section::with_hint(KeyHint hint) const {
+  Section section = *this;
+  section.hint_ = std::move(hint);
+  return section;
+}
+
 void Section::fail_at(const Position& at, const std::string& what) const {
   const std::string here = path();
   throw Error(ExitCode::config, at.text() + ": " + (here.empty() ? "" : here + ": ") + what);
@@ -151,22 +97,12 @@ void Section::fail_missing(const std::string& key, const std::string& more) cons
   }
   const std::string close = did_you_mean(key_, siblings);
   if (close.empty()) fail_at(node_->at, "missing key '" + key + "'" + more);
-  fail_at(node_->at, "there is none of this name yet" + close + "; a new one needs '" + key + "'");
+  fail_at(node_->at, "it does not exist" + close + "; to define it, give '" + key + "'");
 }
 
 void Section::fail(const std::string& key, const std::string& what) const {
   const Node* value = node_->find(key);
   fail_at(value != nullptr ? value->at : node_->at, "'" + key + "' " + what);
-}
-
-std::string did_you_mean(const std::string& given, const std::vector<std::string>& known) {
-  const std::string* name = nearest(given, known);
-  return name == nullptr ? "" : " (did you mean '" + *name + "'?)";
-}
-
-std::string suggestion(const std::string& given, const std::vector<std::string>& known) {
-  const std::string close = did_you_mean(given, known);
-  return !close.empty() || known.empty() ? close : " (known: " + join(known) + ")";
 }
 
 template <class T>
@@ -232,10 +168,19 @@ FieldReader::FieldReader(const Section& section) : section_(section) {
 void FieldReader::finish() const {
   for (const Node::Entry& entry : section_.node().entries) {
     if (std::find(seen_.begin(), seen_.end(), entry.key) != seen_.end()) continue;
-    section_.fail_at(entry.at, "unknown key '" + entry.key + "'" + suggestion(entry.key, seen_));
+    const std::string hint = section_.hint(entry.key);
+    section_.fail_at(entry.at, "unknown key '" + entry.key + "'" +
+                                   (hint.empty() ? suggestion(entry.key, seen_) : hint));
   }
   if (wrong_) std::rethrow_exception(wrong_);
-  if (!missing_.empty()) section_.fail_missing(missing_);
+  if (missing_.empty()) return;
+  // Where an override made the mapping, other overrides can complete it.
+  const Position& at = section_.node().at;
+  std::string words;
+  for (const std::string& key : missing_) {
+    if (at.source != nullptr && at.line == 0) words += " " + section_.path() + "." + key + "=...";
+  }
+  section_.fail_missing(missing_.front(), words.empty() ? "" : ": add" + words);
 }
 
 namespace config_detail {
@@ -264,6 +209,17 @@ static void refuse_quotes(const Section& at, std::string_view expected) {
   if (!node.quoted) return;
   at.fail(
       fmt::format("must be {}, got the text \"{}\": leave out the quotes", expected, node.scalar));
+}
+
+void fail_no_list(const Section& at) {
+  const Node& node = at.node();
+  const bool place = !node.entries.empty() && node.entries.front().key == "0";
+  if (node.kind != Node::Kind::mapping || !place) at.fail("must be a list, e.g. [a, b]");
+  // An override of a place in a list that is not in the file.
+  Node list(Node::Kind::sequence, {});
+  for (const Node::Entry& entry : node.entries) list.items.push_back(entry.value);
+  at.fail("is not in the file, so that no place of it can be changed: set all of it, such as " +
+          at.path() + "=" + to_yaml(list));
 }
 
 std::string limits_text(Limits limits) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "io/core/config/node.h"
+#include "io/core/config/suggestion.h"  // IWYU pragma: export
+#include "io/core/notify.h"
 #include "io/core/text/text.h"
 
 // How a struct of options becomes YAML and back.
@@ -27,7 +30,12 @@
 //       v("queue_depth", queue_depth, "reads in flight", Limits{1, 1024});
 //     }
 //     void check(const Section& section) const;   // optional: relations between fields
+//     static constexpr std::array kIdle{"queue_depth"};   // optional: keys without a meaning
 //   };
+//
+// Types of one kind often share a struct, so that a sweep changes nothing but `type:`. A key that
+// has no meaning for one of them stands in its kIdle. It is accepted and written down as any other,
+// but `stoker describe` does not show it. "a" stands for "a.b", too, and "*" for all keys.
 //
 // Four visitors use it: FieldReader (YAML -> struct), FieldDumper (struct -> YAML, the resolved
 // configuration), FieldDescriber (`stoker describe`) and SameResultKeys (resume). Fields may be
@@ -60,6 +68,7 @@ inline Help same_results(const char* text) { return {text, true}; }
 // whoever reads a configuration makes one, and it must live until all is read.
 struct ConfigContext {
   std::vector<std::string> tiers;  // names under storage:
+  Notify note = {};  // told which options an override of a type drops, in one line; may be empty
 };
 
 // A value in a configuration together with its place in the file, for messages.
@@ -79,6 +88,13 @@ class Section {
   std::string path() const;
   // The value of `key` inside this one, with the same context.
   Section child(const std::string& key, const Node& node) const;
+  // The same place with another value, which must live.
+  Section in_place(const Node& node) const;
+  // What a message about an unknown key of this mapping ends with; the text is empty where nothing
+  // is known of the key. For this mapping alone, and not for its children.
+  using KeyHint = std::function<std::string(const std::string& key)>;
+  Section with_hint(KeyHint hint) const;
+  std::string hint(const std::string& key) const { return hint_ ? hint_(key) : ""; }
 
   // Each throws Error(ExitCode::config). "<file:line:column>: <path of the parent>: '<key>'
   // <what>", at this value.
@@ -86,8 +102,8 @@ class Section {
   // The same at the value of `key` in this mapping, or at the mapping itself where the key is
   // absent.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
-  // Of a mapping without a key that it needs; more: the end of the message. An override that has a
-  // slip in the name of this value has made it, and is told so.
+  // For a mapping without a key that it needs; more: the end of the message. Where a slip in the
+  // name of this value made an override create it, the message says that instead.
   [[noreturn]] void fail_missing(const std::string& key, const std::string& more = {}) const;
   // "<at>: <path of this value>: <what>", at any position.
   [[noreturn]] void fail_at(const Position& at, const std::string& what) const;
@@ -98,15 +114,8 @@ class Section {
   std::string key_;
   const ConfigContext* context_;
   const Node* parent_ = nullptr;
+  KeyHint hint_;
 };
-
-// The end of a message about an unknown name: " (did you mean 'x'?)" where one of `known` is close:
-// an edit distance of at most a third of the length, at least 1, whatever the case of letters; else
-// the only one that begins so, or the longest one that `given` begins with. Empty where none is.
-std::string did_you_mean(const std::string& given, const std::vector<std::string>& known);
-
-// The same, but " (known: a, b)" where none is close. Empty where nothing is known.
-std::string suggestion(const std::string& given, const std::vector<std::string>& known);
 
 // Specialised for types that are written as one YAML scalar:
 //   static bool parse(const std::string&, T&);          // false: the text is none
@@ -250,16 +259,16 @@ class FieldReader : public FieldVisitor<FieldReader> {
   void field(const char* key, T& value, const Help& help, Limits limits, bool required);
   // Names a key that somebody else reads ("type").
   void accept(const char* key) { seen_.push_back(key); }
-  // Call it last: an error at the first key of the mapping that nobody asked for, with a
-  // suggestion; else that of the first value that is wrong; else of a required key that is absent.
-  // For a slip in a key makes others wrong.
+  // Call it last. It throws the error of the first key of the mapping that nobody asked for, with a
+  // suggestion; else that of the first value that is wrong; else that of the required keys that are
+  // absent. They come in this order because a slip in a key makes others wrong.
   void finish() const;
 
  private:
   Section section_;
   std::vector<std::string> seen_;
-  std::exception_ptr wrong_;  // of the first value that is wrong
-  std::string missing_;       // the first key that is required and absent
+  std::exception_ptr wrong_;          // the error of the first value that is wrong
+  std::vector<std::string> missing_;  // the keys that are required and absent
 };
 
 // Struct -> YAML with every default written out; absent optionals are left out. One thread at a
@@ -283,6 +292,7 @@ struct FieldHelp {
   std::string fallback;  // YAML of the default; empty where required
   bool required = false;
   std::string help;
+  bool idle = false;  // accepted, but without a meaning for the type (kIdle)
 };
 
 // Struct -> documentation, from the defaults of the struct it is given; fields of nested structs
@@ -320,6 +330,10 @@ class SameResultKeys : public FieldVisitor<SameResultKeys> {
 // The same of a whole struct in one call: {"loader.workers", "metrics"}. Any thread.
 template <class T>
 std::vector<std::string> same_result_keys(const T& value, const std::string& prefix = "");
+
+// All options of a struct as FieldDescriber says them; those of its kIdle are marked. Any thread.
+template <class T>
+std::vector<FieldHelp> describe_struct(T defaults = {});
 
 // Reads a whole struct from a mapping, refuses unknown keys, then calls its check(), where it has
 // one. keys: those that somebody else reads ("type"). Error(ExitCode::config) at the first value

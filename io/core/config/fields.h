@@ -20,6 +20,8 @@ std::string limits_text(Limits limits);
 // Of a scalar; words: those that may stand there.
 [[noreturn]] void fail_expected(const Section& at, std::string_view expected,
                                 const std::vector<std::string>& words);
+// Of a value that is not the list that it has to be.
+[[noreturn]] void fail_no_list(const Section& at);
 
 }  // namespace config_detail
 
@@ -130,7 +132,7 @@ struct Field<std::optional<T>> {
 template <class T>
 struct Field<std::vector<T>> {
   static void read(const Section& at, std::vector<T>& out, Limits limits) {
-    if (at.node().kind != Node::Kind::sequence) at.fail("must be a list, e.g. [a, b]");
+    if (at.node().kind != Node::Kind::sequence) config_detail::fail_no_list(at);
     out.clear();
     for (size_t i = 0; i < at.node().items.size(); ++i) {
       T value{};
@@ -178,8 +180,8 @@ void FieldReader::field(const char* key, T& value, const Help&, Limits limits, b
     } catch (const Error&) {
       if (!wrong_) wrong_ = std::current_exception();
     }
-  } else if (required && missing_.empty()) {
-    missing_ = key;
+  } else if (required) {
+    missing_.emplace_back(key);
   }
 }
 
@@ -234,6 +236,21 @@ std::vector<std::string> same_result_keys(const T& value, const std::string& pre
   T copy = value;  // visit() serves readers too and is therefore not const
   copy.visit(keys);
   return keys.take();
+}
+
+template <class T>
+std::vector<FieldHelp> describe_struct(T defaults) {
+  FieldDescriber describer;
+  defaults.visit(describer);
+  std::vector<FieldHelp> rows = describer.take();
+  if constexpr (requires { T::kIdle; }) {
+    for (FieldHelp& row : rows) {
+      for (const std::string key : T::kIdle) {
+        row.idle |= key == "*" || row.key == key || row.key.starts_with(key + ".");
+      }
+    }
+  }
+  return rows;
 }
 
 template <class T>

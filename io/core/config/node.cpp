@@ -208,31 +208,33 @@ std::vector<std::string> split_path(const std::string& path) {
   return parts;
 }
 
-// The value at the path, made where it is not there.
-Node& find_or_make(Node& root, const std::string& path, const Position& at) {
-  Node* node = &root;
-  for (const std::string& part : split_path(path)) {
-    if (part.empty()) fail(at, "must look like a.b=value: two points follow each other");
-    if (node->kind == Node::Kind::sequence) {
-      const bool number = part.find_first_not_of("0123456789") == std::string::npos;
-      const size_t index = number && part.size() < 6 ? std::stoul(part) : node->items.size();
-      if (index >= node->items.size()) {
-        fail(at, fmt::format("'{}' is no place in a list of {}: they count from 0", part,
-                             node->items.size()));
-      }
-      node = &node->items[index];
-      continue;
+// The value of a key, or of a place in a list; made where a mapping has none.
+Node& find_or_make(Node& node, const std::string& part, const Position& at) {
+  if (part.empty()) fail(at, "must look like a.b=value: two points follow each other");
+  if (node.kind == Node::Kind::sequence) {
+    const bool number = part.find_first_not_of("0123456789") == std::string::npos;
+    const size_t index = number && part.size() < 6 ? std::stoul(part) : node.items.size();
+    if (index >= node.items.size()) {
+      fail(at, fmt::format("'{}' is no place in a list of {}: they count from 0", part,
+                           node.items.size()));
     }
-    if (node->kind == Node::Kind::null) node->kind = Node::Kind::mapping;
-    if (node->kind != Node::Kind::mapping) {
-      fail(at, "'" + part + "' lies under a value that is no mapping");
-    }
-    if (node->find(part) == nullptr) node->entries.push_back({part, at, {Node::Kind::null, at}});
-    for (Node::Entry& entry : node->entries) {
-      if (entry.key == part) node = &entry.value;
-    }
+    return node.items[index];
   }
-  return *node;
+  if (node.kind == Node::Kind::null) node.kind = Node::Kind::mapping;
+  if (node.kind != Node::Kind::mapping) {
+    fail(at, "'" + part + "' lies under a value that is no mapping");
+  }
+  const auto found = std::ranges::find(node.entries, part, &Node::Entry::key);
+  if (found != node.entries.end()) return found->value;
+  return node.entries.emplace_back(Node::Entry{part, at, {Node::Kind::null, at}}).value;
+}
+
+// Keeps a mapping as it is before its type becomes another one. Without `type` it is of some
+// default, which may be another one.
+void keep_former(Node& node, const Node& type) {
+  if (node.former != nullptr || node.entries.empty()) return;
+  const Node* now = node.find("type");
+  if (now == nullptr || now->scalar != type.scalar) node.former = std::make_shared<Node>(node);
 }
 
 }  // namespace
@@ -281,7 +283,19 @@ void apply_override(Node& root, const Word& given) {
   const bool path = equals != std::string::npos && equals > 0 && assignment[equals - 1] != '.';
   if (!path) fail(at, "must look like a.b=value");
   Node value = parse(assignment.substr(equals + 1), *place(given.value_at).source, false);
-  find_or_make(root, assignment.substr(0, equals), at) = std::move(value);
+  apply_override(root, {assignment.substr(0, equals), at, std::move(value)});
+}
+
+void apply_override(Node& root, const Node::Override& override) {
+  Node* node = &root;
+  std::string rest = override.path;
+  for (const std::string& part : split_path(override.path)) {
+    if (rest == "type") keep_former(*node, override.value);
+    if (node->former != nullptr) node->overrides.push_back({rest, override.at, override.value});
+    node = &find_or_make(*node, part, override.at);
+    rest.erase(0, part.size() + 1);
+  }
+  *node = override.value;
 }
 
 void apply_override(Node& root, const std::string& assignment) {

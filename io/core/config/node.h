@@ -26,6 +26,7 @@ struct Position {
 struct Node {
   enum class Kind { null, scalar, sequence, mapping };
   struct Entry;
+  struct Override;
 
   Kind kind = Kind::null;
   Position at;
@@ -33,6 +34,13 @@ struct Node {
   bool quoted = false;         // "8" is text, 8 is a number
   std::vector<Node> items;     // of a sequence
   std::vector<Entry> entries;  // of a mapping, in the order of the file; keys are unique
+
+  // A mapping whose `type` an override changes keeps the mapping as it was before, and that
+  // override with all later ones below it. Only a reader who knows the types can tell what becomes
+  // of the options (registry.h); everybody else reads the members above, where each override is set
+  // as it stands. Null: no override changed the type.
+  std::shared_ptr<const Node> former;
+  std::vector<Override> overrides;
 
   // Null, nowhere. In node.cpp, for an Entry is incomplete here.
   Node();
@@ -49,6 +57,14 @@ struct Node {
 // A key of a mapping, where it stands, and its value.
 struct Node::Entry {
   std::string key;
+  Position at;
+  Node value;
+};
+
+// A value that an override sets: the dotted path to it from the node that has this, and the place
+// of the override.
+struct Node::Override {
+  std::string path;
   Position at;
   Node value;
 };
@@ -80,6 +96,8 @@ struct Word {
 // where the path leads through a scalar or outside a sequence.
 void apply_override(Node& root, const Word& assignment);
 void apply_override(Node& root, const std::string& assignment);
+// The same of an override that was read before.
+void apply_override(Node& root, const Node::Override& override);
 
 // YAML text of a tree, without a line break at its end; parse_yaml of it gives the same tree
 // (positions aside). Pure; any thread.

@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-// A check of a part that the program works without, for `stoker environment`. A plug-in registers one
-// for what it needs. One thread.
+// A check of a part that the program works without, for `stoker environment`. A plug-in registers
+// one for what it needs. One thread.
 class PartCheck {
  public:
   static constexpr const char* kKind = "part";

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -72,7 +72,8 @@ void check_stamp(const std::string& stamp, const std::string& path) {
   const std::string& with_torch = torch_stamp();
   if (stamp == plugin_stamp() || stamp == with_torch) return;
   if (with_torch.empty() && stamp.find("torch=") != std::string::npos) {
-    throw Error(ExitCode::config, path + ": it uses LibTorch, and this program is built without it");
+    throw Error(ExitCode::config,
+                path + ": it uses LibTorch, and this program is built without it");
   }
   throw Error(ExitCode::config,
               path + ": built for another release; rebuild it\n  plug-in: " + stamp +
@@ -168,7 +169,8 @@ std::vector<FailedPlugin> load_all_plugins() {
   std::vector<std::string> paths = plugins_of_others();
   for (const PluginType& known : plugin_types()) {
     const std::string path = plugin_beside_library(known.plugin);
-    if (std::string_view(known.kind) != "command" && std::ranges::find(paths, path) == paths.end()) {
+    if (std::string_view(known.kind) != "command" &&
+        std::ranges::find(paths, path) == paths.end()) {
       paths.push_back(path);
     }
   }

@@ -25,8 +25,8 @@ struct PluginType {
 // All of them, whether the plug-ins are there or not: the build's own list.
 const std::vector<PluginType>& plugin_types();
 
-// Loads what may bring this type: the plug-in of this project that has it, or, where none has it, all
-// other plug-ins that lie in the folder beside the library. Returns why it cannot be had, for a
+// Loads what may bring this type: the plug-in of this project that has it, or, where none has it,
+// all other plug-ins that lie in the folder beside the library. Returns why it cannot be had, for a
 // message; empty: it may be there now, or nobody knows of it. Any thread.
 std::string load_type(const std::string& kind, const std::string& type);
 

@@ -1,6 +1,7 @@
 #include "io/core/config/registry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -18,6 +19,13 @@ void refuse_slip_of_type(const Section& section) {
 }
 
 }  // namespace
+
+std::string of_other_types(const char* kind, const std::vector<std::string>& types) {
+  if (types.empty()) return "";
+  const bool one = types.size() == 1;
+  return fmt::format(" (the {} type{} '{}' {} it)", kind, one ? "" : "s", fmt::join(types, "', '"),
+                     one ? "has" : "have");
+}
 
 std::string describe_clash(const char* kind, const Name& first, const std::string& second_file) {
   return std::string(kind) + " '" + first.name + "' is registered by both " + first.file + " and " +

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "io/core/config/config.h"
 #include "io/core/config/plugin.h"
+#include "io/core/config/retype.h"
 #include "io/core/error.h"
 
 // Components by name. A kind of component is an abstract class T with
@@ -127,6 +129,8 @@ std::string read_type(const Section& section, const std::vector<std::string>& kn
 std::string unknown_type(const char* kind, const std::string& name, std::vector<std::string> known);
 // Fails at the section's `type`, with this text.
 [[noreturn]] void fail_at_type(const Section& section, const std::string& text);
+// " (the device type 'emulated' has it)"; empty where no type has it.
+std::string of_other_types(const char* kind, const std::vector<std::string>& types);
 
 }  // namespace registry_detail
 
@@ -138,12 +142,14 @@ std::string unknown_type(const char* kind, const std::string& name, std::vector<
 template <class T>
 class Registry {
  public:
-  // One implementation: its name, how its options are read, and what `stoker describe` says of
-  // them. parse() throws Error(ExitCode::config); describe() throws nothing.
+  // One implementation: its name, how its options are read, what `stoker describe` says of them,
+  // and which of a mapping it can take. parse() throws Error(ExitCode::config); the others throw
+  // nothing.
   struct Entry {
     registry_detail::Name name;
     std::function<Component<T>(const Section&)> parse;
     std::function<std::vector<FieldHelp>()> describe;
+    std::function<TakenOptions(const Section&)> takes = {};
   };
 
   // The one registry of this kind in the process.
@@ -152,11 +158,14 @@ class Registry {
   // Never throws: it runs before main. A second registration of a name is remembered and reported
   // by the next parse().
   void add(Entry entry);
-  // Reads {type: ..., options}; fallback as read_type(). Error(ExitCode::config) for an unknown
-  // type, an unknown key, a bad value; and for a name that was registered twice.
+  // Reads {type: ..., options}; fallback as read_type(). Where overrides changed the type, reads
+  // what retyped() makes of it. Error(ExitCode::config) for an unknown type, an unknown key, a bad
+  // value; and for a name that was registered twice.
   Component<T> parse(const Section& section, const std::string& fallback = {}) const;
   // All that are registered by now, sorted.
   std::vector<std::string> names() const;
+  // Those of them that have this option.
+  std::vector<std::string> names_with(const std::string& option) const;
   // Null: unknown. Loads nothing. Valid for ever.
   const Entry* find(const std::string& name) const;
   // The same, after what may bring the type was loaded. Error(ExitCode::config): it is unknown, or
@@ -198,8 +207,8 @@ Component<T> default_component(const std::string& type) {
 }
 
 // The component with some of its options changed, as on the command line: "workers=4", "type=sync".
-// The others are written down and read again, so that a new type must know them. The given
-// component stays as it is. Error(ExitCode::config).
+// The options that a new type does not know are dropped. The given component stays as it is.
+// Error(ExitCode::config).
 template <class T>
 Component<T> changed(const Component<T>& component, const std::vector<std::string>& assignments,
                      const ConfigContext* context = nullptr) {
@@ -207,78 +216,6 @@ Component<T> changed(const Component<T>& component, const std::vector<std::strin
   for (const std::string& assignment : assignments) apply_override(node, assignment);
   return parse_component<T>(node, context);
 }
-
-// A visitor that finds what a wrapper is around: its first option that is a component of the same
-// kind.
-template <class T>
-struct InnerFinder : FieldVisitor<InnerFinder<T>> {
-  Component<T> found;
-  template <class V>
-  void field(const char*, const V& value, const Help&, Limits, bool) {
-    if constexpr (std::is_same_v<V, Component<T>>) {
-      if (!found) found = value;
-    }
-  }
-};
-
-// The plan of a class with `struct Options` and a constructor (Options, const T::Inputs&): it keeps
-// a copy of the options and builds from it, however often.
-template <class T, class Class>
-class OptionsPlan final : public Component<T>::Plan,
-                          public registry_detail::Holder<typename Class::Options> {
- public:
-  using Options = typename Class::Options;
-  explicit OptionsPlan(Options options) : registry_detail::Holder<Options>{std::move(options)} {}
-  std::unique_ptr<T> create(const typename T::Inputs& inputs) const override {
-    return std::make_unique<Class>(this->options, inputs);
-  }
-  Node dump() const override { return dump_struct(this->options); }
-  InfoOf<T> info() const override {
-    if constexpr (requires(const Options& o) { o.info(); }) {
-      return this->options.info();
-    } else {
-      const Component<T> within = inner();
-      return within ? within.info() : InfoOf<T>{};
-    }
-  }
-  Component<T> inner() const override {
-    InnerFinder<T> finder;
-    Options copy = this->options;  // visit() serves readers too and is therefore not const
-    copy.visit(finder);
-    return finder.found;
-  }
-  std::vector<std::string> same_result_keys(const std::string& prefix) const override {
-    return stoker::same_result_keys(this->options, prefix);
-  }
-};
-
-// Registers Class, which has `struct Options` and a constructor (Options, const T::Inputs&), by its
-// construction: before main, or while a plug-in loads. It throws nothing and never unregisters, as
-// plug-ins are not unloaded. `name` and `file` must be literals.
-template <class T, class Class>
-class Registrar {
- public:
-  Registrar(const char* name, const char* file) {
-    Registry<T>::global().add(
-        {{name, file},
-         [type = std::string(name)](const Section& section) {
-           typename Class::Options options;
-           read_struct(section, options, {"type"});
-           return Component<T>(type, std::make_shared<OptionsPlan<T, Class>>(std::move(options)));
-         },
-         [] {
-           typename Class::Options options;
-           FieldDescriber describer;
-           options.visit(describer);
-           return describer.take();
-         }});
-  }
-};
-
-// At namespace scope in the implementation's .cpp, once for each name:
-//   STOKER_REGISTER(Storage, "posix", PosixStorage);
-#define STOKER_REGISTER(Kind, name, Class) \
-  const ::stoker::Registrar<Kind, Class> register_##Class(name, __FILE__)
 
 template <class T>
 Node Component<T>::dump() const {
@@ -302,6 +239,17 @@ void Registry<T>::add(Entry entry) {
 
 template <class T>
 Component<T> Registry<T>::parse(const Section& section, const std::string& fallback) const {
+  if (section.node().former != nullptr) {
+    const auto takes = [this](const std::string& type, const Section& options) {
+      try {
+        return std::optional(need(type).takes(options));
+      } catch (const Error&) {  // parse() says it of the type that counts in the end
+        return std::optional<TakenOptions>();
+      }
+    };
+    const Node node = retyped(section, fallback, takes);
+    return parse(section.in_place(node), fallback);
+  }
   const std::string type = registry_detail::read_type(section, names(), fallback);
   const Entry* entry = nullptr;
   try {
@@ -314,7 +262,9 @@ Component<T> Registry<T>::parse(const Section& section, const std::string& fallb
     return clash_;
   }();
   if (!clash.empty()) throw Error(ExitCode::config, clash);
-  return entry->parse(section);
+  return entry->parse(section.with_hint([this](const std::string& key) {
+    return registry_detail::of_other_types(T::kKind, names_with(key));
+  }));
 }
 
 template <class T>
@@ -323,6 +273,17 @@ std::vector<std::string> Registry<T>::names() const {
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) result.push_back(entry.name.name);
   std::sort(result.begin(), result.end());
+  return result;
+}
+
+template <class T>
+std::vector<std::string> Registry<T>::names_with(const std::string& option) const {
+  std::vector<std::string> result = names();
+  std::erase_if(result, [&](const std::string& name) {
+    return std::ranges::none_of(find(name)->describe(), [&](const FieldHelp& row) {
+      return row.key == option || row.key.starts_with(option + ".");
+    });
+  });
   return result;
 }
 
@@ -338,9 +299,10 @@ auto Registry<T>::need(const std::string& name) const -> const Entry& {
   if (const Entry* entry = find(name)) return *entry;
   const std::string problem = load_type(T::kKind, name);
   if (const Entry* entry = find(name)) return *entry;
-  throw Error(ExitCode::config, !problem.empty()
-                                    ? problem
-                                    : registry_detail::unknown_type(T::kKind, name, names()));
+  throw Error(ExitCode::config,
+              !problem.empty() ? problem : registry_detail::unknown_type(T::kKind, name, names()));
 }
 
 }  // namespace stoker
+
+#include "io/core/config/registrar.h"  // IWYU pragma: export

@@ -104,9 +104,9 @@ ChildProcess::ChildProcess(const ProcessStart& start) : group_(start.group) {
   std::vector<std::string> words = start.arguments;
   words.insert(words.begin(), start.program == kThisProgram ? "stoker" : start.program);
   const SpawnSettings settings(start);
-  const int error = ::posix_spawnp(&pid_, start.program.c_str(), settings.files(),
-                                   settings.attributes(), pointers(words).data(),
-                                   pointers(start.environment).data());
+  const int error =
+      ::posix_spawnp(&pid_, start.program.c_str(), settings.files(), settings.attributes(),
+                     pointers(words).data(), pointers(start.environment).data());
   if (error != 0) throw_errno("start", start.program, error);
 }
 

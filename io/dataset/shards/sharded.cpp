@@ -33,7 +33,7 @@ size_t share_of(double share, size_t count) {
   throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
 }
 
-// Of a whole shard.
+// The bytes of a range in a whole shard.
 Bytes part_of(Bytes all, const std::string& shard, Range range) {
   if (range.offset > all.size() || range.length > all.size() - range.offset) fail_short(shard);
   return all.subspan(range.offset, range.length);
@@ -64,15 +64,22 @@ Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
       whole_(keep_whole == 0 ? nullptr : std::make_unique<WholeFiles>(tier_, keep_whole)),
       ahead_(tier_, options.readers, options.read_ahead.bytes) {
   scan_all(options, inputs.notify);
-  if (train_.empty()) {
-    throw Error(ExitCode::environment,
-                fmt::format("dataset: {} in tier '{}': set dataset.train to a pattern of shards "
-                            "that have samples",
-                            shards_.empty() ? "no object fits '" + options.train + "'"
-                                            : "there are no samples in '" + options.train + "'",
-                            options.storage.name));
-  }
+  if (train_.empty()) fail_empty(options);
   name_classes(options.classes);
+}
+
+void Sharded::fail_empty(const ShardedOptions& options) const {
+  const std::string& tier = options.storage.name;
+  throw Error(
+      ExitCode::environment,
+      shards_.empty()
+          ? fmt::format("dataset: no object fits '{}' in tier '{}': set dataset.train to a pattern "
+                        "of shards that are there, or write some by `stoker dataset convert CONFIG "
+                        "DIRECTORY --format {}` and set storage.{}.root=DIRECTORY",
+                        options.train, tier, options.format, tier)
+          : fmt::format("dataset: there are no samples in '{}' in tier '{}': set dataset.train to "
+                        "a pattern of shards that have samples",
+                        options.train, tier));
 }
 
 std::vector<ObjectInfo> Sharded::find(const std::string& pattern) const {

@@ -24,7 +24,9 @@ class DevicePrefetched final : public Pipeline {
  public:
   using Options = DevicePrefetchedOptions;
   DevicePrefetched(const Options& options, const Inputs& inputs)
-      : Pipeline(options, options.info(), inputs), device_(needed_device(inputs)), meter_(inputs.meter) {
+      : Pipeline(options, options.info(), inputs),
+        device_(needed_device(inputs)),
+        meter_(inputs.meter) {
     if (!device_.info().own_memory) {
       inputs.notify("device_prefetched: " + device_.info().name +
                     " has no memory of its own, so batches stay in host memory as with prefetched");

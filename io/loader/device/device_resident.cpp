@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@ namespace stoker {
 namespace {
 
 struct DeviceResidentOptions : LoaderOptions {
+  static constexpr std::array kIdle{"device_batches"};
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info(prefetch_batches);
     info.resident = true;
@@ -31,30 +33,30 @@ class DeviceResident final : public Pipeline {
         dataset_(inputs.dataset),
         split_(inputs.split),
         meter_(inputs.meter),
-        resident_(
-            make_resident_samples(needed_device(inputs), spec_, dataset_.size(split_), options.digest)),
+        resident_(make_resident_samples(needed_device(inputs), spec_, dataset_.size(split_),
+                                        options.digest)),
         present_(static_cast<size_t>(dataset_.size(split_))),
         labels_(present_.size()) {}
 
  private:
-  void begin(Coming& coming) override {
+  void begin(PendingBatch& pending) override {
     std::vector<int64_t> missing;
-    std::ranges::copy_if(coming.samples, std::back_inserter(missing),
+    std::ranges::copy_if(pending.samples, std::back_inserter(missing),
                          [this](int64_t sample) { return !present_[static_cast<size_t>(sample)]; });
     if (missing.empty()) return;
-    coming.job = make_job(coming.batch, std::move(missing), false);
-    workers_.submit(coming.job);
+    pending.job = make_job(pending.batch, std::move(missing), false);
+    workers_.submit(pending.job);
   }
 
-  Batch finish(Coming& coming) override {
-    if (coming.job) take_over(coming);
-    Batch batch = std::move(coming.batch);
+  Batch finish(PendingBatch& pending) override {
+    if (pending.job) take_over(pending);
+    Batch batch = std::move(pending.batch);
     batch.labels = std::make_shared<std::vector<int64_t>>();
-    for (const int64_t sample : coming.samples) {
+    for (const int64_t sample : pending.samples) {
       batch.labels->push_back(labels_[static_cast<size_t>(sample)]);
     }
     if (resident_->on_host() || options_.digest) batch.pixels = slots_.acquire();
-    resident_->gather(coming.samples, batch);
+    resident_->gather(pending.samples, batch);
     if (options_.digest) {
       const TimePoint begin = Clock::now();
       batch.digests = sample_digests(batch, spec_);
@@ -66,10 +68,10 @@ class DeviceResident final : public Pipeline {
   }
 
   // Waits for what was missing.
-  void take_over(Coming& coming) {
-    workers_.wait(coming.job);
-    Batch filled = coming.job->take();
-    const std::vector<int64_t>& missing = coming.job->samples();
+  void take_over(PendingBatch& pending) {
+    workers_.wait(pending.job);
+    Batch filled = pending.job->take();
+    const std::vector<int64_t>& missing = pending.job->samples();
     const TimePoint begin = Clock::now();
     resident_->put(filled, missing);
     meter_.finished(Stage::copy, begin, Clock::now(),
@@ -81,9 +83,9 @@ class DeviceResident final : public Pipeline {
       labels_[sample] = (*filled.labels)[i];
       present_[sample] = bad.empty() || !bad.contains(dataset_.info(split_, missing[i]).key);
     }
-    coming.batch.skipped = std::move(filled.skipped);
-    coming.batch.tolerated = std::move(filled.tolerated);
-    coming.batch.cost = filled.cost;
+    pending.batch.skipped = std::move(filled.skipped);
+    pending.batch.tolerated = std::move(filled.tolerated);
+    pending.batch.cost = filled.cost;
   }
 
   const Dataset& dataset_;

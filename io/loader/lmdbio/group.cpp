@@ -35,7 +35,7 @@ struct alignas(64) GroupBarrier {
 // What others have to know of a rank while they wait.
 struct alignas(64) GroupRank {
   uint32_t left = 0;
-  // Meetings that it has come to: of all, of readers, of its node.
+  // How many meetings it has come to: those of all ranks, of readers, and of its node.
   uint32_t came[3] = {};
 };
 struct alignas(64) GroupMailbox {
@@ -86,7 +86,7 @@ std::string process_of(const std::string& place) { return place.substr(place.rfi
 struct Group::Shared {
   Shard shard;
   int64_t node_size;
-  RankTalk talk;
+  RankGroup* others;  // and this rank
   std::string channel;
   std::vector<std::string> places;    // of the processes, by rank
   std::vector<Neighbour> neighbours;  // by rank
@@ -119,7 +119,7 @@ struct Group::Shared {
     if (kind == kReaders) return rank % node_size == 0;
     return kind == kAll || rank / node_size == node();
   }
-  // awaited: of a rank, whether the wait is for it.
+  // Says whether the wait is for this rank.
   using Awaited = std::function<bool(int64_t rank)>;
   struct Lost {
     std::string why;
@@ -131,10 +131,11 @@ struct Group::Shared {
   void pass(GroupBarrier& barrier, Kind kind);
 };
 
-// By the talk until there is memory, and then by that: there nobody waits for a rank that failed.
+// By the RankGroup until there is memory, and then by that: there nobody waits for a rank that
+// failed.
 std::vector<std::string> Group::Shared::meet(const std::string& own) {
   if (shard.world == 1) return {own};
-  if (front == nullptr) return talk.meet(channel, own);
+  if (front == nullptr) return others->meet(channel, own);
   std::vector<std::string> all(static_cast<size_t>(shard.world));
   uint64_t most = 0;
   for (uint64_t at = 0; at == 0 || at < most; at += sizeof GroupSaid::piece) {
@@ -170,7 +171,8 @@ void Group::Shared::watch() {
   }
 }
 
-// Of a collective call: memory that `maker` makes, and this rank and perhaps others open.
+// Memory that `maker` makes, and that this rank and perhaps others open. All of them call it
+// together.
 std::span<uint8_t> Group::Shared::share(size_t bytes, int64_t maker, bool alone) {
   if (alone) return memories.emplace_back(bytes, true).bytes();
   std::string trouble;
@@ -225,7 +227,7 @@ void Group::Shared::end(const std::string& why) {
 // Why the wait can't end. Nothing: it may. Others than those who are waited for may go: nobody
 // needs what they would have done next.
 std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awaited) {
-  if (std::string gone = talk.gone ? talk.gone() : ""; !gone.empty()) return Lost{gone, false};
+  if (std::string gone = others->gone(); !gone.empty()) return Lost{gone, false};
   const GroupEnding& ending = front->ending;
   if (std::atomic_ref(front->ending.state).load(std::memory_order_acquire) == GroupEnding::kEnded) {
     return Lost{{ending.why, ::strnlen(ending.why, sizeof ending.why)}, false};
@@ -245,7 +247,8 @@ std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awa
   return std::nullopt;
 }
 
-// Until ready(word) is true. What is so already is no wait, whatever has become of the others.
+// Waits until ready(word) is true. If it already is, this does not wait, whatever has become of the
+// others.
 template <class Ready>
 void Group::Shared::wait(uint32_t& word, const Ready& ready, const Awaited& awaited) {
   std::optional<Lost> lost;
@@ -284,15 +287,15 @@ void Group::Shared::pass(GroupBarrier& barrier, Kind kind) {
       });
 }
 
-Group::Group(Shard shard, int64_t node_size, RankTalk talk, const std::string& channel)
+Group::Group(Shard shard, int64_t node_size, RankGroup& ranks, const std::string& channel)
     : shared_(std::make_unique<Shared>()) {
   Shared& own = *shared_;
   own.shard = shard;
   own.node_size = node_size;
-  own.talk = std::move(talk);
+  own.others = &ranks;
   own.channel = channel;
   if (shard.world > 1) {
-    if (!own.talk.meet) {
+    if (ranks.size() != shard.world) {
       throw Error(ExitCode::config,
                   "loader: ranks that read by lmdbio have to talk to one another, and these can't: "
                   "start them by `stoker launch`, or use another loader");

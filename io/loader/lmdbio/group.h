@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/core/rank_talk.h"
+#include "io/core/ranks/rank_group.h"
 #include "io/core/system/memory.h"
 #include "io/loader/loader.h"
 
@@ -19,10 +19,11 @@ namespace stoker {
 // and so does a rank that ends the group.
 class Group {
  public:
-  // Meets the others. channel: a name that all use for this group alone. talk: empty where there is
-  // one rank. Error(ExitCode::environment) where the ranks are on several machines, or can't share
-  // memory; ExitCode::config where there are several, and they can't talk.
-  Group(Shard shard, int64_t node_size, RankTalk talk, const std::string& channel);
+  // Meets the others. channel: a name that all use for this group alone. ranks: all of the
+  // training; it must outlive this group. Error(ExitCode::environment) where the ranks are on
+  // several machines, or can't share memory; ExitCode::config where the shard has several ranks,
+  // and `ranks` others than those.
+  Group(Shard shard, int64_t node_size, RankGroup& ranks, const std::string& channel);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -42,11 +43,11 @@ class Group {
 
   // What each rank says, in their order, when all have said something.
   std::vector<std::string> meet(const std::string& own);
-  // Memory that all ranks of the node share, zeroed; valid as long as the group. Of a collective
-  // call of all ranks, with equal bytes. Pages cost memory once they are touched.
+  // Memory that all ranks of the node share, zeroed; valid as long as the group. All ranks have to
+  // call it together, with equal `bytes`. Pages cost memory once they are touched.
   std::span<uint8_t> share_with_node(size_t bytes);
-  // Waits until all ranks of the node, or all readers of the group, are here. Of the readers only
-  // those call the second one.
+  // The first waits until all ranks of the node have called it, the second until all readers of the
+  // group have. Only readers call the second.
   void meet_node();
   void meet_readers();
   // Readers alone: a message of up to kMostMessage bytes to the reader of another node (or the same

@@ -19,7 +19,7 @@
 #include "io/loader/lmdbio/coalesce.h"
 #include "io/loader/lmdbio/group.h"
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "io/loader/lmdbio/record_reader.h"
 #include "io/loader/lmdbio/record_sizes.h"
 #include "io/loader/sample_loader.h"
@@ -36,7 +36,7 @@ namespace {
 // others from the data set below. One thread. Failures: as Dataset.
 class WindowDataset final : public Dataset {
  public:
-  // Of one split; both must outlive it.
+  // The records of one split. Both data sets must outlive it.
   WindowDataset(const Dataset& below, const StoredRecords& records, Split split)
       : Dataset(below.on_error()), below_(below), records_(records), split_(split) {}
 
@@ -71,9 +71,8 @@ EncodedSample WindowDataset::read(Split split, int64_t index, Buffer& scratch) c
 const StoredRecords& records_of(const Dataset& dataset) {
   const auto* const records = dynamic_cast<const StoredRecords*>(&dataset);
   if (records != nullptr) return *records;
-  throw Error(
-      ExitCode::config,
-      "loader: lmdbio reads LMDB databases: set dataset.type to lmdb, or use another loader");
+  throw Error(ExitCode::config,
+              "loader: lmdbio reads LMDB databases: set dataset.type=lmdb, or use another loader");
 }
 
 // The one database of the split; empty: it has no samples.
@@ -152,7 +151,7 @@ class Lmdbio final : public Loader {
     run_ = std::make_unique<Run>(static_cast<size_t>(options_.prefetch_batches));
     run_->thread =
         std::jthread([this, &run = *run_, position, number = runs_++](const std::stop_token& stop) {
-          read(stop, run, position, fmt::format("lmdbio/{}", number));
+          read(stop, run, position, fmt::format("{}/lmdbio/{}", inputs_.channel, number));
         });
   }
 
@@ -174,7 +173,7 @@ class Lmdbio final : public Loader {
   }
 
  private:
-  // Of the ranks, from one start() to the next.
+  // What belongs to the batches from one start() to the next.
   struct Run {
     explicit Run(size_t ahead) : queue(ahead) {}
     BoundedQueue<Batch> queue;
@@ -182,8 +181,8 @@ class Lmdbio final : public Loader {
   };
 
   static Inputs with_dataset(const Inputs& inputs, const Dataset& dataset) {
-    return {dataset,       inputs.decoder, inputs.allocate, inputs.split, inputs.seed,
-            inputs.notify, inputs.meter,   inputs.shard,    inputs.talk};
+    return {dataset,     inputs.decoder, inputs.allocate, inputs.split,
+            inputs.seed, inputs.notify,  inputs.meter,    inputs.shard};
   }
 
   void stop() {
@@ -202,7 +201,7 @@ class Lmdbio final : public Loader {
   void read(const std::stop_token& stop, Run& run, Position from, const std::string& channel) {
     pthread_setname_np(pthread_self(), "lmdbio");
     try {
-      Group group(inputs_.shard, order_.node_size(), inputs_.talk, channel);
+      Group group(inputs_.shard, order_.node_size(), inputs_.group, channel);
       const std::string own = fmt::format("rank {}", inputs_.shard.rank);
       const std::stop_callback ended(stop, [&] { group.leave(); });
       try {

@@ -29,20 +29,25 @@ bool lies_in(std::string_view path, std::string_view directory) {
 
 }  // namespace
 
-MountTable::MountTable() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(::setmntent("/proc/self/mounts", "r"),
-                                                   &::endmntent);
-  if (file == nullptr) return;
+MountTable::MountTable(const char* table) {
+  bool has_root = false;
+  const auto add = [&](std::string_view type, std::string_view path) {
+    auto entry = std::make_unique<Entry>();
+    entry->mount = {std::string(type), std::string(path)};
+    entries_.push_back(std::move(entry));
+  };
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(::setmntent(table, "r"), &::endmntent);
   mntent found{};
   std::array<char, 8192> text{};
-  while (::getmntent_r(file.get(), &found, text.data(), text.size()) != nullptr) {
-    const std::string_view type = found.mnt_type;
-    if (std::find(kOfTheSystem.begin(), kOfTheSystem.end(), type) != kOfTheSystem.end()) continue;
-    auto entry = std::make_unique<Entry>();
-    entry->mount = {std::string(type), found.mnt_dir};
-    entries_.push_back(std::move(entry));
+  while (file && ::getmntent_r(file.get(), &found, text.data(), text.size()) != nullptr) {
+    const std::string_view type = found.mnt_type, path = found.mnt_dir;
+    has_root |= path == "/";
+    if (std::ranges::find(kOfTheSystem, type) == kOfTheSystem.end()) add(type, path);
   }
-  // Of equal paths the last one covers the others.
+  // The kernel lists what is mounted below the root of a process. After chroot() into a folder,
+  // that does not include the file system on which the folder lies.
+  if (!has_root) add("unknown", "/");
+  // If paths are equal, the last one covers the others.
   std::reverse(entries_.begin(), entries_.end());
   std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
     return a->mount.path.size() > b->mount.path.size();

@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
-#include "io/storage/around.h"
 #include "io/storage/emulated/emulates.h"
 #include "io/storage/emulated/tier_model.h"
+#include "io/storage/wrapped_storage.h"
 
 namespace stoker {
 namespace {
@@ -37,7 +37,8 @@ std::shared_ptr<TierModel> make_model(const EmulatedOptions& options, const Stor
   return std::make_shared<TierModel>(TierDevice(costs, std::move(share)), inputs.meter);
 }
 
-// Around the operations on objects: the caller goes on when the device would be done.
+// What WrappedStorage does with each operation on an object: the caller goes on when the device
+// would be done.
 struct Wait {
   std::shared_ptr<TierModel> model;
   uint64_t read_piece;  // as StorageInfo has it
@@ -59,7 +60,7 @@ struct Wait {
 };
 
 // Another tier, slowed down to a device that is not at hand.
-class EmulatedStorage final : public AroundStorage<Wait>, public Emulates {
+class EmulatedStorage final : public WrappedStorage<Wait>, public Emulates {
  public:
   using Options = EmulatedOptions;
   EmulatedStorage(const Options& options, const Inputs& inputs)
@@ -73,8 +74,8 @@ class EmulatedStorage final : public AroundStorage<Wait>, public Emulates {
                         std::move(inner)) {}
   EmulatedStorage(const std::shared_ptr<TierModel>& model, uint64_t read_piece,
                   std::unique_ptr<Storage>&& inner)
-      : AroundStorage(std::move(inner), Wait{model, read_piece},
-                      std::make_shared<TierLayer>(model)),
+      : WrappedStorage(std::move(inner), Wait{model, read_piece},
+                       std::make_shared<TierLayer>(model)),
         model_(model) {}
 
   const std::shared_ptr<TierModel> model_;

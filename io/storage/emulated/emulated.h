@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-// The options of a tier of type emulated. In a header because `stoker advise` asks a tier for its
-// figures. A value.
+// The options of a tier of type emulated. Without a profile and without bandwidths it is a hard
+// disk. In a header because `stoker advise` asks a tier for its figures. A value.
 struct EmulatedOptions {
   TierFigures figures;
   bool shared = true;
@@ -17,9 +17,10 @@ struct EmulatedOptions {
   void visit(V& v) {
     figures.visit(v);
     v("shared", shared,
-      "one device for all processes of this user that have a tier of this name and these options; "
-      "false: each has its own");
-    v.required("inner", inner, "the tier that holds the data");
+      "With true, all processes of this user whose tier has this name and these options share one device. With false each process has a device of its own.");
+    v.required("inner", inner, "The tier that holds the data.");
+    const bool told = figures.profile || figures.read_mb_per_s || figures.write_mb_per_s;
+    if (!told) figures.profile = TierProfile::hdd;
   }
   void check(const Section& section) const { figures.check(section); }
   StorageInfo info() const {

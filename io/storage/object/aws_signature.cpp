@@ -1,11 +1,8 @@
 #include "io/storage/object/aws_signature.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/sha.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "io/core/digest.h"
@@ -13,29 +10,31 @@
 namespace stoker {
 namespace {
 
-std::string to_hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return text;
+Bytes as_bytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-const unsigned char* as_bytes(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
+std::string sha256(std::string_view first, std::string_view second) {
+  Digest sum(Digest::Kind::sha256);
+  sum.update(as_bytes(first));
+  sum.update(as_bytes(second));
+  const std::vector<uint8_t> hash = sum.finish_bytes();
+  return {hash.begin(), hash.end()};
 }
 
+// RFC 2104.
 std::string hmac(std::string_view key, std::string_view text) {
-  unsigned char sum[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), as_bytes(text), text.size(), sum,
-           &size) == nullptr) {
-    throw std::runtime_error("OpenSSL's HMAC failed");
-  }
-  return {reinterpret_cast<const char*>(sum), size};
+  constexpr size_t kBlock = 64;
+  std::string inner(key.size() > kBlock ? sha256(key, "") : key);
+  inner.resize(kBlock);
+  std::string outer = inner;
+  for (char& byte : inner) byte = static_cast<char>(byte ^ 0x36);
+  for (char& byte : outer) byte = static_cast<char>(byte ^ 0x5c);
+  return sha256(outer, sha256(inner, text));
+}
+
+std::string to_hex(std::string_view bytes) {
+  return fmt::format("{:02x}", fmt::join(as_bytes(bytes), ""));
 }
 
 // Sorted by name, then by value; "=" sorts as the end of a name does.

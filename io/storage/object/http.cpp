@@ -10,6 +10,7 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/http/transport.h"
 #include "io/storage/object/http_listing.h"
 #include "io/storage/object/object_reads.h"
 #include "io/storage/object/transfer_options.h"
@@ -30,13 +31,13 @@ struct HttpOptions {
   TransferOptions transfers;
   template <class V>
   void visit(V& v) {
-    v.required("url", url, "where the objects are; keys are added behind it");
+    v.required("url", url, "The URL where the objects are. Keys are added behind it.");
     v("index", index,
-      "key of an object that lists all: lines of bytes, a tab and a key; or keys alone, whose "
-      "sizes "
-      "are then asked for one by one");
+      "The key of an object that lists all others, a line for each: the size in bytes, a tab and "
+      "the key, or the key alone, whose size is then asked for.");
     v("listing", listing,
-      "json: the server lists directories as nginx does by `autoindex on; autoindex_format json`");
+      "How the server lists directories. json: as nginx does by `autoindex on; autoindex_format "
+      "json`. none: not at all.");
     transfers.visit(v);
   }
   StorageInfo info() const { return {.read_only = true}; }
@@ -57,9 +58,9 @@ std::string with_slash(std::string url) {
   return url;
 }
 
-Transfers::Settings following(Transfers::Settings settings) {
-  settings.limits.redirects = true;
-  return settings;
+HttpTransport::Inputs following(HttpTransport::Inputs inputs) {
+  inputs.limits.redirects = true;
+  return inputs;
 }
 
 // Objects of a web server. Read-only.
@@ -70,8 +71,8 @@ class HttpStorage final : public Storage {
       : place_{with_slash(options.url)},
         index_(options.index),
         lists_(options.listing),
-        transfers_(following(options.transfers.transfers(inputs))),
-        reads_(transfers_, place_, options.transfers.reads()) {}
+        transport_(new_http_transport(following(options.transfers.transport(inputs)))),
+        reads_(*transport_, place_, options.transfers.reads()) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
     std::vector<ObjectInfo> objects = index_ ? list_index(prefix) : list_directories(prefix);
@@ -133,7 +134,7 @@ class HttpStorage final : public Storage {
       const std::string& key = lines[i].key;
       const uint64_t bytes =
           lines[i].bytes ? *lines[i].bytes
-                         : reads_.version_of(key, Transfers::get(std::move(heads[i]))).bytes;
+                         : reads_.version_of(key, HttpTransport::get(std::move(heads[i]))).bytes;
       objects.push_back({key, bytes});
     }
   }
@@ -144,7 +145,8 @@ class HttpStorage final : public Storage {
   };
 
   Directory ask(const std::string& key) const {
-    return {key, transfers_.start({.url = place_.url_of(key), .shown = place_.shown("list", key)})};
+    return {key,
+            transport_->start({.url = place_.url_of(key), .shown = place_.shown("list", key)})};
   }
 
   // Level by level, each level's directories side by side.
@@ -175,7 +177,7 @@ class HttpStorage final : public Storage {
   void add_entries(Directory& directory, const std::string& prefix,
                    std::vector<ObjectInfo>& objects, std::vector<Directory>& next) const {
     const std::string shown = place_.shown("list", directory.key);
-    const HttpAnswer answer = Transfers::get(std::move(directory.answer));
+    const HttpAnswer answer = HttpTransport::get(std::move(directory.answer));
     if (answer.head.status == 404 && !directory.key.empty()) return;
     if (answer.head.status != 200) throw_answer(shown, answer);
     const std::vector<DirectoryEntry> entries =
@@ -198,7 +200,7 @@ class HttpStorage final : public Storage {
   const ObjectPlace place_;
   const std::optional<std::string> index_;
   const HttpLists lists_;
-  mutable Transfers transfers_;
+  const std::unique_ptr<HttpTransport> transport_;
   mutable ObjectReads reads_;
 };
 

@@ -43,7 +43,7 @@ bool is_strong(const std::string& etag) { return etag.starts_with('"'); }
                 EIO);
 }
 
-// Is the beginning of this answer that of these bytes of this version?
+// Throws where the head of this answer is not that of these bytes of this version.
 void check_part(const std::string& shown, const HttpHead& head, const ObjectVersion& version,
                 uint64_t offset, uint64_t length) {
   const bool other = !version.etag.empty() && !head.etag.empty() && version.etag != head.etag;
@@ -58,7 +58,7 @@ void check_part(const std::string& shown, const HttpHead& head, const ObjectVers
   }
 }
 
-// Of a request for a part.
+// Checks the answer to a request for a part.
 void check_answer(const std::string& shown, const HttpAnswer& answer) {
   const long status = answer.head.status;
   if (status == 412 || status == 416) throw_changed(shown);
@@ -70,7 +70,7 @@ void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& an
   std::exception_ptr error;
   for (std::future<HttpAnswer>& answer : answers) {
     try {
-      check_answer(shown, Transfers::get(std::move(answer)));
+      check_answer(shown, HttpTransport::get(std::move(answer)));
     } catch (...) {
       if (!error) error = std::current_exception();
     }
@@ -87,8 +87,8 @@ struct ObjectReads::Ahead {
   Answers answers;
 };
 
-ObjectReads::ObjectReads(Transfers& transfers, ObjectPlace place, Settings settings)
-    : transfers_(transfers),
+ObjectReads::ObjectReads(HttpTransport& transport, ObjectPlace place, Settings settings)
+    : transport_(transport),
       place_(std::move(place)),
       settings_(settings),
       expected_(settings.ahead, [this](const ExpectedRead& what) { return begin_ahead(what); }) {}
@@ -130,8 +130,8 @@ void ObjectReads::read_once(const std::string& key, Buffer& out, Range range) {
   read_parts(key, first, range.offset + done, {out.data() + done, out.size() - done});
 }
 
-// Of an object of which nothing is known: the first part, whose answer says the rest. Makes room
-// for all parts; `done` is what it read.
+// Reads the first part of an object that nothing is known of; its answer says the rest. Makes room
+// for all parts; `done` is how much it read.
 ObjectVersion ObjectReads::read_first(const std::string& key, Buffer& out, Range range,
                                       uint64_t& done) {
   const std::string shown = place_.shown("read", key);
@@ -151,7 +151,7 @@ ObjectVersion ObjectReads::read_first(const std::string& key, Buffer& out, Range
     done = here;
     return {room_for(out, want, shown), here};
   };
-  const HttpAnswer answer = transfers_.perform(std::move(request));
+  const HttpAnswer answer = transport_.perform(std::move(request));
   if (answer.head.status != 416) {
     check_answer(shown, answer);
     return version;
@@ -181,7 +181,7 @@ void ObjectReads::start_parts(const std::string& key, const ObjectVersion& versi
   for (uint64_t done = 0; done < out.size(); done += settings_.part) {
     const uint64_t length = std::min<uint64_t>(settings_.part, out.size() - done);
     answers.push_back(
-        transfers_.start(part_request(key, version, begin + done, out.subspan(done, length))));
+        transport_.start(part_request(key, version, begin + done, out.subspan(done, length))));
   }
 }
 
@@ -216,14 +216,15 @@ std::shared_ptr<ObjectReads::Ahead> ObjectReads::begin_ahead(const ExpectedRead&
     const uint64_t length = std::min<uint64_t>(settings_.part, want - done);
     HttpRequest request =
         part_request(what.key, *version, what.range.offset + done, out.subspan(done, length));
+    request.ahead = true;
     request.keep = ahead;
-    ahead->answers.push_back(transfers_.start(std::move(request), Transfers::Urgency::ahead));
+    ahead->answers.push_back(transport_.start(std::move(request)));
   }
   return ahead;
 }
 
 std::future<HttpAnswer> ObjectReads::ask_version(const std::string& key) {
-  return transfers_.start(
+  return transport_.start(
       {.method = "HEAD", .url = place_.url_of(key), .shown = place_.shown("read", key)});
 }
 
@@ -238,7 +239,7 @@ ObjectVersion ObjectReads::version_of(const std::string& key, const HttpAnswer& 
 
 ObjectVersion ObjectReads::version(const std::string& key) {
   const uint64_t changes = known_.changes();
-  ObjectVersion version = version_of(key, Transfers::get(ask_version(key)));
+  ObjectVersion version = version_of(key, HttpTransport::get(ask_version(key)));
   known_.add(changes, key, version);
   return version;
 }

@@ -6,27 +6,26 @@
 #include <string>
 #include <vector>
 
+#include "io/http/transport.h"
 #include "io/storage/expected_reads.h"
 #include "io/storage/object/object_place.h"
-#include "io/storage/object/transfers.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
 
 // Reading objects over HTTP: Storage::read() and expect() of the tiers http and s3. Any thread.
 //
-// A range is asked for in parts, all in flight at once, each straight into its place. All parts of
-// an object, and of later reads of it, are of one version: by If-Match, and by the ETag and total
-// size of each answer. Else: IoError with ESTALE.
+// A range is asked for in parts, all in flight at once, each straight into its place. If-Match, and
+// the ETag and total size of each answer, make sure that all parts of an object, and of later reads
+// of it, are of one version. Else: IoError with ESTALE.
 class ObjectReads {
  public:
   struct Settings {
     uint64_t part = uint64_t{8} << 20;
     uint64_t ahead = uint64_t{64} << 20;
   };
-  // `transfers` must outlive it; but for the destructor of `transfers` nothing ends what is read
-  // ahead.
-  ObjectReads(Transfers& transfers, ObjectPlace place, Settings settings);
+  // `transport` must outlive it. Only the transport's destructor ends what is read ahead.
+  ObjectReads(HttpTransport& transport, ObjectPlace place, Settings settings);
 
   void read(const std::string& key, Buffer& out, Range range);
   void expect(std::span<const ObjectRange> reads);
@@ -35,8 +34,7 @@ class ObjectReads {
   // The same in two steps, so that many can be under way.
   std::future<HttpAnswer> ask_version(const std::string& key);
   ObjectVersion version_of(const std::string& key, const HttpAnswer& answer) const;
-  // Lives while we replace or remove an object: what was known of it, or read ahead, counts no
-  // more.
+  // Lives while we replace or remove an object. What was known of it, or read ahead, is forgotten.
   class Change {
    public:
     Change(ObjectReads& reads, const std::string& key);
@@ -64,7 +62,7 @@ class ObjectReads {
                    std::span<uint8_t> out, Answers& answers) const;
   std::shared_ptr<Ahead> begin_ahead(const ExpectedRead& what) const;
 
-  Transfers& transfers_;
+  HttpTransport& transport_;
   const ObjectPlace place_;
   const Settings settings_;
   KnownObjects known_;

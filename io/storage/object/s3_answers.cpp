@@ -1,78 +1,87 @@
 #include "io/storage/object/s3_answers.h"
 
+#include <tinyxml2.h>
+
 #include "io/core/config/config.h"
 #include "io/core/error.h"
-#include "io/storage/object/xml_reader.h"
 
 namespace stoker {
 namespace {
 
-using Event = XmlReader::Event;
+using tinyxml2::XMLElement;
+
 constexpr size_t kLongestMessage = 200;
+// tinyxml2 reads no DTD, so that no entity grows, and refuses elements more than 100 deep. But a
+// document takes about thirty times its size in memory. A page of 1,000 keys has at most 7 MiB.
+constexpr size_t kLargestAnswer = size_t{8} << 20;
 
 [[noreturn]] void bad_answer(const std::string& what) {
   throw Error(ExitCode::data, "an answer of S3 " + what);
 }
 
-void set_field(S3Listing::Object& object, std::string_view field, const std::string& text) {
-  if (field == "Key") object.key = text;
-  if (field == "ETag") object.etag = text;
-  if (field == "Size" && !parse_number(text, object.bytes)) bad_answer("has a size that is none");
+// Returns null where the document begins with another element. It belongs to `document`.
+const XMLElement* read_root(tinyxml2::XMLDocument& document, std::string_view xml,
+                            const char* name) {
+  if (xml.size() > kLargestAnswer) bad_answer("has more than 8 MiB");
+  if (document.Parse(xml.data(), xml.size()) != tinyxml2::XML_SUCCESS) {
+    bad_answer(std::string("is not XML: ") + document.ErrorName());
+  }
+  const XMLElement* root = document.RootElement();
+  return root != nullptr && root->Name() == std::string_view(name) ? root : nullptr;
+}
+
+// The text directly inside the first element of this name; empty: there is no such element.
+std::string text_of(const XMLElement& parent, const char* name) {
+  std::string text;
+  const XMLElement* element = parent.FirstChildElement(name);
+  const tinyxml2::XMLNode* node = element == nullptr ? nullptr : element->FirstChild();
+  for (; node != nullptr; node = node->NextSibling()) {
+    if (node->ToText() != nullptr) text += node->Value();
+  }
+  return text;
+}
+
+S3Listing::Object object_of(const XMLElement& contents) {
+  S3Listing::Object object{.key = text_of(contents, "Key"), .etag = text_of(contents, "ETag")};
+  if (object.key.empty()) bad_answer("has an object without a key");
+  const std::string size = text_of(contents, "Size");
+  if (!size.empty() && !parse_number(size, object.bytes))
+    bad_answer("has a size that is no number");
+  return object;
 }
 
 }  // namespace
 
 S3Error parse_s3_error(std::string_view xml) {
-  S3Error error;
+  tinyxml2::XMLDocument document;
   try {
-    XmlReader reader(xml);
-    for (Event event; (event = reader.next()) != Event::finished;) {
-      if (event != Event::end) continue;
-      if (reader.path() == "Error/Code") error.code = reader.text();
-      if (reader.path() == "Error/Message")
-        error.message = reader.text().substr(0, kLongestMessage);
-    }
+    const XMLElement* error = read_root(document, xml, "Error");
+    if (error == nullptr) return {};
+    return {text_of(*error, "Code"), text_of(*error, "Message").substr(0, kLongestMessage)};
   } catch (const Error&) {
     return {};  // a page of a proxy, or cut
   }
-  return error;
 }
 
 S3Listing parse_s3_listing(std::string_view xml) {
-  constexpr std::string_view kObject = "ListBucketResult/Contents/";
+  tinyxml2::XMLDocument document;
+  const XMLElement* root = read_root(document, xml, "ListBucketResult");
+  if (root == nullptr) bad_answer("is no listing");
   S3Listing listing;
-  std::string truncated;
-  XmlReader reader(xml);
-  for (Event event; (event = reader.next()) != Event::finished;) {
-    const std::string_view path = reader.path();
-    if (event == Event::begin) {
-      if (path == "ListBucketResult/Contents") listing.objects.emplace_back();
-      if (!path.starts_with("ListBucketResult")) bad_answer("is no listing");
-    } else if (path.starts_with(kObject)) {
-      set_field(listing.objects.back(), path.substr(kObject.size()), reader.text());
-    } else if (path == "ListBucketResult/IsTruncated") {
-      truncated = reader.text();
-    } else if (path == "ListBucketResult/NextContinuationToken") {
-      listing.next = reader.text();
-    }
+  for (const XMLElement* each = root->FirstChildElement("Contents"); each != nullptr;
+       each = each->NextSiblingElement("Contents")) {
+    listing.objects.push_back(object_of(*each));
   }
-  if (truncated == "true" && listing.next.empty())
-    bad_answer("says that more follows, but not how");
-  if (truncated != "true") listing.next.clear();
-  for (const S3Listing::Object& object : listing.objects) {
-    if (object.key.empty()) bad_answer("has an object without a key");
-  }
+  if (text_of(*root, "IsTruncated") != "true") return listing;
+  listing.next = text_of(*root, "NextContinuationToken");
+  if (listing.next.empty()) bad_answer("says that more follows, but not how");
   return listing;
 }
 
 std::string parse_s3_upload_id(std::string_view xml) {
-  std::string id;
-  XmlReader reader(xml);
-  for (Event event; (event = reader.next()) != Event::finished;) {
-    if (event == Event::end && reader.path() == "InitiateMultipartUploadResult/UploadId") {
-      id = reader.text();
-    }
-  }
+  tinyxml2::XMLDocument document;
+  const XMLElement* root = read_root(document, xml, "InitiateMultipartUploadResult");
+  const std::string id = root == nullptr ? "" : text_of(*root, "UploadId");
   if (id.empty()) bad_answer("has no UploadId");
   return id;
 }

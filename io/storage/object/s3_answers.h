@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// What S3 answers in XML. Hostile input is safe. Any thread.
+// What S3 answers in XML. Hostile input is safe: at most 8 MiB are read. Any thread.
 
 // A refusal. A value.
 struct S3Error {
@@ -26,7 +26,7 @@ struct S3Listing {
   std::vector<Object> objects;
   std::string next;  // the continuation token; empty: it was the last page
 };
-// Error(ExitCode::data) for what is none.
+// Error(ExitCode::data) where it is no such page.
 S3Listing parse_s3_listing(std::string_view xml);
 
 // The upload id of a multipart upload that was begun. Error(ExitCode::data).

@@ -27,11 +27,11 @@ std::vector<std::string> signature(const AwsSigner& signer, const HttpRequest& r
   return signer.sign(std::move(to_sign), std::time(nullptr));
 }
 
-Transfers::Settings signed_by(Transfers::Settings settings, const AwsSigner* signer) {
+HttpTransport::Inputs signed_by(HttpTransport::Inputs inputs, const AwsSigner* signer) {
   if (signer != nullptr) {
-    settings.sign = [signer](const HttpRequest& request) { return signature(*signer, request); };
+    inputs.headers = [signer](const HttpRequest& request) { return signature(*signer, request); };
   }
-  return settings;
+  return inputs;
 }
 
 // Objects named "folder/" are made by some tools; beside what is in the folder they say nothing.
@@ -50,15 +50,15 @@ void drop_folders(std::vector<ObjectInfo>& sorted) {
 
 }  // namespace
 
-S3Bucket::S3Bucket(const std::string& bucket_url, std::string prefix, Transfers::Settings settings,
-                   ObjectReads::Settings reads, const std::optional<AwsCredentials>& credentials,
-                   const std::string& region)
+S3Bucket::S3Bucket(const std::string& bucket_url, std::string prefix,
+                   HttpTransport::Inputs transport, ObjectReads::Settings reads,
+                   const std::optional<AwsCredentials>& credentials, const std::string& region)
     : bucket_url_(bucket_url),
       prefix_(std::move(prefix)),
       place_{bucket_url + "/" + percent_encoded(prefix_, "/")},
       signer_(credentials ? std::make_unique<AwsSigner>(*credentials, region) : nullptr),
-      transfers_(signed_by(std::move(settings), signer_.get())),
-      reads_(transfers_, place_, reads) {}
+      transport_(new_http_transport(signed_by(std::move(transport), signer_.get()))),
+      reads_(*transport_, place_, reads) {}
 
 HttpRequest S3Bucket::request(const std::string& method, const std::string& operation,
                               const std::string& key, const std::string& query) const {
@@ -77,7 +77,7 @@ void S3Bucket::list_page(const std::string& prefix, std::string& token,
   std::string query = "list-type=2&prefix=" + percent_encoded(prefix_ + from_text(prefix));
   if (!token.empty()) query += "&continuation-token=" + percent_encoded(token);
   const std::string shown = place_.shown("list", prefix);
-  const HttpAnswer answer = transfers_.perform({.url = bucket_url_ + "?" + query, .shown = shown});
+  const HttpAnswer answer = transport_->perform({.url = bucket_url_ + "?" + query, .shown = shown});
   if (answer.head.status != 200) throw_answer(shown, answer);
   S3Listing page;
   try {
@@ -128,7 +128,7 @@ void S3Bucket::remove(const std::string& key) {
   HttpRequest request = this->request("DELETE", "remove", key);
   const std::string shown = request.shown;
   const ObjectReads::Change change(reads_, key);
-  const HttpAnswer answer = transfers_.perform(std::move(request));
+  const HttpAnswer answer = transport_->perform(std::move(request));
   const long status = answer.head.status;
   if (status == 404 && parse_s3_error(answer.text).code != "NoSuchBucket") return;
   if (status != 200 && status != 202 && status != 204) throw_answer(shown, answer);

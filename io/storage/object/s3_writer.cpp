@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPartsUnderWay = 4;
 constexpr size_t kMostParts = 10'000;
-// After so many parts they become twice as large: 10,000 of 8 MiB alone would end at 80 GB.
+// After this many parts, the size of parts doubles: 10,000 of 8 MiB alone would end at 80 GB.
 constexpr size_t kPartsOfOneSize = 2'000;
 
 std::string xml_text(const std::string& text) {
@@ -39,7 +39,7 @@ class S3Writer final : public ObjectWriter {
     if (upload_.empty() || committed_) return;
     try {
       for (auto& [number, answer] : under_way_) answer.wait();
-      bucket_.transfers().perform(
+      bucket_.transport().perform(
           bucket_.request("DELETE", "write", key_, "uploadId=" + percent_encoded(upload_)));
     } catch (const std::exception&) {
       // The bucket's rule for uploads that were not completed has to remove it.
@@ -75,7 +75,7 @@ class S3Writer final : public ObjectWriter {
  private:
   HttpAnswer perform(HttpRequest request) {
     const std::string shown = request.shown;
-    HttpAnswer answer = bucket_.transfers().perform(std::move(request));
+    HttpAnswer answer = bucket_.transport().perform(std::move(request));
     if (answer.head.status != 200) throw_answer(shown, answer);
     return answer;
   }
@@ -105,15 +105,15 @@ class S3Writer final : public ObjectWriter {
         bucket_.request("PUT", "write", key_,
                         fmt::format("partNumber={}&uploadId={}", number, percent_encoded(upload_)));
     S3Bucket::set_body(request, std::exchange(buffer_, {}));
-    under_way_.emplace_back(number, bucket_.transfers().start(std::move(request)));
+    under_way_.emplace_back(number, bucket_.transport().start(std::move(request)));
     if (number % kPartsOfOneSize == 0) part_ *= 2;
   }
 
-  // Of the oldest part.
+  // Waits for the oldest part.
   void finish_part() {
     auto [number, future] = std::move(under_way_.front());
     under_way_.pop_front();
-    const HttpAnswer answer = Transfers::get(std::move(future));
+    const HttpAnswer answer = HttpTransport::get(std::move(future));
     const std::string shown = bucket_.request("PUT", "write", key_).shown;
     if (answer.head.status != 200) throw_answer(shown, answer);
     if (answer.head.etag.empty()) throw IoError(shown + ": a part was answered without ETag", EIO);
@@ -125,7 +125,7 @@ class S3Writer final : public ObjectWriter {
     HttpRequest request =
         bucket_.request("POST", "write", key_, "uploadId=" + percent_encoded(upload_));
     S3Bucket::set_body(request, "<CompleteMultipartUpload>" + list_ + "</CompleteMultipartUpload>");
-    request.patience = 10;  // S3 says minutes, of a large one
+    request.patience = 10;  // S3 may take minutes for a large one
     const std::string shown = request.shown;
     const HttpAnswer answer = perform(std::move(request));
     // It may answer 200 before it knows.
@@ -141,7 +141,7 @@ class S3Writer final : public ObjectWriter {
   const std::string key_;
   uint64_t part_;
   std::string buffer_;
-  std::string upload_;  // its id; empty: there is none
+  std::string upload_;  // its id; empty: no upload was begun
   size_t parts_ = 0;
   std::deque<std::pair<size_t, std::future<HttpAnswer>>> under_way_;
   std::string list_;

@@ -1,9 +1,7 @@
 #include "io/storage/object/transfer_options.h"
 
-#include <functional>
 #include <string>
 
-#include "io/core/digest.h"
 #include "io/metrics/tier_meter.h"
 
 namespace stoker {
@@ -18,20 +16,20 @@ void TransferOptions::check(const Section& section) const {
     section.fail("timeout", "must be from 1ms to 60min");
 }
 
-Transfers::Settings TransferOptions::transfers(const Storage::Inputs& inputs) const {
-  Transfers::Settings settings;
-  settings.connections = connections;
-  settings.limits.timeout_ms = timeout.ms;
-  if (ca_file) settings.limits.ca_file = ca_file->value;
-  settings.retry.retries = retries;
-  // Other processes wait for other times: that is what the waits are at random for.
-  settings.seed = std::hash<std::string>()(unique_name(inputs.name));
+HttpTransport::Inputs TransferOptions::transport(const Storage::Inputs& inputs) const {
+  HttpTransport::Inputs transport;
+  transport.connections = connections;
+  transport.limits.timeout_ms = timeout.ms;
+  transport.limits.slow_ms = timeout.ms / 2;
+  if (ca_file) transport.limits.ca_file = ca_file->value;
+  transport.retry.retries = retries;
+  transport.more_attempts = "; more by the tier's `retries`";
   if (inputs.meter != nullptr) {
-    settings.retried = [meter = inputs.meter](const std::string& first) {
+    transport.retried = [meter = inputs.meter](const std::string& first) {
       meter->add_condition("requests had to be made again; the first: " + first);
     };
   }
-  return settings;
+  return transport;
 }
 
 void check_url(const Section& section, const char* key, const std::string& url) {

@@ -53,6 +53,18 @@ class Page(unittest.TestCase):
     def test_the_page_says_what_the_program_says(self):
         self.assertEqual(PAGE.read_text(), page(), "tests/run app/commands/components_test --update")
 
+    def test_options_without_a_meaning_for_a_type_are_accepted_and_not_shown(self):
+        """A sweep changes nothing but `type:`."""
+        shown = {name: {row["key"] for row in rows} for name, rows in ask("describe", "loader").items()}
+        everything = shown["device_prefetched"]
+        self.assertLessEqual({"workers", "prefetch_batches", "device_batches"}, everything)
+        self.assertEqual(everything - shown["prefetched"], {"device_batches"})
+        self.assertEqual(everything - shown["sync"],
+                         {"workers", "pin_workers", "prefetch_batches", "device_batches"})
+        for loader in "sync", "threaded", "prefetched":
+            stoker("check", "configs/quickstart.yaml", f"loader.type={loader}", "loader.workers=2",
+                   "loader.prefetch_batches=3", "loader.device_batches=4", cwd=SOURCE)
+
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--update"]:

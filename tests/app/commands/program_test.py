@@ -266,6 +266,9 @@ class Commands(Program):
         rows = self.json("bench", "decode", self.config, "--samples", 50, "--rounds", 2)
         self.assertEqual([row["decoder"] for row in rows], ["jpeg"])
         self.assertGreater(rows[0]["us_per_image"]["min"], 0)
+        # A decoder that has not all options of the experiment's.
+        rows = self.json("bench", "decode", self.config, "--samples", 5, "--rounds", 1, "--versus", "opencv", "--versus", "bytes")
+        self.assertEqual([row["decoder"] for row in rows], ["jpeg", "opencv", "bytes"])
 
     def test_bench_read_takes_the_same_files_by_bare_reads_and_by_a_pipeline(self):
         rows = {}

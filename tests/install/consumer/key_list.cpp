@@ -1,4 +1,5 @@
-// A format that `stoker dataset convert` writes: one line of each sample, with its label and its key.
+// A format that `stoker dataset convert` writes: one line of each sample, with its label and its
+// key.
 #include <string>
 
 #include "io/dataset/shards/shard_writer.h"

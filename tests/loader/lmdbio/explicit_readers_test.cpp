@@ -109,14 +109,14 @@ TEST(Provenance_reader, in_processes_agrees_on_what_the_first_one_finds) {
   const Texts expected = sync_digests(database, 50);
   for (const std::string reader : {"lmm_dio", "prov", "stag"}) {
     for (const std::string commit : {"100", "33"}) {
-      const TemporaryDirectory talk;
+      const TemporaryDirectory meetings;
       const Texts seen = whole_batches(in_processes(4, [&](int64_t rank) {
         const auto data = database.open();
         LoaderRun run(*data->dataset,
                       "{type: lmdbio, batch_size: 8, digest: true, coalesce: 1, node_size: 1, "
                       "stagger: 2, commit: " +
                           commit + ", reader: " + reader + "}",
-                      {rank, 4}, talk_in(talk.path(), rank, 4));
+                      {rank, 4}, group_in(meetings.path(), rank, 4));
         const std::string batches = packed(run.digests(0, 0, 50));
         const bool remark = rank == 0 && reader != "lmm_dio" && commit == "33";
         if (run.remarks().size() != (remark ? 1u : 0u)) return std::string("remarks");

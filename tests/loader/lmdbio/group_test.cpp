@@ -47,7 +47,8 @@ std::vector<std::string> grouped(int64_t world, int64_t node_size,
   return in_processes(world, [&](int64_t rank) {
     std::string result;
     try {
-      Group group({rank, world}, node_size, talk_in(folder.path(), rank, world), "g");
+      const auto ranks = group_in(folder.path(), rank, world);
+      Group group({rank, world}, node_size, *ranks, "g");
       result = f(group);
     } catch (const Error& error) {
       result = fmt::format("{}: {}", static_cast<int>(error.code()), error.what());
@@ -116,7 +117,7 @@ TEST(Group, messages_go_round_the_readers_in_their_order) {
 }
 
 TEST(Group, of_one_rank_needs_nobody) {
-  Group group({0, 1}, 1, {}, "g");
+  Group group({0, 1}, 1, alone(), "g");
   EXPECT_TRUE(group.reads());
   EXPECT_EQ(group.meet("x"), Texts{"x"});
   group.meet_node();
@@ -129,20 +130,22 @@ TEST(Group, of_one_rank_needs_nobody) {
 
 TEST(Group, ranks_that_cannot_talk_are_told_so) {
   EXPECT_EQ(error_of([] {
-              Group({1, 2}, 1, {}, "g");
+              Group({1, 2}, 1, alone(), "g");
             }),
             "loader: ranks that read by lmdbio have to talk to one another, and these can't: start "
             "them by `stoker launch`, or use another loader");
 }
 
 TEST(Group, ranks_of_other_machines_are_refused) {
-  RankTalk talk;
-  talk.meet = [](const std::string&, const std::string& own) {
-    return Texts{own, "another-boot/pid:[1]/1"};
-  };
-  EXPECT_EQ(code_of([&] { Group({0, 2}, 1, talk, "g"); }), ExitCode::environment);
+  struct OtherMachine final : RankGroup {
+    OtherMachine() : RankGroup(0, 2) {}
+    Texts meet(const std::string&, const std::string& own, const std::function<bool()>&) override {
+      return {own, "another-boot/pid:[1]/1"};
+    }
+  } ranks;
+  EXPECT_EQ(code_of([&] { Group({0, 2}, 1, ranks, "g"); }), ExitCode::environment);
   EXPECT_EQ(error_of([&] {
-              Group({0, 2}, 1, talk, "g");
+              Group({0, 2}, 1, ranks, "g");
             }),
             "loader: rank 1 runs on another machine, or in another container, than rank 0, and "
             "ranks that read by lmdbio share memory: start them all on one (`stoker launch`), or "
@@ -183,7 +186,8 @@ TEST(Group, a_rank_that_dies_ends_the_ring) {
 TEST(Group, what_is_known_of_ranks_elsewhere_ends_a_wait) {
   const TemporaryDirectory folder;
   const Texts seen = in_threads(2, [&](int64_t rank) {
-    Group group({rank, 2}, 2, talk_in(folder.path(), rank, 2), "g");
+    const auto ranks = group_in(folder.path(), rank, 2);
+    Group group({rank, 2}, 2, *ranks, "g");
     if (rank == 1) {
       folder.write("gone", "rank 7 is missing");
       return std::string();
@@ -196,7 +200,8 @@ TEST(Group, what_is_known_of_ranks_elsewhere_ends_a_wait) {
 TEST(Group, a_rank_that_ends_it_says_why_and_takes_nothing_away) {
   const TemporaryDirectory folder;
   const Texts seen = in_threads(2, [&](int64_t rank) {
-    Group group({rank, 2}, 1, talk_in(folder.path(), rank, 2), "g");
+    const auto ranks = group_in(folder.path(), rank, 2);
+    Group group({rank, 2}, 1, *ranks, "g");
     if (rank == 0) {
       group.send(1, bytes_of("the last word"));
       group.end("rank 0: the disk is full");
@@ -215,7 +220,8 @@ TEST(Group, a_rank_that_ends_it_says_why_and_takes_nothing_away) {
 TEST(Group, may_be_ended_by_another_thread) {
   const TemporaryDirectory folder;
   const Texts seen = in_threads(2, [&](int64_t rank) {
-    Group group({rank, 2}, 2, talk_in(folder.path(), rank, 2), "g");
+    const auto ranks = group_in(folder.path(), rank, 2);
+    Group group({rank, 2}, 2, *ranks, "g");
     std::jthread other;
     if (rank == 0) other = std::jthread([&] { group.end("rank 0 reads no further"); });
     return error_of([&] { group.receive(1 - rank); });
@@ -261,7 +267,8 @@ TEST(Group, a_second_message_waits_for_the_first_to_be_taken) {
   const TemporaryDirectory folder;
   std::atomic<int> sent{0};
   const Texts seen = in_threads(2, [&](int64_t rank) {
-    Group group({rank, 2}, 1, talk_in(folder.path(), rank, 2), "g");
+    const auto ranks = group_in(folder.path(), rank, 2);
+    Group group({rank, 2}, 1, *ranks, "g");
     std::string all;
     for (int i = 0; i < 100; ++i) {
       if (rank == 0) {

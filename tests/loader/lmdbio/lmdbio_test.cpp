@@ -5,7 +5,7 @@
 #include <set>
 
 #include "io/loader/lmdbio/group_order.h"
-#include "io/loader/lmdbio/options.h"
+#include "io/loader/lmdbio/lmdbio_options.h"
 #include "tests/support/errors.h"
 #include "tests/support/lmdbio_runs.h"
 
@@ -59,11 +59,11 @@ Texts expected(const DatabaseOnDisk& database, const Ranks& ranks, int64_t batch
 Texts loaded(const DatabaseOnDisk& database, const std::string& reader, const Ranks& ranks,
              int64_t epoch, int64_t batch, int64_t count, const std::string& more = "",
              Split split = Split::train) {
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   return whole_batches(in_processes(ranks.world, [&](int64_t rank) {
     const auto data = database.open();
     LoaderRun run(*data->dataset, lmdbio_yaml(reader, ranks, more), {rank, ranks.world},
-                  talk_in(talk.path(), rank, ranks.world), split);
+                  group_in(meetings.path(), rank, ranks.world), split);
     return packed(run.digests(epoch, batch, count));
   }));
 }
@@ -125,11 +125,11 @@ TEST_P(Readers, start_again_where_they_are_told_to) {
   const DatabaseOnDisk database(sizes_of(45, 100, 5000));
   const Ranks ranks{2, 1, 2};
   const Texts all = expected(database, ranks, 5);
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   const Texts seen = whole_batches(in_processes(2, [&](int64_t rank) {
     const auto data = database.open();
     LoaderRun run(*data->dataset, lmdbio_yaml(GetParam(), ranks, ""), {rank, 2},
-                  talk_in(talk.path(), rank, 2));
+                  group_in(meetings.path(), rank, 2));
     Texts batches = run.digests(0, 0, 2);
     for (const auto& [epoch, batch] : std::vector<std::pair<int64_t, int64_t>>{{3, 1}, {0, 3}}) {
       for (std::string& next : run.digests(epoch, batch, 2)) batches.push_back(std::move(next));
@@ -158,11 +158,11 @@ TEST_P(Readers, end_at_a_bad_sample_after_the_batches_before_it) {
   sizes[17] = 6000;  // the second rank's
   sizes[22] = 6000;
   const DatabaseOnDisk database(sizes, ", max_sample_bytes: 5500");
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   const Texts seen = in_processes(2, [&](int64_t rank) {
     const auto data = database.open();
     LoaderRun run(*data->dataset, lmdbio_yaml(GetParam(), {2, 2, 1}, ""), {rank, 2},
-                  talk_in(talk.path(), rank, 2));
+                  group_in(meetings.path(), rank, 2));
     std::string text;
     for (int round = 0; round < 2; ++round) {
       run.loader().start(0, 0);

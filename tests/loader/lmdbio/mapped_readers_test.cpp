@@ -30,11 +30,11 @@ std::vector<size_t> equal_sizes(int64_t count, size_t bytes) {
 #ifndef __SANITIZE_THREAD__
 TEST(LmmDm, in_processes_maps_at_one_address_and_guesses_pages) {
   const DatabaseOnDisk database(equal_sizes(160, 9000));
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   const Texts seen = in_processes(2, [&](int64_t rank) {
     const auto data = database.open();
     LoaderRun run(*data->dataset, mapped_yaml("lmm_dm", 1), {rank, 2},
-                  talk_in(talk.path(), rank, 2));
+                  group_in(meetings.path(), rank, 2));
     run.digests(0, 0, 20);
     if (!run.remarks().empty()) return run.remarks().front();
     const RecordReadCosts costs = run.meter().record_reads().costs().value();
@@ -54,13 +54,13 @@ TEST(LmmDm, where_the_address_is_taken_reads_as_lmm_does_and_says_so) {
   const Texts expected = LoaderRun(*expected_data->dataset,
                                    "{type: sync, shuffle: false, batch_size: 8, digest: true}")
                              .digests(0, 0, 8);
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   Texts remarks;
   // In threads of one process the first one's map is in the way of the others'.
   const Texts seen = in_threads(2, [&](int64_t rank) {
     const auto data = database.open();
     LoaderRun run(*data->dataset, mapped_yaml("lmm_dm", 1), {rank, 2},
-                  talk_in(talk.path(), rank, 2));
+                  group_in(meetings.path(), rank, 2));
     const std::string batches = packed(run.digests(0, 0, 8));
     if (rank == 0) remarks = run.remarks();
     return batches;
@@ -173,11 +173,11 @@ TEST(Lmdbio, evaluation_is_in_the_order_of_the_data_set_and_an_empty_split_has_n
 TEST(Lmdbio, can_be_destroyed_at_any_time) {
   const DatabaseOnDisk database(equal_sizes(64, 3000));
   for (const int batches : {0, 1, 5}) {
-    const TemporaryDirectory talk;
+    const TemporaryDirectory meetings;
     const Texts seen = in_processes(2, [&](int64_t rank) {
       const auto data = database.open();
       LoaderRun run(*data->dataset, mapped_yaml("lmm", 2), {rank, 2},
-                    talk_in(talk.path(), rank, 2));
+                    group_in(meetings.path(), rank, 2));
       run.loader().start(0, 0);
       for (int i = 0; i < batches; ++i) run.loader().next();
       if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -187,26 +187,17 @@ TEST(Lmdbio, can_be_destroyed_at_any_time) {
   }
 }
 
-// Without folders: other tests have theirs there.
-Texts shared_files() {
-  Texts names;
-  for (const auto& file : std::filesystem::directory_iterator("/dev/shm")) {
-    if (!file.is_directory()) names.push_back(file.path().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Rank 1 kills itself after a batch; what the others are told.
+// Rank 1 kills itself after a batch; what the others are told. What they share has no name, and so
+// there is nothing to look for but in their maps.
 Texts without_rank_1(const std::string& reader, int64_t node_size) {
   const DatabaseOnDisk database(equal_sizes(400, 9000));
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   return in_processes(3, [&](int64_t rank) {
     const auto data = database.open();
     std::string error;
     {
       LoaderRun run(*data->dataset, mapped_yaml(reader, node_size), {rank, 3},
-                    talk_in(talk.path(), rank, 3));
+                    group_in(meetings.path(), rank, 3));
       run.loader().start(0, 0);
       run.loader().next();
       if (rank == 1) ::kill(::getpid(), SIGKILL);
@@ -222,7 +213,6 @@ Texts without_rank_1(const std::string& reader, int64_t node_size) {
 }
 
 TEST(Lmdbio, a_rank_that_is_killed_ends_the_others_and_leaves_nothing) {
-  const Texts before = shared_files();
   for (const auto& [reader, node_size] :
        std::vector<std::pair<std::string, int64_t>>{{"lmm", 3}, {"lmm_dm", 1}, {"lmm_dm", 2}}) {
     const Texts seen = without_rank_1(reader, node_size);
@@ -232,12 +222,11 @@ TEST(Lmdbio, a_rank_that_is_killed_ends_the_others_and_leaves_nothing) {
                                                     "or ended, while ranks read together"));
     }
   }
-  EXPECT_THAT(before, testing::IsSupersetOf(shared_files()));
 }
 
 TEST(Lmdbio, a_rank_whose_loader_fails_tells_the_others_why) {
   const DatabaseOnDisk database(equal_sizes(64, 3000)), other(equal_sizes(64, 3001));
-  const TemporaryDirectory talk;
+  const TemporaryDirectory meetings;
   const Texts seen = in_processes(2, [&](int64_t rank) {
     const auto data = rank == 0 ? database.open() : other.open();
     // Rank 1 finds another database where its own was.
@@ -245,7 +234,7 @@ TEST(Lmdbio, a_rank_whose_loader_fails_tells_the_others_why) {
       other.folder().write("train/data.mdb", database.folder().read("train/data.mdb"));
     }
     LoaderRun run(*data->dataset, mapped_yaml("lmm_dm", 1), {rank, 2},
-                  talk_in(talk.path(), rank, 2));
+                  group_in(meetings.path(), rank, 2));
     run.loader().start(0, 0);
     return error_of([&] {
       for (int i = 0; i < 100; ++i) run.loader().next();

@@ -65,9 +65,11 @@ TEST(Step, warm_up_comes_on_top) {
 
 TEST(Step, needs_one_interval) {
   EXPECT_EQ(error("{type: step}"),
-            "test.yaml:1:1: 'schedule' needs either every_epochs or every_steps");
+            "test.yaml:1:1: 'schedule' needs either every_epochs or every_steps: set "
+            "schedule.every_epochs=30");
   EXPECT_EQ(error("{type: step, every_epochs: 1, every_steps: 1}"),
-            "test.yaml:1:1: 'schedule' needs either every_epochs or every_steps");
+            "test.yaml:1:1: 'schedule' needs either every_epochs or every_steps: set "
+            "schedule.every_epochs=30");
 }
 
 TEST(Cosine, falls_from_one_to_zero_over_the_run) {

@@ -11,12 +11,15 @@
 #include "io/profiler/records/path_filter.h"
 #include "io/profiler/records/record_table.h"
 #include "io/profiler/records/stream_table.h"
+#include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::IsEmpty;
 
 std::string numbered(size_t i) { return "/data/" + std::to_string(i); }
 
@@ -169,6 +172,27 @@ TEST(MountTable, knows_the_block_size_of_each_path_but_of_no_others) {
   EXPECT_THAT(mounts.list(), Contains(Field(&IoProfile::Mount::path, "/")));
   EXPECT_GE(mounts.block_bytes("/tmp/x"), 512);
   EXPECT_EQ(mounts.block_bytes("<STDIN>"), -1);
+}
+
+// After chroot() into a folder that is no mount point, or where /proc is not mounted.
+TEST(MountTable, knows_the_root_where_the_kernel_does_not_list_it) {
+  const TemporaryDirectory directory;
+  directory.write("mounts", "proc /proc proc rw 0 0\n");
+  for (const std::string table : {directory / "mounts", directory / "not_there"}) {
+    const MountTable mounts(table.c_str());
+    EXPECT_THAT(mounts.list(), ElementsAre(Field(&IoProfile::Mount::path, "/")));
+    EXPECT_GE(mounts.block_bytes("/tmp/x"), 512);
+    EXPECT_EQ(mounts.block_bytes("<STDIN>"), -1);
+  }
+}
+
+// As Darshan, which leaves such file systems out.
+TEST(MountTable, has_no_root_that_is_a_file_system_in_memory) {
+  const TemporaryDirectory directory;
+  directory.write("mounts", "tmpfs / tmpfs rw 0 0\n");
+  const MountTable mounts((directory / "mounts").c_str());
+  EXPECT_THAT(mounts.list(), IsEmpty());
+  EXPECT_EQ(mounts.block_bytes("/tmp/x"), -1);
 }
 
 }  // namespace

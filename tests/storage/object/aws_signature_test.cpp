@@ -56,6 +56,17 @@ TEST(AwsSignature, a_listing_as_in_the_documentation_whatever_the_order_of_its_q
             "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543");
 }
 
+// HMAC hashes a key that is longer than a block first. Computed with Python's hmac.
+TEST(AwsSignature, a_secret_may_be_longer_than_a_block) {
+  AwsCredentials with_long_secret = kExample;
+  with_long_secret.secret = std::string(100, 'k');
+  EXPECT_EQ(
+      signature_of(
+          {.method = "GET", .path = "/", .query = "", .headers = {}, .payload = sha256_hex("")},
+          with_long_secret),
+      "df39ea3bee0a011067e7ebf858191e6798fb9d829e9497855664546e71971aa9");
+}
+
 TEST(AwsSignature, a_session_token_is_sent_and_signed) {
   AwsCredentials with_token = kExample;
   with_token.session_token = "token";

@@ -9,14 +9,14 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
+#include "app/experiment/options.h"
+#include "app/run/stop_signal.h"
 #include "app/tools/data/convert/convert.h"
 #include "app/tools/data/fetch.h"
-#include "app/experiment/options.h"
-#include "io/experiment/experiment_data.h"
-#include "app/run/stop_signal.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
+#include "io/experiment/experiment_data.h"
 
 namespace stoker {
 namespace {

@@ -1,0 +1,108 @@
+#include "io/checkpoint/checkpoint_options.h"
+
+#include <algorithm>
+
+#include "io/core/system/usable_cores.h"
+
+namespace stoker {
+namespace {
+
+constexpr int64_t kMostThreads = 4;  // more gain nothing: memory and disks are busy by then
+
+}  // namespace
+
+template <>
+Registry<Checkpointer>& Registry<Checkpointer>::global() {
+  static Registry registry;
+  return registry;
+}
+
+EnumNames<SnapshotMode> enum_names(SnapshotMode) {
+  return {
+      {"sync", SnapshotMode::sync}, {"async", SnapshotMode::async}, {"swap", SnapshotMode::swap}};
+}
+
+EnumNames<Backlog> enum_names(Backlog) {
+  return {{"block", Backlog::block}, {"skip", Backlog::skip}, {"replace", Backlog::replace}};
+}
+
+EnumNames<Verify> enum_names(Verify) {
+  return {{"none", Verify::none}, {"drained", Verify::drained}, {"all", Verify::all}};
+}
+
+EnumNames<WriteMode> enum_names(WriteMode) {
+  return {{"auto", WriteMode::automatic},
+          {"uring", WriteMode::uring},
+          {"buffered", WriteMode::buffered},
+          {"stdio", WriteMode::stdio}};
+}
+
+bool Scalar<DrainLimit>::parse(const std::string& text, DrainLimit& out) {
+  ByteSize size;
+  if (text != word && !Scalar<ByteSize>::parse(text, size)) return false;
+  out.fixed = text == word ? std::nullopt : std::optional(size);
+  return true;
+}
+
+std::string Scalar<DrainLimit>::format(const DrainLimit& value) {
+  return value.fixed ? Scalar<ByteSize>::format(*value.fixed) : word;
+}
+
+void CheckpointOptions::check(const Section& section) const {
+  if (resume.empty()) section.fail("resume", "must be none, latest or the path of a set");
+  if (drain_limit && drain_limit->fixed && drain_limit->fixed->bytes == 0) {
+    section.fail("drain_limit", "must be above 0");
+  }
+  if (layout == FileLayout::tf_saver && shards != 1) {
+    section.fail("shards", "must be 1 with layout: tf_saver");
+  }
+  const bool plain =
+      directory.empty() || (directory.front() != '/' && directory.front() != '.' &&
+                            directory.find("..") == std::string::npos && directory.back() != '/');
+  if (!plain) section.fail("directory", "must be a relative path inside the tier");
+}
+
+bool CheckpointOptions::due(const CheckpointOffer& offer, double since_s) const {
+  if (offer.last) return true;
+  if (every_steps && offer.step % *every_steps == 0) return true;
+  if (every_epochs && offer.epoch_ended && offer.epochs % *every_epochs == 0) return true;
+  return every_seconds && since_s >= *every_seconds;
+}
+
+CheckpointerInfo CheckpointOptions::info() const {
+  CheckpointerInfo info{.directory = directory,
+                        .snapshot = Field<SnapshotMode>::dump(snapshot).scalar,
+                        .durability = Field<Durability>::dump(durability).scalar,
+                        .threads = resolve_threads(),
+                        .readers = resolve_readers()};
+  for (const auto& tier : {fast, slow}) {
+    if (tier) info.tiers.push_back(tier->name);
+  }
+  return info;
+}
+
+int64_t CheckpointOptions::resolve_threads() const {
+  return threads > 0 ? threads : std::min(usable_cores(), kMostThreads);
+}
+
+// On few cores as well: they wait for the tier, and between two reads they sum and copy.
+int64_t CheckpointOptions::resolve_readers() const { return threads > 0 ? threads : kMostThreads; }
+
+FileAccess data_access(WriteMode mode) {
+  switch (mode) {
+    case WriteMode::automatic:
+    case WriteMode::uring:
+      return FileAccess::direct;
+    case WriteMode::buffered:
+      return FileAccess::buffered;
+    case WriteMode::stdio:
+      return FileAccess::stdio;
+  }
+  return FileAccess::buffered;
+}
+
+FileAccess text_access(WriteMode mode) {
+  return mode == WriteMode::stdio ? FileAccess::stdio : FileAccess::buffered;
+}
+
+}  // namespace stoker

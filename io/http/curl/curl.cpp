@@ -1,0 +1,251 @@
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "io/core/error.h"
+#include "io/http/curl/retry.h"
+#include "io/http/curl/transfer.h"
+#include "io/http/transport.h"
+
+// The life of a request:
+//   1. start() puts it into one of two queues, what somebody waits for or what is read ahead, and
+//      wakes the thread.
+//   2. The thread takes it when a connection is free and begins an attempt on an idle handle.
+//   3. libcurl's multi interface moves the bytes of all attempts. What an attempt brings goes from
+//      libcurl's buffer straight to where the request wants it.
+//   4. An attempt that ended is answered; or it waits in later_ until it is due, and goes on at 2.
+//   5. At the end, every request that is not answered gets a failure.
+
+namespace stoker {
+namespace {
+
+void init_curl() {
+  static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (once != CURLE_OK) throw std::runtime_error("curl_global_init failed");
+}
+
+CURLM* new_multi() {
+  init_curl();
+  CURLM* const multi = curl_multi_init();
+  if (multi == nullptr) throw std::bad_alloc();
+  return multi;
+}
+
+struct Job {
+  HttpRequest request;
+  std::promise<HttpAnswer> answer;
+  int attempts = 0;
+  std::unique_ptr<Transfer> transfer = {};
+};
+using JobPtr = std::unique_ptr<Job>;
+
+void answer(JobPtr job, HttpAnswer what) {
+  job->request = {};  // what it kept may be destroyed by whoever gets the answer
+  job->answer.set_value(std::move(what));
+}
+
+// One thread, libcurl's multi interface, connections that stay open.
+class CurlTransport final : public HttpTransport {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V&) {}
+  };
+  CurlTransport(Options, const Inputs& inputs)
+      : inputs_(inputs),
+        multi_(new_multi(), [](CURLM* multi) { curl_multi_cleanup(multi); }),
+        random_(std::random_device{}()) {  // other processes wait for other times
+    const long connections = static_cast<long>(inputs_.connections);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  ~CurlTransport() override {
+    thread_.request_stop();
+    curl_multi_wakeup(multi_.get());
+    thread_.join();
+  }
+
+  std::future<HttpAnswer> start(HttpRequest request) override {
+    auto job = std::make_unique<Job>(Job{std::move(request), {}});
+    std::future<HttpAnswer> future = job->answer.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) {
+        throw IoError(job->request.shown + ": the tier's transfers have ended", ECANCELED);
+      }
+      (job->request.ahead ? ahead_ : asked_).push_back(std::move(job));
+    }
+    curl_multi_wakeup(multi_.get());
+    return future;
+  }
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  void run(const std::stop_token& stop) {
+    try {
+      serve(stop);
+    } catch (const std::exception&) {
+      // Out of memory, or of descriptors: whoever waits gets an error below.
+    }
+    abandon();
+  }
+
+  bool full() const { return under_way_.size() >= static_cast<size_t>(inputs_.connections); }
+
+  void serve(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      start_due();
+      int running = 0;
+      if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) {
+        throw std::runtime_error("curl_multi_perform failed");
+      }
+      finish_done();
+      const size_t room = static_cast<size_t>(inputs_.connections) - under_way_.size();
+      for (JobPtr& job : take(room)) begin(std::move(job));
+      curl_multi_poll(multi_.get(), nullptr, 0, pause_ms(), nullptr);
+    }
+  }
+
+  std::vector<JobPtr> take(size_t most) {
+    std::vector<JobPtr> jobs;
+    const std::lock_guard lock(mutex_);
+    for (auto* queue : {&asked_, &ahead_}) {
+      while (!queue->empty() && jobs.size() < most) {
+        jobs.push_back(std::move(queue->front()));
+        queue->pop_front();
+      }
+    }
+    return jobs;
+  }
+
+  void start_due() {
+    const auto now = std::chrono::steady_clock::now();
+    while (!later_.empty() && later_.begin()->first <= now && !full()) {
+      begin(std::move(later_.extract(later_.begin()).mapped()));
+    }
+  }
+
+  void begin(JobPtr job) {
+    ++job->attempts;
+    try {
+      if (idle_.empty()) idle_.push_back(std::make_unique<Transfer>(inputs_.limits));
+      job->transfer = std::move(idle_.back());
+      idle_.pop_back();
+      job->transfer->begin(job->request, inputs_.headers ? inputs_.headers(job->request)
+                                                         : std::vector<std::string>());
+      if (curl_multi_add_handle(multi_.get(), job->transfer->handle()) != CURLM_OK) {
+        throw std::bad_alloc();
+      }
+    } catch (const std::exception& error) {
+      HttpAnswer none{.failure = job->request.shown + ": " + error.what(),
+                      .cause = error.what(),
+                      .errno_value = EIO};
+      return answer(std::move(job), std::move(none));
+    }
+    CURL* const handle = job->transfer->handle();
+    under_way_.emplace(handle, std::move(job));
+  }
+
+  void finish_done() {
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      CURL* const handle = message->easy_handle;
+      const CURLcode code = message->data.result;
+      JobPtr job = std::move(under_way_.extract(handle).mapped());
+      TransferOutcome outcome = job->transfer->end(code, host_found_);
+      host_found_ = host_found_ || code != CURLE_COULDNT_RESOLVE_HOST;
+      curl_multi_remove_handle(multi_.get(), handle);
+      idle_.push_back(std::move(job->transfer));
+      finish(std::move(job), std::move(outcome));
+    }
+  }
+
+  void finish(JobPtr job, TransferOutcome outcome) {
+    const std::string& shown = job->request.shown;
+    HttpAnswer& result = outcome.answer;
+    result.attempt = job->attempts;
+    if (outcome.again && job->attempts <= inputs_.retry.retries) {
+      if (!std::exchange(told_, true) && inputs_.retried) {
+        inputs_.retried(shown + ": " + result.failure);
+      }
+      const int64_t wait = wait_ms(inputs_.retry, job->attempts, random_, outcome.retry_after_ms);
+      later_.emplace(std::chrono::steady_clock::now() + std::chrono::milliseconds(wait),
+                     std::move(job));
+      return;
+    }
+    if (!result.failure.empty() && !result.by_receiver) {
+      result.failure = shown + ": " + result.failure;
+      if (job->attempts > 1) {
+        result.failure +=
+            fmt::format(" (after {} attempts{})", job->attempts, inputs_.more_attempts);
+      }
+    }
+    answer(std::move(job), std::move(result));
+  }
+
+  // How long the thread may sleep where nothing happens on the connections.
+  int pause_ms() const {
+    constexpr int64_t kLongest = 1000;
+    if (later_.empty() || full()) return kLongest;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        later_.begin()->first - std::chrono::steady_clock::now());
+    return static_cast<int>(std::clamp<int64_t>(left.count() + 1, 0, kLongest));
+  }
+
+  void abandon() {
+    std::vector<JobPtr> jobs;
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    for (auto& [handle, job] : under_way_) {
+      curl_multi_remove_handle(multi_.get(), handle);
+      jobs.push_back(std::move(job));
+    }
+    under_way_.clear();
+    for (auto& [due, job] : later_) jobs.push_back(std::move(job));
+    later_.clear();
+    for (JobPtr& job : take(SIZE_MAX)) jobs.push_back(std::move(job));
+    for (JobPtr& job : jobs) {
+      HttpAnswer none{.failure = job->request.shown + ": given up, for the tier's transfers end",
+                      .cause = "given up",
+                      .errno_value = ECANCELED};
+      answer(std::move(job), std::move(none));
+    }
+  }
+
+  const Inputs inputs_;
+  const std::unique_ptr<CURLM, void (*)(CURLM*)> multi_;
+  std::mutex mutex_;
+  std::deque<JobPtr> asked_;
+  std::deque<JobPtr> ahead_;
+  bool stopped_ = false;
+  // The thread's own:
+  Random random_;
+  bool host_found_ = false;
+  bool told_ = false;
+  std::vector<std::unique_ptr<Transfer>> idle_;
+  std::map<CURL*, JobPtr> under_way_;
+  std::multimap<TimePoint, JobPtr> later_;
+  std::jthread thread_;
+};
+
+STOKER_REGISTER(HttpTransport, "curl", CurlTransport);
+
+}  // namespace
+}  // namespace stoker
