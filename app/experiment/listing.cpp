@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/config/plugin.h"
 #include "io/core/text/json.h"
 #include "io/metrics/record/figures.h"

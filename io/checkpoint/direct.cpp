@@ -1,6 +1,6 @@
-#include "io/checkpoint/saving/tiered_saves.h"
-
 #include <array>
+
+#include "io/checkpoint/saving/tiered_saves.h"
 
 namespace stoker {
 namespace {

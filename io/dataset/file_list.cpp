@@ -35,9 +35,12 @@ class FileList final : public Dataset {
     void visit(V& v) {
       v.required("storage", storage, same_results("The tier that holds the files and the lists."));
       v("train", train,
-        "The object of that tier that lists the files to train on: CSV with one line path,label for each file.");
+        "The object of that tier that lists the files to train on: CSV with one line path,label "
+        "for each file.");
       v("test", test, "The same for the files to test on. Empty: nothing is tested.");
-      v("folder", folder, "The folder of that tier where the paths of the lists begin. Empty: they begin at its root.");
+      v("folder", folder,
+        "The folder of that tier where the paths of the lists begin. Empty: they begin at its "
+        "root.");
       v("classes", classes,
         "The object of that tier that names the classes, one on each line, in the order of the "
         "labels. If it does not exist, labels that are all whole numbers are the numbers of the "

@@ -66,7 +66,8 @@ struct EmulatedOptions {
       "preset's rate is then multiplied by 4.3 / this; alexnet_lrn needs 6.8.",
       Limits{1e-6, 1e6});
     v("step_ms", step_ms,
-      "Mean milliseconds of a step, whatever its batch. It is 100 if neither this nor images_per_s nor preset is given.",
+      "Mean milliseconds of a step, whatever its batch. It is 100 if neither this nor images_per_s "
+      "nor preset is given.",
       Limits{0, 1e9});
     v("images_per_s", images_per_s,
       "Instead of step_ms: a step takes its batch size divided by this.", Limits{1e-3, 1e9});

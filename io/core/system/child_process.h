@@ -30,7 +30,7 @@ struct ProcessStart {
 // the page tables of a process that holds a data set. One thread.
 class ChildProcess {
  public:
-  // IoError where it cannot start.
+  // IoError if it cannot start.
   explicit ChildProcess(const ProcessStart& start);
   // Kills what still runs.
   ~ChildProcess();
@@ -38,9 +38,9 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   void signal(int number) const;
-  // Its exit code, 128 + signal where a signal ended it; empty while it runs.
+  // Its exit code, or 128 + signal if a signal ended it. Empty while it runs.
   std::optional<int> ended();
-  // Waits for it; its exit code.
+  // Waits for it and returns its exit code.
   int wait();
 
  private:

@@ -40,9 +40,10 @@ std::optional<int64_t> find_whole_number(const nlohmann::json& value);
 // The same; nlohmann::json::type_error for all else.
 int64_t whole_number(const nlohmann::json& value);
 
-// A member by its dotted path, as figures are named: "device.idle_s.data". Null where there is
-// none: iterating over that visits nothing. Valid as long as `tree` lives. A name with a dot in it
-// (a tier's may have one) is no path: take the object that holds it, and its member by find().
+// A member by its dotted path, as figures are named: "device.idle_s.data". Null if the tree has no
+// such member; iterating over null visits nothing. Valid as long as `tree` lives. A name with a dot
+// in it, as a tier's may be, cannot be part of a path: take the object that holds it, and use
+// find().
 const nlohmann::json& member_at(const nlohmann::json& tree, std::string_view path);
 // The same for figures, all of which are numbers. Nothing also for what is no number: an older run,
 // or one without checkpoints, lacks some.

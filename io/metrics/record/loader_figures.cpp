@@ -85,8 +85,7 @@ std::vector<Figure> stages() {
        })},
       {"loaders.{split}.stages.{stage}.busy_workers", quotient, Unit::none,
        "How many workers the stage kept busy on average: sum of duration_s / wall_s.",
-       "Computed from the two figures.",
-       by_stage([](const Loader& loader, Stage stage, R record) {
+       "Computed from the two figures.", by_stage([](const Loader& loader, Stage stage, R record) {
          return ratio(loader.of(stage).seconds(), record.run.totals.wall_s);
        })},
       {"loaders.{split}.stages.{stage}.capacity_per_s", quotient, Unit::per_s,

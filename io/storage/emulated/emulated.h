@@ -17,7 +17,8 @@ struct EmulatedOptions {
   void visit(V& v) {
     figures.visit(v);
     v("shared", shared,
-      "With true, all processes of this user whose tier has this name and these options share one device. With false each process has a device of its own.");
+      "With true, all processes of this user whose tier has this name and these options share one "
+      "device. With false each process has a device of its own.");
     v.required("inner", inner, "The tier that holds the data.");
     const bool told = figures.profile || figures.read_mb_per_s || figures.write_mb_per_s;
     if (!told) figures.profile = TierProfile::hdd;
