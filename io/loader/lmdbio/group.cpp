@@ -61,21 +61,19 @@ struct alignas(64) GroupFront {
 
 namespace {
 
-// Sleep on a word in memory that several processes share, until somebody changes it (futex(2)). Any
-// thread.
+// Whoever sleeps looks after this time whether the others are still there.
+constexpr long kLookNs = 50'000'000;
 
-// After so long whoever sleeps looks whether the others are still there.
-inline constexpr long kLookNs = 50'000'000;
-
-// Sleeps while the word is `value`. False: for so long.
-inline bool shared_wait(uint32_t& word, uint32_t value) {
+// Sleeps on a word in memory that several processes share, while it is `value` (futex(2)). Any
+// thread. False: kLookNs have passed.
+bool shared_wait(uint32_t& word, uint32_t value) {
   const timespec most{0, kLookNs};
   return ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &most, nullptr, 0) == 0 ||
          errno != ETIMEDOUT;
 }
 
 // Wakes all who sleep on it.
-inline void shared_wake(uint32_t& word) {
+void shared_wake(uint32_t& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
