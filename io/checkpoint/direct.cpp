@@ -1,9 +1,12 @@
+#include <array>
+
 #include "io/checkpoint/saving/tiered_saves.h"
 
 namespace stoker {
 namespace {
 
 struct DirectOptions : CheckpointOptions {
+  static constexpr std::array kIdle{"drain_limit", "retry_seconds"};  // it drains nothing
   template <class V>
   void visit(V& v) {
     CheckpointOptions::visit(v);
