@@ -20,9 +20,9 @@ namespace stoker {
 namespace {
 
 constexpr const char* kFooter = R"(
-Exit codes: 0 ok, 2 usage or configuration, 3 environment (missing file, permission, space),
-4 too many bad samples, 5 checkpoint or storage, 6 device, 7 a stated threshold was missed, or a loss is NaN, 70 a bug of ours,
-75 stopped by SIGTERM (requeue), 130 stopped by SIGINT.
+Exit codes: 0 success; 2 wrong usage or configuration; 3 wrong environment (a missing file, permission or space);
+4 too many bad samples; 5 a checkpoint or the storage failed; 6 the device failed; 7 a stated threshold was missed, or a
+loss is NaN; 70 a bug of this program; 75 stopped by SIGTERM (start it again to go on); 130 stopped by SIGINT.
 
 Start with:  stoker train configs/quickstart.yaml)";
 
@@ -31,7 +31,8 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
-// A thread may run out of memory where nobody can catch it, and there is none for a message then.
+// A thread may run out of memory where nobody can catch the exception. Then there is no memory for
+// a message either.
 void end_without_memory() {
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
@@ -53,10 +54,10 @@ int run_cli(int argc, char** argv) {
   const Command program = line.root();
   program.footer(kFooter);
   std::set_terminate(end_without_memory);
-  // A limit on the size of files is an error of the call, and no signal.
+  // A write beyond the limit on file sizes then fails with an error instead of a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    // Only the command that is called, so that it starts as fast as its own libraries.
+    // Only the command that is called is declared, so that only its own libraries are loaded.
     if (argc < 2 || !add_command(program, argv[1])) {
       const std::vector<std::string> left_out = add_all_commands(program);
       if (!left_out.empty()) {

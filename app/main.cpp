@@ -4,8 +4,9 @@
 #include "app/cli.h"
 #include "io/core/system/child_process.h"
 
-// Not by way of static destructors: LibTorch's take a tenth of a second, and all of ours is done.
-// But a tool that was preloaded, such as Darshan, writes in one of them what it saw.
+// The process ends without static destructors: those of LibTorch take a tenth of a second, and all
+// work of ours is done. A preloaded tool such as Darshan is an exception, because it writes its
+// results in one of them.
 int main(int argc, char** argv) {
   stoker::die_with_starter();
   const int code = stoker::run_cli(argc, argv);

@@ -267,10 +267,10 @@ def check_one_definition(problem):
 
 
 def check_registrations(problem):
-    """type: tar_shards is found in tar_shards.cpp (a file may register a variant beside it)."""
+    """type: tar_shards is found in tar_shards.cpp (a file may register a variant beside it), part: hdf5 in hdf5_check.cpp."""
     for path in files(["app", "io", "models"], ".cpp"):
         types = re.findall(r'^STOKER_REGISTER\(\w+, "(\w+)"', path.read_text(), re.MULTILINE)
-        if types and path.stem not in types:
+        if types and not any(path.stem == one or path.stem.startswith(one + "_") for one in types):
             problem(path, 1, f"registers {', '.join(types)}: name the file after its type")
 
 
@@ -342,7 +342,7 @@ def check_mutants(problem):
     for mutant, file, *texts in mutation_check.MUTANTS:
         source = ROOT / "io/checkpoint" / (file + ".cpp")
         for text in texts[::2]:
-            if source.read_text().count(text) != 1:
+            if not source.exists() or source.read_text().count(text) != 1:
                 problem(source, 1, f"the text of mutant '{mutant}' is not in it once: change tests/checkpoint/mutation_check.py")
 
 

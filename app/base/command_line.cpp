@@ -57,8 +57,8 @@ CLI::Option* add_option(CLI::App& app, const std::string& name, T& value, const 
   return option;
 }
 
-// What is left of a command line that has an option which the command does not know; another
-// exception where it has none.
+// Throws the error for a command line with words that the command does not know. Names the unknown
+// option and suggests a known one.
 [[noreturn]] void fail_unknown_option(const CLI::App& app, const CLI::ExtrasError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -162,14 +162,15 @@ Argument Command::flag(const std::string& name, bool& value, const std::string& 
 }
 
 Argument Command::overrides(std::vector<std::string>& value, const std::string& of) const {
-  const std::string help = "a.b=value: replaces what the " + of + " says";
+  const std::string help = "Sets the key a.b to this value instead of what the " + of +
+                           " says. May be given several times.";
   return argument("OVERRIDES", value, help).shown_as("a.b=c");
 }
 
 void Command::config(ConfigArguments& value) const {
-  argument("CONFIG", value.config, "experiment, a YAML file").required();
+  argument("CONFIG", value.config, "The experiment, a YAML file.").required();
   overrides(value.overrides);
-  flag("--json", value.json, "print the result as JSON");
+  flag("--json", value.json, "Print the result as JSON.");
 }
 
 void Command::run(std::function<ExitCode()> work) const {

@@ -23,27 +23,27 @@ namespace stoker {
 
 struct ByteSize;
 
-// One argument of a command, to say more about it: each method adds a rule and returns the same
-// argument, so that rules are chained. A handle; valid as long as its CommandLine. Where a rule is
-// broken on the command line, CommandLine::run prints it as a usage error.
+// One argument of a command. Each method adds a rule and returns the same argument, so that rules
+// can be chained. A handle; valid as long as its CommandLine. If a rule is broken on the command
+// line, CommandLine::run prints a usage error.
 class Argument {
  public:
   explicit Argument(CLI::Option* option) : option_(option) {}
 
   Argument required() const;
-  // What a number may be, both ends included; a list's every number.
+  // The range of a number, both ends included. For a list, the range of every number.
   Argument range(int64_t lowest, int64_t highest) const;
   Argument between(double lowest, double highest) const;
   Argument positive() const;
   Argument not_negative() const;
   Argument one_of(const std::vector<std::string>& words) const;
-  // A list takes one word each time it is given, where it would take all that follow.
+  // A list takes one word each time it is given. Without this rule it takes all words that follow.
   Argument one_each() const;
-  // A list takes no more words than these.
+  // A list takes at most this many words.
   Argument at_most(int words) const;
-  // What the help shows in the place of the type ("a.b=c").
+  // What the help shows instead of the type ("a.b=c").
   Argument shown_as(const std::string& type) const;
-  // Read from this environment variable where it is not on the command line.
+  // The value is read from this environment variable if it is not on the command line.
   Argument or_environment(const std::string& variable) const;
   // Only one of the two may be given.
   Argument excludes(const Argument& other) const;
@@ -54,13 +54,13 @@ class Argument {
   CLI::Option* option_;
 };
 
-// What declares a command's arguments. A handle: a copy means the same command. Variables that
-// arguments are read into must live until the command has run; those that run() makes do.
+// Declares a command's arguments. A handle: a copy means the same command. Variables that arguments
+// are read into must live until the command has run. Those that run() makes live long enough.
 class Command {
  public:
-  // A command below this one.
+  // Adds a command below this one.
   Command add(const std::string& name, const std::string& help) const;
-  // The same; one of the commands below it has to be given.
+  // The same, but one of the commands below the new one has to be given.
   Command add_group(const std::string& name, const std::string& help) const;
   // Text below the command's help.
   void footer(const std::string& text) const;
@@ -71,9 +71,9 @@ class Command {
   // vector<std::string> takes the words that follow, vector<int64_t> one word (1,2,4).
   template <class T>
   Argument argument(const std::string& name, T& value, const std::string& help) const;
-  // True where it is given.
+  // The value becomes true if the flag is given.
   Argument flag(const std::string& name, bool& value, const std::string& help) const;
-  // a.b=value, any number of them.
+  // Any number of words a.b=value.
   Argument overrides(std::vector<std::string>& value, const std::string& of = "file") const;
   // CONFIG [a.b=c ...] [--json]
   void config(ConfigArguments& value) const;
@@ -113,12 +113,12 @@ class CommandLine {
   // Parses and runs the command. Usage errors are printed, and are ExitCode::config; help is
   // printed, too. Throws what the command throws.
   ExitCode run(int argc, char** argv);
-  // Parses and runs nothing, for words that another process will get. Error(ExitCode::config) where
-  // `words` are not as they have to be.
+  // Parses the words and runs nothing. For words that another process will get.
+  // Error(ExitCode::config) if `words` are wrong.
   void check(std::vector<std::string> words);
 
  private:
-  // Error(ExitCode::config) where the words begin with no command.
+  // Error(ExitCode::config) if the words do not begin with a command.
   void check_commands(const std::vector<std::string>& words) const;
 
   std::unique_ptr<CLI::App> app_;

@@ -13,7 +13,8 @@ struct CallCounts {
   uint64_t bytes_moved;          // by calls of memcpy and memmove; the compiler inlines small ones
 };
 
-// The counts so far. Any thread. Only there where the library is loaded: look it up by its name.
+// The counts so far. Any thread. The function exists only if the library is loaded, so look it up
+// by its name.
 extern "C" void stoker_counted_calls(CallCounts* out);
 
 }  // namespace stoker

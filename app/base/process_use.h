@@ -16,7 +16,7 @@ struct ProcessUse {
   // Context switches: a thread had to wait, or to make room for another.
   int64_t voluntary_switches = 0;
   int64_t involuntary_switches = 0;
-  // That read calls copied from the kernel.
+  // Bytes that read calls copied from the kernel.
   std::optional<uint64_t> read_bytes;
   // Absent: nothing counts them in this process.
   std::optional<CallCounts> calls;
@@ -27,9 +27,9 @@ ProcessUse process_use();
 
 // Memory of this process in bytes. A value. Absent: this system does not say.
 struct ProcessMemory {
-  // The most that was resident at once (VmHWM).
+  // The largest memory that was resident at once (VmHWM).
   std::optional<uint64_t> peak;
-  // Now; pages shared with other processes by their share (PSS).
+  // The present memory. A page shared with other processes counts by its share (PSS).
   std::optional<uint64_t> proportional;
 };
 // Any thread. Never throws.

@@ -20,6 +20,6 @@ std::function<void(int64_t, int64_t)> progress_of(const std::string& what) {
   };
 }
 
-void print_remark(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void print_note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 }  // namespace stoker

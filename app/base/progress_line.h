@@ -6,14 +6,14 @@
 
 namespace stoker {
 
-// Rewrites a line of progress on standard error, "unpack 12 of 40 (30 %)": where that is a
-// terminal; nothing elsewhere. total 0: not known. Any thread, one at a time.
+// Rewrites a line of progress on standard error, "unpack 12 of 40 (30 %)": if that is a terminal,
+// and does nothing otherwise. total 0: the total is not known. Any thread, one at a time.
 void show_progress(const std::string& what, uint64_t done, uint64_t total);
 
 // The same as a function of (done, total), for work that reports its progress.
 std::function<void(int64_t, int64_t)> progress_of(const std::string& what);
 
-// A remark of a component for the user, on standard error.
-void print_remark(const std::string& text);
+// Prints a note for the user on standard error.
+void print_note(const std::string& text);
 
 }  // namespace stoker

@@ -22,13 +22,13 @@ class ResultTable {
  public:
   // What one figure is called, and how it is written.
   struct Column {
-    // In JSON; empty: not there. "a/b": `b` in an object `a`.
+    // Name in JSON. Empty: left out of JSON. "a/b" is `b` in an object `a`.
     std::string key;
-    // In text, with the unit; empty: not there.
+    // Title in text, with the unit. Empty: left out of the text.
     std::string title;
-    // Of a figure in text, after the point. Integers have none.
+    // Digits of a figure in text after the point. Integers have no point.
     int digits = 0;
-    // text = scale * JSON, where they have different units. Not of integers.
+    // The factor from the JSON unit to the text unit. Not used for integers.
     double scale = 1;
     // In text a Spread is "median (min  max)"; false: the median alone.
     bool range = true;
@@ -90,7 +90,7 @@ class ResultTable {
   std::vector<Row> rows_;
 };
 
-// Prints a result on standard output: as JSON (on one line, or indented by so many spaces), or the
+// Prints a result on standard output: as JSON (on one line, or indented by `indent` spaces), or the
 // text. Returns ExitCode::ok.
 ExitCode print_result(bool as_json, const nlohmann::json& json, const std::string& text,
                       int indent = -1);

@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-// {min, median, p99, max}. For nlohmann::json, which finds it by its name: a Spread can stand
-// wherever JSON is built.
+// Writes {min, median, p99, max}. nlohmann::json finds this function by its name, so that a Spread
+// can stand wherever JSON is built.
 void to_json(nlohmann::json& json, const Spread& spread);
 
 }  // namespace stoker

@@ -11,9 +11,8 @@
 
 namespace stoker {
 
-// Declares one command of the program with its arguments, by its name: those below it, too. False:
-// there is none of this name. Error(ExitCode::environment): its tool is not built or cannot be
-// loaded.
+// Declares the command of this name with its arguments, and those below it. False: no command has
+// this name. Error(ExitCode::environment): its tool is not built or cannot be loaded.
 bool add_command(const Command& program, const std::string& name);
 // The same for all commands. Result: the names of those that are left out, because their tools are
 // not built or cannot be loaded.

@@ -12,57 +12,67 @@ namespace {
 void add_shared(const Command& command, CheckpointArguments& arguments) {
   command
       .argument("WHERE", arguments.config,
-                "experiment (YAML), a directory with step-... in it, or one of these")
+                "An experiment (a YAML file), a directory that holds checkpoints (step-...), or "
+                "one checkpoint.")
       .required();
   command.overrides(arguments.overrides);
-  command.flag("--json", arguments.json, "print JSON");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 }  // namespace
 
 void add_train(const Command& program) {
-  const Command command = program.add("train", "Run an experiment; leaves a run directory");
+  const Command command =
+      program.add("train", "Run an experiment. Its results are left in a run directory.");
   TrainArguments& arguments = command.run(train);
   command.config(arguments);
-  command.flag("-q,--quiet", arguments.quiet, "print warnings and errors only");
+  command.flag("-q,--quiet", arguments.quiet, "Print only warnings and errors.");
 }
 
 void add_launch(const Command& program) {
-  const Command command = program.add(
-      "launch",
-      "Run an experiment on many ranks of this machine (elsewhere: torchrun, mpirun, srun)");
+  const Command command = program.add("launch",
+                                      "Run an experiment on several ranks of this machine. To use "
+                                      "several machines, start it by torchrun, mpirun or srun.");
   LaunchArguments& arguments = command.run(launch);
   command.config(arguments);
-  command.argument("-n,--ranks", arguments.ranks, "processes").required().range(1, 1024);
-  command.flag("-q,--quiet", arguments.quiet, "print warnings and errors only");
+  command.argument("-n,--ranks", arguments.ranks, "Number of ranks. Each is a process.")
+      .required()
+      .range(1, 1024);
+  command.flag("-q,--quiet", arguments.quiet, "Print only warnings and errors.");
 }
 
 void add_checkpoint(const Command& program) {
-  const Command checkpoint = program.add_group("checkpoint", "Look at the checkpoints of a run");
-  const Command list = checkpoint.add("list", "Sets on every tier: step, state, age, size");
+  const Command checkpoint = program.add_group("checkpoint", "Look at the checkpoints of a run.");
+  const Command list = checkpoint.add(
+      "list", "List the checkpoints on every tier, each with its step, state, age and size.");
   add_shared(list, list.run(list_checkpoints));
 
-  const Command verify = checkpoint.add(
-      "verify", "Read every byte of the newest sets; exit code 5 where one is damaged");
+  const Command verify = checkpoint.add("verify",
+                                        "Read every byte of the newest checkpoint on each tier. "
+                                        "The exit code is 5 if one is damaged.");
   CheckpointArguments& arguments = verify.run(verify_checkpoints);
   add_shared(verify, arguments);
-  verify.flag("--all", arguments.all, "every set, not only the newest");
+  verify.flag("--all", arguments.all, "Verify every checkpoint, not only the newest.");
 }
 
 void add_environment(const Command& program) {
-  const Command command = program.add(
-      "environment", "Versions, machine and GPUs; which optional parts work here, and why not");
+  const Command command = program.add("environment",
+                                      "Print versions, the machine and its GPUs, and which "
+                                      "optional parts work here, or why they do not.");
   EnvironmentArguments& arguments = command.run(print_environment);
-  command.flag("--json", arguments.json, "print JSON");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 void add_healthcheck(const Command& program) {
-  const Command command = program.add(
-      "healthcheck", "Ask a run whether it makes progress: exit code 0 yes, 7 no, 3 no answer");
+  const Command command = program.add("healthcheck",
+                                      "Ask a run whether it makes progress. The exit code is 0 for "
+                                      "yes, 7 for no, and 3 if there is no answer.");
   HealthArguments& arguments = command.run(check_health);
-  command.argument("ADDRESS", arguments.address, "where the run's sink `prometheus` listens")
+  command
+      .argument("ADDRESS", arguments.address,
+                "The address at which the run's sink `prometheus` listens.")
       .or_environment("STOKER_LISTEN");
-  command.flag("--json", arguments.json, "print JSON");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 }  // namespace stoker

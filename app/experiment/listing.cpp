@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/config/plugin.h"
 #include "io/core/text/json.h"
 #include "io/metrics/record/figures.h"
@@ -20,16 +20,23 @@ namespace {
 struct Kind {
   std::string name;
   std::vector<std::string> types;
-  // The options of a type. Error(ExitCode::config) for one that is unknown.
+  // The options that have a meaning for a type. Error(ExitCode::config): it is unknown.
   std::vector<FieldHelp> (*describe)(const std::string& type);
   // The path of the plug-in that has a type; empty: none.
   std::string (*plugin)(const std::string& type);
 };
 
+std::vector<FieldHelp> without_idle(std::vector<FieldHelp> rows) {
+  std::erase_if(rows, [](const FieldHelp& row) { return row.idle; });
+  return rows;
+}
+
 template <class T>
 Kind kind() {
   return {T::kKind, Registry<T>::global().names(),
-          [](const std::string& type) { return Registry<T>::global().need(type).describe(); },
+          [](const std::string& type) {
+            return without_idle(Registry<T>::global().need(type).describe());
+          },
           [](const std::string& type) { return Registry<T>::global().need(type).name.plugin; }};
 }
 
@@ -50,12 +57,7 @@ Kind find_kind(const std::string& name) {
 }
 
 // The keys of the experiment file; the options of its components are not among them.
-std::vector<FieldHelp> describe_experiment() {
-  ExperimentOptions options;
-  FieldDescriber describer;
-  options.visit(describer);
-  return describer.take();
-}
+std::vector<FieldHelp> describe_experiment() { return describe_struct<ExperimentOptions>(); }
 
 nlohmann::json to_json(const std::vector<FieldHelp>& rows) {
   nlohmann::json json = nlohmann::json::array();

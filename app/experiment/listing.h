@@ -10,11 +10,11 @@ namespace stoker {
 
 // What `stoker list` and `stoker describe` are asked for. A value.
 struct ListArguments {
-  std::string kind;                  // empty: all; of `describe`: the experiment file
-  std::string type;                  // of `describe`; empty: all of the kind
+  std::string kind;                  // empty: all; describe: the experiment file
+  std::string type;                  // describe: the type; empty: all of the kind
   std::vector<std::string> plugins;  // absolute paths, loaded first
   bool json = false;
-  bool figures = false;  // of `list`: every figure of a run instead, as a page of Markdown
+  bool figures = false;  // list: every figure of a run instead, as a page of Markdown
 };
 
 // `list` and `describe` load the plug-ins that they are given and all that lie beside the library,

@@ -26,7 +26,7 @@ PrecisionScope::PrecisionScope(Precision precision, c10::DeviceType device)
 
 PrecisionScope::~PrecisionScope() {
   if (!active_) return;
-  // The casts of the weights are cached for one pass; the next one has new weights.
+  // The casts of the weights are cached for one pass only, because the next pass has new weights.
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, false);
 }

@@ -6,7 +6,8 @@
 
 namespace stoker {
 
-// training.precision: in what the model computes. Weights and optimizer are fp32 with both.
+// training.precision: the number format in which the model computes. Weights and optimizer are fp32
+// with both.
 enum class Precision { fp32, bf16 };
 // fp32, bf16.
 EnumNames<Precision> enum_names(Precision);
@@ -14,7 +15,7 @@ EnumNames<Precision> enum_names(Precision);
 // Whether LibTorch has kernels for bf16 on this CPU (x86: those with AVX-512). Plain loops stand in
 // for them, about a hundred times slower than fp32.
 bool cpu_has_bf16_kernels();
-// What to say where it has none: the fact, and what to do.
+// The message for a CPU without these kernels: the fact, and what to do.
 inline constexpr const char* kNoBf16Kernels =
     "this CPU has no fast bf16 (AVX-512 is needed): steps take about a hundred times as long as "
     "with "

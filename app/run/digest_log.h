@@ -14,7 +14,7 @@ namespace stoker {
 // byte was equal. One thread at a time.
 class DigestLog {
  public:
-  // warn: of a file that cannot be written, once.
+  // warn: is told once if the file cannot be written.
   DigestLog(const std::string& directory, Notify warn)
       : path_(directory + "/digests.csv"), warn_(std::move(warn)) {}
 
@@ -22,9 +22,9 @@ class DigestLog {
   // makes the file at the first one. From the first row that cannot be written on, only the chain
   // counts.
   void add(const Batch& batch, const std::string& digests);
-  // What could not be written. Empty: everything was.
+  // The error of the write that failed. Empty: everything was written.
   const std::string& error() const { return error_; }
-  // Empty: no digests.
+  // The chain. Empty: there were no digests.
   const std::string& chain() const { return chain_; }
   // Goes on from the chain of an earlier process.
   void resume(const std::string& chain) { chain_ = chain; }

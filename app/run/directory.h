@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/ranks/rank_group.h"
 
 namespace stoker {
@@ -17,7 +17,7 @@ class RunDirectory {
   RunDirectory(const ExperimentOptions& options, const std::vector<std::string>& overrides,
                RankGroup& group);
 
-  // As run.dir gives it: relative where that is.
+  // The path as run.dir gives it, which may be relative.
   const std::string& path() const { return path_; }
   // Writes a whole file durably: complete under its name or not there at all.
   void write(const std::string& name, const std::string& text) const;

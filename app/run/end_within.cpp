@@ -28,7 +28,7 @@ void end_within(std::chrono::seconds time, const Error& error) {
   try {
     std::thread(end).detach();  // the process may end before it
   } catch (const std::system_error&) {
-    // Short of threads; that it hangs as well is not to be expected.
+    // No thread could be started. The process is then left to end by itself.
   }
 }
 

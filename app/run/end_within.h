@@ -10,9 +10,9 @@ namespace stoker {
 // Any thread.
 [[noreturn]] void end_now(const Error& error);
 
-// This process ends within that time, come what may: by end_now(), where it has not ended by
-// itself. For one that failed, and whose threads or destructors may wait for what does not answer
-// any more. Any thread; returns at once.
+// This process ends within that time in any case: end_now() ends it if it has not ended by itself.
+// Used after a failure, when threads or destructors may wait for something that does not answer any
+// more. Any thread; returns at once.
 void end_within(std::chrono::seconds time, const Error& error);
 
 }  // namespace stoker

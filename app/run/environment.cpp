@@ -26,7 +26,7 @@ std::string file_system(const std::string& path) {
   if (realpath(path.c_str(), resolved) == nullptr) return "unknown";
   const std::string real = resolved;
   std::ifstream mounts("/proc/mounts");
-  // In a chroot no mount may be listed that holds the path.
+  // In a chroot it may be that no listed mount holds the path.
   std::string best, type = "unknown", device, point, kind, rest;
   while (mounts >> device >> point >> kind && std::getline(mounts, rest)) {
     const bool under = real == point || point == "/" || real.starts_with(point + "/");

@@ -13,8 +13,8 @@
 namespace stoker {
 
 // What figures depend on besides a configuration and a device: versions, revision, system, host,
-// CPU, memory, the file system of `path`. What this system does not say is "unknown". Never throws
-// for it.
+// CPU, memory, the file system of `path`. What this system does not say is "unknown", which is
+// never an error.
 nlohmann::json describe_machine(const std::string& path);
 
 // The contents of environment.json: the machine, and the run's device, LibTorch's threads and the

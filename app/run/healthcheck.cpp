@@ -8,6 +8,7 @@
 #include "io/core/text/json.h"
 #include "io/http/address.h"
 #include "io/http/client.h"
+#include "io/http/transport.h"
 
 namespace stoker {
 namespace {
@@ -25,10 +26,10 @@ HttpAddress address_of(const std::string& text) {
 }
 
 HttpReply ask(const HttpAddress& address) {
+  load_http_transport();  // where it is missing, it is not the run that does not answer
   try {
     return http_get(address, "/healthz", kTimeout);
   } catch (const Error& error) {
-    if (error.code() != ExitCode::environment) throw;  // the plug-in that asks cannot be loaded
     throw Error(error.code(),
                 fmt::format("{}; is a run with the sink `prometheus` under way, and is this the "
                             "address that it listens on?",

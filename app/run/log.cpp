@@ -24,7 +24,7 @@ class RunLog::File final : public spdlog::sinks::base_sink<std::mutex> {
     const std::lock_guard lock(mutex_);
     return error_;
   }
-  // The error, once.
+  // The error, if it has not been returned before.
   std::string news() {
     const std::lock_guard lock(mutex_);
     return std::exchange(told_, true) ? "" : error_;

@@ -12,10 +12,11 @@ class logger;
 namespace stoker {
 
 // The run's log: standard error and, once a run directory exists, log.txt in it, which gets every
-// line. Any thread, but for also_to(). Colours only on a terminal and without NO_COLOR.
+// line. All methods except also_to() are for any thread. Colours only on a terminal and without
+// NO_COLOR.
 class RunLog {
  public:
-  // quiet: standard error gets warnings only. prefix: of every line there.
+  // quiet: standard error gets warnings only. prefix: what every line there begins with.
   explicit RunLog(bool quiet, const std::string& prefix = "");
   ~RunLog();
 
@@ -25,9 +26,9 @@ class RunLog {
   // from then on, which standard error says once.
   void info(const std::string& text);
   void warn(const std::string& text);
-  // What could not be written to the file. Empty: everything was.
+  // The error of the write that failed. Empty: everything was written.
   std::string error() const;
-  // info() as a function; valid while the log lives.
+  // info() as a function, valid while the log lives.
   Notify notify() {
     return [this](const std::string& text) { info(text); };
   }

@@ -51,7 +51,7 @@ std::string cuda_plugin(const char* name) {
 
 std::string opencv_plugin() {
   const std::string path = plugin_beside_library("stoker_opencv");
-  need_file(path, "./run.sh builds it; the images without it are smaller (docker/README.md)");
+  need_file(path, "./run.sh list builds it; the images without it are smaller (docker/README.md)");
   load_plugin(path);
   return path;
 }

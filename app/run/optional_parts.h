@@ -9,7 +9,7 @@ namespace stoker {
 struct OptionalPart {
   std::string name;
   bool works = false;
-  // What it is here, or why it does not work and what to do about it.
+  // What the part is here, or why it does not work and how to change that.
   std::string detail;
 };
 

@@ -17,14 +17,14 @@ namespace stoker {
 // not (no /proc), nothing is watched.
 class StartWatch {
  public:
-  // hang_seconds: that one call may take.
+  // hang_seconds: how long one call may take.
   explicit StartWatch(double hang_seconds);
   ~StartWatch();
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
 
  private:
-  // What a thread was seen at, and since when.
+  // The call that a thread was last seen in, and since when.
   struct Seen {
     std::string call;  // as /proc has it; and the thread's time on a processor
     TimePoint since;

@@ -11,8 +11,8 @@ namespace stoker {
 // While it lives, the first SIGINT, SIGTERM or SIGUSR1 (what mpirun and Slurm can send to all
 // ranks) asks the run to stop instead of ending the process; a second one ends it at once. One
 // instance at a time, made and destroyed by one thread; its methods are for any thread. The
-// destructor restores the handlers of before. Nothing wakes up by itself: who may wait for long
-// asks requested() between.
+// destructor restores the former handlers. Nothing wakes up by itself: who may wait for long asks
+// requested() between.
 class StopSignal {
  public:
   StopSignal();
@@ -28,11 +28,11 @@ class StopSignal {
   ExitCode exit_code() const;
   // The signal; 0: there was none.
   int number() const;
-  // Another rank got this one: as if it had come here.
+  // Another rank got this signal. It counts as if it had come here.
   void adopt(int signal);
 
  private:
-  // The handlers of before.
+  // The former handlers.
   struct sigaction old_int_;
   struct sigaction old_term_;
   struct sigaction old_usr1_;

@@ -1,3 +1,9 @@
+// All functions here are collective: every rank calls them at the same place of its program, or
+// the others wait until the time limit of Peers. The trainer's thread exchanges by gather() and
+// broadcast, which need no names because they follow the order of its program, and which take the
+// same number of bytes from every rank. Loaders and checkpointers have threads of their own, so
+// they meet on named channels instead (RankGroup in io/core/ranks).
+
 #include "app/train/across_ranks.h"
 
 #include <fmt/format.h>
@@ -22,7 +28,8 @@ using nlohmann::json;
 constexpr const char* kTargetsFile = "targets.json";
 constexpr uint64_t kLongestTargets = 1 << 20;
 
-// As many bytes as each has.
+// Gathers texts of different lengths: Peers::gather() takes equal ones, so all are padded to the
+// longest.
 std::vector<std::string> gather_texts(Peers& peers, std::string own) {
   const std::vector<size_t> sizes = gather_values(peers, own.size())();
   own.resize(*std::max_element(sizes.begin(), sizes.end()));
@@ -91,7 +98,8 @@ void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedge
   }
   const auto slowest = [&peers, &ledger](TimePoint computed) {
     ledger.switch_to(Segment::allreduce);
-    // From here on all ranks count, each on its own clock.
+    // Ranks leave this gather together, so each counts the time that is left on its own clock from
+    // here.
     gather_values(peers, char{})();
     const TimePoint now = Clock::now();
     const std::vector<int64_t> left = gather_values(peers, int64_t{(computed - now).count()})();
@@ -112,7 +120,7 @@ RunHistory own_history(const Ranks& ranks, const RunHistory& first) {
 
 std::string digests_of_all(Peers& peers, const Batch& batch) {
   Shard shard{0, peers.ranks().world};
-  // Parts differ by one sample, and all ranks have to give as many bytes.
+  // Parts differ by one sample, but all ranks have to give the same number of bytes.
   std::string own = batch.digests;
   own.resize(kSampleDigestBytes * static_cast<size_t>(batch.whole / shard.world + 1));
   std::string whole;

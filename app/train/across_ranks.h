@@ -12,37 +12,38 @@
 #include "io/distributed/peers.h"
 #include "io/metrics/hub.h"
 
-// What the ranks of a run make of what each of them has; with one rank, what it has. The trainer's
-// thread; all ranks call the same function. Errors as Peers'.
+// What the ranks of a run get from what each of them has. With one rank, it is what that rank has.
+// The trainer's thread; all ranks call the same function. Errors as Peers'.
 
 namespace stoker {
 
-// Where a rank of a run goes on: the history that was saved is rank 0's; of it, the others' is only
-// what they need.
+// The history with which a rank goes on. The saved one is rank 0's, and the other ranks take only
+// what they need from it.
 RunHistory own_history(const Ranks& ranks, const RunHistory& first);
 
-// Gives all ranks rank 0's model and optimizer, and joins their steps: the gradients are exchanged;
-// of emulated devices, the times. All must outlive the steps. Error(ExitCode::device) where the
-// states are not equal then.
+// Gives all ranks rank 0's model and optimizer, and joins their steps: from then on gradients are
+// exchanged. Emulated devices exchange only times. All must outlive the steps.
+// Error(ExitCode::device) if the states are not equal after that.
 void join_ranks(Peers& peers, TrainStep& step, Experiment& experiment, StepLedger& ledger,
                 ExchangeTime& exchange_time);
 
-// Batch::digests of the whole batch.
+// The digests of the whole batch (Batch::digests), from those of each rank's part.
 std::string digests_of_all(Peers& peers, const Batch& batch);
 
-// The loss of a whole batch: the mean of each rank's, weighted by how many samples it had.
+// The loss of a whole batch: the mean of the ranks' losses, weighted by their numbers of samples.
 double loss_of_all(Peers& peers, double own, double samples);
 
-// Where all ranks stand, into the run's meter in the hub of rank 0.
+// Puts the times of all ranks into the run's meter in the hub of rank 0.
 void tell_times(Peers& peers, Hub& hub);
 
-// RunInfo::address of this rank.
+// The address of this rank that others can reach (RunInfo::address).
 std::string address_among(Peers& peers);
 
-// Where all ranks' metrics can be scraped (the sink `prometheus`), into rank 0's targets.json.
+// Writes into rank 0's targets.json where the metrics of all ranks can be scraped (sink
+// `prometheus`).
 void tell_targets(Peers& peers, const std::string& run_dir);
 
-// The counts of all ranks together. A rank may have none.
+// The counts of all ranks together. A rank may have no counts.
 EvaluationCounts counts_of_all(Peers& peers, const EvaluationCounts& own);
 
 }  // namespace stoker

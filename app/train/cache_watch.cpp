@@ -44,7 +44,7 @@ void set_up_page_cache(Experiment& experiment, const Notify& notify) {
   const RunOptions& run = experiment.options().run;
   const FileTree* files = experiment.files();
   if (run.page_cache == PageCache::as_is || files == nullptr) return;
-  // Straight from the disk, whatever stands between it and the run: nothing here is measured.
+  // Uses the files themselves and not the tier, so that none of this is measured.
   const FileTree tree(files->root());
   const std::vector<std::string> keys = all_keys(experiment.dataset());
   if (run.page_cache == PageCache::warm) return read_all(tree, keys, notify);

@@ -11,13 +11,13 @@
 
 namespace stoker {
 
-// Brings the page cache into the state that run.page_cache asks for, before anything is read:
-// cold evicts every file of the data set (and where run.drop_caches is on and the kernel allows it,
-// everything), warm reads them all. Never fails a run: whether it came to be is what CacheWatch
-// sees afterwards. `notify` gets what could not be done.
+// Brings the page cache into the state that run.page_cache asks for, before anything is read: cold
+// evicts every file of the data set (and where run.drop_caches is on and the kernel allows it,
+// everything), warm reads them all. Never fails a run: CacheWatch sees afterwards whether the state
+// was reached. `notify` gets what could not be done.
 void set_up_page_cache(Experiment& experiment, const Notify& notify);
 
-// Looks how much of the training data the page cache holds, by at most 1,000 files spread evenly
+// Measures how much of the training data the page cache holds, by at most 1,000 files spread evenly
 // over it: once when made, which is before the loader reads, and after each epoch on a thread of
 // its own. Publishes in the hub, which must outlive it. Does nothing where the data lie in no
 // files. The trainer's thread. A look costs a system call for each file, and reads nothing.
@@ -41,7 +41,7 @@ class CacheWatch {
 
   RunMeter& meter_;
   const FileTree* files_ = nullptr;
-  // Of the files that are looked at.
+  // Keys of the files that are looked at.
   std::vector<std::string> keys_;
   CacheEvidence evidence_;  // the thread's, once that runs
   std::mutex mutex_;

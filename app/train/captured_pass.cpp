@@ -30,15 +30,16 @@ void CapturedPass::capture(const at::Tensor& images, const at::Tensor& labels) {
   labels_ = labels.clone();
   loss_ = at::empty({}, images.options().dtype(at::kFloat));
   graph_->capture([this] { loss_.copy_(pass_(images_, labels_)); });
-  // Made while the graph was: every replay writes them where they are.
+  // These gradients were made during the capture, so every replay writes to their memory.
   for (const at::Tensor& parameter : parameters_) gradients_.push_back(parameter.grad());
   captured_ = true;
 }
 
+// The copies and the replay are queued on one stream, so the replay reads the new batch.
 at::Tensor CapturedPass::replay(const at::Tensor& images, const at::Tensor& labels) {
   images_.copy_(images, /*non_blocking=*/true);
   labels_.copy_(labels, /*non_blocking=*/true);
-  // A pass of another shape may have put its own in their place.
+  // A pass of another shape may have replaced them by its own.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].mutable_grad() = gradients_[i];
   graph_->replay();
   return loss_;

@@ -40,7 +40,7 @@ class CapturedPass {
   const std::unique_ptr<StepGraph> graph_;
   const std::vector<at::Tensor> parameters_;
   const Pass pass_;
-  // Of the eager passes, then of the graph; and how many passes there were of it.
+  // The shape of the eager passes, and later of the graph; and how many passes had it.
   std::vector<int64_t> shape_;
   int passes_ = 0;
   bool captured_ = false;

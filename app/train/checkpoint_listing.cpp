@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/checkpoint/sets/set_store.h"
 
 namespace stoker {
@@ -226,7 +226,7 @@ ResultTable new_table() {
                       {"damage", ""}});
 }
 
-// damage: of a verified set; empty: it is intact.
+// damage: what a verification found. Empty text: the set is intact. Absent: it was not verified.
 std::vector<ResultTable::Cell> row(const SetRow& entry,
                                    const std::optional<std::string>& damage = {}) {
   using Cell = ResultTable::Cell;

@@ -16,7 +16,7 @@ struct CheckpointArguments : ConfigArguments {
 // where the configuration names no tier for checkpoints.
 ExitCode list_checkpoints(const CheckpointArguments& arguments);
 // `stoker checkpoint verify`: reads every byte of the sets. ExitCode::storage where one is damaged.
-// Error(ExitCode::environment) where there is none.
+// Error(ExitCode::environment) if there are no sets.
 ExitCode verify_checkpoints(const CheckpointArguments& arguments);
 
 }  // namespace stoker

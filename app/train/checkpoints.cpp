@@ -1,3 +1,18 @@
+// How a checkpoint and the training share the state.
+//
+//  1. offer() asks the checkpointer whether a checkpoint is due. If it is, capture() hands over the
+//     addresses of all tensors. Buffers that the next forward pass changes are copied at once.
+//  2. offer() returns, and the checkpointer's threads copy the state. The next forward and backward
+//     pass run meanwhile, because they change no parameter.
+//  3. before_update() waits for the end of the copy: from then on the tensors may change, and the
+//     checkpointer writes the copy.
+//  4. With snapshot: swap nothing is copied. finish_copy() gives other memory instead, which the
+//     update writes its results to (BackBuffer), and the checkpointer writes the old memory.
+//  5. If the run ends, or the step computes nothing, no update comes: without_update() takes its
+//     place.
+//
+// The trainer may wait in offer() and in before_update(). Both are one stall of one checkpoint.
+
 #include "app/train/checkpoints.h"
 
 #include <fmt/format.h>
@@ -9,7 +24,7 @@
 namespace stoker {
 
 RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger,
-                               RunLog& log, const StopSignal& stop, Peers& peers)
+                               RunLog& log, const StopSignal& stop)
     : experiment_(experiment), ledger_(ledger), log_(log) {
   if (!experiment.options().checkpoint.info().saves) return;
   const DeviceInfo& device = experiment.device().info();
@@ -18,7 +33,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
   checkpointer_ = experiment.make_checkpointer(
       tensors_->infos(), [&stop] { return stop.when(); },
       [&log](const std::string& text) { log.warn(text); });
-  if (auto places = checkpointer_->finish_copy()) tensors_->twin(*places)->finish();
+  if (auto places = checkpointer_->finish_copy()) tensors_->back_buffer(*places)->finish();
 }
 
 std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
@@ -66,23 +81,23 @@ void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<Run
   ledger_.switch_to(Segment::other);
 }
 
-Twin* RunCheckpoints::before_update() {
+BackBuffer* RunCheckpoints::before_update() {
   if (!copying_) return nullptr;
   ledger_.switch_to(Segment::checkpoint_stall);
   const TimePoint begin = Clock::now();
   const std::optional<StatePlaces> places = checkpointer_->finish_copy();
-  twin_ = places ? tensors_->twin(*places) : nullptr;
+  back_buffer_ = places ? tensors_->back_buffer(*places) : nullptr;
   blocked(begin, step_, true);
   ledger_.switch_to(Segment::compute);
   copying_ = false;
-  return twin_.get();
+  return back_buffer_.get();
 }
 
 void RunCheckpoints::without_update() {
-  Twin* const twin = before_update();
-  if (twin == nullptr) return;
+  BackBuffer* const back = before_update();
+  if (back == nullptr) return;
   ledger_.switch_to(Segment::checkpoint_stall);
-  twin->finish();
+  back->finish();
   ledger_.switch_to(Segment::compute);
 }
 

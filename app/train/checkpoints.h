@@ -18,40 +18,40 @@ namespace stoker {
 
 // A run's checkpoints: what the trainer saves, when it may go on, and what became of it. The time
 // that the trainer waits is segment checkpoint_stall of the ledger. Without checkpoints in the
-// configuration every method does nothing: no stall is counted, and the record has none. The
-// trainer's thread; references must outlive it.
+// configuration every method does nothing: no stall is counted, and the record has no checkpoints.
+// The trainer's thread; references must outlive it.
 class RunCheckpoints {
  public:
-  // Allocates and faults in the snapshot memory, which takes as long as it is large. `step` may be
-  // null where type is none.
+  // Allocates the snapshot memory and touches every page of it, which takes the longer the larger
+  // it is. `step` may be null if checkpoint.type is none.
   RunCheckpoints(Experiment& experiment, const TrainStep* step, StepLedger& ledger, RunLog& log,
-                 const StopSignal& stop, Peers& peers);
+                 const StopSignal& stop);
 
-  // As checkpoint.resume says: restores tensors and random generators and returns the history, and
-  // `info` then says from what. Empty: the run begins at step 0. Error(ExitCode::config) for a
-  // checkpoint of another model; else as Checkpointer::load.
+  // Resumes as checkpoint.resume says: restores tensors and random generators, returns the history,
+  // and writes into `info` what it resumed from. Empty: the run begins at step 0.
+  // Error(ExitCode::config) for a checkpoint of another model; else as Checkpointer::load.
   std::optional<RunHistory> load(RunInfo& info);
   // Saves a checkpoint where one is due; `history` is asked for only then. The copy of the state
-  // may go on afterwards: before_update() ends it. score: of the evaluation of these weights.
+  // may go on afterwards: before_update() ends it. score: from the evaluation of these weights.
   void offer(const CheckpointOffer& offer, const std::function<RunHistory()>& history,
              std::optional<double> score);
-  // Waits until the tensors may change; call it before every update. Where it returns a twin
-  // (snapshot: swap), the update has to write into that, and to finish it. The twin lives until the
-  // next call.
-  Twin* before_update();
-  // The same where there is no update: the tensors are copied into the twin.
+  // Waits until the tensors may change; call it before every update. Where it returns a back buffer
+  // (snapshot: swap), the update has to write into that, and to finish it. The back buffer lives
+  // until the next call.
+  BackBuffer* before_update();
+  // The same where there is no update: the tensors are copied into the back buffer.
   void without_update();
   // Waits until all checkpoints are on their last tier (Checkpointer::flush), and logs what is
-  // left. False: something is.
+  // left. False: something is left.
   bool flush();
-  // How they stand, into the hub.
+  // Writes the state of all checkpoints to the hub.
   void publish();
-  // What a run that would end with `code` has lost, in words; its exit code is ExitCode::storage
-  // then. Empty: nothing, or nothing that the next process could not go on without.
+  // What a run that would end with `code` has lost, in words. If it has lost something, its exit
+  // code is ExitCode::storage. Empty: it has lost nothing, or nothing that the next process needs.
   std::string lost(ExitCode code);
 
  private:
-  // The trainer waited since `begin`. over: for the last time for this set.
+  // The trainer waited since `begin`. over: this was the last time for this set.
   void blocked(TimePoint begin, int64_t step, bool over);
 
   Experiment& experiment_;
@@ -60,9 +60,9 @@ class RunCheckpoints {
   std::unique_ptr<TrainingTensors> tensors_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;
-  std::unique_ptr<Twin> twin_;
+  std::unique_ptr<BackBuffer> back_buffer_;
   std::optional<double> flush_s_;
-  // Of the newest save: its step, and how long the trainer has waited for it.
+  // The step of the newest save, and how long the trainer has waited for it.
   int64_t step_ = -1;
   Clock::duration blocked_{};
 };

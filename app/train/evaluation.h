@@ -10,18 +10,18 @@
 
 namespace stoker {
 
-// The counts of an evaluation under way: of this rank's batches, then of all ranks'. A value; the
-// trainer's thread.
+// The counts of an evaluation under way, first those of this rank's batches, and later those of all
+// ranks. A value; the trainer's thread.
 class EvaluationCounts {
  public:
-  // What Metric::count() gave of a batch; waits for the device.
+  // Adds what Metric::count() returned for a batch. Waits for the device.
   void add(const at::Tensor& counts, int64_t samples);
-  // As one list, which add() of another rank's takes: adding any two gives a third.
+  // The counts as one list, which add() of another rank takes.
   const std::vector<int64_t>& values() const { return values_; }
   void add(const std::vector<int64_t>& values);
   // 0: nothing was counted, and there is nothing to measure.
   int64_t samples() const { return values_.empty() ? 0 : values_.front(); }
-  // What they come to.
+  // The measures that the counts give.
   std::vector<Measure> measures(const Metric& metric) const;
 
  private:

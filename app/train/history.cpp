@@ -23,8 +23,8 @@ void flatten(const Node& node, const std::string& path, Flat& out) {
   }
 }
 
-// What has no part in the course of the training: the same bits by any route. Its length has one
-// where the learning rate follows it.
+// Keys that have no part in the course of the training. Its length has a part only if the learning
+// rate depends on it.
 std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
   std::vector<std::string> keys = same_result_keys(options);
   keys.emplace_back("loader.type");
@@ -90,11 +90,11 @@ RunHistory run_history(const nlohmann::json& training) {
     for (const auto& [key, reason] : skipped.at("samples").items()) {
       history.bad_samples[key] = reason_of(reason);
     }
-    if (training.contains("tolerated")) {  // younger than the others
+    if (training.contains("tolerated")) {  // absent in older checkpoints
       history.tolerated = whole_number(training["tolerated"]);
     }
     if (training.contains("ranks")) history.ranks = whole_number(training["ranks"]);
-    if (training.contains("batches")) {  // younger than ranks
+    if (training.contains("batches")) {  // added later than `ranks`
       history.batch_size = whole_number(training.at("batch_size"));
       history.batches = whole_number(training["batches"]);
     }
@@ -112,11 +112,15 @@ TrainingPosition resumed_position(const RunHistory& history, const ExperimentOpt
   const LoaderInfo loader = options.loader.info();
   const int64_t size_before = history.batch_size == 0 ? loader.batch_size : history.batch_size;
   const int64_t batches_before = history.batches == 0 ? batches : history.batches;
+  // At the begin or end of an epoch any batch size will do. The end is a place of its own, because
+  // the evaluation of that epoch is still to come.
   if (position.batch == 0) return position;
   if (position.batch == batches_before) {
     position.batch = batches;
     return position;
   }
+  // If each rank has files or records of its own, the samples that are done depend on the number of
+  // ranks and on the batch size, so neither may change within an epoch.
   const bool other_size = size_before != loader.batch_size;
   const bool files = deals_files(loader.order);
   if ((files || loader.batches_by_ranks) && (other_size || history.ranks != ranks)) {
@@ -130,6 +134,8 @@ TrainingPosition resumed_position(const RunHistory& history, const ExperimentOpt
                                   : "loader.coalesce each has records of its own",
                             history.ranks, size_before));
   }
+  // The order of samples depends only on seed and epoch, so batches of another size go on at the
+  // same sample.
   const int64_t sample = position.batch * size_before;
   if (sample % loader.batch_size != 0) {
     throw Error(ExitCode::config,

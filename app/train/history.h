@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/error.h"
 #include "io/metrics/run_meter.h"
 
 namespace stoker {
 
-// Where a run stands: steps done, and the batch that comes next. A value.
+// Where a run stands: the steps that are done, and the batch that comes next. A value.
 struct TrainingPosition {
   int64_t step = 0;
   int64_t epoch = 0;
-  int64_t batch = 0;  // of that epoch; its number of batches: the evaluation comes next
+  int64_t batch = 0;  // in that epoch; if all batches are done, the evaluation comes next
 };
 
 // What a run has come to in all its processes, beside its tensors: the part of a checkpoint that is
@@ -24,10 +24,10 @@ struct TrainingPosition {
 // is what has to survive the process. A value.
 struct RunHistory {
   TrainingPosition position;
-  // This one included.
+  // How many processes the run has had, this one included.
   int64_t processes = 1;
-  // Of the process that saved it: its ranks, the samples of a batch of all ranks together, and the
-  // batches of an epoch. 0: the checkpoint is older than these figures.
+  // About the process that saved it: its ranks, the samples of a batch of all ranks together, and
+  // the batches of an epoch. 0: the checkpoint is older than these figures.
   int64_t ranks = 1;
   int64_t batch_size = 0;
   int64_t batches = 0;
@@ -36,18 +36,18 @@ struct RunHistory {
   // Seconds of the trainer's time by segment ("data_wait"); their sum is wall_s.
   std::map<std::string, double> segments_s;
   uint64_t bytes_read = 0;
-  // In their order.
+  // All evaluations in their order.
   std::vector<Evaluation> evaluations;
   // Each bad sample once, by its key; and how many were replaced, by reason.
   std::map<std::string, BadReason> bad_samples;
   std::map<std::string, int64_t> skipped_by_reason;
   // Damaged samples that were used (decoder.tolerance), each time.
   int64_t tolerated = 0;
-  // Of all batches so far; empty without loader.digest.
+  // The digest of all batches so far. Empty without loader.digest.
   std::string digest_chain;
 };
 
-// As a checkpoint holds it, with the configuration that the run had.
+// The history as a checkpoint holds it, with the configuration of the run.
 nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options);
 // The sums of all processes: its "totals", and "total" of summary.json.
 nlohmann::json totals_json(const RunHistory& history);
@@ -57,8 +57,8 @@ nlohmann::json totals_json(const RunHistory& history);
 RunHistory run_history(const nlohmann::json& training);
 
 // Where a run with these options goes on: at the same sample of the epoch, whatever its batches are
-// now. batches: of an epoch. Error(ExitCode::config) where that is within a batch, or where each
-// rank has files of its own (loader.order) and their number or the batches have changed since.
+// now. batches: those of an epoch. Error(ExitCode::config) where that is within a batch, or where
+// each rank has files of its own (loader.order) and their number or the batches have changed since.
 TrainingPosition resumed_position(const RunHistory& history, const ExperimentOptions& options,
                                   int64_t ranks, int64_t batches);
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
 #include "io/core/system/child_process.h"
 #include "io/distributed/tcp_store.h"
@@ -19,7 +19,8 @@ namespace stoker {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll(20);
-// After a failure the others notice by themselves; a rank that does not is asked, then killed.
+// After a failure the other ranks notice by themselves. A rank that does not notice is asked to
+// end, and then killed.
 constexpr std::chrono::seconds kPatience(10);
 
 std::vector<std::string> words_of(const LaunchArguments& arguments) {
@@ -45,7 +46,7 @@ std::vector<std::string> environment_of(int64_t rank, int64_t ranks, uint16_t po
           "STOKER_LAUNCH=1"};
 }
 
-// All ranks, until the last one has ended.
+// Runs all ranks until the last one has ended.
 class Launch {
  public:
   Launch(const std::vector<std::string>& words, int64_t ranks, const StopSignal& stop)
@@ -61,7 +62,7 @@ class Launch {
   }
 
  private:
-  // Passes on what has to be. False: all have ended.
+  // Passes on signals and the time limit after a failure. False: all have ended.
   bool look() {
     if (stop_.requested() && !stopping_) {
       stopping_ = true;
@@ -74,11 +75,13 @@ class Launch {
       if (ended && *ended != 0 && !failed_) note(rank, *ended);
     }
     if (!failed_ || stopping_ || !running) return running;
+    // SIGTERM after kPatience, SIGKILL after twice that and every kPatience from then on.
     const int steps = static_cast<int>((Clock::now() - *failed_) / kPatience);
     if (steps > asked_) signal(++asked_ == 1 ? SIGTERM : SIGKILL);
     return running;
   }
   void note(size_t rank, int code) {
+    // Only the first failure counts: later ones are the others' reaction to it.
     failed_ = Clock::now();
     code_ = static_cast<ExitCode>(code);
     if (code <= 128 || code == static_cast<int>(ExitCode::sigint)) return;

@@ -1,3 +1,8 @@
+// Two clocks meet here. The trainer's thread knows at once which segment it is in. The device
+// reports when it was busy only after it has finished a step, which may be several steps later.
+// Both kinds of intervals go to IdleAttribution, which waits for the later of them and then says
+// why the device was idle. So the totals in the hub may lag behind by the steps under way.
+
 #include "app/train/progress.h"
 
 #include <utility>
@@ -28,7 +33,7 @@ Progress::Progress(Device& device, StepLedger& ledger, Hub& hub, RunSinks& sinks
 void Progress::collect(bool wait) {
   const std::vector<BusyInterval> steps = device_.collect(wait);
   Tracer& tracer = hub_.tracer();
-  take_segments();
+  take_segments();  // before the steps, because a step's gap is explained by segments before it
   for (const BusyInterval& step : steps) {
     idle_.add_step(step);
     tracer.record("device", {"step", "device", step.start, step.end});
@@ -66,6 +71,7 @@ void Progress::publish() {
 void Progress::report(std::optional<double> loss, double learning_rate) {
   const MeasuringScope scope(hub_, Overhead::sinks);
   if (loss) hub_.run().set_loss(*loss, learning_rate);
+  // A window is what lies between two records, so no sink has to count.
   RunRecord now = hub_.step_record();
   const RunRecord window = between(reported_, now);
   sinks_.write(now, window);

@@ -14,22 +14,22 @@
 namespace stoker {
 
 // Publishes the ledger's and the device's times: in the hub after every step, and window by window
-// to the sinks. The device's times come late, when it has finished a step; what it is idle for is
-// told by the segment that the trainer was in. The trainer's thread; references must outlive it.
-// What its own work costs is counted as overhead (Hub).
+// to the sinks. The device's times come late, when it has finished a step; the segment that the
+// trainer was in says why it was idle. The trainer's thread; references must outlive it. What its
+// own work costs is counted as overhead (Hub).
 class Progress {
  public:
-  // After StepLedger::begin(). steps, epochs: that were finished before.
+  // Call it after StepLedger::begin(). steps, epochs: those that were finished before.
   Progress(Device& device, StepLedger& ledger, Hub& hub, RunSinks& sinks, int64_t steps,
            int64_t epochs);
 
-  // One more step of `images` samples was submitted; the device may not have begun it.
+  // Counts a submitted step of `images` samples. The device may not have begun it.
   void add_step(int64_t images, int64_t epoch);
-  // The device waited so long of its last steps for other ranks.
+  // Tells how long the device waited for other ranks in its last steps.
   void add_peers(Clock::duration waited) { idle_.add_peers(waited); }
-  // What the parts of all steps have taken, where that is known.
+  // Tells the times of the parts of all steps so far, if they are known.
   void set_pass(const std::optional<PassTimes>& times) { totals_.pass = times; }
-  // One more epoch is over.
+  // Counts an epoch that is over.
   void add_epoch() { ++totals_.epochs; }
   // Takes over the intervals of steps that the device has finished. wait: until it has finished
   // all.
@@ -38,13 +38,13 @@ class Progress {
   void report(std::optional<double> loss, double learning_rate);
   // Samples of this process so far.
   int64_t images() const { return totals_.images; }
-  // After StepLedger::end(): everything measured is in the hub.
+  // Call it after StepLedger::end(). Afterwards everything measured is in the hub.
   void finish();
 
  private:
-  // The totals, into the hub.
+  // Puts the totals into the hub.
   void publish();
-  // What the trainer did since the last call, into the idle times and the trace.
+  // Puts what the trainer did since the last call into the idle times and the trace.
   void take_segments();
 
   Device& device_;
@@ -56,7 +56,7 @@ class Progress {
   RunTotals totals_;  // as published last
   // Images/s of each second, for their spread over the run.
   RateWindows rates_;
-  // As the sinks got it last: the beginning of the next window.
+  // The record as the sinks got it last, which is the beginning of the next window.
   RunRecord reported_;
 };
 

@@ -12,15 +12,14 @@
 
 namespace stoker {
 
-// What the run is, from its configuration and its opened pieces; steps are added once they are
-// known. Any time. The trainer's thread.
+// Describes the run by its configuration and its opened parts. The number of steps is added once it
+// is known. May be called at any time. The trainer's thread.
 RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 
 // The contents of summary.json: the record of the run (io/metrics/record/record_json.h) with
 //
-//   conditions       the tiers' types, the checkpoints' options, the state of the page cache;
-//   compute:
-//                    false where nothing was computed
+//   conditions       the tiers' types, the checkpoints' options, the state of the page cache, and
+//                    compute: false if nothing was computed
 //   skipped          samples replaced, by reason, in all processes of the run
 //   tolerated        damaged samples that were used (decoder.tolerance), in all processes
 //   slowest_samples  {"read": [{key, epoch, index, bytes, seconds}], "decode": [...]} of the
@@ -31,12 +30,14 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir);
 // Call it when the run has ended. The trainer's thread.
 nlohmann::json summary_json(Experiment& experiment, const RunHistory& total);
 
-// The same for people: some lines that end with the path of the run directory.
+// The same as text: some lines; the last has the path of the run directory.
 std::string summary_text(const nlohmann::json& summary);
 
-// skipped.csv: a row per bad sample and time it was met; empty where there is none.
+// The contents of skipped.csv: a row for each time a bad sample was met. Empty if there were no bad
+// samples.
 std::string skipped_csv(const std::vector<SkippedSample>& skipped);
-// tolerated.csv: a row per damaged sample that was used; empty where there is none.
+// The contents of tolerated.csv: a row for each damaged sample that was used. Empty if there were
+// no such samples.
 std::string tolerated_csv(const std::map<std::string, FailureBudget::Tolerated>& tolerated);
 
 }  // namespace stoker

@@ -11,7 +11,8 @@ RunSinks::RunSinks(Experiment& experiment, const std::string& run_dir, RunLog& l
                    const StopSignal& stop)
     : log_(log), meter_(experiment.hub().run()) {
   const auto& sinks = experiment.options().metrics.sinks;
-  // A sink's thread may report a failure before the next one is made.
+  // All entries exist before the first sink does, because a sink's thread may report a failure
+  // before the next sink is made.
   entries_.resize(sinks.size());
   for (size_t i = 0; i < sinks.size(); ++i) {
     entries_[i].type = sinks[i].type();
@@ -32,6 +33,7 @@ void RunSinks::write(const RunRecord& now, const RunRecord& window) {
   }
 }
 
+// Sinks that failed are flushed, too: what they have written so far should be readable.
 void RunSinks::flush() {
   for (size_t i = 0; i < entries_.size(); ++i) {
     guarded(i, [&] { entries_[i].sink->flush(); });

@@ -25,11 +25,11 @@ class RunSinks {
   RunSinks(const RunSinks&) = delete;
   RunSinks& operator=(const RunSinks&) = delete;
 
-  // A report to each that works.
+  // Gives a report to each sink that works.
   void write(const RunRecord& now, const RunRecord& window);
-  // Each has its last turn.
+  // Flushes every sink for the last time.
   void flush();
-  // What could not be written, in words. Empty: nothing.
+  // What could not be written, in words. Empty: everything was written.
   std::string lost() const;
 
  private:
@@ -38,7 +38,8 @@ class RunSinks {
     std::unique_ptr<MetricsSink> sink;
     std::string error = {};
   };
-  // Of the sink of that number. Any thread; the first time counts.
+  // Notes that the sink of that number has failed. Any thread; only the first error of a sink
+  // counts.
   void fail(size_t sink, const std::string& error);
   bool failed(size_t sink) const;
   template <class F>
@@ -46,7 +47,7 @@ class RunSinks {
 
   RunLog& log_;
   RunMeter& meter_;
-  mutable std::mutex mutex_;  // of `error`
+  mutable std::mutex mutex_;  // guards `error`
   std::vector<Entry> entries_;
 };
 

@@ -47,7 +47,8 @@ TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_
 
 std::unique_ptr<CapturedPass> TrainStep::graphed(std::unique_ptr<StepGraph> graph) {
   CapturedPass::Pass work = [this](const at::Tensor& images, const at::Tensor& labels) {
-    // What is made of frames has one size in every batch; they themselves have not.
+    // Frames differ in size from batch to batch. What is made of them does not, and a graph needs
+    // that.
     if (spec_.frame != 0) return pass(images, labels);
     const DeviceBatch batch{images, labels, {}, nullptr};
     return pass((*to_input_)(batch), targets(batch, spec_));
@@ -77,7 +78,8 @@ at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& target, d
   const at::Tensor own = share == 1 ? loss : loss.mul(share);
   const TimePoint forward_end = Clock::now();
   exchange_ ? exchange_->backward(own) : own.backward();
-  // Each rank's part of the batch has changed its own; the first rank's count, as in Python's DDP.
+  // Each rank's part of the batch has changed its own buffers. Those of rank 0 are kept, as in
+  // PyTorch's DDP.
   if (!buffers_.empty()) peers_->broadcast_tensors(buffers_);
   if (times_) {
     times_->forward_s += seconds(forward_end - begin);
@@ -96,7 +98,7 @@ double TrainStep::begin_share(const Batch& batch, int64_t step) {
 }
 
 void TrainStep::run(const DeviceBatch& batch, int64_t step,
-                    const std::function<Twin*()>& before_update) {
+                    const std::function<BackBuffer*()>& before_update) {
   if (graphed_) {
     loss_ = (*graphed_)(spec_.frame != 0 ? (*to_input_)(batch) : batch.images, batch.labels);
   } else {
@@ -106,13 +108,13 @@ void TrainStep::run(const DeviceBatch& batch, int64_t step,
   update(step, before_update());
 }
 
-void TrainStep::update(int64_t step, Twin* twin) {
+void TrainStep::update(int64_t step, BackBuffer* back) {
   const TimePoint begin = Clock::now();
-  if (twin == nullptr) {
+  if (back == nullptr) {
     optimizer_->step(learning_rate(step));
   } else {
-    optimizer_->step_into(*twin, learning_rate(step));
-    twin->finish();
+    optimizer_->step_into(*back, learning_rate(step));
+    back->finish();
   }
   if (times_) times_->update_s += seconds(Clock::now() - begin);
 }
@@ -138,7 +140,7 @@ double TrainStep::loss() const { return loss_.item<double>(); }
 
 double TrainStep::largest_weight() const {
   const at::NoGradGuard no_grad;
-  // A tenth of the time of the infinity norm on a CPU; both pass NaN on.
+  // Takes a tenth of the time of the infinity norm on a CPU. Both pass NaN on.
   std::vector<at::Tensor> ends;
   for (const at::Tensor& weights : parameters_) {
     const auto [smallest, largest] = at::aminmax(weights);

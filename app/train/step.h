@@ -14,7 +14,7 @@
 #include "io/metrics/run_totals.h"
 #include "models/objectives/loss.h"
 #include "models/objectives/metric.h"
-#include "models/optimizers/twin.h"
+#include "models/optimizers/back_buffer.h"
 
 namespace stoker {
 
@@ -25,34 +25,35 @@ namespace stoker {
 class TrainStep {
  public:
   // Makes the model, whose weights come from LibTorch's generator: seed it before. total_steps,
-  // steps_per_epoch: for the schedule. graph: for training.cuda_graph, in the place of the device's
-  // own (for tests).
+  // steps_per_epoch: for the schedule. graph: for training.cuda_graph, instead of the device's own
+  // (for tests).
   TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_per_epoch,
             std::unique_ptr<StepGraph> graph = nullptr);
 
-  // From now on backward exchanges gradients with the other ranks. ready: called when only that is
-  // left. Once, when all ranks have the same state.
+  // From now on backward() exchanges gradients with the other ranks. ready: called when only the
+  // exchange is left. Call this once, when all ranks have the same state.
   void exchange_gradients(Peers& peers, std::function<void()> ready);
   // From now on the schedule is that of step + `ahead`.
   void shift_schedule(int64_t ahead) { ahead_ = ahead; }
   // Step number `step`, from 0. `before_update` is called when nothing but the optimizer's update
-  // is left to do: until then no weight has changed. Where it returns a twin, the update writes
-  // into that, and finishes it.
-  void run(const DeviceBatch& batch, int64_t step, const std::function<Twin*()>& before_update);
-  // The optimizer's update by itself, with the gradients as they are. twin: null, or as above.
-  void update(int64_t step, Twin* twin);
+  // is left to do: until then no weight has changed. Where it returns a back buffer, the update
+  // writes into that, and finishes it.
+  void run(const DeviceBatch& batch, int64_t step,
+           const std::function<BackBuffer*()>& before_update);
+  // The optimizer's update by itself, with the gradients as they are. back: null, or as above.
+  void update(int64_t step, BackBuffer* back);
   // Logits of a batch, in evaluation mode and without gradients.
   at::Tensor predict(const DeviceBatch& batch);
   // What the metric counts of a batch's logits.
   at::Tensor count(const DeviceBatch& batch, const Metric& metric);
-  // What the parts of all steps took so far; absent where this thread does not compute them itself,
-  // and of a captured graph.
+  // Times of the parts of all steps so far. Absent if this thread does not compute them itself, or
+  // with a captured graph.
   const std::optional<PassTimes>& times() const { return times_; }
   // The loss of the last step; reading it waits for the device.
   double loss() const;
-  // The largest magnitude of a weight; NaN and infinity where one is. Waits for the device.
+  // The largest magnitude of a weight. NaN or infinity if a weight is. Waits for the device.
   double largest_weight() const;
-  // Of all gradients that ranks exchange in a step.
+  // The size of all gradients that ranks exchange in a step.
   uint64_t gradient_bytes() const;
   // The learning rate of a step: the optimizer's times the schedule's factor.
   double learning_rate(int64_t step) const;
@@ -62,10 +63,11 @@ class TrainStep {
  private:
   // Logits, in training.precision.
   at::Tensor forward(const at::Tensor& values);
-  // Forward and backward: the loss, and new gradients in the parameters. target: labels or maps.
-  // share: of this rank's part in the mean over all ranks' samples, times their number.
+  // Forward and backward pass: returns the loss and leaves new gradients in the parameters. target:
+  // labels or maps. share: the weight of this rank's samples in the mean over all samples, times
+  // the number of ranks.
   at::Tensor pass(const at::Tensor& values, const at::Tensor& target, double share = 1);
-  // Of a step with many ranks: pass()'s share. Seeds the generators.
+  // For a step of several ranks: seeds the generators and returns the share for pass().
   double begin_share(const Batch& batch, int64_t step);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
 
@@ -82,9 +84,9 @@ class TrainStep {
   std::unique_ptr<CapturedPass> graphed_;  // null without training.cuda_graph
   at::Tensor loss_;
   std::optional<PassTimes> times_;
-  // With many ranks alone.
+  // Used only with many ranks.
   Peers* peers_ = nullptr;           // with gradients to exchange
-  std::vector<at::Tensor> buffers_;  // of the model; with peers only
+  std::vector<at::Tensor> buffers_;  // the model's; only with peers
   std::unique_ptr<GradientExchange> exchange_;
 };
 

@@ -1,3 +1,13 @@
+// How the ranks agree to stop after the same step, without waiting for one another:
+//
+//  1. Before step n a rank sends its vote (ask()): the signal that it got, its clock, and how long
+//     it waited for the exchange of gradients. The vote travels during the step.
+//  2. Before step n + 1 it takes the votes of all ranks (agreed()), which have arrived by then. If
+//     one has a signal, every rank sees that now and stops here. The highest signal number counts
+//     for all, so that all end with the same exit code.
+//
+// A signal therefore takes effect one step later than with one rank.
+
 #include "app/train/step_vote.h"
 
 #include <algorithm>

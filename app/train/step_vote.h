@@ -10,23 +10,24 @@
 
 namespace stoker {
 
-// What the ranks agree upon at every step: whether they stop, all of them after the same step,
-// whichever was asked to; and what time it is. What each has to say travels beside a step's
-// gradients, so it costs no time. With one rank it is the signal and the clock themselves. The
+// What the ranks agree upon at every step: whether they stop, which all do after the same step
+// whichever of them was asked, and what time it is. The votes travel together with a step's
+// gradients, so they cost no time. With one rank it is the signal and the clock themselves. The
 // trainer's thread.
 class StepVote {
  public:
   StepVote(Peers& peers, StopSignal& signal);
 
-  // Before a step (or a batch of the evaluation): says what this rank was asked for, and how long
-  // it has waited until now for exchanges of gradients, in seconds.
+  // Call it before a step, or a batch of the evaluation. Sends what this rank was asked for, and
+  // how long it has waited until now for exchanges of gradients, in seconds.
   void ask(double exchanged_s = 0);
-  // After it: whether a rank was. From then on every rank's signal says so.
+  // Call it after the step. Returns whether any rank was asked to stop. From then on every rank's
+  // signal says so.
   bool agreed();
-  // Rank 0's clock, as of the last vote.
+  // The time on rank 0's clock at the last vote.
   TimePoint now() const;
-  // How much longer than the least of all ranks this one has waited between the last two votes: who
-  // comes last does not wait for the others, but for the exchange alone.
+  // How much longer than the least of all ranks this one has waited between the last two votes: the
+  // rank that comes last waits only for the exchange itself.
   Clock::duration waited_for_peers() const { return waited_; }
 
  private:

@@ -29,7 +29,7 @@ at::Generator generator(const std::string& name, at::Device device) {
                                                                     : device);
 }
 
-// As safetensors writes them.
+// The names of types in safetensors files.
 constexpr std::array<std::pair<at::ScalarType, const char*>, 10> kTypes{{{at::kDouble, "F64"},
                                                                          {at::kFloat, "F32"},
                                                                          {at::kHalf, "F16"},
@@ -90,7 +90,7 @@ TrainingTensors::TrainingTensors(const TrainStep& step, at::Device device) : dev
   for (const OptimizerState& state : step.optimizer().state()) {
     for (size_t i = 0; i < state.tensors.size(); ++i) {
       entries_.push_back({"optimizer." + parameters[i] + "." + state.name, state.tensors[i], false,
-                          state.in_twin});
+                          state.in_back_buffer});
     }
   }
   entries_.push_back({kCpuGenerator, {}, true});
@@ -126,7 +126,9 @@ void TrainingTensors::capture(TrainingState& state) const {
   bool on_device = false;
   for (const Entry& entry : entries_) {
     at::Tensor tensor = current(entry);
-    const bool stays = entry.changes_early || (moving_ && !entry.in_twin);
+    // A tensor that changes before the copy has ended is copied here. With a back buffer that is
+    // also a tensor that the update changes in place.
+    const bool stays = entry.changes_early || (moving_ && !entry.in_back_buffer);
     if (stays && entry.tensor.defined()) tensor = tensor.clone();
     tensor = tensor.contiguous();
     const bool host = tensor.device().is_cpu();
@@ -138,13 +140,13 @@ void TrainingTensors::capture(TrainingState& state) const {
   state.keep = std::move(kept);
 }
 
-std::unique_ptr<Twin> TrainingTensors::twin(const StatePlaces& places) {
+std::unique_ptr<BackBuffer> TrainingTensors::back_buffer(const StatePlaces& places) {
   moving_ = true;
-  auto twin = std::make_unique<Twin>(places.memory);
+  auto back = std::make_unique<BackBuffer>(places.memory);
   for (size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].in_twin) twin->add(entries_[i].tensor, places.tensors[i]);
+    if (entries_[i].in_back_buffer) back->add(entries_[i].tensor, places.tensors[i]);
   }
-  return twin;
+  return back;
 }
 
 void TrainingTensors::restore(const Entry& entry, const LoadedState& loaded, size_t index,
@@ -178,7 +180,7 @@ void TrainingTensors::restore(const LoadedState& loaded, int64_t threads) const 
     restore(entry, loaded, found->second, threads);
     there.erase(found);
   }
-  there.erase(kCudaGenerator);
+  there.erase(kCudaGenerator);  // a run on the CPU has no use for it
   if (!there.empty()) refuse(loaded, "it has a tensor " + there.begin()->first + " too many");
 }
 

@@ -8,7 +8,7 @@
 
 #include "app/train/step.h"
 #include "io/checkpoint/checkpointer.h"
-#include "models/optimizers/twin.h"
+#include "models/optimizers/back_buffer.h"
 
 namespace stoker {
 
@@ -26,9 +26,9 @@ class TrainingTensors {
   // they change in the next update. Buffers change in the next forward already (batch
   // normalisation), so they are copied here, as are tensors whose memory is not in row-major order.
   void capture(TrainingState& state) const;
-  // The twin into which the next update moves parameters and the optimizer's values, as
+  // The back buffer into which the next update moves parameters and the optimizer's values, as
   // Checkpointer::finish_copy() asks for. From now on capture() copies all other tensors.
-  std::unique_ptr<Twin> twin(const StatePlaces& places);
+  std::unique_ptr<BackBuffer> back_buffer(const StatePlaces& places);
   // Writes a saved state into all of them, with `threads` threads. Error(ExitCode::config): the
   // checkpoint is that of another model or optimizer, with the first difference; some tensors may
   // be overwritten by then.
@@ -37,12 +37,12 @@ class TrainingTensors {
  private:
   struct Entry {
     std::string name;
-    // Undefined: a random generator's state, which is asked for anew each time.
+    // Undefined for a random generator's state, which is asked for anew each time.
     at::Tensor tensor;
-    // In the next forward pass already, not in the next update.
+    // It changes already in the next forward pass, not in the next update.
     bool changes_early = false;
-    // The update may write it into a twin.
-    bool in_twin = false;
+    // The update may write it to a back buffer.
+    bool in_back_buffer = false;
   };
   // A parameter's memory, or a copy of a generator's state.
   at::Tensor current(const Entry& entry) const;
@@ -51,12 +51,12 @@ class TrainingTensors {
 
   const at::Device device_;
   std::vector<Entry> entries_;
-  bool moving_ = false;  // twin() was called
+  bool moving_ = false;  // back_buffer() was called
 };
 
-// Model and optimizer: what has to be equal on all ranks.
+// The tensors of model and optimizer, which have to be equal on all ranks.
 std::vector<at::Tensor> state_tensors(const TrainStep& step);
-// XXH3-64 of the values, in their order; copies what is not in the host's memory.
+// XXH3-64 of the values in their order. Copies what is not in the host's memory.
 uint64_t state_digest(const std::vector<at::Tensor>& tensors);
 
 }  // namespace stoker

@@ -13,7 +13,7 @@
 namespace stoker {
 namespace {
 
-// All of them at once; std::system_error where one cannot be made.
+// Makes that many threads at once and ends them. std::system_error if one cannot be made.
 void try_threads(int64_t count) {
   std::vector<std::jthread> threads;
   const auto wait_for_the_end = [](const std::stop_token& stop) {
@@ -29,8 +29,8 @@ void try_threads(int64_t count) {
 void set_up_torch(const ExperimentOptions& options, const DeviceInfo& device, const Notify& warn) {
   const int64_t threads = options.training.threads.resolve();
   at::manual_seed(options.run.seed);
-  // LibTorch's two pools are made here. Where a thread cannot be, one waits for it for ever, and
-  // OpenMP's ends the process.
+  // LibTorch makes its two pools of threads below. If a thread of them cannot be made, one pool
+  // waits for it for ever, and OpenMP's ends the process. Trying it before gives an error instead.
   try_threads(2 * (threads - 1));
   at::set_num_threads(static_cast<int>(threads));
   at::parallel_for(0, threads, 1, [](int64_t, int64_t) {});

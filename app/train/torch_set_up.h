@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/notify.h"
 #include "io/device/device.h"
 

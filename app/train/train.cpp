@@ -35,7 +35,7 @@ std::unique_ptr<Peers> meet(const Ranks& ranks, const ExperimentOptions& options
         "leave it out");
   }
   if (options.distributed) return meet_peers(ranks, *options.distributed);
-  // Each process would train a model of its own.
+  // Without `distributed` each process would train a model of its own.
   throw Error(ExitCode::config,
               fmt::format("this is {}, and the experiment has no `distributed:`: add distributed: "
                           "{{}} to train one model on all ranks, or start one process",

@@ -1,3 +1,16 @@
+// One step (train_epoch() and train_batch()):
+//  1. The ranks agree whether to stop (step_vote.cpp). Windows of profilers begin or end.
+//  2. The next batch is taken from the loader. Only here the trainer waits for data.
+//  3. Its bad samples are counted, and with loader.digest all ranks' digests are put together.
+//  4. It is copied to the device, unless the loader has put it there.
+//  5. Forward and backward pass are queued. Ranks exchange gradients during the backward pass.
+//  6. The copy of a checkpoint is waited for, and the weights are updated (checkpoints.cpp).
+//  7. Every metrics.every_steps steps a report reads the loss, and so waits for the device.
+//  8. A checkpoint is offered. At the end of an epoch the evaluation comes first, for its score.
+//
+// At every moment the trainer's time belongs to one segment of the ledger: switch_to() ends one and
+// begins the next, so the segments add up to the wall time.
+
 #include "app/train/trainer.h"
 
 #include <fmt/format.h>
@@ -114,8 +127,7 @@ void Trainer::prepare() {
     step_ = std::make_unique<TrainStep>(experiment_, steps_planned_, per_epoch_);
   }
   if (computes_ && options.evaluation.enabled) metric_ = experiment_.make_metric();
-  checkpoints_ =
-      std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_, peers_);
+  checkpoints_ = std::make_unique<RunCheckpoints>(experiment_, step_.get(), ledger_, log_, stop_);
 }
 
 void Trainer::plan_steps(int64_t ahead) {
@@ -129,7 +141,7 @@ void Trainer::resume(RunInfo& info) {
   if (!found) return;
   before_ = own_history(peers_.ranks(), *found);
   position_ = resumed_position(*found, experiment_.options(), peers_.ranks().world, per_epoch_);
-  // The updates are counted on; the schedule and the length of the run follow the data.
+  // Steps are counted on. The schedule and the length of the run follow the place in the data.
   const int64_t ahead = position_.epoch * per_epoch_ + position_.batch - position_.step;
   plan_steps(ahead);
   if (step_) step_->shift_schedule(ahead);
@@ -148,7 +160,7 @@ void Trainer::train() {
   run.describe(info);
   sinks_ = std::make_unique<RunSinks>(experiment_, directory_.path(), log_, stop_);
   tell_targets(peers_, directory_.path());
-  // Ranks may share the page cache: all look at what all have left, before one of them reads.
+  // Ranks may share a page cache, so all of them look at it before one of them reads.
   set_up_page_cache(experiment_, log_.notify());
   share(peers_, "");
   cache_ = std::make_unique<CacheWatch>(experiment_);
@@ -243,7 +255,7 @@ bool Trainer::train_epoch() {
   return !last;
 }
 
-// The votes of the step before; and this rank's for the one that begins.
+// Takes the votes of the step before, and sends this rank's vote for the step that begins.
 bool Trainer::agreed_to_stop() {
   const bool stop = vote_.agreed();
   progress_->add_peers(vote_.waited_for_peers());
@@ -254,7 +266,8 @@ bool Trainer::agreed_to_stop() {
 void Trainer::offer_checkpoint(bool epoch_ended, bool last) {
   const auto settled = [this] {
     if (experiment_.device().info().emulated) {
-      // A real device orders the copy behind the step; this one's clock has to get there first.
+      // A real device orders the copy behind the step. An emulated one only has a clock, which has
+      // to reach the end of the step first.
       ledger_.switch_to(Segment::compute);
       progress_->collect(true);
       ledger_.switch_to(Segment::checkpoint_stall);
@@ -301,7 +314,7 @@ void Trainer::train_batch(Batch batch) {
       return checkpoints_->before_update();
     });
   });
-  // Without an update of its own, the host waits where it would launch it.
+  // Where nothing is computed, there is no update that would wait for the copy of a checkpoint.
   checkpoints_->without_update();
   ++position_.step;
   score_.reset();

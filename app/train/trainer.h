@@ -35,68 +35,73 @@ namespace stoker {
 // outlive it.
 class Trainer {
  public:
-  // Writes environment.json. loader: of the training batches, in the place of the experiment's own
-  // (for measurements); owned. peers: of the experiment's ranks. IoError where the run directory
-  // cannot be written.
+  // Writes environment.json. loader: gives the training batches instead of the experiment's own
+  // loader, for measurements; owned. peers: connects the experiment's ranks. IoError if the run
+  // directory cannot be written.
   Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& log, StopSignal& stop,
           Peers& peers, std::unique_ptr<Loader> loader = nullptr);
   ~Trainer();
 
   // Trains until all steps are done, a signal asks to stop, or something fails; always writes
-  // summary.json (skipped.csv and tolerated.csv where samples were bad or damaged), before the
-  // sinks are flushed, and again where that fails. An Error, or a shortage of the machine, becomes
-  // part of the record, so that what was measured before it is not lost; anything else is thrown.
-  // started: called when the first batch is there, or it is known that there is none to come.
+  // summary.json, and skipped.csv and tolerated.csv if samples were bad or damaged, before the
+  // sinks are flushed, and again if the flush fails. An Error, or a shortage of the machine,
+  // becomes part of the record, so that what was measured before it is not lost; anything else is
+  // thrown. started: called when the first batch is there, or when it is known that no batch will
+  // come.
   RunRecord run(std::function<void()> started = [] {});
   // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
-  // After run(): writes of checkpoints go on that cannot be waited for. The process should end
-  // without destroying them.
+  // After run(): true if writes of checkpoints go on that cannot be waited for. The process should
+  // then end without destroying them.
   bool abandoned() const { return abandoned_; }
 
  private:
-  // All of a run but its end: pieces, resume, loop, and the last checkpoints. Throws what ends it.
+  // The whole run except its end: set-up, resume, loop, and the last checkpoints. Throws what ends
+  // it.
   void train();
-  // LibTorch's settings, loader, step and checkpoints; how many steps there will be.
+  // Sets up LibTorch, the loader, the step and the checkpoints, and counts the steps to come.
   void prepare();
-  // A file of the run directory, by `f`. What cannot be written ends no run, but it fails.
+  // Writes a file of the run directory by `f`. If that fails, training goes on, but the run's exit
+  // code is an error.
   template <class F>
   void write_file(F&& f);
-  // skipped.csv and tolerated.csv, where there is something to say.
+  // Writes skipped.csv and tolerated.csv, if there is something to write.
   void write_samples();
-  // The run ends with this code and error.
+  // Notes that the run ends with this code and error.
   void fail(ExitCode code, const std::string& error);
   // Publishes how the run has ended: phase, exit code and error.
   void end();
-  // Goes on from a checkpoint where checkpoint.resume says so and there is one: rank 0's, on all
-  // ranks.
+  // Goes on from a checkpoint if checkpoint.resume says so and there is one. All ranks take rank
+  // 0's history.
   void resume(RunInfo& info);
-  // ahead: by how many batches the place in the data is ahead of the number of steps, which it is
-  // where a resumed run has batches of another size.
+  // ahead: by how many batches the place in the data is ahead of the number of steps. It is not 0
+  // if a resumed run has batches of another size.
   void plan_steps(int64_t ahead);
   bool agreed_to_stop();
   void loop();
-  // From position_ to the end of its epoch, or of the run. False: the run is over, or a signal
-  // asked to stop.
+  // Trains from position_ to the end of its epoch, or of the run. False: the run is over, or a
+  // signal asked to stop.
   bool train_epoch();
-  // Copy to the device, step, and what is counted of it.
+  // Copies the batch to the device, makes a step, and counts.
   void train_batch(Batch batch);
-  // A report to the sinks, with the loss, which waits for the device.
+  // Reports to the sinks. Reading the loss waits for the device.
   void report();
-  // Of what must be finite: training.on_nan. Error(ExitCode::threshold) where it says stop.
+  // Checks a value that must be finite, by training.on_nan. Error(ExitCode::threshold) if that says
+  // stop.
   void require_finite(const char* what, double value);
-  // Does nothing where nothing is to be evaluated. False: a signal asked to stop.
+  // Evaluates. Does nothing if nothing is to be evaluated. False: a signal asked to stop.
   bool evaluate();
   void add_evaluation(const EvaluationCounts& counts, double took);
   // Tells the checkpointer that a set may be saved here; it decides whether one is.
   void offer_checkpoint(bool epoch_ended, bool last);
-  // What the run has come to, processes before this one included.
+  // The history of the run, earlier processes included.
   RunHistory history();
-  // summary.json, and summary(). May be called again.
+  // Writes summary.json and sets summary(). May be called again.
   void write_summary();
 
   Experiment& experiment_;
-  // There are a loss and an accuracy: no emulated device, and training.compute.
+  // True if there are a loss and an accuracy: the device is not emulated, and training.compute is
+  // on.
   const bool computes_;
   const RunDirectory& directory_;
   RunLog& log_;
@@ -108,7 +113,7 @@ class Trainer {
   std::string error_;
   bool abandoned_ = false;
   nlohmann::json summary_;
-  // What is measured.
+  // Measurements.
   StepLedger ledger_;
   ExchangeTime exchange_time_;
   FailureBudget budget_;
@@ -116,9 +121,9 @@ class Trainer {
   std::unique_ptr<Loader> loader_;
   // Made for the first evaluation.
   std::unique_ptr<Loader> test_loader_;
-  // Null where nothing is computed and no checkpoint saved.
+  // Null if nothing is computed and no checkpoint is saved.
   std::unique_ptr<TrainStep> step_;
-  // Null where nothing is computed or evaluated.
+  // Null if nothing is computed or evaluated.
   std::unique_ptr<Metric> metric_;
   std::unique_ptr<RunCheckpoints> checkpoints_;
   std::unique_ptr<RunSinks> sinks_;
@@ -128,17 +133,17 @@ class Trainer {
   DigestLog digests_;
   // Where the run stands.
   int64_t per_epoch_ = 0;      // batches
-  int64_t steps_planned_ = 0;  // of the whole run, processes before this one included
+  int64_t steps_planned_ = 0;  // for the whole run, earlier processes included
   TrainingPosition position_;
   std::function<void()> started_;
   // The first batch of this process has yet to come.
   bool first_batch_ = true;
-  int64_t samples_ = 0;  // of the last batch, of this rank
-  // Encoded, by this process.
+  int64_t samples_ = 0;  // this rank's part of the last batch
+  // Encoded bytes that this process has read.
   uint64_t bytes_read_ = 0;
-  // What the processes before this one came to.
+  // The history of the processes before this one.
   RunHistory before_;
-  // Of the last evaluation, where no step followed: the score of the weights as they are.
+  // The score of the last evaluation, if no step has followed: that of the present weights.
   std::optional<double> score_;
 };
 

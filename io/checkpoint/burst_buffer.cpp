@@ -1,4 +1,4 @@
-#include "io/checkpoint/saving/engine.h"
+#include "io/checkpoint/saving/tiered_saves.h"
 
 namespace stoker {
 namespace {
@@ -24,11 +24,11 @@ struct BurstBufferOptions : CheckpointOptions {
 // The burst buffer of Chien et al., "Characterizing Deep-Learning I/O Workloads in TensorFlow"
 // (arXiv:1810.03035): sets are written to a fast tier and copied to the slow one while training
 // goes on.
-class BurstBuffer final : public Engine {
+class BurstBuffer final : public TieredSaves {
  public:
   using Options = BurstBufferOptions;
   BurstBuffer(const Options& options, const Inputs& inputs)
-      : Engine(options, inputs, WriteTo::fast) {}
+      : TieredSaves(options, inputs, WriteTo::fast) {}
 };
 
 STOKER_REGISTER(Checkpointer, "burst_buffer", BurstBuffer);

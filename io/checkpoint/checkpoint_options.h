@@ -26,7 +26,7 @@ enum class Backlog { block, skip, replace };
 EnumNames<Backlog> enum_names(Backlog);
 
 // Which copies are read back from their tier and compared with their checksums before they count:
-// none; those on the slow tier of a burst buffer; or those that a save writes as well.
+// none of them, those on the slow tier of a burst buffer, or those that a save writes as well.
 enum class Verify { none, drained, all };
 EnumNames<Verify> enum_names(Verify);
 
@@ -56,8 +56,9 @@ inline constexpr const char* kFastTier = "checkpoints_fast";
 inline constexpr const char* kSlowTier = "checkpoints";
 
 // The options of every checkpointer, so that a sweep changes nothing but checkpoint.type. A value.
-// Without any every_* a checkpoint is taken at the end of the run and when a signal asks to stop;
-// with several, when any of them is due. What each means is in its help below.
+// A checkpoint is taken at the end of the run and when a signal asks to stop, and before that
+// whenever one of the every_* options that are given asks for it. What each means is in its help
+// below.
 struct CheckpointOptions {
   std::optional<TierName> fast;
   std::optional<TierName> slow;
@@ -98,37 +99,49 @@ struct CheckpointOptions {
     v("every_epochs", every_epochs,
       "Save a checkpoint whenever this number of epochs has ended, after their evaluation.",
       Limits{1, 1e9});
-    v("keep_last", keep_last, "the newest sets that stay on each tier", Limits{1, 1e9});
-    v("keep_every", keep_every, "sets whose step is a multiple of this stay for ever",
+    v("keep_last", keep_last, "The number of newest sets that stay on each tier.", Limits{1, 1e9});
+    v("keep_every", keep_every, "Sets whose step is a multiple of this stay for ever.",
       Limits{1, 1e15});
     v("keep_best", keep_best,
-      "this many sets with the best top-1 stay (saved right after evaluation)", Limits{0, 1e9});
+      "The number of sets that stay for having the best values of the metric's first measure. Sets "
+      "that were saved right after an evaluation have one.",
+      Limits{0, 1e9});
     v("snapshot", snapshot,
-      "sync: wait until the set is on the first tier; async: copy it and go on training; swap: "
-      "copy "
-      "nothing, the update after a save writes into other memory (CPU only)");
-    v("on_backlog", on_backlog, "when all slots are taken: wait, skip, or replace a waiting one");
-    v("slots", slots, "snapshot memory for so many states", Limits{1, 64});
-    v("verify", verify, "which written copies are read back and checked");
-    v("layout", layout, "files of a set: one .safetensors, or the roles of TensorFlow's Saver");
-    v("shards", shards, "files that share the bytes (safetensors)", Limits{1, 256});
-    v("durability", durability, "none: trust the page cache, as TensorFlow's Saver does");
+      "sync: wait until the set is on the first tier. async: copy the state and go on training. "
+      "swap: copy nothing, and let the update after a save write into other memory (CPU only).");
+    v("on_backlog", on_backlog,
+      "What a save does when all slots are taken: wait for one, skip this checkpoint, or replace "
+      "one that waits to be written.");
+    v("slots", slots, "The number of states that the snapshot memory holds.", Limits{1, 64});
+    v("verify", verify,
+      "Which copies are read back and checked: none, those that were drained, or all.");
+    v("layout", layout, "Files of a set: one .safetensors, or the roles of TensorFlow's Saver.");
+    v("shards", shards, "The number of files that share the bytes of a set (safetensors).",
+      Limits{1, 256});
+    v("durability", durability,
+      "fsync: a checkpoint counts when it is on the medium. none: trust the page cache, as "
+      "TensorFlow's Saver does.");
     v("write", write,
-      "auto: past the page cache where the tier can; uring: the same by io_uring where the kernel "
-      "allows it; stdio: by fwrite, 8 MiB a call");
+      "auto: past the page cache where the tier can. uring: the same by io_uring where the kernel "
+      "allows it. buffered: through the page cache. stdio: by fwrite, 8 MiB a call.");
     v("threads", threads,
-      "threads that copy, write and read; 0: one per core, up to four, and four that read",
+      "The threads that copy, write and read. 0: one for each core, but at most four; and four "
+      "that read.",
       Limits{0, 1024});
-    v("resume", resume, "none, latest (or start afresh), or the path of a set");
-    v("directory", directory, "below each tier's root; empty: the run's name");
-    v("grace_seconds", grace_seconds, "seconds from SIGTERM to the end of the process",
+    v("resume", resume,
+      "What the run goes on from: none, latest (it starts afresh where there is no checkpoint), or "
+      "the path of a set.");
+    v("directory", directory, "The folder below each tier's root. Empty: the run's name.");
+    v("grace_seconds", grace_seconds, "The seconds from SIGTERM to the end of the process.",
       Limits{0, 1e6});
     v("hang_seconds", hang_seconds,
-      "seconds without progress on a tier until training goes on without it", Limits{0.1, 1e6});
+      "Training goes on without a tier that makes no progress for this many seconds.",
+      Limits{0.1, 1e6});
     v("drain_limit", drain_limit,
-      "bytes per second that the drain may copy and read back; auto: as many as slow the input "
-      "down by at most 1 %, but enough to be done before the next save; absent: any");
-    v("retry_seconds", retry_seconds, "first pause after a failed drain; doubles up to 64 times",
+      "The bytes per second that the drain may copy and read back. auto: as many as slow the "
+      "input down by at most 1 %, but enough to be done before the next save. Absent: no limit.");
+    v("retry_seconds", retry_seconds,
+      "The pause after a failed drain. It doubles with each further failure, up to 64 times.",
       Limits{1e-3, 1e6});
   }
   // Error(ExitCode::config) where options contradict each other. Implementations add which tiers
@@ -137,25 +150,16 @@ struct CheckpointOptions {
   // Without `written`, which is the implementation's to say.
   CheckpointerInfo info() const;
 
-  // Whether what a run offers is to be saved, so long after the last one that began.
+  // Whether what a run offers is to be saved. since_s: seconds since the last save began.
   bool due(const CheckpointOffer& offer, double since_s) const;
   // `threads`, or what 0 stands for on this machine: for copying and writing, and for reading back.
   int64_t resolve_threads() const;
   int64_t resolve_readers() const;
 };
 
-// How a set's data files are opened for writing: past the page cache unless it is asked for.
+// How a set's data files are opened for writing: past the page cache, unless that is asked for.
 FileAccess data_access(WriteMode mode);
-// The same of the small files beside them, which go through it.
+// How the small files beside them are opened: they go through the page cache.
 FileAccess text_access(WriteMode mode);
-
-// Which sets of a tier may go, ascending. A pure function. `sets` are the steps on the tier, with
-// the scores of those that were evaluated. `safe_step` is the newest step on the last tier: only
-// older sets may go, so that there is always a newer one there; absent: none may. What stays: the
-// keep_last newest, the multiples of keep_every, and the keep_best with the highest scores (of
-// equals the oldest; NaN is no score).
-std::vector<int64_t> sets_to_remove(const std::map<int64_t, std::optional<double>>& sets,
-                                    std::optional<int64_t> safe_step,
-                                    const CheckpointOptions& options);
 
 }  // namespace stoker

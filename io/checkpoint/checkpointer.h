@@ -29,7 +29,7 @@ struct CheckpointOffer {
   bool epoch_ended = false;  // and was evaluated where that was due
   int64_t epochs = 0;        // finished ones
   bool last = false;         // nothing follows: save in any case
-  // For every_seconds: now, of one clock for all processes that save together.
+  // For every_seconds: the time now, by one clock for all processes that save together.
   TimePoint now = Clock::now();
 };
 
@@ -69,7 +69,7 @@ class Checkpointer {
   // outlive it.
   struct Inputs {
     const Tiers& tiers;
-    std::string directory;            // where options name none
+    std::string directory;            // for options that name no directory
     std::vector<TensorInfo> tensors;  // of every state to be saved
     // Memory for snapshots, from which the device copies at full speed.
     HostAllocator allocate;
@@ -79,17 +79,18 @@ class Checkpointer {
     Notify info;
     Notify warn;
     CheckpointMeter* meter = nullptr;  // null: nobody watches
-    // Who saves and restores with this process. All offer the same steps of the same state.
+    // The processes that save and restore with this one. All offer the same steps of the same
+    // state.
     RankGroup& group = alone();
-    // How long training waits for its data, for drains that give way to it; null: nobody trains.
+    // How long training waits for its data, for drains that give way to it. Null: nobody trains.
     const InputWait* input = nullptr;
   };
   virtual ~Checkpointer() = default;
 
-  // The state to begin with, as checkpoint.resume says: empty where there is none. Takes the newest
-  // intact set of all tiers; damaged ones are set aside and named. Once, before the first save(),
-  // until which the result is valid: it may lie in snapshot memory.
-  // Error: a path that is no set, nothing intact left, sets of another run in the way.
+  // The state to begin with, as checkpoint.resume says. Empty: the run begins at step 0. Takes the
+  // newest intact set of all tiers; damaged ones are set aside and named. Once, before the first
+  // save(), until which the result is valid: it may lie in snapshot memory. Error: a path that is
+  // no set, nothing intact left, sets of another run in the way.
   virtual std::optional<LoadedState> load() = 0;
   // Call it every step: it also passes the threads' news on to the log. Saves what `state` returns
   // where a checkpoint is due. True: a copy has begun, and the tensors must not change before

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/checkpointer.h"
 
@@ -5,6 +7,7 @@ namespace stoker {
 namespace {
 
 struct NoneOptions : CheckpointOptions {
+  static constexpr std::array kIdle{"*"};
   CheckpointerInfo info() const {
     CheckpointerInfo info = CheckpointOptions::info();
     info.saves = false;

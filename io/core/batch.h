@@ -26,8 +26,7 @@ struct SkippedSample {
   std::string replaced_by;
 };
 
-// A sample that is damaged, and of which its decoder made pixels all the same (decoder.tolerance).
-// A value.
+// A damaged sample that its decoder turned into pixels all the same (decoder.tolerance). A value.
 struct ToleratedSample {
   // As its data set names it.
   std::string key;
@@ -55,12 +54,12 @@ struct LoadCost {
 // out and never changed afterwards; treat them as read-only.
 struct Batch {
   int64_t epoch = 0;
-  // Within the epoch, from 0.
-  int64_t index = 0;  // within the epoch
+  // The number of the batch in the epoch, from 0.
+  int64_t index = 0;
   // Samples of this rank. As many as those of its other batches, but in the last batch of an epoch
   // without drop_last.
   int64_t size = 0;
-  // Of all ranks.
+  // The samples of all ranks.
   int64_t whole = 0;
   // There is nothing left of the whole for this rank: its one sample is another rank's, and counts
   // nowhere. It is there so that all ranks make the same steps.

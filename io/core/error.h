@@ -14,7 +14,7 @@ enum class ExitCode : int {
   data = 4,         // more bad samples than the failure budget allows
   storage = 5,      // a tier or a checkpoint failed
   device = 6,       // the accelerator failed or is absent
-  threshold = 7,    // a threshold that the user stated was not met; a loss is no number
+  threshold = 7,    // a threshold that the user stated was not met; a loss is not a number
   bug = 70,         // ours
   sigterm = 75,     // stopped by SIGTERM: requeue
   sigint = 130,     // stopped by SIGINT

@@ -5,8 +5,8 @@
 
 namespace stoker {
 
-// How a component tells the user something that is no error ("ignored 1 file that is no image").
-// One call is one line of the log.
+// How a component tells the user something that is not an error ("ignored 1 file that is no
+// image"). One call is one line of the log.
 //
 // Called from the thread that constructs or starts the component, never from a worker. Exception: a
 // tier that has to go on with less than it was asked for says so when it finds out, on any thread;

@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-// Calls work(i) for every i in [0, count), by at most `threads` threads of which the caller is one;
+// Calls work(i) for every i in [0, count), by at most `threads` threads, the caller included;
 // returns when all are done. The order is unspecified: indices are claimed one by one. After an
 // exception no further i is begun, and the first one is rethrown here. `work` must be safe to call
 // from several threads at once. The threads are made and joined in each call, so it is for work of

@@ -66,7 +66,7 @@ struct Random {
   __extension__ typedef unsigned __int128 Wide;
 };
 
-// Fisher-Yates, of a std::vector.
+// Shuffles a std::vector by Fisher and Yates.
 template <class T>
 void shuffle(T& all, Random& random) {
   for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random.below(i)]);

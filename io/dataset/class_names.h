@@ -11,8 +11,8 @@ namespace stoker {
 // Label 1,000,000 and above is a slip, and not a class.
 inline constexpr int64_t kMaxClasses = 1'000'000;
 
-// The names of classes, by label, in an object of a tier: a line each. Empty: there is no such
-// object. IoError as the tier's. Any thread.
+// The names of classes, by label, in an object of a tier: one on each line. Empty: the object does
+// not exist. IoError as the tier's. Any thread.
 std::vector<std::string> read_class_names(const Storage& tier, const std::string& key);
 
 }  // namespace stoker

@@ -34,7 +34,7 @@ struct SampleInfo {
 struct EncodedSample {
   Bytes bytes;
   int64_t label = 0;
-  // Of a data set that has just decoded it: DecoderSession::tolerated().
+  // What DecoderSession::tolerated() said, if the data set has just decoded the sample.
   std::string tolerated = {};
 };
 
@@ -44,7 +44,7 @@ struct Budget {
   // A whole number; percent: from 0 to 100.
   double value = 0;
   bool percent = false;
-  // The budget in samples where there are so many training samples; a share is rounded down.
+  // The budget in samples for a data set with `samples` training samples. A share is rounded down.
   int64_t of(int64_t samples) const;
 };
 
@@ -67,15 +67,18 @@ struct OnError {
   Budget budget{10, false};
   template <class V>
   void visit(V& v) {
-    v("policy", policy, "fail: stop at the first bad sample; skip: replace it by another one");
-    v("budget", budget, "bad samples allowed before the run ends with exit code 4 (policy: skip)");
+    v("policy", policy,
+      "`fail`: the run stops at the first bad sample. `skip`: another sample takes its place.");
+    v("budget", budget,
+      "With `policy: skip`, how many bad samples are allowed before the run ends with exit code 4: "
+      "a count, or a percentage of the training samples.");
   }
 };
 
 // What a data set is, as its options say it (Component<Dataset>::info), before anything is listed.
 // A value.
 struct DatasetInfo {
-  // That it reads; empty: none.
+  // The tier that it reads. Empty: it reads no tier.
   std::string tier = {};
   // Reads a whole file for the first of its samples.
   bool whole_files = false;
@@ -93,7 +96,7 @@ class Dataset {
   struct Inputs {
     // All of the experiment, by name.
     const Tiers& tiers;
-    // Of the run: splits are functions of it.
+    // The run's seed; splits are functions of it.
     uint64_t seed;
     // Remarks for the user's log.
     Notify notify;
@@ -105,21 +108,21 @@ class Dataset {
   virtual const std::vector<std::string>& classes() const = 0;
   // Samples of the split; 0 is possible for Split::test only.
   virtual int64_t size(Split split) const = 0;
-  // Of sample `index` in [0, size(split)). Reads nothing.
+  // What is known about sample `index` in [0, size(split)) without reading it.
   virtual SampleInfo info(Split split, int64_t index) const = 0;
   // Reads one sample. Its bytes lie in `scratch`, or, without a copy, in memory that the data set
   // keeps unchanged as long as it lives: they are valid until `scratch` is used again. Throws
   // IoError, or BadSample for damage that the format sees.
   virtual EncodedSample read(Split split, int64_t index, Buffer& scratch) const = 0;
   // A hint: these will be asked for by read() soon, once each, in about this order: so what lies
-  // side by side can be read at once, and a tier can have requests in flight (Storage::expect). Of
-  // a split without indices: nothing that was said before counts any more. Fails nothing, and waits
-  // for no reading.
+  // side by side can be read at once, and a tier can have requests in flight (Storage::expect).
+  // Without indices it takes back all that was said about the split before. It never fails, and it
+  // waits for no read.
   virtual void expect(Split /*split*/, std::span<const int64_t> /*indices*/) const {}
 
   // What loaders do with a bad sample of this data set.
   const OnError& on_error() const { return on_error_; }
-  // Keys of files that are no samples and were left out (Caltech's BACKGROUND_Google/tmp).
+  // Keys of files that are not samples and were left out (Caltech's BACKGROUND_Google/tmp).
   const std::vector<std::string>& ignored() const { return ignored_; }
 
  protected:

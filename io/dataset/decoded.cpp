@@ -36,13 +36,16 @@ struct DecodedOptions {
   KeepRule keep = KeepRule::first_read;
   template <class V>
   void visit(V& v) {
-    v.required("inner", inner, "the data set that is decoded");
-    v("decoder", decoder, "the decoder that makes the pixels; without augmentation");
-    v("in", in, same_results("the tier that keeps the pixels"));
-    v("limit", limit, same_results("bytes of pixels kept; what does not fit is decoded each time"));
+    v.required("inner", inner, "The data set that is decoded.");
+    v("decoder", decoder,
+      "The decoder that makes the pixels. It must not augment, because the pixels are kept.");
+    v("in", in, same_results("The tier that keeps the pixels."));
+    v("limit", limit,
+      same_results("The most bytes of pixels that are kept. A sample that does not fit is decoded "
+                   "each time."));
     v("keep", keep,
-      same_results("what is kept where not all fit: first_read; most_expensive: the training "
-                   "samples with most encoded bytes"));
+      same_results("Which samples are kept where not all fit. `first_read`: those that are read "
+                   "first. `most_expensive`: the training samples with the most encoded bytes."));
   }
   DatasetInfo info() const {
     DatasetInfo info = inner.info();
@@ -180,8 +183,9 @@ class Decoded final : public Dataset {
     }
   }
 
-  // All but `room` samples. All take the same place, so those that save most are those that cost
-  // most: of training, which are read in every epoch, those with most bytes to be entropy-decoded.
+  // All but `room` samples. All take the same room, so it pays most to keep those that cost most to
+  // decode. These are the training samples, which are read in every epoch, with the most bytes to
+  // be entropy-decoded.
   void leave_out_cheap(uint64_t room) {
     std::vector<uint64_t> bytes(claimed_.size());
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = inner_info(i).bytes;

@@ -32,8 +32,7 @@ struct DownloadOptions {
 //
 // Error(ExitCode::environment) with the cause where all attempts failed, where another attempt
 // cannot help (404, an unknown host), where the checksum differs (the bytes are then dropped), or
-// where another process downloads the same file. Error(ExitCode::config) where the plug-in
-// stoker_http cannot be loaded.
+// where another process downloads the same file, or where the plug-in stoker_http cannot be loaded.
 void download(const std::string& url, const std::string& file, const DownloadOptions& options);
 
 }  // namespace stoker

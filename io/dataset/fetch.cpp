@@ -72,7 +72,7 @@ class Writers {
   void put(UnpackedFile file) {
     if (!queue_.push(std::move(file))) finish();
   }
-  // All are durable, or throws the first failure.
+  // Returns when all are durable, or throws the first failure.
   void finish() {
     queue_.close();
     threads_.clear();

@@ -16,7 +16,7 @@ struct Recipe {
   // As dataset.fetch names it.
   std::string name;
   std::string url;
-  // Of the file behind the url, in hex.
+  // The checksum of the file behind the url, in hex.
   std::string md5;
   // File name of the download.
   std::string archive;
@@ -24,7 +24,7 @@ struct Recipe {
   std::string inner;
   // Environment variable that may name an archive that is already there.
   std::string variable;
-  // In the data set: another number means another archive.
+  // How many files the data set has: another number means another archive.
   int64_t files = 0;
 };
 
@@ -33,18 +33,18 @@ std::vector<std::string> recipe_names();
 // Valid for ever. Error(ExitCode::config), with a suggestion, for an unknown name.
 const Recipe& find_recipe(const std::string& name);
 
-// Where a fetch looks and how it works. A value. The checksum is the recipe's, not the one here;
-// progress comes some times a second, of "unpack" in files. Where it throws, the next call goes on
-// where this one stopped.
+// Where a fetch looks and how it works. A value. The checksum is the recipe's, not the one here.
+// Progress comes some times a second; that of "unpack" counts files. Where it throws, the next call
+// goes on where this one stopped.
 struct FetchOptions : DownloadOptions {
-  // Prefix of the objects: "" or "name/".
+  // The prefix of the objects: "" or "name/".
   std::string folder;
   // Use this one, whatever the environment says.
   std::string archive;
-  // Instead of the recipe's; the checksum holds all the same.
+  // Download from here instead of the recipe's URL; the checksum holds all the same.
   std::string url;
   std::string data_dir = "data";  // where archives are looked for and the download is kept
-  // Threads that write objects.
+  // How many threads write objects.
   int64_t writers = 8;
   // Remarks for the user's log; may be empty.
   Notify notify;
@@ -56,7 +56,7 @@ struct FetchResult {
   bool was_there = false;
   // The archive that was unpacked.
   std::string source;
-  // Of the archive, those that were there already included.
+  // How much the archive holds, including what was there already.
   int64_t files = 0;
   uint64_t bytes = 0;
 };

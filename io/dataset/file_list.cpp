@@ -33,19 +33,22 @@ class FileList final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v.required("storage", storage, same_results("tier that holds the files and the lists"));
+      v.required("storage", storage, same_results("The tier that holds the files and the lists."));
       v("train", train,
-        "The object of that tier that lists the files to train on: CSV with a line path,label for "
-        "each.");
-      v("test", test, "the same of the files to test on; empty: nothing is tested");
-      v("folder", folder, "folder of that tier below which the paths are; empty: its root");
+        "The object of that tier that lists the files to train on: CSV with one line path,label "
+        "for each file.");
+      v("test", test, "The same for the files to test on. Empty: nothing is tested.");
+      v("folder", folder,
+        "The folder of that tier where the paths of the lists begin. Empty: they begin at its "
+        "root.");
       v("classes", classes,
-        "object of that tier with the names of the classes, a line each, by label; where there is "
-        "none, labels that are all whole numbers are those of the classes, and others their names, "
-        "sorted");
-      v("label_offset", label_offset, "number of the first class in the lists", Limits{0, 1e6});
-      v("max_file_bytes", max_file_bytes, "a larger file is a bad sample");
-      v("on_error", on_error, "what to do with bad samples");
+        "The object of that tier that names the classes, one on each line, in the order of the "
+        "labels. If it does not exist, labels that are all whole numbers are the numbers of the "
+        "classes; other labels are their names, sorted.");
+      v("label_offset", label_offset, "The number that the lists give to the first class.",
+        Limits{0, 1e6});
+      v("max_file_bytes", max_file_bytes, "A file with more bytes than this is a bad sample.");
+      v("on_error", on_error, "What to do with bad samples.");
     }
     DatasetInfo info() const { return {storage.name}; }
     void check(const Section& section) const {

@@ -16,9 +16,9 @@ class FilePerSample {
   // A file of more than max_bytes is a bad sample (dataset.max_file_bytes).
   FilePerSample(const Storage& tier, uint64_t max_bytes);
 
-  // All of an object that had so many bytes. With a length the tier need not ask for one; a byte
-  // more tells a file that grew since, which then is read again, as a whole. Fails as
-  // Dataset::read.
+  // All of an object that had `bytes` bytes. With a length the tier need not ask for one. One byte
+  // more is asked for, so that a file that grew since is noticed; it is then read again as a whole.
+  // Fails as Dataset::read.
   Bytes read(const std::string& key, uint64_t bytes, Buffer& scratch) const;
   // What read() will ask for: for Storage::expect. Reads nothing.
   ObjectRange request(const std::string& key, uint64_t bytes) const;

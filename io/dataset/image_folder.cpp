@@ -81,18 +81,20 @@ class ImageFolder final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v.required("storage", storage, same_results("tier that holds the class folders"));
-      v("folder", folder, "folder of that tier which holds them; empty: its root");
+      v.required("storage", storage, same_results("The tier that holds the class folders."));
+      v("folder", folder, "The folder of that tier that holds them. Empty: its root does.");
       v("test_folder", test_folder,
-        "another folder of that tier, with the class folders of the test images, in the place of "
-        "split (ImageNet's val)");
-      v("exclude", exclude, "classes to leave out");
+        "Another folder of that tier with class folders, for the test images (ImageNet's val). It "
+        "replaces `split`. Empty: `split` chooses the test images.");
+      v("exclude", exclude, "The names of classes to leave out.");
       v("extensions", extensions,
-        "how names of samples end, in lower case; other files are ignored");
-      v("split", split, "which images train and which test");
-      v("fetch", fetch, "data set to obtain where it is absent (caltech101)");
-      v("max_file_bytes", max_file_bytes, "a larger file is a bad sample");
-      v("on_error", on_error, "what to do with bad samples");
+        "How the names of samples end, in lower case. Other files are ignored.");
+      v("split", split, "Which images train and which test.");
+      v("fetch", fetch,
+        "The data set to download where the folder is not there: caltech101. Empty: nothing is "
+        "downloaded.");
+      v("max_file_bytes", max_file_bytes, "A file with more bytes than this is a bad sample.");
+      v("on_error", on_error, "What to do with bad samples.");
     }
     DatasetInfo info() const { return {storage.name}; }
     void check(const Section& section) const {
@@ -200,7 +202,7 @@ class ImageFolder final : public Dataset {
     for (const size_t i : split.test) test_.push_back(samples[i]);
   }
 
-  // Of classes that train, too.
+  // Only classes that also train are tested.
   void add_tests(const std::string& prefix, const Options& options, Folders& all) {
     Folders folders = list(prefix, options);
     for (const std::string& name : options.exclude) folders.classes.erase(name);

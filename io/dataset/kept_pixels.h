@@ -40,7 +40,7 @@ class KeptPixels {
     return pixels == nullptr ? Bytes{} : Bytes(pixels, sample_bytes_);
   }
   // Copies the pixels, whose size must be right, into reserved memory and publishes the copy. Call
-  // it once for a sample. Empty: there is no room.
+  // it once for a sample. Empty: no room is left.
   Bytes keep(size_t number, Bytes pixels);
   // A sample's bytes from `offset` of an object: in a mapping, or read into `scratch`. Fewer than a
   // sample has where the object ends. Nothing is published. IoError as the tier's.
@@ -58,7 +58,7 @@ class KeptPixels {
   std::vector<std::atomic<const uint8_t*>> places_;
   HostMemory copies_;
   std::atomic<uint64_t> copied_{0};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards what follows
   bool map_;
   std::map<std::string, MappedFile> files_;
 };

@@ -15,7 +15,7 @@
 namespace stoker {
 namespace {
 
-// From 0 on.
+// A whole number from 0 on, or nothing.
 std::optional<int64_t> number_of(const std::string& text) {
   int64_t value = 0;
   const bool digits = text.find_first_not_of("0123456789") == text.npos;

@@ -36,17 +36,19 @@ class Packed final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v.required("storage", storage, same_results("tier that holds packed.json and the shards"));
-      v("folder", folder, "folder of that tier which holds them; empty: its root");
+      v.required("storage", storage,
+                 same_results("The tier that holds packed.json and the shards."));
+      v("folder", folder, "The folder of that tier that holds them. Empty: its root does.");
       v("access", access,
-        same_results("auto: map the shards where the tier's files can be mapped, else as copy; "
-                     "copy: read each sample (for files that others may cut short meanwhile); "
-                     "whole: read a whole shard for the first of its samples (for loader.order "
-                     "local_files and global_files)"));
+        same_results("`auto`: map the shards where the tier has files that can be mapped, else "
+                     "`copy`. `copy`: read each sample, also where another program may shorten the "
+                     "files meanwhile. `whole`: read a whole shard when the first of its samples "
+                     "is needed, which suits loader.order local_files and global_files."));
       v("keep_shards", keep_shards,
-        same_results("access: whole: shards in memory, those that were asked for last"),
+        same_results("With `access: whole`: how many shards stay in memory. Those that were used "
+                     "last stay."),
         Limits{1, 1 << 20});
-      v("on_error", on_error, "what to do with bad samples");
+      v("on_error", on_error, "What to do with bad samples.");
     }
     DatasetInfo info() const { return {storage.name, access == PackedAccess::whole}; }
   };
@@ -97,7 +99,8 @@ class Packed final : public Dataset {
     return split == Split::train ? index_.train : index_.test;
   }
 
-  // Of a sample among all of both splits, as they lie in the shards.
+  // The number of a sample among those of both splits, in the order in which they lie in the
+  // shards.
   uint64_t number(Split split, int64_t index) const {
     return static_cast<uint64_t>(index) + (split == Split::train ? 0 : index_.train.keys.size());
   }

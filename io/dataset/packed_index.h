@@ -29,8 +29,8 @@ struct PackedSamples {
 
 // What packed.json says. A value.
 struct PackedIndex {
-  // Of each sample: uint8, rows of interleaved RGB.
-  // Both from 1 to 65,535.
+  // The size of each sample, which has uint8 pixels in rows of interleaved RGB. Both are from 1 to
+  // 65,535.
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;
@@ -45,10 +45,10 @@ struct PackedIndex {
   PackedSamples train;
   PackedSamples test;
 
-  // Of each sample's pixels.
+  // The bytes of each sample's pixels.
   size_t sample_bytes() const { return static_cast<size_t>(height * width * channels); }
   uint64_t samples() const { return train.keys.size() + test.keys.size(); }
-  // Of shard `shard` in [0, shards.size()).
+  // The bytes of shard `shard` in [0, shards.size()).
   uint64_t shard_bytes(size_t shard) const { return shard_samples[shard] * sample_bytes(); }
 };
 

@@ -22,11 +22,12 @@ struct SplitOptions {
   std::optional<double> test_fraction;
   template <class V>
   void visit(V& v) {
-    v("train_per_class", train_per_class, "random images of each class to train on",
-      Limits{1, 1e9});
-    v("test_per_class", test_per_class, "at most so many of each class's other images to test on",
+    v("train_per_class", train_per_class,
+      "How many images of each class, drawn at random, are trained on.", Limits{1, 1e9});
+    v("test_per_class", test_per_class, "The most of each class's other images that are tested on.",
       Limits{0, 1e9});
-    v("test_fraction", test_fraction, "share of each class to test on", Limits{0, 0.9});
+    v("test_fraction", test_fraction,
+      "The share of each class that is tested on. All other images train.", Limits{0, 0.9});
   }
   // Error(ExitCode::config) for fields that exclude or need each other.
   void check(const Section& section) const;

@@ -24,18 +24,18 @@ struct SyntheticPlanesOptions {
   bool target = false;
   template <class V>
   void visit(V& v) {
-    v("channels", channels, "planes of a sample", Limits{1, 1024});
-    v("height", height, "rows of a plane", Limits{1, 65535});
-    v("width", width, "columns of a plane", Limits{1, 65535});
-    v("target", target, "one more plane follows: the class of each pixel");
+    v("channels", channels, "Number of planes of a sample.", Limits{1, 1024});
+    v("height", height, "Number of rows of a plane.", Limits{1, 65535});
+    v("width", width, "Number of columns of a plane.", Limits{1, 65535});
+    v("target", target, "Whether one more plane follows, with the class of each pixel.");
   }
 };
 
 // One sample as the decoder `planes` takes it: float32 planes in C order of noise from 0 to 1, to
-// which a class adds a half in a channel of its own, so that a model can learn it: its label's
-// everywhere; with `target` that of each class but 0 in one rectangle, and the plane of classes
-// follows. A pure function of its arguments, the same on every machine; any thread. `label` is in
-// [0, classes).
+// which a class adds a half in a channel of its own, so that a model can learn it. The channel of
+// its label is raised everywhere; with `target` the channel of each class but 0 is raised in one
+// rectangle, and the plane of classes follows. A pure function of its arguments, the same on every
+// machine; any thread. `label` is in [0, classes).
 std::vector<uint8_t> synthetic_planes(const SyntheticPlanesOptions& options, int64_t classes,
                                       int64_t label, uint64_t seed);
 
@@ -107,14 +107,15 @@ class Synthetic final : public Dataset {
     OnError on_error;
     template <class V>
     void visit(V& v) {
-      v("samples", samples, "number of training samples", Limits{1, 1e9});
-      v("test_samples", test_samples, "number of test samples", Limits{0, 1e9});
-      v("classes", classes, "number of classes", Limits{1, 100'000});
-      v("unique", unique, "distinct images in memory per split; at least one for each class",
+      v("samples", samples, "Number of training samples.", Limits{1, 1e9});
+      v("test_samples", test_samples, "Number of test samples.", Limits{0, 1e9});
+      v("classes", classes, "Number of classes.", Limits{1, 100'000});
+      v("unique", unique,
+        "How many different images each split keeps in memory. Every class gets at least one.",
         Limits{1, 1e6});
-      v("image", image, "what the images look like");
-      v("planes", planes, "instead of images, planes of float32 for the decoder `planes`");
-      v("on_error", on_error, "what to do with bad samples");
+      v("image", image, "What the images look like.");
+      v("planes", planes, "Make planes of float32 for the decoder `planes` instead of images.");
+      v("on_error", on_error, "What to do with bad samples.");
     }
     void check(const Section& section) const {
       if (samples < classes) section.fail("samples", "must be at least 'classes'");

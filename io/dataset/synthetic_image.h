@@ -20,15 +20,24 @@ struct SyntheticImageOptions {
   int64_t quality = 90;
   // Absent: the size is that of width x height pixels.
   std::optional<ByteSize> median_bytes;
-  // Of the logarithm of the encoded size.
+  // The standard deviation of the logarithm of the encoded size.
   double sigma = 0.5;
   template <class V>
   void visit(V& v) {
-    v("width", width, "pixels (with median_bytes: of the shape only)", Limits{16, 8192});
-    v("height", height, "pixels (with median_bytes: of the shape only)", Limits{16, 8192});
-    v("quality", quality, "JPEG quality", Limits{1, 100});
-    v("median_bytes", median_bytes, "log-normal encoded sizes with this median");
-    v("sigma", sigma, "standard deviation of the logarithm of the encoded size", Limits{0, 2});
+    v("width", width,
+      "Width of an image in pixels. With `median_bytes` only width / height counts.",
+      Limits{16, 8192});
+    v("height", height,
+      "Height of an image in pixels. With `median_bytes` only width / height counts.",
+      Limits{16, 8192});
+    v("quality", quality, "JPEG quality, from 1 (smallest file) to 100 (best).", Limits{1, 100});
+    v("median_bytes", median_bytes,
+      "Draw the encoded sizes from a log-normal distribution with this median. Without it all "
+      "images have the given width and height.");
+    v("sigma", sigma,
+      "With `median_bytes`: the standard deviation of the logarithm of the encoded size. 0 makes "
+      "all sizes equal.",
+      Limits{0, 2});
   }
   // Error(ExitCode::config) for a median outside of 4 KiB to 16 MiB.
   void check(const Section& section) const;

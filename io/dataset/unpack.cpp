@@ -67,7 +67,7 @@ class Reader {
   }
 
  private:
-  // libarchive's warnings (an odd file name) are none of ours.
+  // libarchive warns of an odd file name, for example, which does not matter here.
   void check(int result) const {
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;
     const char* text = ::archive_error_string(archive_.get());
@@ -99,7 +99,7 @@ std::string clean(const Reader& reader, const std::filesystem::path& path) {
   return normal == "." ? "" : normal;
 }
 
-// From `entry` on.
+// Passes the files from `entry` on.
 void unpack_tar(Reader& reader, archive_entry* entry,
                 const std::function<void(UnpackedFile)>& sink) {
   for (; entry != nullptr; entry = reader.next()) {
@@ -119,7 +119,7 @@ bool is_named(archive_entry* entry, const std::string& name) {
   return path == name || path.ends_with("/" + name);
 }
 
-// `name`: of the archive that `outer` has opened.
+// `name` is the name of the archive that `outer` has opened.
 void unpack_opened(Reader& outer, const std::string& name, const std::string& inner,
                    const std::function<void(UnpackedFile)>& sink) {
   archive_entry* entry = outer.next();

@@ -16,15 +16,15 @@ struct UnpackedFile {
   std::vector<uint8_t> bytes;
 };
 
-// Streams the regular files of an archive, in its order, to `sink`: of a tar.gz itself, or of the
-// tar.gz named `inner` (in any folder) inside a zip; nothing is written to disk on the way.
-// One file is in memory at a time, and whatever the sink keeps. Any thread.
+// Passes the regular files of an archive, in its order, to `sink`. The archive is a tar.gz, or a
+// zip that holds a tar.gz named `inner` (in any folder). Nothing is written to disk on the way, and
+// one file is in memory at a time, beside what the sink keeps. Any thread.
 //
 // Error(ExitCode::environment): the file cannot be read, is damaged or is no such archive; a path
 // that is absolute or has ".."; a file above 64 MiB. What `sink` throws passes through.
 void unpack(const std::string& archive, const std::string& inner,
             const std::function<void(UnpackedFile)>& sink);
-// The same of an archive in memory; `name` is for messages.
+// The same for an archive in memory; `name` is for messages.
 void unpack(Bytes archive, const std::string& name, const std::string& inner,
             const std::function<void(UnpackedFile)>& sink);
 

@@ -25,7 +25,7 @@ class WholeFiles {
  private:
   struct File {
     std::string key;
-    std::mutex reading;  // of what follows
+    std::mutex reading;  // guards what follows
     bool there = false;
     Buffer bytes;
   };

@@ -41,7 +41,7 @@ struct SamplePlan {
   bool flip_x = false;
   bool flip_y = false;
   bool transpose = false;
-  // Of the resized sample.
+  // The jitter of the resized sample.
   std::optional<Jitter> jitter;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -88,9 +89,12 @@ void GreyResizer::resize(const GreyView& image, const Geometry& geometry, uint8_
 
 struct BytesOptions : ImageOptions {
   int64_t row = 0;
+  static constexpr std::array kIdle{"augment.color_jitter", "limits.max_scans"};
   template <class V>
   void visit(V& v) {
-    v("row", row, "bytes of a row; 0: by the file's size, 32 to 1,024", Limits{0, 16384});
+    v("row", row,
+      "Bytes in each row of the image. 0: 32 to 1,024 bytes, the more the larger the file is.",
+      Limits{0, 16384});
     ImageOptions::visit(v);
   }
   void check(const Section& section) const {

@@ -11,7 +11,7 @@
 namespace stoker {
 
 // Whose code decodes a whole JPEG file: ours where it knows the file, or always libjpeg-turbo's.
-// none: the decoder does not read JPEG, or not through io/decoder/jpeg_codec.h.
+// `none`: the decoder does not read JPEG, or not through io/decoder/jpeg_codec.h.
 enum class JpegBy : uint8_t { none, ours, libjpeg };
 
 // What a decoder's samples are, as its options say it (Component<Decoder>::info). A value.
@@ -29,7 +29,7 @@ struct DecoderInfo {
 struct DecodeMode {
   // Random augmentation, else the evaluation transform.
   bool train = false;
-  // Of this sample in this epoch.
+  // The seed of this sample in this epoch.
   uint64_t seed = 0;
 };
 

@@ -11,8 +11,8 @@ struct DiscardOptions {
   DecoderInfo info() const { return {}; }
 };
 
-// Reads only: of a file that was read, nothing is looked at but its first byte, the one grey pixel
-// of the sample.
+// Only reads: it looks at nothing of a file but its first byte, which becomes the one grey pixel of
+// the sample.
 class DiscardSession final : public DecoderSession {
  public:
   explicit DiscardSession(const DiscardOptions&) {}

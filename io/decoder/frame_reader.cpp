@@ -35,7 +35,7 @@ void FrameReader::read(const uint8_t* frame, uint8_t* out) {
     codec_.decode(file, read_jpeg_header(file), header.width, header.height, rgb);
     pixels = rgb;
   }
-  // The decoded image, of which the frame holds what will be asked for.
+  // The decoded image. The frame holds the part that will be asked for.
   const size_t stride = static_cast<size_t>(header.width) * 3;
   const int64_t before = (int64_t{header.y} * header.width + header.x) * 3;
   ViewRows rows({pixels - before, header.image_width, header.image_height, stride});

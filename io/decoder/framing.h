@@ -27,8 +27,11 @@ struct FramedOptions : ImageOptions {
   void visit(V& v) {
     ImageOptions::visit(v);
     v("on_device", on_device,
-      "nothing; resize: the loader only decodes, the device resizes; decode: the device does both");
-    v("frame", frame, "place of a sample for on_device; a larger image is resized by the loader");
+      "Which work the device does. `resize`: the loader only decodes, and the device resizes. "
+      "`decode`: the device decodes and resizes.");
+    v("frame", frame,
+      "With `on_device`: the memory of one sample in a batch. An image that does not fit is "
+      "resized by the loader.");
   }
   // Refuses colour jitter and float32 together with on_device, and a frame that is too small for a
   // finished sample. Error(ExitCode::config).
@@ -50,9 +53,9 @@ class Framing {
   // Does the decoder make frames at all?
   bool wanted() const { return capacity_ != 0; }
 
-  // Leaves the decoding to the device. False: it is not to, or cannot: kinds of JPEG that GPUs do
-  // not decode (or that may hold RGB, as Adobe's do), a file that is larger than the frame, or of
-  // which the end is missing.
+  // Leaves the decoding to the device. False: the device is not to decode, or cannot. It cannot
+  // decode some kinds of JPEG (or they may hold RGB, as Adobe's do), a file that is larger than the
+  // frame, or one whose end is missing.
   bool take_encoded(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
                     int64_t reduction, uint8_t* frame) const;
   // The frame of the pixels that the plan needs of an image of `width` x `height` pixels that is

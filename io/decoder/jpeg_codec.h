@@ -23,8 +23,8 @@ class JpegCodec {
   // for that many pixels, owned by the caller. Throws BadSample: truncated, corrupt or unsupported.
   // `header`: read with the same tolerance.
   void decode(Bytes encoded, const JpegHeader& header, int64_t width, int64_t height, uint8_t* rgb);
-  // The first warning of the last decode(), in libjpeg's words, where that went on all the same;
-  // empty: there was none.
+  // The first warning of the last decode(), in libjpeg's words, if decoding went on all the same.
+  // Empty: no warning came.
   const std::string& warning() const { return warning_; }
 
  private:

@@ -13,7 +13,7 @@
 
 namespace stoker {
 
-// What a damaged image is of which libjpeg-turbo can make pixels, with a warning: a bad sample, or
+// What becomes of a damaged image that libjpeg-turbo can decode with a warning: a bad sample, or
 // the sample that libjpeg-turbo makes of it.
 enum class Tolerance { strict, as_libjpeg };
 EnumNames<Tolerance> enum_names(Tolerance);
@@ -34,7 +34,7 @@ struct JpegHeader {
   int64_t height = 0;
   // 1: gray, 3: YCbCr or RGB, 4: CMYK or YCCK. Any other number can be written, too.
   int components = 0;
-  // EXIF's, 1 to 8; 1 where there is none.
+  // EXIF's orientation, 1 to 8. It is 1 if the file does not say.
   int orientation = 1;
   // Has an Adobe segment; four components are stored inverted then.
   bool adobe = false;

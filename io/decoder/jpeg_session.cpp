@@ -74,7 +74,8 @@ void JpegSession::sample(Bytes encoded, const JpegHeader& header, const SamplePl
             [&](PixelRows& rows) { transform_.apply(plan, rows, reduction(plan), out); });
 }
 
-// Calls `use` with the image at 1/reduction, of which what the plan crops is there.
+// Calls `use` with the image at 1/reduction. The part that the plan crops is there; other parts may
+// not be.
 template <class Use>
 void JpegSession::with_rows(Bytes encoded, const JpegHeader& header, const SamplePlan& plan,
                             const Use& use) {

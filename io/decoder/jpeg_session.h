@@ -23,11 +23,11 @@ struct JpegOptions : FramedOptions {
   void visit(V& v) {
     FramedOptions::visit(v);
     v("scaled_decode", scaled_decode,
-      "decode at 1/2, 1/4 or 1/8 where that is still no smaller than the sample: faster, other "
-      "pixels");
+      "Decode at 1/2, 1/4 or 1/8 of the size where that is still at least as large as the sample. "
+      "It is faster and gives other pixels.");
     v("tolerance", tolerance,
-      "of images that libjpeg-turbo warns of. strict: bad samples; as_libjpeg: samples, of the "
-      "pixels that it makes, listed in tolerated.csv");
+      "What becomes of images that libjpeg-turbo warns about. `strict`: they are bad samples. "
+      "`as_libjpeg`: they are used as libjpeg-turbo decodes them, and tolerated.csv lists them.");
   }
   void check(const Section& section) const;
 };
@@ -47,7 +47,7 @@ struct DecodedBy : JpegOptions {
 class FastJpeg {
  public:
   virtual ~FastJpeg() = default;
-  // The image at 1/reduction, of which what `needed` asks for is there; valid until the next call.
+  // The image at 1/reduction. The part that `needed` names is there, and valid until the next call.
   // Null: libjpeg-turbo has to judge this file. Throws nothing but std::bad_alloc.
   virtual PixelRows* decode(Bytes encoded, const JpegHeader& header,
                             std::span<const JpegSegment> segments, const Rect& needed,

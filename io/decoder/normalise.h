@@ -11,11 +11,11 @@ constexpr double kMean[3] = {123.675, 116.28, 103.53};
 constexpr double kScale[3] = {1 / 58.395, 1 / 57.12, 1 / 57.375};
 
 // For single values; normalise_pixels() does whole images to the same bits.
-// One channel is no photograph, but bytes of any kind: -1 to 1.
+// One channel is not a photograph but bytes of any kind, which become -1 to 1.
 constexpr double kGreyMean[1] = {127.5};
 constexpr double kGreyScale[1] = {1 / 127.5};
 
-// Of samples with so many channels, 1 or 3: as many values.
+// The means of samples with `channels` channels, 1 or 3: one value for each.
 inline const double* means(int64_t channels) { return channels == 1 ? kGreyMean : kMean; }
 inline const double* scales(int64_t channels) { return channels == 1 ? kGreyScale : kScale; }
 

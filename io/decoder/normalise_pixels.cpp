@@ -22,7 +22,7 @@ void put(float value, Bf16* out) {
   out->bits = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// From pixel `first` on.
+// Normalises the pixels from `first` on.
 template <class T>
 void normalise_rest(const uint8_t* rgb, int64_t first, int64_t pixels, int64_t plane, T* out) {
   const bool interleaved = plane == kInterleaved;

@@ -22,7 +22,7 @@ struct PixelView {
 // was made of.
 class PixelRows {
  public:
-  // Of the whole image, whatever of it can be made.
+  // The size of the whole image, whichever of its rows can be made.
   PixelRows(int64_t width, int64_t height) : width_(width), height_(height) {}
   virtual ~PixelRows() = default;
   int64_t width() const { return width_; }

@@ -24,19 +24,24 @@ struct PlanesOptions {
   int64_t classes = 256;
   template <class V>
   void visit(V& v) {
-    v("height", height, "rows of a plane", Limits{1, 65535});
-    v("width", width, "columns of a plane", Limits{1, 65535});
-    v("channels", channels, "planes of a stored sample", Limits{1, 1024});
-    v("select", select, "channels to use, numbered from 0, in their new order; empty: all");
+    v("height", height, "Number of rows of a plane.", Limits{1, 65535});
+    v("width", width, "Number of columns of a plane.", Limits{1, 65535});
+    v("channels", channels, "Number of planes of a stored sample.", Limits{1, 1024});
+    v("select", select,
+      "The channels to use, numbered from 0, in the order that the sample gets. Empty: all of "
+      "them.");
     v("normalise", normalise,
-      "the lowest and the highest value of each channel that is used, pair after pair: they become "
-      "0 and 1; empty: values stay as they are stored");
+      "The lowest and the highest value of each channel that is used, pair after pair. They become "
+      "0 and 1. Empty: the values stay as they are stored.");
     v("stats", stats,
-      "numbers of each stored channel that follow its sample (dataset.stats): the first two are "
-      "taken for `normalise`; 0: none follow",
+      "How many numbers of each stored channel follow a sample (dataset.stats). The first two "
+      "normalise it, in place of `normalise`. 0: no numbers follow.",
       Limits{0, 1024});
-    v("target", target, "one more plane follows (dataset.target): the class of each pixel");
-    v("classes", classes, "target: a higher class makes a bad sample", Limits{1, 256});
+    v("target", target,
+      "Whether one more plane follows (dataset.target), with the class of each pixel.");
+    v("classes", classes,
+      "With `target`: the number of classes. A pixel of a higher class makes its sample a bad one.",
+      Limits{1, 256});
   }
   void check(const Section& section) const {
     for (const int64_t channel : select) {
@@ -67,7 +72,7 @@ struct PlanesOptions {
   }
   int64_t used() const { return select.empty() ? channels : std::ssize(select); }
   size_t plane() const { return static_cast<size_t>(height * width); }
-  // Of a stored sample, with what follows it.
+  // The bytes of a stored sample, with what follows it.
   size_t stored_bytes() const {
     const auto planes = static_cast<size_t>(channels + (target ? 1 : 0));
     return sizeof(float) * (planes * plane() + static_cast<size_t>(stats * channels));
@@ -169,7 +174,7 @@ class PlanesSession final : public DecoderSession {
 
   const PlanesOptions& options_;
   std::vector<size_t> channels_;
-  std::vector<Scaling> scalings_;  // of each; or none
+  std::vector<Scaling> scalings_;  // one for each channel that is used, or empty
 };
 
 // float32 planes in C order, [channels, height, width], then what PlanesOptions says.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "io/core/error.h"
@@ -14,10 +15,11 @@ namespace {
 struct RawOptions : ImageOptions {
   int64_t height = 224;
   int64_t width = 224;
+  static constexpr std::array kIdle{"limits.max_scans"};
   template <class V>
   void visit(V& v) {
-    v("height", height, "rows of a stored image", Limits{1, 65535});
-    v("width", width, "columns of a stored image", Limits{1, 65535});
+    v("height", height, "Number of rows of a stored image.", Limits{1, 65535});
+    v("width", width, "Number of columns of a stored image.", Limits{1, 65535});
     ImageOptions::visit(v);
   }
 };

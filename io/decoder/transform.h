@@ -42,7 +42,7 @@ class Transform {
   const Store store_;
   Resizer resizer_;
   Buffer scratch_;
-  // Of a sample that is normalised only after other changes.
+  // The pixels of a sample that is normalised only after other changes.
   Buffer pixels_;
 };
 

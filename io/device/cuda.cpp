@@ -72,10 +72,11 @@ class Cuda final : public Device {
     int64_t queue_depth = 2;
     template <class V>
     void visit(V& v) {
-      v("index", index, "which GPU of those CUDA_VISIBLE_DEVICES leaves; default: the rank's own",
+      v("index", index,
+        "Which of the GPUs that CUDA_VISIBLE_DEVICES leaves. Without it each rank takes its own.",
         Limits{0, 127});
-      v("queue_depth", queue_depth, same_results("steps outstanding before the host blocks"),
-        Limits{1, 1024});
+      v("queue_depth", queue_depth,
+        same_results("How many steps may be outstanding before the host blocks."), Limits{1, 1024});
     }
   };
 

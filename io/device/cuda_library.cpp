@@ -15,7 +15,7 @@ namespace {
 
 void* driver() { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL); }
 
-// Calls a function of the driver's. False: it fails, or there is no such function.
+// Calls a function of the driver's. False: it fails, or the driver has no such function.
 template <class... Arguments>
 bool call(const char* name, Arguments... arguments) {
   void* const loaded = driver();

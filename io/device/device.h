@@ -24,7 +24,7 @@ struct DeviceInfo {
   std::string name;
   // Where parameters and batches live; emulated: meta.
   at::Device torch_device = at::kCPU;
-  // No arithmetic is done; so there is no loss and no accuracy.
+  // No arithmetic is done, so the run has no loss and no accuracy.
   bool emulated = false;
   // Copies to the device exist (device_prefetched).
   bool own_memory = false;
@@ -38,8 +38,8 @@ struct DeviceInfo {
 // submitted. On a device without memory of its own its tensors are views of the host slot and keep
 // it. On others the device itself keeps the slot until the copy has ended.
 struct DeviceBatch {
-  // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device. Of frames, and of samples with a
-  // target (SampleSpec), bytes: the places as they are.
+  // uint8 NHWC or float32 NCHW (PixelType) on info().torch_device. For frames, and for samples with
+  // a target (SampleSpec), it has the bytes of their places as they are.
   at::Tensor images;
   // int64 [N] on the same device.
   at::Tensor labels;
@@ -65,14 +65,16 @@ class Device {
   static constexpr const char* kKind = "device";
   using Info = DeviceInfo;
   struct Inputs {
-    // Of the run: emulated step times are functions of it.
+    // The run's seed. Emulated step times are functions of it.
     uint64_t seed;
     // Remarks for the user's log.
     Notify notify;
-    // Of this process among those of its machine: which GPU it takes where none is named.
+    // The number of this process among those of its machine. It says which GPU it takes if the
+    // configuration names no GPU.
     int64_t local_rank = 0;
-    // Of a device that only keeps time: how its steps end where there are other ranks; `slowest` is
-    // set before the first step. Null, or without it: there are none. Outlives the device.
+    // For a device that only keeps time: how its steps end if there are other ranks. `slowest` is
+    // set before the first step. Null, or without `slowest`: there are no other ranks. It outlives
+    // the device.
     const StepExchange* exchange = nullptr;
   };
   virtual ~Device() = default;

@@ -62,30 +62,33 @@ struct EmulatedOptions {
   void visit(V& v) {
     v("preset", preset, preset_help());
     v("gflop_per_image", gflop_per_image,
-      "of another network than the preset's, forward and backward: its rate is 4.3 / this; 6.8: "
-      "alexnet_lrn",
+      "With a preset: the work of another network for one image, forward and backward. The "
+      "preset's rate is then multiplied by 4.3 / this; alexnet_lrn needs 6.8.",
       Limits{1e-6, 1e6});
     v("step_ms", step_ms,
-      "The mean time of a step, whatever its batch. It is 100 where neither this, images_per_s nor "
-      "preset is given.",
+      "Mean milliseconds of a step, whatever its batch. It is 100 if neither this nor images_per_s "
+      "nor preset is given.",
       Limits{0, 1e9});
     v("images_per_s", images_per_s,
-      "instead of step_ms: a step takes its batch size divided by this", Limits{1e-3, 1e9});
-    v("distribution", distribution, "of the step times around their mean");
+      "Instead of step_ms: a step takes its batch size divided by this.", Limits{1e-3, 1e9});
+    v("distribution", distribution, "How the times of steps vary around their mean.");
     v("h2d_gb_per_s", h2d_gb_per_s,
-      "bandwidth of copies to the device; absent: the preset's, or 12 (PCIe 3 x16)",
+      "Bandwidth of copies to the device, in 10^9 bytes per second. Without it the preset says, "
+      "else it is 12 (PCIe 3 x16).",
       Limits{1e-3, 1e6});
-    v("h2d_latency_us", h2d_latency_us, "added to every copy", Limits{0, 1e9});
-    v("allreduce_gb_per_s", allreduce_gb_per_s,
-      "with many ranks: bandwidth of each one's link in a ring all-reduce of the gradients after "
-      "every step; absent: it takes no time",
-      Limits{1e-3, 1e6});
-    v("allreduce_latency_us", allreduce_latency_us, "of each of its 2 (ranks - 1) messages",
+    v("h2d_latency_us", h2d_latency_us, "Microseconds added to every copy to the device.",
       Limits{0, 1e9});
+    v("allreduce_gb_per_s", allreduce_gb_per_s,
+      "With several ranks: bandwidth of each rank's link, in 10^9 bytes per second, in a ring "
+      "all-reduce of the gradients after every step. Without it the exchange takes no time.",
+      Limits{1e-3, 1e6});
+    v("allreduce_latency_us", allreduce_latency_us,
+      "Microseconds of each of the 2 (ranks - 1) messages of an all-reduce.", Limits{0, 1e9});
     v("allreduce_overlap", allreduce_overlap,
-      "share of a step's computing that the all-reduce runs beside", Limits{0, 1});
+      "The share of a step's computing during which the all-reduce already runs.", Limits{0, 1});
     v("queue_depth", queue_depth,
-      same_results("steps outstanding before the host blocks; 0: it waits for the end of each"),
+      same_results("How many steps may be outstanding before the host blocks. 0: the host waits "
+                   "for the end of each step."),
       Limits{0, 1024});
     if (!preset && !images_per_s && !step_ms) step_ms = kStepMs;
   }

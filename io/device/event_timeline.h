@@ -16,7 +16,7 @@ struct EventTimes {
   // Submitted -> start: what the step waited for its batch's copy.
   Clock::duration wait{};
   Clock::duration work{};  // start -> end
-  // Of the batch, on the copy stream.
+  // The time that the batch took on the copy stream.
   Clock::duration copy{};
 };
 
@@ -42,7 +42,7 @@ class EventTimeline {
 
  private:
   TimePoint end_;  // of the last step, as anchored
-  // Of the last step, as handed out.
+  // The end of the last step that was handed out.
   TimePoint reported_;
 };
 

@@ -17,12 +17,13 @@ class ExchangeTime {
   ExchangeTime(const DeviceInfo& device, StepLedger& ledger);
   ~ExchangeTime();
 
-  // The last gradient is there. The trainer's thread, or that of a backward pass it waits for.
+  // Says that the last gradient is there. Called by the trainer's thread, or by that of a backward
+  // pass it waits for.
   void begin();
   // What follows needs the exchanged gradients. The trainer's thread; once a step.
   void end();
-  // Of all steps in seconds; on a device with streams but for the last two, which may still be
-  // going on. So ranks that ask after the same step speak of the same ones.
+  // The exchange time of all steps in seconds. A device with streams leaves out the last two steps,
+  // which may still be going on. So ranks that ask after the same step speak of the same ones.
   double seconds();
 
  private:

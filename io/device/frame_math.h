@@ -71,7 +71,7 @@ namespace frame_math {
 STOKER_HOST_DEVICE inline int smaller(int a, int b) { return a < b ? a : b; }
 STOKER_HOST_DEVICE inline int larger(int a, int b) { return a > b ? a : b; }
 
-// Of a value that is not negative.
+// The value must not be negative.
 STOKER_HOST_DEVICE inline int round_up(double value) {
   const int whole = static_cast<int>(value);
   return whole + (value > whole ? 1 : 0);
@@ -100,7 +100,7 @@ STOKER_HOST_DEVICE inline void make_weights(FrameTaps& taps, double center, doub
     if (rounded > largest_weight) largest = t, largest_weight = rounded;
     last = rounded;
   }
-  // Of two, the first is what the second leaves.
+  // With two taps, the first weight is what the second one leaves.
   if (taps.taps == 2) {
     taps.weights[0] = static_cast<uint16_t>(smaller(one - last, 65535));
   } else {
@@ -127,8 +127,8 @@ STOKER_HOST_DEVICE inline void make_taps(const FrameAxis& axis, int output, Fram
 }
 
 // One pixel of the sample, R, G and B. `across` and `down` are the taps of its column and its row
-// in the image as it is stored. `pixels` are the frame's, of which header.x, y, width and height
-// say where they lie.
+// in the image as it is stored. `pixels` are the frame's; header.x, y, width and height say where
+// in the image they lie.
 STOKER_HOST_DEVICE inline void make_pixel(const FrameHeader& header, const uint8_t* pixels,
                                           const FrameTaps& across, const FrameTaps& down,
                                           uint8_t levels[3]) {

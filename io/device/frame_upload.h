@@ -27,7 +27,7 @@ class FrameUpload {
 
   // Copies that are under way.
   struct Started {
-    // Of bytes, on the device: headers, then pixels, each from a multiple of 128 bytes on.
+    // Bytes on the device: headers, then pixels. Each begins at a multiple of 128 bytes.
     at::Tensor frames;
     // With the batch's own slot, until the stream has got there.
     std::vector<HostMemory> keep;

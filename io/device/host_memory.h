@@ -22,7 +22,7 @@ struct BatchLayout {
   // uint8, or float32 where the decoder has normalised.
   at::ScalarType type;
 };
-// Of a batch of `size` samples.
+// The layout of a batch of `size` samples.
 BatchLayout batch_layout(int64_t size, const SampleSpec& spec);
 
 // The batch's pixels and labels as tensors over its own memory: no copy. The tensors keep the slot.
@@ -33,7 +33,7 @@ DeviceBatch without_slot(const Batch& batch);
 // The same, with meta tensors: shapes without memory.
 DeviceBatch shapes_of(const Batch& batch, const SampleSpec& spec);
 
-// "model name" of /proc/cpuinfo; "CPU" where that has none.
+// "model name" of /proc/cpuinfo; "CPU" if it has no such line.
 std::string cpu_name();
 
 }  // namespace stoker

@@ -121,7 +121,7 @@ class OnCpu final : public InputTransform {
 // A batch's places, one a row.
 at::Tensor places(const DeviceBatch& batch) { return batch.images.flatten(1); }
 
-// Of samples with a target behind their values: the values alone, to another transform.
+// Hands only the values of samples with a target behind them to another transform.
 class BesideTarget final : public InputTransform {
  public:
   explicit BesideTarget(const Inputs& inputs) : spec_(inputs.spec) {

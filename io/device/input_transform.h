@@ -20,11 +20,11 @@ class InputTransform {
   static constexpr const char* kKind = "input_transform";
   struct Inputs {
     at::Device device;
-    // Of the samples in the batches.
+    // What the samples in the batches are.
     SampleSpec spec;
     // The model's memory format: channels last, or planes.
     bool channels_last = false;
-    // Of the values; or kBFloat16.
+    // The type of the values; it may be kBFloat16.
     at::ScalarType type = at::kFloat;
   };
   virtual ~InputTransform() = default;

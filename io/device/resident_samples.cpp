@@ -23,8 +23,8 @@
 namespace stoker {
 namespace {
 
-// Of the host's memory, which the rest of the machine needs, too; and of a GPU's, where weights,
-// activations and batches come later.
+// The share of memory that is kept free. The rest of the machine needs some of the host's, and
+// weights, activations and batches come later into a GPU's.
 constexpr uint64_t kKeptFree = 5;  // a fifth
 
 double gigabytes(uint64_t bytes) { return 1e-9 * static_cast<double>(bytes); }

@@ -26,9 +26,9 @@ class ResidentSamples {
   virtual void gather(std::span<const int64_t> places, Batch& batch) = 0;
 };
 
-// Memory for `samples` samples: on the device, or in the host's where the device has none of its
-// own. host_pixels: gather() will be given slots even where not on_host(). An emulated device keeps
-// nothing, unless host_pixels asks for it. `device` must outlive the result.
+// Memory for `samples` samples: on the device, or in the host's memory if the device has no memory
+// of its own. host_pixels: gather() will be given slots even where not on_host(). An emulated
+// device keeps nothing, unless host_pixels asks for it. `device` must outlive the result.
 // Error(ExitCode::environment) where there is not enough memory.
 std::unique_ptr<ResidentSamples> make_resident_samples(Device& device, const SampleSpec& spec,
                                                        int64_t samples, bool host_pixels);

@@ -33,7 +33,7 @@ class StepGraph {
 template <>
 Registry<StepGraph>& Registry<StepGraph>::global();
 
-// Error(ExitCode::config) for a device that is no GPU, ExitCode::device without the plug-in.
+// Error(ExitCode::config) for a device that is not a GPU, ExitCode::device without the plug-in.
 std::unique_ptr<StepGraph> make_step_graph(at::Device device);
 
 }  // namespace stoker

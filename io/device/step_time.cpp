@@ -97,7 +97,8 @@ const AcceleratorPreset& preset(Accelerator accelerator) {
 const char* preset_help() {
   static const std::string text = [] {
     std::string help =
-        "rate and bandwidth of a real accelerator, for torchvision's AlexNet at 224 pixels.";
+        "The rate and the bandwidth of a real accelerator, for torchvision's AlexNet at 224 "
+        "pixels.";
     for (const auto& [name, accelerator] : enum_names(Accelerator{})) {
       help += std::string(" ") + name + ": " + preset(accelerator).source + ".";
     }

@@ -20,8 +20,10 @@ struct StepTime {
   template <class V>
   void visit(V& v) {
     v("type", type,
-      "distribution of the step times, seeded by run.seed; normal: values below 0 count as 0");
-    v("relative_stdev", relative_stdev, "standard deviation / mean", Limits{0, 10});
+      "The distribution of the step times; run.seed seeds it. With `normal`, values below 0 count "
+      "as 0.");
+    v("relative_stdev", relative_stdev,
+      "The standard deviation of a step's time, divided by its mean.", Limits{0, 10});
   }
   // Error(ExitCode::config) for a deviation without a distribution that has one.
   void check(const Section& section) const;
@@ -31,8 +33,8 @@ struct StepTime {
 };
 EnumNames<StepTime::Type> enum_names(StepTime::Type);
 
-// A ring all-reduce of so many bytes (Patarasuk and Yuan 2009), on links of 10^9 bytes/s that are
-// each rank's: seconds. Pure.
+// The seconds of a ring all-reduce of `bytes` bytes (Patarasuk and Yuan 2009). Each rank has a link
+// of `gb_per_s` 10^9 bytes/s. A pure function.
 double ring_allreduce_s(int64_t ranks, double bytes, double gb_per_s, double latency_us);
 
 // Accelerators for which there is a preset.

@@ -57,7 +57,7 @@ struct Copy {
 
 struct Copying {
   std::shared_ptr<uint8_t> pixels;
-  std::vector<HostMemory> rest;  // labels; of frames what FrameUpload says
+  std::vector<HostMemory> rest;  // labels; for frames what FrameUpload says
   std::shared_ptr<Copy> copy;
 };
 

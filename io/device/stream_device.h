@@ -14,8 +14,8 @@ namespace stoker {
 // info.torch_device names it, with an index, and its guard is registered with LibTorch.
 // queue_depth: steps that may be outstanding, at least 1. `allocate` gives pinned host memory; it
 // is called by the thread that copies, too. `make_decoder` is asked when the first encoded frame
-// comes; it throws where there is none. What c10 throws is passed on: the caller knows what device
-// it is.
+// comes; it throws if the device has no decoder. What c10 throws is passed on, as the caller knows
+// which device it is.
 std::unique_ptr<Device> make_stream_device(
     DeviceInfo info, int64_t queue_depth, HostAllocator allocate,
     std::function<std::unique_ptr<FrameDecoder>()> make_decoder);

@@ -16,9 +16,10 @@ namespace stoker {
 // A library of collectives: adds its backend for the tensors of its devices to a process group. The
 // key of the map is what `distributed.backend` calls it.
 struct Collectives {
-  // The backend of this rank. timeout_ms: of each operation. Null until the plug-in is loaded.
+  // Adds the backend of this rank. timeout_ms: how long each operation may take. Null until the
+  // plug-in is loaded.
   std::function<void(c10d::ProcessGroup& group, const Ranks& ranks, int64_t timeout_ms)> add;
-  // The plug-in of this project that sets `add`; empty: none is needed.
+  // The plug-in of this project that sets `add`. Empty: no plug-in is needed.
   std::string plugin;
 };
 std::map<std::string, Collectives>& collectives();

@@ -28,7 +28,7 @@ class TcpStore final : public RankStore {
   void set(const std::string& key, const std::string& value) override;
   std::optional<std::string> find(const std::string& key) override;
   void remove(const std::string& key) override;
-  // The same, for a process group.
+  // The store itself, for a process group.
   c10d::Store& c10d() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace stoker {
 namespace {
 
-// Before the rest is read: the rest may name their types.
+// Called before the rest is read, because the rest may name types of plug-ins.
 void load_plugins(const Node& root) {
   const Node* list = root.find("plugins");
   if (list == nullptr) return;
@@ -16,7 +16,8 @@ void load_plugins(const Node& root) {
   for (const Path& plugin : plugins) load_plugin(plugin.value);
 }
 
-// Those who map a file see neither the waits of an emulated tier nor another tier's copies.
+// A reader that maps a file sees neither the waits of an emulated tier nor the copies of a cached
+// one.
 void check_mapped_files(const DataOptions& options, const std::string& reader,
                         const Section& root) {
   const std::string tier = options.dataset.info().tier;

@@ -26,7 +26,7 @@ struct RunOptions {
   std::string name = "run";
   // The only source of randomness: the same seed gives the same run.
   uint64_t seed = 1;
-  // Made where it is not there. Relative to where the program is started.
+  // Made if it does not exist. Relative to where the program is started.
   Path dir{"runs"};
   // Reached before the first sample is read; whether it was is in the summary.
   PageCache page_cache = PageCache::as_is;
@@ -60,7 +60,7 @@ struct DataOptions {
   RunOptions run;
   // Loaded already; named here so that the resolved configuration is complete.
   std::vector<Path> plugins;
-  // By the name that data set and checkpoints call a tier by.
+  // By the names that the data set and checkpoints use for a tier.
   std::map<std::string, Component<Storage>> storage;
   Component<Dataset> dataset;
   // Its sample has the shape that the model takes.

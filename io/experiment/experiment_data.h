@@ -9,24 +9,25 @@
 namespace stoker {
 
 // The tiers, the data set and the decoder of an experiment, without its device: all that commands
-// about data need. Opening it may list the whole data set. Opened by the
-// constructor; Error and IoError as the components'. Owns what it gives references to. One thread
-// at a time; the parts as their own headers say.
+// about data need. Opening it may list the whole data set. The constructor opens them and throws
+// their Error and IoError. Owns what it gives references to. One thread at a time; for the parts
+// their own headers say it.
 class ExperimentData {
  public:
-  // notify: gets what the components remark, perhaps from other threads. May be empty.
+  // notify: gets messages of the components for the user, perhaps from other threads. May be empty.
   ExperimentData(const DataOptions& options, const Notify& notify);
 
-  // Where the tiers count what they do, and where others may.
+  // Where the tiers, and other parts, count what they do.
   Hub& hub() { return hub_; }
   const Hub& hub() const { return hub_; }
   // All tiers of the configuration, by name.
   const Tiers& tiers() const { return tiers_; }
   const Dataset& dataset() const { return *dataset_; }
   const Decoder& decoder() const { return *decoder_; }
-  // The name of the tier that the data set reads; empty: none.
+  // The name of the tier that the data set reads; empty if it reads no tier.
   const std::string& tier() const { return tier_; }
-  // The files of that tier; null: it has none, or there is no tier. Lives as long as this.
+  // The files of that tier. Null if it keeps no files, or if there is no tier. Lives as long as
+  // this.
   const FileTree* files() const;
 
  private:

@@ -25,7 +25,7 @@ struct HttpAddress {
 // "127.0.0.1:9464", "[::1]:9464"; "localhost:9464" is 127.0.0.1.
 template <>
 struct Scalar<HttpAddress> {
-  // False: it is none, or the port is 0. `out` is as it was then.
+  // False: the text is no such address, or the port is 0. `out` is left as it was.
   static bool parse(const std::string& text, HttpAddress& out);
   // The inverse of parse(): IPv6 in brackets.
   static std::string format(const HttpAddress& value);
@@ -33,8 +33,9 @@ struct Scalar<HttpAddress> {
       "an address and a port such as 127.0.0.1:9464, [::1]:9464 or 0.0.0.0:9464";
 };
 
-// For bind() and connect(): the length of what is in `out`. std::invalid_argument where the host is
-// no numeric address. The second one is for getsockname().
+// Writes the address as bind() and connect() take it, and returns its length.
+// std::invalid_argument where the host is no numeric address. The second one reads what
+// getsockname() wrote.
 socklen_t to_socket(const HttpAddress& address, sockaddr_storage& out);
 HttpAddress from_socket(const sockaddr_storage& socket);
 

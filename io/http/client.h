@@ -13,8 +13,7 @@ namespace stoker {
 // addresses. Any thread.
 //
 // Error(ExitCode::environment), "GET http://127.0.0.1:9464/healthz: Couldn't connect to server",
-// where no complete reply comes in time; Error(ExitCode::config) where the plug-in stoker_http
-// cannot be loaded.
+// where no complete reply comes in time, or where the plug-in stoker_http cannot be loaded.
 HttpReply http_get(const HttpAddress& address, const std::string& path,
                    std::chrono::milliseconds timeout);
 

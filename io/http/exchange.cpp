@@ -24,7 +24,8 @@ struct RequestLine {
   std::string_view path;
 };
 
-// What stands before `end`, which goes as well; all where there is none.
+// Takes what stands before `end`, and `end` as well, out of the text; all of it where there is no
+// `end`.
 std::string_view cut(std::string_view& text, char end) {
   const std::string_view front = text.substr(0, text.find(end));
   text.remove_prefix(std::min(text.size(), front.size() + 1));
@@ -51,11 +52,11 @@ std::optional<RequestLine> read_request_line(std::string_view line) {
   return request;
 }
 
-// Of all headers, what counts here.
+// The headers that matter here.
 struct Headers {
-  bool body = false;  // one is announced
+  bool body = false;  // the client announces a body
   std::vector<std::string_view> hosts;
-  std::vector<std::string_view> origins;  // of the pages that made a browser ask
+  std::vector<std::string_view> origins;  // servers whose pages made a browser ask
 };
 
 Headers read_headers(std::string_view text) {
@@ -87,7 +88,8 @@ HttpReply reply_of(const HttpRoute& route) {
   }
 }
 
-// No page but this server's own: any page may make a browser send a POST to anybody.
+// True where no page asks but this server's own: any page may make a browser send a POST to
+// anybody.
 bool is_own(const Headers& headers) {
   return std::ranges::all_of(headers.origins, [&](std::string_view origin) {
     return std::ranges::any_of(headers.hosts, [&](std::string_view host) {

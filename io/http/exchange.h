@@ -17,7 +17,7 @@ struct HttpReply {
   std::string body;
 };
 
-// What a path answers, to GET and HEAD; or to POST, where it does something. An exception of the
+// What a path answers to GET and HEAD, or to POST where it does something. An exception of the
 // handler becomes the reply.
 struct HttpRoute {
   enum class Method { get, post };
@@ -37,12 +37,18 @@ struct HttpSite {
   HttpHosts hosts;
 };
 
-// The bytes that answer one request: its first line, its headers and the empty line after them. GET
-// and HEAD, or POST, of the routes; 404 and 405 for others, 413 for a request with a body, 421 for
-// one to another host (none at all is fine: a browser always names one), 403 for a POST from a page
-// of another server's, 500 with its text where a handler throws, 400 for a part of a request and
-// for what is no HTTP/1. One request per connection: every reply says so. Never throws for what
-// `request` holds. Any thread, as far as the handlers allow it.
+// Returns the bytes that answer one request, which is its first line, its headers and the empty
+// line after them. It answers GET and HEAD, or POST, as the routes say; else
+//
+//   400  a part of a request, or something that is not HTTP/1
+//   403  a POST from a page of another server
+//   404  no such path                     405  another method
+//   413  a request with a body
+//   421  another host is named; a request without Host is fine, for a browser always names one
+//   500  the handler threw; the body is its text
+//
+// Every reply says that the connection ends with it. Never throws for what `request` holds. Any
+// thread, as far as the handlers allow it.
 std::string http_answer(std::string_view request, const HttpSite& site);
 
 }  // namespace stoker

@@ -22,6 +22,16 @@
 #include "io/core/error.h"
 #include "io/metrics/clock.h"
 
+// The life of a connection:
+//   1. It is accepted; when there are 64, the oldest one is closed for it, so that nobody who holds
+//      connections open keeps others out.
+//   2. Its request is read until the empty line, within 5 s in all: a client that sends a byte now
+//      and then gains nothing by it.
+//   3. Its reply is sent within 5 s, and the sending side is shut down.
+//   4. What the client still sends is thrown away, up to 256 KiB and 1 s, for close() with unread
+//      bytes resets the connection, and the client may lose the reply.
+// One thread does this for all connections and never blocks but in poll().
+
 namespace stoker {
 namespace {
 
@@ -64,7 +74,7 @@ FileDescriptor new_listener(const HttpAddress& address, bool other_port_if_taken
   FileDescriptor listener(::socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int yes = 1;
   if (!listener ||
-      // Else a restarted run waits a minute for its port. Two listeners it does not allow.
+      // Without it, a restarted run waits a minute for its port. It does not allow two listeners.
       ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
       ::bind(listener.get(), reinterpret_cast<sockaddr*>(&where), size) != 0 ||
       ::listen(listener.get(), kBacklog) != 0) {
@@ -84,7 +94,7 @@ HttpAddress address_of(const FileDescriptor& listener) {
   return from_socket(where);
 }
 
-// Training comes first. Only downwards: a process may have been started with less.
+// Training comes first. The priority is only lowered: a process may have been started with less.
 void name_and_lower_priority() {
   pthread_setname_np(pthread_self(), "http-server");
   const sched_param none{};
@@ -92,7 +102,7 @@ void name_and_lower_priority() {
   ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5);
 }
 
-// One connection: a request, its reply, the end. Never blocks.
+// One connection. Never blocks.
 class HttpConnection {
  public:
   // `site` outlives it.
@@ -100,12 +110,12 @@ class HttpConnection {
       : socket_(std::move(socket)), site_(site), deadline_(now + kRequestTime) {}
 
   int socket() const { return socket_.get(); }
-  // What to wait for.
+  // What poll() has to wait for.
   short events() const { return state_ == State::reply ? POLLOUT : POLLIN; }
-  // When it is to be closed, whatever it does.
+  // When it has to be closed, whatever it does.
   TimePoint deadline() const { return deadline_; }
   bool replying() const { return state_ == State::reply; }
-  // After poll() reported its socket. False: it is over.
+  // To be called when poll() reported its socket. False: it is over.
   bool advance(TimePoint now) {
     if (state_ == State::request) {
       if (!receive()) return false;
@@ -148,8 +158,6 @@ class HttpConnection {
     if (count < 0) return not_now();
     done_ += static_cast<size_t>(count);
     if (done_ < bytes_.size()) return true;
-    // close() with unread bytes resets the connection, and the client may lose the reply: first its
-    // end, then what the client still sends.
     ::shutdown(socket(), SHUT_WR);
     std::string().swap(bytes_);
     done_ = 0;
@@ -172,8 +180,8 @@ class HttpConnection {
   const HttpSite& site_;
   State state_ = State::request;
   TimePoint deadline_;
-  std::string bytes_;  // of the request, then of the reply
-  size_t done_ = 0;    // bytes sent, then bytes discarded
+  std::string bytes_;  // the request, then the reply
+  size_t done_ = 0;    // how many were sent, then how many were discarded
 };
 
 class Service {

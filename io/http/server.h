@@ -15,12 +15,12 @@ namespace stoker {
 class WebServer {
  public:
   // Listens when it returns. Handlers run on the server's thread, one at a time; a slow one delays
-  // all replies. Error(ExitCode::environment), which names the address, where it cannot listen
-  // there; a port that is taken is replaced by a free one if other_port_if_taken.
-  // names: of HttpHosts.
+  // all replies. `names` are those of HttpHosts. Error(ExitCode::environment), which names the
+  // address, where it cannot listen there; a port that is taken is replaced by a free one if
+  // other_port_if_taken.
   WebServer(const HttpAddress& address, bool other_port_if_taken, HttpRoutes routes,
             std::vector<std::string> names = {});
-  // Waits for a handler that runs, and half a second at most for replies under way.
+  // Waits for a handler that runs, and at most half a second for replies under way.
   ~WebServer();
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;

@@ -16,7 +16,16 @@ HttpAnswer HttpTransport::get(std::future<HttpAnswer> answer) {
   return got;
 }
 
+void load_http_transport() {
+  try {
+    (void)Registry<HttpTransport>::global().need("curl");
+  } catch (const Error& error) {
+    throw Error(ExitCode::environment, error.what());  // no configuration names it
+  }
+}
+
 std::unique_ptr<HttpTransport> new_http_transport(const HttpTransport::Inputs& inputs) {
+  load_http_transport();
   return default_component<HttpTransport>("curl").create(inputs);
 }
 

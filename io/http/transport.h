@@ -73,8 +73,11 @@ class HttpTransport {
 template <>
 Registry<HttpTransport>& Registry<HttpTransport>::global();
 
-// The transport that this program has. Error(ExitCode::config), which names the plug-in, where it
-// cannot be loaded. Any thread.
+// Loads the plug-in that has the transport, for who wants to know early that it is there.
+// Error(ExitCode::environment), which names the plug-in, where it cannot be loaded. Any thread.
+void load_http_transport();
+// The transport that this program has; its plug-in is loaded on first use. Any thread; the same
+// Error.
 std::unique_ptr<HttpTransport> new_http_transport(const HttpTransport::Inputs& inputs);
 
 }  // namespace stoker

@@ -17,9 +17,9 @@ namespace stoker {
 //
 // It vouches only for files in which it sees nothing unusual. For all others, and for every kind of
 // damage, it gives up and leaves the verdict to libjpeg-turbo. What it does not look at is the
-// scan's data behind the last block that is needed: of these it only knows that no marker
-// but restarts in their order comes before the end-of-image marker. So damage there is not noticed
-// where a training crop ends above it; whatever needs the whole image notices all of it.
+// scan's data behind the last block that is needed: it only knows that no marker but restarts in
+// their order comes before the end-of-image marker. So damage there is not noticed where a training
+// crop ends above it; whatever needs the whole image notices all of it.
 //
 // One thread at a time; keeps its memory and the tables of the last image.
 class BaselineDecoder {

@@ -13,13 +13,14 @@ namespace stoker {
 // nothing is checked here.
 class BitReader {
  public:
-  // refill() leaves at least so many.
+  // refill() leaves at least this many bits.
   static constexpr int kRefilled = 56;
 
   // At the first bit of a byte. refill() comes before the first look.
   void start(const uint8_t* at) { *this = {}, at_ = at; }
 
-  // Before more bits are needed than kRefilled less those that were skipped since the last call.
+  // Call it before more bits are needed than kRefilled less those that were skipped since the last
+  // call.
   STOKER_AVX2_INLINE void refill() { refill_through(*this); }
   // The same by a copy of `other`, which alone keeps the place in memory: where registers are few.
   // Assign the copy's bits back by take_bits().
@@ -38,7 +39,8 @@ class BitReader {
   STOKER_AVX2_INLINE uint64_t peek(int bits) const { return next_ >> (64 - bits); }
   // All that there are, and others behind them.
   STOKER_AVX2_INLINE uint64_t peek_all() const { return next_; }
-  // The lowest six bits of `bits` count. (Of left_, too: so nothing has to be masked here.)
+  // Only the lowest six bits of `bits` count. The same is true for left_, so nothing has to be
+  // masked here.
   STOKER_AVX2_INLINE void skip(uint64_t bits) {
     next_ <<= bits & 63;
     left_ -= bits;

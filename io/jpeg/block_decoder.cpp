@@ -176,7 +176,7 @@ STOKER_AVX2 bool BlockDecoder::continue_slowly() {
   if (!dc && size == 0 && run != 15) {
     if (run == 0) return start_block_behind<kSkip>(1), true;
     if (!has_runs_) return false;
-    // With this block.
+    // This block is counted, too.
     run_left_ = (size_t{1} << run) + (bits.peek(16) >> (16 - run));
     bits.skip(run);
     end_run();

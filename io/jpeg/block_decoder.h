@@ -19,10 +19,10 @@ namespace stoker {
 // the position afterwards.
 class BlockDecoder {
  public:
-  // Of a batch: four MCUs of 4:2:0, or any other whole number of MCUs below that.
+  // The most blocks of a batch: four MCUs of 4:2:0, or any other whole number of MCUs below that.
   static constexpr size_t kMaxBlocks = 24;
-  // One look at the position before each batch is enough, if so many bytes may be read behind it:
-  // a symbol takes at most 16 bits and its value 11.
+  // If this many bytes may be read behind the scan, one look at the position before each batch is
+  // enough: a symbol takes at most 16 bits and its value 11.
   static constexpr size_t kMaxBytes = kMaxBlocks * 64 * 27 / 8 + 16;
 
   BlockDecoder();
@@ -42,16 +42,17 @@ class BlockDecoder {
   void run();
   // Both work until one of them is done or has failed. Both must be working.
   static void run(BlockDecoder& a, BlockDecoder& b);
-  // Behind the batch, when it is done.
+  // The bits behind the batch, when it is done.
   const BitReader& bits() const { return stream_.bits; }
-  // So many blocks of batches to come have ended already.
+  // How many blocks of the next batches have ended already.
   size_t run_left() const { return run_left_; }
 
-  // A whole batch, of which only the first value of each block is there: faster. False: failed.
+  // Decodes a whole batch, but only the first value of each block, which is faster. False: it
+  // failed.
   bool skip(BitReader& bits, size_t blocks);
 
-  // Of block `i` of the last batch, which is followed by block i + 1: 64 values in the scan's
-  // order, the first one being a difference; aligned to 64 bytes.
+  // The 64 values of block `i` of the last batch, in the scan's order; the first one is a
+  // difference. They are aligned to 64 bytes, and block i + 1 follows.
   int16_t* values(size_t i) { return batch_.blocks[i].values; }
 
  private:
@@ -83,7 +84,7 @@ class BlockDecoder {
     const uint64_t* table = nullptr;
     int16_t* block = nullptr;
     uint64_t position = 0;  // of the next value
-    // From a copy, all but the place in memory.
+    // Takes over from a copy all but the place in memory.
     STOKER_AVX2_INLINE void take(const Stream& copy) {
       bits.take_bits(copy.bits);
       table = copy.table;
@@ -98,14 +99,14 @@ class BlockDecoder {
   template <bool kSkip>
   STOKER_AVX2 static void run_one(Stream& stream);
   STOKER_AVX2 static void run_two(Stream& a, Stream& b);
-  // The symbol that no table covers.
+  // Decodes the symbol that no table covers.
   template <bool kSkip>
   bool continue_slowly();
   // Goes on with the block that is `blocks` further.
   template <bool kSkip>
   void start_block_behind(size_t blocks);
   void end_run();
-  // Puts stop_ behind so many blocks, and the right table where it was before.
+  // Puts stop_ behind `blocks` blocks, and the right table where it was before.
   void stop_behind(size_t blocks, std::array<Step, kMaxBlocks + 1>& steps, size_t& last);
   STOKER_AVX2 bool has_stopped() const;
   // What stopped the stream: the batch's end, a symbol that no table covers, or damage.

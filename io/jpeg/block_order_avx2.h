@@ -60,7 +60,7 @@ struct Shuffles {
   Shuffle row1[5] = {shuffle(1, 0), shuffle(1, 1), shuffle(1, 2), shuffle(1, 3), shuffle(1, 5)};
   Shuffle row2[5] = {shuffle(2, 0), shuffle(2, 1), shuffle(2, 2), shuffle(2, 3), shuffle(2, 5)};
   Shuffle row3[5] = {shuffle(3, 1), shuffle(3, 2), shuffle(3, 3), shuffle(3, 5), shuffle(3, 6)};
-  // Of the first ten values alone.
+  // The same for the first ten values alone.
   Shuffle rows01_part0 = lower_halves(row0[0], row1[0]);
   Shuffle rows23_part0 =
       lower_halves(row2[0], {{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}});

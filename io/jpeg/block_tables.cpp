@@ -14,15 +14,15 @@ constexpr uint32_t kBits = BlockTables::kBits;
 constexpr uint32_t kCount = 1 << kBits;
 constexpr uint32_t kIndexMask = kCount - 1;
 constexpr uint32_t kEnd = BlockTables::kEnd;
-// Of values that reach beyond the index the lower bits are not known: 0 here.
+// The lower bits of values that reach beyond the index are not known; they are 0 here.
 constexpr uint32_t kMaxBits = BlockTables::kMaxBits;
 constexpr uint32_t kHidden = kMaxBits - kBits;
 constexpr uint32_t kControl = 0xffff;
-// What is not known: more bits than may be there.
+// Stands for a symbol that is not known: it has more bits than an entry may have.
 constexpr uint32_t kNothing = kMaxBits;
 
-// Per index, which is the next kBits bits of the scan: the lower half of an entry, of which the
-// first value is one, and none of a block's end.
+// One for each index, which is the next kBits bits of the scan. Each is the lower half of an entry
+// that has one value; a block's end has no value.
 using Halves = std::array<uint32_t, kCount>;
 
 // The two halves of all entries of a table. Loops over all are what compilers make vectors of.
@@ -72,8 +72,8 @@ void fill(const HuffmanCode& code, uint32_t ones, const Read& read, Halves& out,
   });
 }
 
-// The symbol that each index begins with, if so much of it is known: all of the code, and, of a
-// value, its sign.
+// The symbol that each index begins with, if enough of it is known: all of its code, and the sign
+// of its value.
 template <bool dc>
 STOKER_AVX2 void find_symbols(const HuffmanCode& code, uint32_t ones, Halves& out) {
   fill(code, ones, dc ? dc_symbol : ac_symbol, out, [](const Symbol& symbol) -> uint32_t {
@@ -207,7 +207,7 @@ bool BlockTables::assign_dc_code(Bytes definition) {
 }
 
 void BlockTables::make_far() {
-  // Of the first code that has as many bits as the index.
+  // How many ones the first code begins with that has as many bits as the index.
   far_bits = std::countl_one(static_cast<uint16_t>(ac_code.behind(kBits - 1)));
   if (far_bits == 0) return;
   alignas(64) Halves symbols;

@@ -23,13 +23,13 @@ namespace stoker {
 // there. A block's end alone takes one position, of value 0. As the bits are added to it, the last
 // value may reach beyond the index, if only its sign does not.
 //
-// The first bits of a long code take one position, of value 0. An entry of `far` takes one less
-// than its symbol, so none if that is the next value or the block's end: the last value is stored
-// before where the piece begins, then.
+// The first bits of a long code take one position, of value 0. An entry of `far` takes one position
+// less than its symbol. If the symbol is the next value or the block's end, it therefore takes 0,
+// and the last value is stored in front of where the piece begins.
 //
-// A slow entry is kSlow: no block has so many positions. It says nothing of the symbol.
+// A slow entry is kSlow, as no block has that many positions. It says nothing about the symbol.
 struct BlockTables {
-  // Of the index: the next bits of the scan.
+  // Bits of the index, which are the next ones of the scan.
   static constexpr int kBits = 11;
   static constexpr int kMaxBits = 18;
   static constexpr uint64_t kFar = 0x40;
@@ -55,9 +55,9 @@ struct BlockTables {
   // By what follows the first far_bits bits, all ones, of codes that are long.
   alignas(64) Entries far;
   int far_bits = 0;
-  // For blocks of which only the difference is wanted, when make_skip() was called: entries like
-  // those of ac, but without values, and of as many symbols as the index has codes of, in at most
-  // kMaxSkipped bits. Slow ones know nothing of the code.
+  // For blocks whose difference alone is wanted, if make_skip() was called. Entries are like those
+  // of ac, but have no values, and they take as many symbols as the index has codes of, in at most
+  // kMaxSkipped bits. Slow ones know nothing about the code.
   static constexpr int kMaxSkipped = 18;
   alignas(64) Entries skip;
   // For the symbols that no entry covers.

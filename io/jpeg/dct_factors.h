@@ -23,8 +23,8 @@ enum Fixed : int16_t {
   k3_072 = 25172,
 };
 
-// Half of a unit of each pass: the first one leaves two fractional bits, the second none, and takes
-// the sums' three away.
+// Half of a unit of each pass: the first one leaves two fractional bits; the second one leaves
+// none, and takes away the three of the sums.
 constexpr int kColumnShift = 11, kRowShift = 18;
 constexpr int kColumnHalf = 1 << 10, kRowHalf = 1 << 17;
 

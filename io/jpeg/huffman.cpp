@@ -24,7 +24,7 @@ bool HuffmanCode::assign(Bytes definition) {
 
 HuffmanSymbol HuffmanCode::find(uint32_t next) const {
   size_t bits = 1;
-  // All of them, so that there is no jump to mispredict.
+  // It compares all of them, so that no jump can be mispredicted.
   for (size_t shorter = 1; shorter <= 16; ++shorter) bits += next >= limit_[shorter] ? 1 : 0;
   if (bits > 16) return {};
   return {static_cast<uint8_t>(bits), symbol(bits, next >> (16 - bits))};

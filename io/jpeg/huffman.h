@@ -12,7 +12,7 @@ namespace stoker {
 
 // What stands at the beginning of some bits. A value.
 struct HuffmanSymbol {
-  // Of the code; 0: there is no such code.
+  // How many bits the code has. 0: the bits begin with no code.
   uint8_t bits = 0;
   // What the code stands for: a size, or a run and a size.
   uint8_t symbol = 0;
@@ -29,7 +29,7 @@ class HuffmanCode {
   // The symbol with whose code the next bits begin; `next` is 16 of them. Takes the same time for
   // every code.
   HuffmanSymbol find(uint32_t next) const;
-  // What 16 bits begin with at least, if they begin with no code of so many bits or fewer.
+  // The least number that 16 bits form if they begin with no code of `bits` bits or fewer.
   uint32_t behind(size_t bits) const { return limit_[bits]; }
   // Calls use(bits, code, symbol) for every code, in ascending order of what a scan begins with.
   template <class Use>

@@ -29,10 +29,10 @@ using InverseDct = void (*)(const DctBlock* blocks, size_t count);
 struct InverseDcts {
   // For every block.
   InverseDct all;
-  // For blocks of which only the first ten values of the scan are not zero: those of row + column
-  // < 4.
+  // For blocks in which only the first ten values of the scan, those of row + column < 4, may be
+  // other than 0.
   InverseDct first_ten;
-  // For blocks of which only the first value is not zero: the samples are all the same.
+  // For blocks in which only the first value may be other than 0. All their samples are equal.
   InverseDct first;
 };
 

@@ -33,8 +33,8 @@ constexpr Places four_rows(size_t first) {
   return places;
 }
 
-// Of the first ten values of two blocks: pairs (row, row + 2) of columns 0, 2, 1, 3, in both halves
-// of each.
+// Pairs (row, row + 2) of the columns 0, 2, 1, 3, for the first ten values of two blocks, in both
+// halves of each.
 struct PairsOfTen {
   std::array<int8_t, 64> bytes{};
   uint64_t present = 0;
@@ -102,7 +102,7 @@ STOKER_AVX512_INLINE Lines8 butterflies(const __m512i (&even)[4], const __m512i 
   return out;
 }
 
-// `half`: of a unit, in units of `round`.
+// `half`: half a unit, in units of `round`.
 template <int shift, int round>
 STOKER_AVX512_INLINE Lines8 transform(const __m512i (&in)[4]) {
   const __m512i in01 = in[0], in23 = in[1], in45 = in[2], in67 = in[3];
@@ -245,8 +245,8 @@ STOKER_AVX512_INLINE bool first_ten(const DctBlock& a, const DctBlock& b) {
   return true;
 }
 
-// Of an odd number the last one is transformed twice. Works on copies, of which compilers know that
-// no sample overwrites them.
+// If their number is odd, the last one is transformed twice. It works on copies, because compilers
+// then know that no sample overwrites them.
 template <auto transform>
 STOKER_AVX512_INLINE void by_two(const DctBlock* blocks, size_t count, InverseDct other) {
   for (size_t i = 0; i < count; i += 2) {

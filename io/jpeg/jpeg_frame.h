@@ -36,7 +36,7 @@ enum class ChromaSampling { gray, s444, s422, s420 };
 // What the header of a file says, as the fast decoder wants it. Refers to the file's bytes, which
 // must outlive it. One thread at a time.
 struct JpegFrame {
-  // Of one component: indices of tables below.
+  // A component's indices of the tables below.
   struct Component {
     // Its name in scan headers.
     uint8_t id = 0;
@@ -46,7 +46,7 @@ struct JpegFrame {
     size_t ac_table = 0;
   };
   ChromaSampling sampling = ChromaSampling::gray;
-  // Of the image, in pixels.
+  // The size of the image in pixels.
   int64_t width = 0;
   int64_t height = 0;
   // 1 or 3, in the order Y, Cb, Cr.
@@ -54,7 +54,7 @@ struct JpegFrame {
   size_t restart_interval = 0;  // MCUs; 0: none
   // The first `components` of them count.
   std::array<Component, 3> component;
-  // In the scan's order; of the tables that no component names the contents are unspecified.
+  // In the scan's order. The contents of tables that no component names are unspecified.
   alignas(64) std::array<std::array<int16_t, 64>, 4> quantisation;
   // Definitions of T.81, B.2.4.2: 16 counts, then the symbols. Empty: not defined.
   std::array<Bytes, 4> dc_tables;
@@ -95,12 +95,12 @@ McuGrid mcu_grid(const JpegFrame& frame);
 struct JpegPlane {
   // Sample (0, 0).
   uint8_t* data = nullptr;
-  // From a row to the next.
+  // The distance from a row to the next, in bytes.
   size_t stride = 0;
   // T.81, A.1.1: the image's size times the sampling factor, rounded up; reduced likewise.
   int64_t width = 0;
   int64_t height = 0;
-  // Of a block, across and down: 8, or fewer of an image of reduced size.
+  // The width and height of a block: 8, or less in an image of reduced size.
   size_t side = 8;
 };
 

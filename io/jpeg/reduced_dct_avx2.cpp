@@ -15,8 +15,8 @@
 // of eight coefficients but the fifth, two out of the first and the odd ones. Columns come first,
 // with two more bits than the result; every column is rounded on its own.
 //
-// All columns are transformed at once. Of their results, those of columns x and x + 4 come to lie
-// side by side, and each of these four pairs is one pmaddwd away from its part of a row.
+// All columns are transformed at once. The results of columns x and x + 4 come to lie side by side,
+// and one pmaddwd turns each of these four pairs into its part of a row.
 
 namespace stoker {
 namespace {
@@ -27,7 +27,8 @@ constexpr int kMaxDequantised = 1780;
 
 constexpr int fixed(double value) { return static_cast<int>(value * (1 << kFractionBits) + 0.5); }
 
-// What is shifted away behind columns and rows of four points; of two points it is one bit more.
+// How many bits are shifted away behind columns and rows of four points. Two points take one bit
+// more.
 constexpr int kColumnShift = kFractionBits - kColumnBits + 1;
 constexpr int kRowShift = kFractionBits + kColumnBits + 3 + 1;
 
@@ -81,8 +82,8 @@ STOKER_AVX2_INLINE void two_points(const Constants& k, const Pairs& in, int shif
   out[1] = rounded_shift(subtract(first, odd), shift);
 }
 
-// Rows a and b of eight columns -> pairs of columns (0, 4), (1, 5), (2, 6), (3, 7), of a in the
-// lower half.
+// Rows a and b of eight columns -> pairs of columns (0, 4), (1, 5), (2, 6), (3, 7); those of a are
+// in the lower half.
 STOKER_AVX2_INLINE __m256i column_pairs(__m256i a, __m256i b) {
   const __m256i rows = _mm256_packs_epi32(a, b);  // [a: 0-3, b: 0-3 | a: 4-7, b: 4-7]
   const __m128i low = _mm256_castsi256_si128(rows), high = _mm256_extracti128_si256(rows, 1);
@@ -104,7 +105,7 @@ STOKER_AVX2_INLINE void rows_of_four(const Constants& k, __m256i rows01, __m256i
                  _mm256_shuffle_epi32(high, 0xee), _mm256_shuffle_epi32(low, 0xee)};
   __m256i out[4];
   four_points(k, in, kRowShift, out);
-  // Of each half: columns 0 to 3 of its first row, then of its second one.
+  // Each half has columns 0 to 3 of its first row, then those of its second one.
   const __m256i columns01 = _mm256_unpacklo_epi32(out[0], out[1]);
   const __m256i columns23 = _mm256_unpacklo_epi32(out[2], out[3]);
   const __m256i words = _mm256_packs_epi32(_mm256_unpacklo_epi64(columns01, columns23),

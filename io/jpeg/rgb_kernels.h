@@ -46,8 +46,7 @@ std::vector<RgbKernels> usable_rgb_kernels();
 RgbKernels best_rgb_kernels();
 
 // What is added to 16 times a sample: its centre, and before that what the filters round with
-// (jdsample.c: 8 and 7 of 16 in both directions, 1 and 2 of 4 in one; nothing where there is no
-// filter).
+// (jdsample.c: 8 and 7 of 16 in both directions, 1 and 2 of 4 in one; nothing without a filter).
 constexpr int kChromaCenter = -16 * 128;
 struct ChromaRounding {
   int even, odd;

@@ -8,9 +8,9 @@
 #include "io/jpeg/avx2_constants.h"
 
 // A chroma line has, for each group of 32 pixels, four registers of eight pairs (Cb, Cr), each in
-// its near and then in its far form: those of the even pixels 0-6 and 16-22, of the odd ones 1-7
-// and 17-23, of 8-14 and 24-30, of 9-15 and 25-31. So no shuffle but the interleaving's is needed
-// between the filter and the RGB bytes, and none across the halves of a register.
+// its near and then in its far form. They are those of the even pixels 0-6 and 16-22, the odd ones
+// 1-7 and 17-23, then 8-14 and 24-30, and 9-15 and 25-31. So no shuffle but the interleaving's is
+// needed between the filter and the RGB bytes, and no shuffle across the halves of a register.
 
 namespace stoker {
 namespace {
@@ -36,8 +36,8 @@ constexpr Register twice(const int (&half)[16]) {
 
 struct Constants {
   Words once = pairs(3 | 1 << 8, 3 | 1 << 8), thrice = pairs(9 | 3 << 8, 9 | 3 << 8);
-  // Interleaved samples to pairs of neighbours, of Cb and Cr by turns: of four samples from the
-  // second one on, and of every second one with itself.
+  // Interleaved samples become pairs of neighbours, by turns of Cb and of Cr: pairs of four samples
+  // from the second one on, and of every second sample with itself.
   Register with_previous = twice({2, 0, 3, 1, 4, 2, 5, 3, 6, 4, 7, 5, 8, 6, 9, 7});
   Register with_next = twice({2, 4, 3, 5, 4, 6, 5, 7, 6, 8, 7, 9, 8, 10, 9, 11});
   Register alone_even = twice({0, 0, 1, 1, 4, 4, 5, 5, 8, 8, 9, 9, 12, 12, 13, 13});
@@ -181,7 +181,7 @@ STOKER_AVX2_INLINE void store_halves(__m256i halves, uint8_t* low, uint8_t* high
   _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(halves, 1));
 }
 
-// blue_red0: of the first eight pixels of each half, blue_red1: of the others.
+// blue_red0 has the first eight pixels of each half, blue_red1 the others.
 STOKER_AVX2_INLINE void store_rgb(const Constants& k, __m256i blue_red0, __m256i blue_red1,
                                   __m256i green, uint8_t* rgb) {
   const __m256i part0 =

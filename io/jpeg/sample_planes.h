@@ -12,8 +12,8 @@
 
 namespace stoker {
 
-// Memory for the samples of one image, of its own size or of 1/2, 1/4 or 1/8 (as libjpeg-turbo
-// reduces it), and the rows made of them. One thread at a time; keeps its memory.
+// Memory for the samples of one image, in its own size or in 1/2, 1/4 or 1/8 of it (as
+// libjpeg-turbo reduces it), and the rows made of them. One thread at a time; keeps its memory.
 class SamplePlanes {
  public:
   // The MCUs whose samples the pixels of `needed` depend on.

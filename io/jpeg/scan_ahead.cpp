@@ -5,6 +5,21 @@
 #include <algorithm>
 #include <cstring>
 
+// How the second decoder finds its place and hands its work over:
+//
+// 1. start() puts it at a byte further on in the segment. It takes the bit there for the begin of
+//    an MCU, which is nearly always wrong. But a wrong Huffman decoder falls into step with the
+//    right one after some symbols, and later also with the blocks of an MCU.
+// 2. It decodes batches of one MCU, at most kMaxSearched of them, so that both decoders can be
+//    compared at many bits, and then batches of many MCUs. It notes where each batch begins.
+// 3. Damage while it searches only shows that it is out of step: it begins again behind that
+//    place. Damage later ends it, as it may be real, and the first decoder has to judge it.
+// 4. When the first decoder has passed begin(), it asks before every MCU: meet(). If a batch begins
+//    at exactly the first decoder's bit, both are in the same state, as an MCU depends on nothing
+//    in front of it but the DC predictions. Everything from there on is right and is taken over.
+// 5. The first decoder adds up the DC differences of what it took over, and goes on behind it.
+// 6. If the first decoder passes all these places and none matches, the work is thrown away.
+
 namespace stoker {
 namespace {
 
@@ -21,12 +36,12 @@ void ScanAhead::start(const uint8_t* scan, size_t byte, uint64_t end, size_t mcu
   segment_end_ = end;
   mcu_blocks_ = mcu_blocks;
   active_ = true;
-  restart_behind(begin_ - 8);
+  restart_behind(begin_ - 8);  // which begins at the next byte
 }
 
 void ScanAhead::stop() { active_ = false; }
 
-// At the next byte.
+// Begins anew at the byte behind this bit.
 void ScanAhead::restart_behind(uint64_t bit) {
   batches_.clear();
   searched_ = 0;
@@ -40,6 +55,7 @@ void ScanAhead::begin_batch(const BitReader& bits) {
   next_ = bits;
   const bool searching = batches_.size() < kMaxSearched;
   batch_mcus_ = searching ? 1 : BlockDecoder::kMaxBlocks / mcu_blocks_;
+  // At the segment's end, or when the memory is full, it only waits for the first decoder.
   if (bits.used(scan_) >= segment_end_ || (mcus_ + batch_mcus_) * mcu_blocks_ > kMaxBlocks) {
     batch_mcus_ = 0;
     return;
@@ -75,6 +91,7 @@ size_t ScanAhead::meet(uint64_t bit, size_t wanted) {
     return 0;
   }
   if (batches_[searched_].bit != bit) return 0;
+  // In step. Only whole batches are given, because the bits between their MCUs are not known.
   taken_ = batches_[searched_].first_mcu;
   size_t ready = 0, batch = searched_;
   while (batch < batches_.size() && ready + batches_[batch].mcus <= wanted) {

@@ -17,8 +17,7 @@ namespace stoker {
 // not made here. Until then damage means nothing; behind that, it ends here, and the first decoder
 // comes to it. So nothing depends on this one but the time.
 //
-// One thread at a time. Throws nothing but std::bad_alloc, of its memory for coefficients, which it
-// keeps.
+// One thread at a time. Throws nothing but std::bad_alloc. It keeps its memory for coefficients.
 class ScanAhead {
  public:
   // The most that are kept: they shall stay in the second-level cache.
@@ -26,7 +25,7 @@ class ScanAhead {
 
   // The decoder, for its tables. `mcu_blocks`: the blocks of an MCU.
   BlockDecoder& decoder() { return decoder_; }
-  // Starts at the byte behind `scan`. `end`: where the segment ends, in bits. The memory is that of
+  // Starts at the byte behind `scan`. `end`: where the segment ends, in bits. The memory belongs to
   // ScanBytes, and must stay until stop().
   void start(const uint8_t* scan, size_t byte, uint64_t end, size_t mcu_blocks);
   void stop();
@@ -44,7 +43,7 @@ class ScanAhead {
   size_t meet(uint64_t bit, size_t wanted);
   // The blocks of the next `mcus` MCUs that are ready, as BlockDecoder has them.
   int16_t* take(size_t mcus);
-  // Behind all that was ready.
+  // The bits behind all that was ready.
   const BitReader& end() const { return end_of_ready_; }
 
  private:

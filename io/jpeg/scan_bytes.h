@@ -14,7 +14,7 @@ namespace stoker {
 // (T.81, B.1.1.5). One thread at a time; the memory is used again. Needs AVX2.
 class ScanBytes {
  public:
-  // So many zeros follow the last segment, because a decoder may run on before it looks where it
+  // How many zeros follow the last segment, because a decoder may run on before it looks where it
   // is.
   static constexpr size_t kSlack = 5632;
 
@@ -22,8 +22,8 @@ class ScanBytes {
   // end-of-image marker with nothing but restart markers in their order between (`restarts` says
   // whether such are allowed).
   bool assign(Bytes rest, bool restarts);
-  // The same up to whatever marker is none of these restarts: where in `rest` it is. Nothing: the
-  // file ends before.
+  // The same up to the first marker that is not one of these restarts. Returns where in `rest` that
+  // marker is. Nothing: the file ends before.
   std::optional<size_t> assign_up_to_marker(Bytes rest, bool restarts);
   // The first byte of the first segment.
   const uint8_t* data() const { return buffer_.data(); }

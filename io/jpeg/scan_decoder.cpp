@@ -6,13 +6,30 @@
 
 #include "io/jpeg/blocks_by_kind.h"
 
+// How a scan becomes samples:
+//
+// 1. assign_blocks() says for each block of an MCU which tables decode it and where its samples go.
+// 2. decode() goes through the scan in pieces of one row of MCUs, at most a batch of the block
+//    decoder, and never beyond a restart marker or an edge of the part that is needed.
+// 3. A piece that is not needed is passed over by skip_mcus(), which is faster: only the DC
+//    differences matter, because later blocks build on them.
+// 4. Otherwise decode_mcus() gives the coefficients. While a second decoder runs ahead in the same
+//    loop (scan_ahead.cpp), the first one asks at each MCU whether they have met. If they have, it
+//    takes over what is ready and goes on behind it.
+// 5. predict() turns DC differences into values. They depend on all blocks before, so this is done
+//    in the order of the scan, whoever decoded the blocks.
+// 6. store() sorts the blocks by kind and transforms them while they are in the cache.
+// 7. At the end the scan must be used up, but for padding. Anything that an encoder would not write
+//    makes it fail, and libjpeg-turbo decodes the file instead.
+
 namespace stoker {
 namespace {
 
-// Where samples of 8 bits are far away from, and 16 bits still compute with exactly.
+// Whether a dequantised DC value is one that samples of 8 bits may have. 16 bits still compute with
+// it exactly.
 bool is_plausible_dc(int dequantised) { return dequantised > -8192 && dequantised < 8192; }
 
-// So that what is lost until two decoders meet does not matter.
+// The least distance between two decoders. What is lost until they meet does not matter then.
 constexpr uint64_t kMinBitsAhead = 8 * 1024;
 
 }  // namespace
@@ -23,7 +40,7 @@ bool ScanDecoder::assign_blocks(const JpegFrame& frame, const JpegPlanes& planes
   block_count_ = 0;
   for (size_t c = 0; c < frame.components; ++c) {
     const JpegFrame::Component& component = frame.component[c];
-    // Cb and Cr mostly share theirs, which takes half of the cache then.
+    // Cb and Cr mostly have the same tables. Using one copy halves what they take of the cache.
     const bool shared = c == 2 && component.dc_table == frame.component[1].dc_table &&
                         component.ac_table == frame.component[1].ac_table;
     BlockTables& tables = tables_[shared ? 1 : c];
@@ -54,7 +71,8 @@ bool ScanDecoder::assign_blocks(const JpegFrame& frame, const JpegPlanes& planes
 void ScanDecoder::start_ahead(size_t wanted) {
   const uint64_t used = bits_.used(scan_->data());
   const uint64_t left = segment_bits() - used;
-  // As if all that is left of the image, or of the segment, had the same number of bits.
+  // The second decoder begins in the middle of what is wanted, if every MCU that is left has the
+  // same number of bits: then both are done at the same time. Its memory may end before that.
   const double mcu_bits = static_cast<double>(left) / static_cast<double>(left_mcus_);
   const auto most = static_cast<double>(ScanAhead::kMaxBlocks / block_count_);
   const double distance = std::min(static_cast<double>(wanted) / 2, most) * mcu_bits;
@@ -83,7 +101,7 @@ int16_t* ScanDecoder::decode_mcus(size_t& count, size_t wanted) {
   const uint64_t used = bits_.used(scan_->data());
   if (ahead_.active() && used >= ahead_.begin()) {
     ready_ = ahead_.meet(used, wanted);
-    count = ready_ != 0 ? count : 1;
+    count = ready_ != 0 ? count : 1;  // one MCU at a time, so that each is a chance to meet
   }
   if (ready_ != 0) {
     count = std::min(count, ready_);
@@ -153,7 +171,8 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
   ahead_.stop();
   const McuGrid grid = mcu_grid(frame);
   const size_t batch = BlockDecoder::kMaxBlocks / block_count_;
-  // Two decoders leave nothing out: that is faster than one that does.
+  // Where most of a row is needed, all of it is decoded: two decoders that leave nothing out are
+  // faster than one that passes over parts of a row.
   const bool whole_rows = 2 * (needed.right - needed.left) >= grid.columns;
   if (needed.top != 0 || !whole_rows) {
     for (size_t b = 0; b < block_count_; ++b) blocks_[b].tables->make_skip();
@@ -175,7 +194,7 @@ bool ScanDecoder::decode(const JpegFrame& frame, const ScanBytes& scan, const Mc
       wanted = std::min(wanted, until_restart);
       left_mcus_ = std::min(left_mcus_, until_restart);
     }
-    // ... to the end of the row, or of the part
+    // The piece ends with the row, or where the part begins or ends.
     const bool above = y < needed.top, beside = x < needed.left || x >= needed.right;
     const bool skip = above || (beside && !whole_rows);
     const size_t stop = above || x >= needed.right ? columns : beside ? needed.left : needed.right;

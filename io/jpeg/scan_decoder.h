@@ -50,7 +50,7 @@ class ScanDecoder {
     size_t down = 0;
   };
 
-  // False: a table is none that libjpeg would accept.
+  // False: libjpeg would not accept one of the tables.
   bool assign_blocks(const JpegFrame& frame, const JpegPlanes& planes);
   // The blocks of the next `count` MCUs, at most a batch of BlockDecoder's, or of fewer, at least
   // one, whose number `count` is then; valid until the next call. At most `wanted` will be asked
@@ -62,7 +62,7 @@ class ScanDecoder {
   void start_ahead(size_t wanted);
   // Differences to DC coefficients. False: damage.
   bool predict(int16_t* blocks, size_t mcus);
-  // The next MCUs, of which only the predictions of the DC coefficients are kept.
+  // Passes over the next MCUs and keeps only the predictions of the DC coefficients.
   bool skip_mcus(size_t count);
   // The samples of the MCUs with these blocks, side by side from (x, y) on. False: a coefficient is
   // one that hardly any encoder writes.

@@ -8,6 +8,16 @@
 
 #include "io/core/sample_spec.h"
 
+// How workers share a batch without a lock for each sample:
+//
+// 1. next_ is the next place to claim. A worker adds one and owns the place that it got.
+// 2. remaining_ is how many places are neither filled nor given up. A worker subtracts all that it
+//    filled at once, behind its last access to the batch.
+// 3. Whoever brings remaining_ to 0 finishes the batch. It sees what all others wrote, because
+//    their subtractions come before its own.
+// 4. cancel() claims all places that are left and gives them up. The same count then says whether a
+//    worker is still at one.
+
 namespace stoker {
 
 BatchJob::BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
@@ -43,6 +53,7 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
     uint8_t* slot = batch_.pixels.get() + static_cast<size_t>(place) * spec_.bytes();
     const int64_t index = samples_[static_cast<size_t>(place)];
     LoadedSample sample = loader.load(batch_.epoch, index, slot, cost);
+    // No other worker has this place, so the slot and the label need no lock.
     (*batch_.labels)[static_cast<size_t>(place)] = sample.label;
     if (sample.skipped) sample.skipped->batch = batch_.index;
     if (sample.skipped || sample.tolerated) {
@@ -60,6 +71,7 @@ void BatchJob::fill(int64_t place, SampleLoader& loader, LoadCost& cost) {
 }
 
 void BatchJob::finish(LoaderMeter& meter) {
+  // A batch with a bad place is not handed out, so it needs no digest.
   if (error_ != nullptr) return;
   try {
     for (auto& [place, sample] : noted_) {

@@ -24,8 +24,8 @@ class BatchJob {
   BatchJob(Batch batch, std::vector<int64_t> samples, const SampleSpec& spec, bool digest,
            std::vector<int32_t> claims = {});
 
-  // Fills places until none is left to claim. True: this call finished the batch. Throws nothing of
-  // a sample's.
+  // Fills places until no place is left to claim. True: this call finished the batch. A sample's
+  // failure is never thrown here.
   bool work(SampleLoader& loader);
   // Ends the claiming of places. True: no worker is at one, the job is over with this call.
   bool cancel();
@@ -38,7 +38,7 @@ class BatchJob {
  private:
   // Loads the sample of one place, or keeps its error.
   void fill(int64_t place, SampleLoader& loader, LoadCost& cost);
-  // By the worker that filled the last place, alone.
+  // Called by the worker that filled the last place, alone.
   void finish(LoaderMeter& meter);
 
   Batch batch_;
@@ -56,8 +56,8 @@ class BatchJob {
 };
 
 // XXH3-128 of each sample's pixels (what is used of frames) and label, 16 bytes each, one behind
-// the other; none of a filler. Equal for equal batches by whatever loader, format, tier or number
-// of workers; those of all ranks in their order are those of the whole batch. Any thread.
+// the other. A filler has no digest. Equal for equal batches by whatever loader, format, tier or
+// number of workers; those of all ranks in their order are those of the whole batch. Any thread.
 inline constexpr size_t kSampleDigestBytes = 16;
 std::string sample_digests(const Batch& batch, const SampleSpec& spec);
 

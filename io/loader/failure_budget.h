@@ -44,7 +44,7 @@ class FailureBudget {
   const std::vector<SkippedSample>& skipped() const { return skipped_; }
   // The different bad samples of the whole run.
   const std::map<std::string, BadReason>& bad() const { return bad_; }
-  // Occurrences by reason (to_string(BadReason)), of the whole run.
+  // How often each reason (to_string(BadReason)) occurred in the whole run.
   std::map<std::string, int64_t> by_reason() const;
   // By key, those of this process: the rows of tolerated.csv.
   const std::map<std::string, Tolerated>& tolerated() const { return tolerated_; }

@@ -8,9 +8,9 @@
 
 namespace stoker {
 
-// The order in which workers take the places of a batch: the largest samples first, so that none of
-// them is begun when the others have nothing left to do. A sample's place, and so the batch, is the
-// same in any order. One thread at a time; refers to the data set.
+// The order in which workers take the places of a batch: the largest samples first, so that no
+// large one is begun when the other workers have nothing left to do. A sample's place, and so the
+// batch, is the same in any order. One thread at a time; refers to the data set.
 class LargestFirst {
  public:
   // Asks the data set for nothing yet.
@@ -27,7 +27,7 @@ class LargestFirst {
 
   const Dataset& dataset_;
   const Split split_;
-  // Of each sample, plus one; 0: not asked for yet.
+  // The encoded bytes of each sample, plus one. 0: it was not asked for yet.
   std::vector<uint32_t> bytes_;
 };
 

@@ -41,8 +41,8 @@ constexpr bool deals_files(SampleOrder order) {
   return order != SampleOrder::permutation && order != SampleOrder::window;
 }
 
-// What a loader does, as its options say it (Component<Loader>::info). A value; of a loader that
-// says nothing all fields have their defaults.
+// What a loader does, as its options say it (Component<Loader>::info). A value. If a loader says
+// nothing, all fields have their defaults.
 struct LoaderInfo {
   // Samples; 0: it does not say.
   int64_t batch_size = 0;
@@ -56,23 +56,25 @@ struct LoaderInfo {
   bool resident = false;
   // All batches of training have batch_size samples.
   bool drop_last = true;
-  // Of training; permutation, too, where it is not shuffled.
+  // The order of training. It is permutation, too, if training does not shuffle.
   SampleOrder order = SampleOrder::permutation;
   bool shuffle = true;
   // Batches have digests.
   bool digest = false;
   // Which samples make up a batch depends on the number of ranks, whatever the order says.
   bool batches_by_ranks = false;
-  // The data set's objects are mapped: they have to be files of this machine, of a tier that does
-  // not want to see their reads. Empty: they are not, else what maps them, as the user calls it.
+  // The data set's objects are mapped: they have to be files of this machine, on a tier that does
+  // not want to see their reads. Empty: they are not mapped, else what maps them, as the user calls
+  // it.
   std::string maps_files = {};
 
   // Are complete batches made before they are asked for?
   bool works_ahead() const { return host_batches_ahead + device_batches_ahead > 0; }
 };
 
-// The options of every loader, so that a sweep changes nothing but loader.type. A value. A loader
-// that says more of itself derives from it and has an info() of its own.
+// The options of every loader, so that a sweep changes nothing but loader.type. Options that a type
+// has no use for stand in its kIdle (config.h). A value. A loader that says more of itself derives
+// from it and has an info() of its own.
 struct LoaderOptions {
   // Samples per batch, of all ranks together.
   int64_t batch_size = 64;
@@ -91,40 +93,50 @@ struct LoaderOptions {
   bool digest = false;
   template <class V>
   void visit(V& v) {
-    v("batch_size", batch_size, "samples per batch, of all ranks together", Limits{1, 1 << 20});
-    v("workers", workers, same_results("threads that read and decode (sync uses none)"));
+    v("batch_size", batch_size, "Samples in a batch, of all ranks together.", Limits{1, 1 << 20});
+    v("workers", workers,
+      same_results("Number of threads that read and decode. auto: one for each core that the "
+                   "process may use."));
     v("pin_workers", pin_workers,
-      same_results("each worker stays on one core of those that the process may use, in turn"));
-    v("prefetch_batches", prefetch_batches, same_results("complete batches ahead in host memory"),
-      Limits{1, 4096});
+      same_results("Whether each worker stays on one core. The cores that the process may use are "
+                   "taken in turn."));
+    v("prefetch_batches", prefetch_batches,
+      same_results("How many complete batches are made ahead in host memory."), Limits{1, 4096});
     v("device_batches", device_batches,
-      same_results("batches ahead on the device (device_prefetched)"), Limits{1, 4096});
-    v("shuffle", shuffle, "a new order every epoch; evaluation is never shuffled");
+      same_results("How many batches are copied ahead to the device."), Limits{1, 4096});
+    v("shuffle", shuffle,
+      "Whether training takes the samples in a new order every epoch. Evaluation never shuffles.");
     v("order", order,
-      "permutation: of all samples; window: all files in a new order, then `window`; local_files: "
-      "each rank keeps its files, and shuffles them and the samples in each; global_files: "
-      "likewise, with the files dealt anew every epoch; local_window: each rank keeps its files "
-      "in the data set's order, then `window`; shards: files dealt anew every epoch, each read "
-      "from begin to end, and `window` samples at a time mixed. With the last four, batches depend "
-      "on the number of ranks");
+      "The order of training samples. `permutation`: all samples in random order. `window`: all "
+      "files in a new order, then mixed by `window`. `local_files`: each rank keeps its files and "
+      "shuffles them and the samples in each. `global_files`: the same, with files dealt anew "
+      "every epoch. `local_window`: each rank keeps its files in the data set's order, then mixes "
+      "by `window`. `shards`: files are dealt anew every epoch and read from begin to end, with "
+      "`window` samples mixed at a time. With the last four, batches depend on the number of "
+      "ranks.");
     v("window", window,
-      "order: window and local_window: samples in the shuffle buffer, as of tf.data's shuffle(); "
-      "order: shards: samples that are mixed with one another",
+      "With `order: window` and `local_window`: samples in the shuffle buffer, as in tf.data's "
+      "shuffle(). With `order: shards`: how many samples are mixed with one another.",
       Limits{1, 1e9});
     v("cycle_length", cycle_length,
-      "order: shards: files that are read at once, in turn, as of tf.data's interleave()",
+      "With `order: shards`: how many files are read in turn, as in tf.data's interleave().",
       Limits{1, 1024});
     v("block_length", block_length,
-      "order: shards: samples of a file, one behind the other, in its turn", Limits{1, 1e9});
+      "With `order: shards`: how many consecutive samples a file gives in its turn.",
+      Limits{1, 1e9});
     v("single_file_stays", single_file_stays,
-      "global_files: where there are no more files than ranks, those of epoch 0 stay, as in "
-      "NERSC's HEPCNNB (2018)");
-    v("drop_last", drop_last, "leave out the last, smaller batch; evaluation never does");
-    v("digest", digest, same_results("write an XXH3-128 digest of every batch into digests.csv"));
+      "With `order: global_files`: if there are no more files than ranks, each rank keeps the "
+      "files of epoch 0, as in NERSC's HEPCNNB (2018).");
+    v("drop_last", drop_last,
+      "Whether training leaves out the last batch of an epoch if it is smaller. Evaluation never "
+      "does.");
+    v("digest", digest,
+      same_results("Whether the XXH3-128 digest of every batch is written into digests.csv."));
   }
   // Error(ExitCode::config) for an order without shuffle, and what has no meaning in it.
   void check(const Section& section) const;
-  // Of a loader that has workers and makes so many batches ahead; others add what they do.
+  // What a loader does that has workers and makes this many batches ahead. Other loaders add what
+  // they do.
   LoaderInfo info(int64_t host_batches_ahead = 0, int64_t device_batches_ahead = 0) const;
 };
 
@@ -132,7 +144,7 @@ struct LoaderOptions {
 struct Shard {
   int64_t rank = 0;
   int64_t world = 1;
-  // Its places [first, second) in a batch of so many samples.
+  // Its places [first, second) in a batch of `whole` samples.
   std::pair<int64_t, int64_t> places(int64_t whole) const {
     return {whole * rank / world, whole * (rank + 1) / world};
   }
@@ -154,7 +166,7 @@ class Loader {
     // Memory of batches: pinned where they are copied to a GPU.
     HostAllocator allocate;
     Split split;
-    // Of the run: order, augmentation and replacements are functions of it.
+    // The run's seed. Order, augmentation and replacements are functions of it.
     uint64_t seed;
     // Remarks for the user's log.
     Notify notify;
@@ -171,7 +183,7 @@ class Loader {
   };
   virtual ~Loader() = default;
 
-  // Number of batches of this rank in an epoch; constant.
+  // The number of batches that this rank has in an epoch. It is constant.
   virtual int64_t batches() const = 0;
   // Sets the position: the next next() gives batch `first_batch` of `epoch`. Where that is what the
   // loader has ahead anyway, nothing is thrown away.

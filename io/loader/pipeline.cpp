@@ -2,6 +2,17 @@
 
 #include <utility>
 
+// The life of a batch:
+//
+// 1. submit() takes the next batch of the sampler's order and begins it: the batch gets a slot, and
+//    the workers get its samples. This never blocks, so the trainer's thread does it.
+// 2. The workers fill the slot, the oldest batch first (worker_pool.cpp, batch_job.cpp).
+// 3. next() waits for the oldest batch and hands it out. Only then it begins another one, so that
+//    no more slots are in use than the batches ahead and the one that the trainer holds.
+// 4. The batches that are ahead go on over the end of an epoch. next() says once that the epoch is
+//    over, and the start() of the next one finds its first batches on their way.
+// 5. A start() anywhere else gives up what is on its way and begins anew from there.
+
 namespace stoker {
 
 Pipeline::Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs)
@@ -24,7 +35,8 @@ Pipeline::~Pipeline() { cancel(); }
 
 void Pipeline::start(int64_t epoch, int64_t first_batch) {
   const Position position{epoch, first_batch};
-  // The end of an epoch need not have been asked for.
+  // The trainer may stop asking at the last batch. The pipeline then stands at the end of the
+  // epoch, which is the same place as the begin of the next one.
   if (asked_.batch >= batches()) asked_ = {asked_.epoch + 1, 0};
   if (asked_ == position && !pending_.empty()) return;
   cancel();
@@ -47,6 +59,8 @@ std::optional<Batch> Pipeline::next() {
 }
 
 void Pipeline::begin(PendingBatch& pending) {
+  // Where neighbours do not lie side by side, the order of reading is free, and a large sample that
+  // is begun last would leave the other workers idle.
   std::vector<int32_t> claims;
   if (pending.scattered) claims = largest_first_.places(pending.samples);
   pending.job = make_job(pending.batch, pending.samples, options_.digest, std::move(claims));
@@ -69,6 +83,8 @@ std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> s
 
 void Pipeline::submit() {
   if (submitted_.batch >= batches()) submitted_ = {submitted_.epoch + 1, 0};
+  // An order takes time and memory for all samples, so it is computed once: the hints may have
+  // computed the next epoch's already, in order to tell the data set what comes.
   if (order_.epoch != submitted_.epoch) order_ = hints_.take_next();
   if (order_.epoch != submitted_.epoch) order_ = sampler_.order(submitted_.epoch);
   PendingBatch& pending = pending_.emplace_back();
@@ -91,6 +107,7 @@ void Pipeline::cancel() {
   for (const PendingBatch& pending : pending_) {
     if (pending.job) workers_.cancel(pending.job);
   }
+  // No worker is at a sample any more, so that nothing is forgotten that one still waits for.
   hints_.forget();
   pending_.clear();
 }

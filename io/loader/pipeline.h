@@ -16,7 +16,7 @@ namespace stoker {
 
 // The one mechanism behind all loaders of this folder: batches are begun in order, up to
 // LoaderInfo::host_batches_ahead of them before they are asked for, over the end of the epoch into
-// the next one; with none ahead only the batch that is asked for. LoaderInfo::workers threads fill
+// the next one; with 0 ahead, only the batch that is asked for. LoaderInfo::workers threads fill
 // them. A derived class says what beginning and finishing a batch means where that is not reading
 // all of its samples. Thread rule and failures: as Loader.
 class Pipeline : public Loader {

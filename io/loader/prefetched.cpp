@@ -1,17 +1,24 @@
+#include <array>
+
 #include "io/loader/pipeline.h"
 
 namespace stoker {
 namespace {
 
+struct ThreadedOptions : LoaderOptions {
+  static constexpr std::array kIdle{"prefetch_batches", "device_batches"};
+};
+
 // The 2018 study's parallel map: workers fill the batch that is being asked for, and nothing ahead.
 class Threaded final : public Pipeline {
  public:
-  using Options = LoaderOptions;
+  using Options = ThreadedOptions;
   Threaded(const Options& options, const Inputs& inputs)
       : Pipeline(options, options.info(), inputs) {}
 };
 
 struct PrefetchedOptions : LoaderOptions {
+  static constexpr std::array kIdle{"device_batches"};
   LoaderInfo info() const { return LoaderOptions::info(prefetch_batches); }
 };
 

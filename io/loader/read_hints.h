@@ -7,9 +7,9 @@
 
 namespace stoker {
 
-// Tells a data set what workers are about to read (Dataset::expect): of orders that go through
-// files in stretches, whole stretches at a time, and one more than is asked for where the loader
-// works ahead; of any other order just what is asked for. One thread at a time.
+// Tells a data set what workers are about to read (Dataset::expect): for orders that go through
+// files in stretches, whole stretches at a time, and one more than is asked for if the loader works
+// ahead; for any other order, just what is asked for. One thread at a time.
 class ReadHints {
  public:
   // Both must outlive it.
@@ -32,8 +32,8 @@ class ReadHints {
   const Split split_;
   const bool ahead_;
   bool any_ = false;    // was anything said?
-  int64_t epoch_ = -1;  // of what was said last
-  int64_t said_ = 0;    // up to that place of it
+  int64_t epoch_ = -1;  // of the order that was announced last
+  int64_t said_ = 0;    // up to which place of it was announced
   EpochOrder next_;
 };
 

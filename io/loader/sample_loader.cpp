@@ -8,7 +8,7 @@
 namespace stoker {
 namespace {
 
-// So many bad samples in a row mean that the data set is broken, not a few of its files.
+// This many bad samples in a row mean that the data set is broken, not a few of its files.
 constexpr uint64_t kMaxReplacements = 100;
 
 }  // namespace

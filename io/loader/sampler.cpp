@@ -25,7 +25,8 @@ class SampleFiles {
   SampleFiles(const Dataset& dataset, Split split);
 
   int64_t count() const { return std::ssize(begins_) - 1; }
-  // Of file `file` in [0, count()), in the data set's order; files in that of their first samples.
+  // The samples of file `file` in [0, count()), in the data set's order. Files are in the order of
+  // their first samples.
   std::span<const int64_t> of(int64_t file) const {
     const auto i = static_cast<size_t>(file);
     return std::span(samples_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
@@ -63,8 +64,8 @@ std::vector<int64_t> shuffle_in_window(const std::vector<int64_t>& all, int64_t 
   return taken;
 }
 
-// tf.data's interleave: of `cycle` files at once `block` samples in turn; the next file comes in
-// the place of one that has ended.
+// tf.data's interleave: `cycle` files give `block` samples each in turn; the next file comes in the
+// place of one that has ended.
 std::vector<int64_t> interleave(const std::vector<std::vector<int64_t>>& files, int64_t cycle,
                                 int64_t block) {
   struct Open {
@@ -125,6 +126,7 @@ Sampler::Sampler(const LoaderOptions& options, Shard shard, const Dataset& datas
                             options.batch_size, samples_));
   }
   check_ranks();
+  // Listing the files asks the data set about every sample: not done where no order needs them.
   if (dealt_ || (shuffled_ && options.order == SampleOrder::window)) {
     files_ = std::make_shared<const SampleFiles>(dataset, split);
   }
@@ -150,6 +152,8 @@ BatchPart Sampler::part(int64_t batch) const {
   part.begin = batch * (full_end - full_begin);
   part.whole = std::min(options_.batch_size, samples_ - batch * options_.batch_size);
   const auto [begin, end] = shard_.places(part.whole);
+  // A rank without a sample in the last, smaller batch gets a filler, because all ranks must take
+  // part in the exchange of gradients. It is computed and counts nothing.
   part.filler = begin == end;
   part.size = part.filler ? 1 : end - begin;
   return part;
@@ -176,6 +180,8 @@ EpochOrder Sampler::order(int64_t epoch) const {
 std::vector<int64_t> Sampler::of_all_ranks(int64_t epoch) const {
   std::vector<int64_t> all = numbers(samples_);
   if (!shuffled_) return all;
+  // Without the rank in the seed: every rank computes the same order and takes its part of it, and
+  // batches are the same for any number of ranks.
   Random random(mix(seed_, static_cast<uint64_t>(epoch)));
   if (options_.order == SampleOrder::permutation) {
     shuffle(all, random);
@@ -200,6 +206,9 @@ std::vector<std::vector<int64_t>> Sampler::share(int64_t epoch) const {
     Random random(mix(seed_, static_cast<uint64_t>(stays ? 0 : epoch)));
     shuffle(files, random);
   }
+  // The ranks' shares must have the sizes of their parts of all batches, so that every rank has a
+  // sample wherever part() says so. The files, one behind the other, are cut there, and a file may
+  // belong to two ranks.
   const int64_t full = samples_ / options_.batch_size;
   const auto [part_begin, part_end] = shard_.places(options_.batch_size);
   const auto [rest_begin, rest_end] = shard_.places(samples_ % options_.batch_size);
@@ -238,7 +247,8 @@ EpochOrder Sampler::of_shards(int64_t epoch) const {
   EpochOrder order{epoch, false, {}};
   order.stretch = options_.window;
   order.reading = interleave(share(epoch), options_.cycle_length, options_.block_length);
-  // Else the end of a single file would be left out in every epoch, and stretches begin alike.
+  // Begins at a random place. Otherwise the end of a single file would be left out in every epoch,
+  // and its stretches would always begin at the same samples.
   if (const auto count = order.reading.size(); count > 0) {
     const auto first = order.reading.begin() + static_cast<std::ptrdiff_t>(random.below(count));
     std::rotate(order.reading.begin(), first, order.reading.end());

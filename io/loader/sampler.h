@@ -19,13 +19,14 @@ struct EpochOrder {
   bool scattered = false;
   // This rank's, in the order of its batches.
   std::vector<int64_t> samples;
-  // Of loader.order: shards: the same samples in the order in which they lie in their files. From
-  // one multiple of `stretch` to the next the two have the same ones; 0: of any other order.
+  // With loader.order: shards, the same samples in the order in which they lie in their files. From
+  // one multiple of `stretch` to the next both orders have the same samples. `stretch` is 0 with
+  // any other order.
   std::vector<int64_t> reading = {};
   int64_t stretch = 0;
 };
 
-// Of a batch, the part of one rank. A value.
+// The part of a batch that one rank has. A value.
 struct BatchPart {
   // Where it begins in EpochOrder::samples.
   int64_t begin = 0;
@@ -50,13 +51,12 @@ struct BatchPart {
 // ranks. local_files and global_files: all files one behind the other, in the data set's order or
 // in a new one each epoch, are cut into a share for each rank, of as many samples as its parts
 // have; its batches go through its share, file by file in a new order each epoch, and through each
-// file in a new order. So a file belongs to one rank, but for those that a cut goes through: none
-// where the ranks divide batch_size, and files of equal size. local_window: shares as by
-// local_files; a rank goes through its own as it lies, through a shuffle buffer of `window`
-// samples. shards: files are dealt as by
-// global_files; a rank goes through cycle_length of its files in turn, block_length samples of
-// each, as they lie there, from a place that is drawn each epoch; every `window` samples of that
-// are shuffled among themselves. (tf.data's interleave; MosaicML Streaming's py1b.)
+// file in a new order. So a file belongs to one rank, unless a cut goes through it. No cut does if
+// the ranks divide batch_size and files of equal size. local_window: shares as by local_files; a
+// rank goes through its own as it lies, through a shuffle buffer of `window` samples. shards: files
+// are dealt as by global_files; a rank goes through cycle_length of its files in turn, block_length
+// samples of each, as they lie there, from a place that is drawn each epoch; every `window` samples
+// of that are shuffled among themselves. (tf.data's interleave; MosaicML Streaming's py1b.)
 class Sampler {
  public:
   // Error(ExitCode::config) where training has not one batch, or a batch not one sample for each
@@ -67,7 +67,7 @@ class Sampler {
   // The same of another rank; what is known of files is shared. Error(ExitCode::config) likewise.
   Sampler(const Sampler& other, Shard shard);
 
-  // Of every epoch; the same for all ranks.
+  // The number of batches in every epoch; the same for all ranks.
   int64_t batches() const { return batches_; }
   // The part of this rank.
   BatchPart part(int64_t batch) const;
@@ -84,7 +84,8 @@ class Sampler {
   // This rank's, in the order of its batches.
   std::vector<int64_t> of_own_files(int64_t epoch) const;
   EpochOrder of_shards(int64_t epoch) const;
-  // Of this rank, and the samples of all its batches without a filler.
+  // The generator of this rank's order in an epoch. own_samples(): the samples of all its batches
+  // without a filler.
   Random random_of(int64_t epoch) const;
   int64_t own_samples() const;
   void add_filler(std::vector<int64_t>& order) const;
@@ -95,7 +96,7 @@ class Sampler {
   bool shuffled_;
   bool dealt_;  // files, to ranks
   uint64_t seed_;
-  std::shared_ptr<const SampleFiles> files_;  // none where the order does not ask for them
+  std::shared_ptr<const SampleFiles> files_;  // empty if the order does not ask for them
   int64_t batches_ = 0;
 };
 

@@ -10,8 +10,8 @@ namespace stoker {
 
 // Batch-sized blocks of host memory that are used again and again. Any thread. Never blocks: it
 // grows to as many slots as are in use at once, which the loader's window and the device's queue
-// bound, and never shrinks. Slots that a batch still holds outlive the pool. What a
-// slot needs to be freed, it holds itself.
+// bound, and never shrinks. Slots that a batch still holds outlive the pool. What a slot needs to
+// be freed, it holds itself.
 class SlotPool {
  public:
   // Makes `count` slots of `slot_bytes` bytes (pinned for a GPU) at once, so that the first steps

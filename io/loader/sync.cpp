@@ -1,3 +1,5 @@
+#include <array>
+
 #include "io/loader/pipeline.h"
 #include "io/metrics/loader_meter.h"
 
@@ -5,6 +7,7 @@ namespace stoker {
 namespace {
 
 struct SyncOptions : LoaderOptions {
+  static constexpr std::array kIdle{"workers", "pin_workers", "prefetch_batches", "device_batches"};
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info();
     info.workers = 0;

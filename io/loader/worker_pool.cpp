@@ -10,6 +10,17 @@
 
 #include "io/core/system/usable_cores.h"
 
+// How jobs pass through the pool:
+//
+// 1. jobs_ holds the jobs with places left to claim, oldest first. All workers work on the first of
+//    them, so that the batch that the trainer needs next is filled by all.
+// 2. A worker comes back from a job when nothing is left to claim. It takes the job out of jobs_,
+//    while other workers may still be at its last places.
+// 3. The worker that fills the last place finishes the job: it takes it out of unfinished_ and
+//    wakes whoever waits for it.
+// 4. cancel() ends the claiming. If no worker is at a place, the job is over at once; otherwise the
+//    last of these workers ends it by step 3.
+
 namespace stoker {
 namespace {
 
@@ -43,7 +54,7 @@ WorkerPool::WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinne
     for (int64_t i = 0; i < workers; ++i) {
       threads_.emplace_back([this, i] { run(loaders_[static_cast<size_t>(i)], i); });
     }
-  } catch (...) {  // no more threads
+  } catch (...) {  // no more threads; those that were made wait for work and have to be told to end
     stop();
     throw;
   }
@@ -66,6 +77,7 @@ void WorkerPool::submit(std::shared_ptr<BatchJob> job) {
     unfinished_.insert(job.get());
     jobs_.push_back(std::move(job));
   }
+  // One job has work for every worker.
   work_.notify_all();
 }
 
@@ -87,6 +99,7 @@ void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
     if (job->cancel()) ended_here = unfinished_.erase(job.get()) > 0;
   }
   wait_until_over(job);
+  // A worker that finished the job has counted it as ready, and nobody will wait for it any more.
   if (ready_ && !ended_here) ready_->get();
 }
 

@@ -19,12 +19,12 @@ namespace stoker {
 // worker. Refers to what Inputs refers to.
 class WorkerPool {
  public:
-  // Starts `workers` threads, each with a DecoderSession of its own; 0: none, and submit() must not
-  // be called.
-  // pinned: worker i stays on the i-th of own_cores() (io/core/system/usable_cores), and on the
-  // first one again where there are more workers; a line of inputs.notify names the cores. Where
-  // the kernel refuses, workers run anywhere: that is no part of a result.
-  // `ready` (may be null): of batches that are finished and were not waited for yet.
+  // Starts `workers` threads, each with a DecoderSession of its own; 0: no threads, and submit()
+  // must not be called. pinned: worker i stays on the i-th of own_cores()
+  // (io/core/system/usable_cores), and on the first one again where there are more workers; a line
+  // of inputs.notify names the cores. Where the kernel refuses, workers run anywhere, as results do
+  // not depend on it. `ready` (may be null) counts batches that are finished and were not waited
+  // for yet.
   WorkerPool(const Loader::Inputs& inputs, int64_t workers, bool pinned,
              std::shared_ptr<QueueMeter> ready);
   // Gives up what is not finished; returns when all threads have ended.

@@ -53,7 +53,7 @@ class CheckpointMeter {
   struct State {
     // How often, how long (seconds) and how many bytes.
     std::array<Tally::Totals, kCheckpointParts> parts;
-    // Seconds of the newest; absent: there was none.
+    // How many seconds the newest one took. Absent: no such part has ended.
     std::array<std::optional<double>, kCheckpointParts> last_s;
     // Absent: the run has no checkpoints.
     std::optional<CheckpointReport> report;
@@ -61,8 +61,8 @@ class CheckpointMeter {
     std::optional<double> last_save_unix_s;
     // How many are under way now: snapshots, writes and drains only.
     std::array<int, kCheckpointParts> under_way{};
-    // Of the drain under way, or the last one, in bytes/s. Absent: there is no limit, or was no
-    // drain.
+    // The limit of the drain under way, or of the last one, in bytes/s. Absent: no limit was set,
+    // or no drain has begun.
     std::optional<double> drain_limit;
     // By how much the input was slower than usual while it lasted. Absent: it was not watched.
     std::optional<double> drain_slowdown;

@@ -18,16 +18,16 @@ struct CheckpointReport {
   int64_t failed = 0;
   int64_t skipped = 0;
   int64_t replaced = 0;
-  // Of the saved ones: committed on the last tier, and still on the first one only. A drain that
-  // fails is tried again.
+  // How many of the saved sets are committed on the last tier, and how many are only on the first
+  // one yet. A drain that fails is tried again.
   int64_t drained = 0;
   int64_t drain_retries = 0;
   int64_t drains_left = 0;
-  // The step that a restart would go on from: of the newest set on any tier, and of the newest on
-  // the last tier. What lies between the two is lost with the fast tier.
+  // The steps that a restart would go on from: with the newest set on any tier, and with the newest
+  // one on the last tier. What lies between the two is lost with the fast tier.
   std::optional<int64_t> saved_step;
   std::optional<int64_t> durable_step;
-  // Size of one set, of all its files; 0 before the first.
+  // The bytes of all files of one set; 0 before the first set.
   uint64_t set_bytes = 0;
   // The last attempt on some tier failed; last_error says why, also once it has been mended.
   bool degraded = false;

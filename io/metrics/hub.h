@@ -57,7 +57,8 @@ class Hub {
   // What the trainer and the checkpoints publish: cheap enough for every step. The rest is empty.
   RunRecord step_record() const;
 
-  // The newest session of the I/O profiler, as profile_json() has it; empty: there is none.
+  // The newest session of the I/O profiler, as profile_json() has it. Empty: no session has ended
+  // yet.
   void set_io_profile(std::string json);
   std::string io_profile() const;
 

@@ -25,12 +25,15 @@ void IdleAttribution::add_step(const BusyInterval& step) {
   const TimePoint start = std::max(step.start, last_end_);
   const TimePoint end = std::max(step.end, start);
   const TimePoint submitted = std::clamp(step.submitted, last_end_, start);
+  // Before the step was submitted the device waited for the host, afterwards for the batch's copy:
+  // the device takes steps in order, and the one before has ended.
   attribute(last_end_, submitted);
   idle(IdleCause::h2d) += start - submitted;
   busy_ += end - start - step.peers;
   idle(IdleCause::peers) += step.peers;
   copy_ += step.copy;
   last_end_ = end;
+  // Later gaps begin here, so that older segments are of no use any more. The list stays short.
   while (!segments_.empty() && segments_.front().end <= last_end_) segments_.pop_front();
   if (++steps_ == 1) {
     first_end_ = end;
@@ -39,6 +42,7 @@ void IdleAttribution::add_step(const BusyInterval& step) {
 }
 
 void IdleAttribution::add_peers(Clock::duration waited) {
+  // The device counted the wait as a part of its steps. It cannot have been longer than they were.
   const Duration all = std::min(waited, busy_);
   busy_ -= all;
   if (steps_ <= 1) first_busy_ = busy_;
@@ -55,6 +59,7 @@ void IdleAttribution::attribute(TimePoint from, TimePoint to) {
     idle(cause_of(interval.segment)) += end - begin;
     left -= end - begin;
   }
+  // No segment covers the rest: the loop's own work between two of them.
   idle(IdleCause::host) += left;
 }
 

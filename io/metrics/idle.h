@@ -45,7 +45,7 @@ struct DeviceTime {
 // at 40; the step before ended at 4. Idle are 6 for data, 2 for the host, 3 for h2d; busy are 25.
 class IdleAttribution {
  public:
-  // begin: of the training loop, from which on the device is observed.
+  // begin: when the training loop begins. The device is observed from then on.
   explicit IdleAttribution(TimePoint begin) : begin_(begin), last_end_(begin) {}
 
   // The trainer's segments, in order. Those that ended before a step was submitted must come before
@@ -53,10 +53,11 @@ class IdleAttribution {
   void add_segment(const SegmentInterval& interval) { segments_.push_back(interval); }
   // The device's steps, in order, however late.
   void add_step(const BusyInterval& step);
-  // Of steps that were added: so long they waited for their peers, as is known only now.
+  // Says for how long steps that were added before waited for their peers, if that is known only
+  // now.
   void add_peers(Clock::duration waited);
 
-  // Of all steps so far.
+  // The times of all steps so far.
   DeviceTime total() const;
   // Accelerator utilisation as MLPerf Storage defines it: compute time / total time, without the
   // first step and what came before it; 0 to 1. Absent before the second step.

@@ -16,11 +16,13 @@ void StepLedger::begin() {
   intervals_.clear();
   running_ = true;
   segment_ = Segment::other;
-  wall_begin_ = Clock::now();
+  wall_begin_ = Clock::now();  // a reading of its own, as the header says
   since_ = Clock::now();
 }
 
-// Its own bookkeeping counts in the segment that begins.
+// Two readings of the clock, one for the end and one for the begin. With a single one the segments
+// would add up to the wall time by construction, and closure_error() would measure nothing. The
+// bookkeeping comes behind both, so that it counts in the segment that begins.
 void StepLedger::switch_to(Segment segment) {
   if (!running_) return;
   const SegmentInterval ended{segment_, since_, Clock::now()};

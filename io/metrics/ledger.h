@@ -57,8 +57,8 @@ class StepLedger {
   // Seconds by segment since begin(), up to the last switch. A step or a window is the difference
   // of two calls.
   std::array<double, kSegments> totals() const;
-  // |sum of the segments - wall| / wall, since begin(), up to the last switch; of the whole loop
-  // after end().
+  // |sum of the segments - wall| / wall, from begin() up to the last switch, and after end() for
+  // the whole loop.
   double closure_error() const;
   // The intervals that ended since the last call, in order. Take them every few steps: they are
   // kept until then.

@@ -93,14 +93,14 @@ class LoaderMeter {
     // Threads that read now, and those of them that are not waiting.
     int64_t workers = 0;
     int64_t busy = 0;
-    // By Stage; of all threads that ever took part.
+    // By Stage, for all threads that ever took part.
     std::array<Tally::Totals, kStages> stages;
     // By reason: samples that could not be used, at every attempt, and places in batches that
     // another sample had to fill.
     std::map<std::string, int64_t> errors;
     std::map<std::string, int64_t> skipped;
     int64_t tolerated = 0;
-    // Of the loaders that live now.
+    // The queues of the loaders that live now.
     std::vector<QueueMeter::State> queues;
     // Bytes that the block layer delivered to the reading threads; absent where the kernel does
     // not say.
@@ -108,7 +108,7 @@ class LoaderMeter {
     // Absent: nobody has read records of a database by record_reads().
     std::optional<RecordReadCosts> record_reads;
 
-    // Of one stage.
+    // The totals of one stage.
     const Tally::Totals& of(Stage stage) const { return stages[static_cast<size_t>(stage)]; }
   };
   // Any thread. Asks the kernel for each reading thread's counters.

@@ -35,7 +35,7 @@ class QueueMeter {
 
   // Call it after an item was put into the queue.
   void put() { add(1); }
-  // Call it after so many items were taken out, also when the rest is thrown away.
+  // Call it after `items` items were taken out, and also when the rest is thrown away.
   void get(int64_t items = 1) { add(-items); }
 
   // Items / capacity, now.
@@ -73,7 +73,7 @@ class QueueMeter {
 
   mutable std::mutex mutex_;
   State state_;
-  // Of the last put() or get().
+  // When the last put() or get() was.
   TimePoint since_ = Clock::now();
 };
 

@@ -14,7 +14,7 @@ namespace stoker {
 // window is left out.
 class RateWindows {
  public:
-  // begin: of the first window. length: of each, above 0.
+  // begin: when the first window begins. length: how long each window is, above 0.
   RateWindows(TimePoint begin, Clock::duration length) : since_(begin), length_(length) {}
 
   // `images` more were finished at `now`, which never goes back.
@@ -26,8 +26,8 @@ class RateWindows {
     images_ = 0;
   }
 
-  // Of the complete windows, in order.
-  // The window under way is in none of them. Valid until the next add().
+  // The rates of the complete windows, in their order. The window under way is not among them.
+  // Valid until the next add().
   const std::vector<double>& rates() const { return rates_; }
 
  private:

@@ -12,7 +12,7 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// Of the calling thread since it began, but for the wall time.
+// The costs of the calling thread since it began, without the wall time.
 RecordReadCosts of_this_thread() {
   rusage use{};
   ::getrusage(RUSAGE_THREAD, &use);

@@ -22,15 +22,16 @@ struct RecordReadCosts {
   int64_t involuntary_switches = 0;
   int64_t minor_faults = 0;
   int64_t major_faults = 0;
-  // Of wall_s, waiting for other ranks: at barriers, for the cursor, for the turn to read.
+  // The part of wall_s that was spent waiting for other ranks: at barriers, for the cursor, for the
+  // turn to read.
   double waiting_s = 0;
   // Seconds until the first record could be read: opening, walking, computing offsets.
   double opening_s = 0;
   // Explicit reads, and their bytes.
   int64_t requests = 0;
   int64_t bytes = 0;
-  // Pages of the records that were asked for; those that a guess touched or a range read; of the
-  // needed ones those that were not among them, in front and behind, and the other way round.
+  // Pages of the records that were asked for; pages that a guess touched or a range read; needed
+  // pages that were not among those, in front and behind, and the other way round.
   int64_t pages_needed = 0;
   int64_t pages_fetched = 0;
   int64_t pages_missed_left = 0;

@@ -24,15 +24,15 @@ struct RunInfo {
   std::string name;
   // The run's directory, as the configuration and the program made it.
   std::string directory;
-  // Of the resolved configuration: two runs of the same hash were asked to do the same.
+  // The hash of the resolved configuration. Two runs with the same hash were asked to do the same.
   std::string config_hash;
   // Types of the components, as the configuration names them (`type: alexnet`).
   std::string model;
   std::string dataset;
   std::string loader;
-  // "none" where there are no checkpoints.
+  // "none" if no checkpoints are saved.
   std::string checkpoint;
-  // Of the arithmetic of a step: "fp32", "bf16".
+  // The arithmetic of a step: "fp32", "bf16".
   std::string precision;
   // What the device calls itself, such as the processor's or the GPU's name.
   std::string device;
@@ -42,7 +42,7 @@ struct RunInfo {
   bool emulated = false;
   // The loader has batches ready before they are asked for.
   bool loads_ahead = false;
-  // NVML's index of the GPU. Absent: the device is none that NVML knows.
+  // NVML's index of the GPU. Absent: NVML does not know the device.
   std::optional<unsigned> gpu;
 
   // Samples in a batch of one rank.
@@ -61,7 +61,8 @@ struct RunInfo {
   double started_unix_s = 0;
   // What this binary is: version, revision, compiler and so on, by name.
   std::vector<std::pair<std::string, std::string>> build;
-  // Of the run directory and of the tiers with files: whose block devices are reported.
+  // The paths of the run directory and of the tiers with files. The block devices below them are
+  // reported.
   std::vector<std::string> paths;
 };
 
@@ -77,7 +78,7 @@ struct Evaluation {
   int64_t step = 0;
   // How many samples were looked at.
   int64_t samples = 0;
-  // By name what evaluation.metric measures: shares of 0 to 1. No name is that of another member.
+  // What evaluation.metric measures, by name: shares of 0 to 1. No name is that of another member.
   std::map<std::string, double> measures;
   // Wall time that it took.
   double seconds = 0;
@@ -121,11 +122,13 @@ class RunMeter {
   // Says that something moved on: a step, a batch of the evaluation. /healthz looks at the time
   // since.
   void beat();
-  // After every step. queue_fill: of the queue before the trainer. totals: since the loop began,
-  // never less than those of the call before; a call without a further step updates the times only.
+  // Call it after every step. queue_fill: how full the queue before the trainer is. totals: since
+  // the loop began, never less than those of the call before; a call without a further step updates
+  // the times only.
   void publish(const RunTotals& totals, std::optional<double> queue_fill);
   void set_first_batch(double seconds);  // since the loop began
-  // Of the newest step whose loss was read. A loss that is no number is counted.
+  // The loss and the learning rate of the newest step whose loss was read. A loss that is not a
+  // number is counted.
   void set_loss(double loss, double learning_rate);
   // An evaluation has ended; also one of before a resume, in order.
   void add_evaluation(const Evaluation& evaluation);
@@ -135,7 +138,7 @@ class RunMeter {
   void set_cache(const CacheEvidence& evidence);
   // One more sink could not write. Any thread.
   void sink_failed();
-  // Of the newest window of a profiler: share in which no kernel ran.
+  // The share of the profiler's newest window in which no kernel ran.
   void set_window_idle(double share);
   // The loop has ended. rates: images/s of its windows, where it has any.
   void end_loop(const std::optional<Spread>& rates);
@@ -143,20 +146,21 @@ class RunMeter {
   void end(RunPhase phase, int exit_code, const std::string& error);
   // Where the ledger says what the trainer is doing. Lives as long as the meter.
   std::atomic<Segment>& segment() { return segment_; }
-  // As of the last publish(). Lives as long as the meter.
+  // Its state at the last publish(). It lives as long as the meter.
   const InputWait& input_wait() const { return input_wait_; }
 
   // A reading of everything, by one lock: its members belong to one moment, but `segment`.
   struct State {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
-    // Of the program, once the run has ended, and what went wrong; empty: nothing.
+    // The exit code of the program once the run has ended, and what went wrong. Empty: nothing went
+    // wrong.
     std::optional<int> exit_code;
     std::string error;
     RunTotals totals;
     // From the begin of the loop to the first batch in the trainer's hands.
     std::optional<double> first_batch_s;
-    // Of the last step whose loss was read.
+    // The loss of the last step whose loss was read.
     std::optional<double> loss;
     std::optional<double> learning_rate;
     // Losses that were NaN or infinite, of those that were read.
@@ -165,7 +169,7 @@ class RunMeter {
     int64_t sinks_failed = 0;
     // In order, those before a resume included.
     std::vector<Evaluation> evaluations;
-    // Of all evaluations of this process, the one under way included.
+    // Batches of all evaluations of this process, the one under way included.
     int64_t eval_batches = 0;
     int64_t eval_images = 0;
     // When the last step finished, by the system's clock.
@@ -178,24 +182,27 @@ class RunMeter {
     // The kernel's counters at the begin and at the end of the loop; the latter absent until then.
     Machine at_begin;
     std::optional<Machine> at_end;
-    // Of images/s in windows of a second. Absent until the loop has ended, or if it was shorter.
+    // Images per second in windows of one second. Absent until the loop has ended, or if it was
+    // shorter than a window.
     std::optional<Spread> window_rates;
     // What the trainer's thread is doing now.
     Segment segment = Segment::other;
-    // Of all ranks, in their order, as of the last report; with one rank empty.
+    // The times of all ranks in their order, when the last report was made. Empty with one rank.
     std::vector<RankTimes> ranks;
-    // Of steps, from the end of one to the end of the next; and of the trainer's waits in them.
+    // Times of steps, from the end of one to the end of the next, and of the trainer's waits in
+    // them.
     StepTally::Totals step_times;
     StepTally::Totals data_waits;
     CacheEvidence cache;
-    // Of the newest window of a profiler: the share in which no kernel ran.
+    // The share of the profiler's newest window in which no kernel ran.
     std::optional<double> window_idle;
   };
   // Any thread. Copies some kilobytes: not for every sample.
   State state() const;
   // The run's course so far, oldest first; at most 512 points. Any thread.
   std::vector<HistoryPoint> history() const;
-  // Of a step that was published. Absent: of another process, or still to come.
+  // The epoch of a step that was published. Absent: another process did the step, or it is still to
+  // come.
   std::optional<int64_t> epoch_of(int64_t step) const;
 
  private:

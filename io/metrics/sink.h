@@ -51,7 +51,7 @@ class MetricsSink {
   virtual void write(const RunRecord&, const RunRecord&) {}
   // All that was written is with its reader. Called once, when the run and its checkpoints have
   // ended, also badly, and the record says how; also after a failure. An error becomes the run's,
-  // where it has none.
+  // if the run has no error yet.
   virtual void flush() {}
 };
 

@@ -28,11 +28,11 @@ struct SlowSample {
 // large image, a slow server.
 class SlowSamples {
  public:
-  // So many, of each thread and in the result.
+  // How many samples each thread keeps, and how many the result has.
   static constexpr size_t kKept = 10;
 
-  // The owning thread only. bytes: of the encoded sample. A sample that is kept costs a lock and an
-  // allocation at most.
+  // The owning thread only. bytes: the size of the encoded sample. A sample that is kept costs a
+  // lock and an allocation at most.
   void add(Clock::duration took, uint64_t bytes, SampleId sample) {
     if (took > least_.load(std::memory_order_relaxed)) keep({sample, seconds(took), bytes});
   }

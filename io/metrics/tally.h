@@ -11,10 +11,9 @@
 
 namespace stoker {
 
-// Upper bounds of histogram buckets in seconds. Half decades for what may take microseconds or
-// minutes, finer ones for steps, of which the quantiles matter.
-// Ascending; a value on a bound is in the bucket below it. What is above the last has a bucket of
-// its own.
+// Upper bounds of histogram buckets in seconds. They are half decades apart for what may take
+// microseconds or minutes, and closer for steps, because the quantiles of steps matter. Ascending;
+// a value on a bound is in the bucket below it. What is above the last has a bucket of its own.
 inline constexpr std::array kLatencyBounds{1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2,
                                            0.1,  0.3,  1.0,  3.0,  10.,  30.,  100.};
 inline constexpr std::array kStepBounds{1e-3, 2e-3, 3e-3, 5e-3, 7e-3, 0.01, 0.015, 0.02, 0.03,
@@ -42,7 +41,8 @@ inline double quantile(std::span<const double> bounds, std::span<const int64_t> 
 // How often something was done, how long it took and how many bytes it moved. A value.
 template <const auto& kBounds>
 struct TallyTotals {
-  // Of things that were done, of their durations in nanoseconds, and of what they moved.
+  // How many things were done, how long they took together in nanoseconds, and how many bytes they
+  // moved.
   int64_t count = 0;
   int64_t ns = 0;
   uint64_t bytes = 0;
@@ -51,7 +51,7 @@ struct TallyTotals {
   // Sum of the durations. Over a count of 0 there is no mean: callers check.
   double seconds() const { return 1e-9 * static_cast<double>(ns); }
 
-  // Of the durations, in seconds; see quantile() above.
+  // A quantile of the durations in seconds; see quantile() above.
   double quantile(double q) const { return stoker::quantile(kBounds, buckets, q); }
 
   // Adds what another thread, or another time, counted.

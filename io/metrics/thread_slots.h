@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// Of the whole process at one moment, not only of those that measure. Each ThreadSlots holds a
-// pointer for every one.
+// The most threads of the whole process at one moment, not only of those that measure. Each
+// ThreadSlots holds a pointer for every one.
 inline constexpr size_t kMaxThreads = 4096;
 
 // A number below kMaxThreads that no other living thread has; the next thread gets it when this one

@@ -58,7 +58,7 @@ using SizeCounts = std::array<int64_t, kSizeBounds.size() + 1>;  // the last has
 //   }
 class TierMeter {
  public:
-  // name: of the tier in the configuration. type: its component's. `tracer` outlives the meter.
+  // name: the tier's in the configuration. type: its component's. `tracer` outlives the meter.
   TierMeter(std::string name, std::string type, bool emulated, Tracer& tracer)
       : state_{.name = std::move(name), .type = std::move(type), .emulated = emulated},
         tracer_(tracer) {}
@@ -72,8 +72,8 @@ class TierMeter {
   // in_flight is how many are between them.
   void begin(TierOp op, TimePoint begin);
   void end(TierOp op, TimePoint end);
-  // An emulated tier's operation took longer than its model says, by so much, because the tier
-  // below did. The tier's figures are too low then.
+  // An emulated tier's operation took longer than its model says, because the tier below did. `by`
+  // is the difference. The tier's figures are too low then.
   void overran(Clock::duration by);
   // Adds something that a reader of the tier's figures has to know ("O_DIRECT is not possible here:
   // through the page cache"). The same text counts once.
@@ -88,35 +88,35 @@ class TierMeter {
   // How many operations were recorded, for the overhead. Any thread; it visits every thread's slot.
   int64_t spans() const;
 
-  // Of a tier that keeps copies: reads answered by one and reads passed on; the bytes that copies
-  // take and may take.
+  // For a tier that keeps copies: the reads that a copy answered and those that were passed on, and
+  // the bytes that copies take and may take.
   struct Cache {
     int64_t hits = 0;
     int64_t misses = 0;
     uint64_t bytes = 0;
     uint64_t limit = 0;
   };
-  // Of reads, or of writes. sizes: operations that succeeded, by the bytes that they moved; busy_s:
-  // time with at least one under way, however many there were.
+  // What reads moved, or what writes moved. sizes: operations that succeeded, by the bytes that
+  // they moved. busy_s: time during which at least one was under way.
   struct Moved {
     SizeCounts sizes{};
     double busy_s = 0;
   };
   // A reading. Its members may be of neighbouring moments.
   struct State {
-    // Of a tier inside another: "data.inner".
+    // The name in the configuration. A tier inside another is called "data.inner".
     std::string name;
     std::string type;
     // Its times are those of a model, and not of the machine.
     bool emulated = false;
-    // Operations that have begun and not ended, of all kinds.
+    // Operations of all kinds that have begun and not ended.
     int64_t in_flight = 0;
     // By TierOp: how many succeeded, how long they took and what they moved.
     std::array<Tally::Totals, kTierOps> ops{};
     // By reads and by writes.
     std::array<Moved, 2> moved{};
-    // Of an emulated tier: operations that took longer than its model says, and by how many seconds
-    // together.
+    // For an emulated tier: how many operations took longer than its model says, and by how many
+    // seconds together.
     int64_t overruns = 0;
     double overrun_s = 0;
     // Absent: the tier keeps no copies.

@@ -29,30 +29,30 @@ struct TraceEvent {
   uint64_t bytes = 0;
   // The step that it belongs to, counted from 1; -1: none.
   int64_t step = -1;
-  // Of "storage": which tier.
+  // The tier, for an event "storage".
   const char* tier = nullptr;
-  // Of "file": where in it; -1: nowhere.
+  // The place in the file, for an event "file". -1: it has no place.
   int64_t offset = -1;
 };
 
 // Events of one thread, or of one engine of the device, in the order in which they ended. A value.
 inline constexpr int64_t kFileRow = -1000;
 struct TraceRow {
-  // The kernel's number of the thread, below 0 of an engine: -1, -2, ... in the order of their
-  // first event. kFileRow: of a file, which its name tells from others.
+  // The kernel's number of the thread. Engines of the device have numbers below 0: -1, -2, ... in
+  // the order of their first events. All files have kFileRow; their names tell them apart.
   int64_t id;
   std::string name;
   std::vector<TraceEvent> events;
   size_t slot = SIZE_MAX;  // of the thread: its number, which the next one gets when it has ended
 };
 
-// Single events with their times, for sinks that want them; where none does, an event costs one
+// Single events with their times, for sinks that want them. If no sink does, an event costs one
 // relaxed load. Each thread keeps its events, up to a limit beyond which they are dropped and
 // counted, and a thread of the tracer hands them to the subscribers several times a second. Any
 // thread.
 //
 // Events reach a consumer row by row: those of one thread in their order, those of different
-// threads in none. An event belongs to the window in which it began.
+// threads in any order. An event belongs to the window in which it began.
 //
 //   auto events = tracer.subscribe({0, 200}, [&](const TraceRow& row) { write(row); });
 //   ...
@@ -111,11 +111,11 @@ class Tracer {
   }
   // Adds it to a row of its own, as for the device. One thread at a time per row.
   void record(const char* row, const TraceEvent& event);
-  // Adds whole rows, whose events are known afterwards only; there is no limit, as the caller has
-  // them all. Those that began outside of the windows are left out. Any thread.
+  // Adds whole rows, if their events are known only afterwards. It has no limit, as the caller
+  // holds all of them. Those that began outside of the windows are left out. Any thread.
   void add(std::vector<TraceRow> rows);
-  // So many steps are finished: opens and closes windows. The trainer's thread. Never less than the
-  // call before.
+  // Says how many steps are finished, which opens and closes windows. The trainer's thread. Never
+  // less than the call before.
   void at_step(int64_t finished);
 
   // Events that were kept, and those that came while their thread's store was full, since the

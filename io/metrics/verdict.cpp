@@ -8,7 +8,8 @@
 namespace stoker {
 namespace {
 
-// Of what was asked for; less from block devices is warm, more is cold.
+// Shares of the bytes that were asked for. A run is warm if block devices delivered less than the
+// first, and cold if they delivered more than the second.
 constexpr double kWarmFetched = 0.05;
 constexpr double kColdFetched = 0.90;
 constexpr double kBusyWorkers = 0.80;
@@ -60,7 +61,7 @@ std::vector<std::string> evidence_of(const RunMeter::State& run, const LoaderMet
   return result;
 }
 
-// "Rank 2 holds the others up, by its data: ..."; empty: none does.
+// "Rank 2 holds the others up, by its data: ..."; empty: no rank does.
 std::string straggler_text(const std::vector<RankTimes>& ranks) {
   const std::optional<Straggler> straggler = find_straggler(ranks);
   if (!straggler) return "";

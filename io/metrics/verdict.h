@@ -14,8 +14,8 @@ inline constexpr double kColdShare = 0.03;
 inline bool is_cold(double cached_share) { return cached_share <= kColdShare; }
 inline bool is_warm(double cached_share) { return cached_share >= 1 - kColdShare; }
 
-// What the device waits for, in words, with what it was seen by. Of the causes of idle time
-// the worst decides, so that no other text of a run may judge by one of them alone.
+// What the device waits for, in words, and which figures show it. The worst of the causes of idle
+// time decides. No other text about a run may judge by one of them alone.
 struct Verdict {
   enum class Level {
     unknown,
@@ -36,7 +36,8 @@ struct Verdict {
 // "input_bound": the word in summary.json.
 const char* to_string(Verdict::Level level);
 
-// A whole record (Hub::record). stalled_after_s: so long without progress is no training.
+// A whole record (Hub::record). stalled_after_s: after this time without progress the run counts as
+// stalled.
 Verdict judge(const RunRecord& record, double stalled_after_s);
 
 // Whether a step, or a batch of the evaluation, ended lately. Always so in other phases.

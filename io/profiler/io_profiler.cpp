@@ -25,7 +25,7 @@ IoProfiler::~IoProfiler() {
   try {
     Attachment::instance().detach();
   } catch (const std::exception& error) {
-    // Of its look at libraries that came later; the slots are as they were.
+    // It failed while it looked at libraries that came later. The slots are as they were.
     std::fprintf(stderr, "I/O profiler: %s\n", error.what());
   }
   IoRecorder::instance().stop();

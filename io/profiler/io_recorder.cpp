@@ -89,7 +89,7 @@ void IoRecorder::opened(int fd, int directory, const char* path, CallTime time, 
   const Inside in(state_.load(std::memory_order_acquire));
   if (!in) return;
   FileRecord* const file = in->file_at(directory, path);
-  // Also where there is none: who had the number before is gone.
+  // It is set even without a record, because the file that had the number before is gone.
   if (!in->descriptors.set(fd, file, time.end_ns)) in->posix_partial = true;
   with_posix(*in, file, [&](PosixRecord& record) { count_open(record, mode, in->span(time)); });
 }
@@ -97,7 +97,7 @@ void IoRecorder::opened(int fd, int directory, const char* path, CallTime time, 
 void IoRecorder::named(int fd, const char* path) {
   const Inside in(state_.load(std::memory_order_acquire));
   if (!in || path == nullptr) return;
-  // The kernel's name, which is none of a file for a pipe.
+  // The kernel's name. A pipe's name is not that of a file.
   if (FileRecord* const file = in->file_named(path)) in->descriptors.set_if_unknown(fd, file);
 }
 

@@ -54,8 +54,8 @@ class IoRecorder {
   void closed(int fd, CallTime time);
   void closed_range(unsigned first, unsigned last);
   void duplicated(int from, int to, CallTime time);
-  // offset: where it was read; below 0: at the descriptor's position. memory: of several pieces,
-  // the bitwise or of their addresses; null: not known, and taken for aligned.
+  // offset: where it was read; below 0: at the descriptor's position. memory: the address, or the
+  // bitwise or of the addresses of several pieces. Null: not known, and taken for aligned.
   void read(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time);
   void wrote(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time);
   void seeked(int fd, int64_t position, CallTime time);

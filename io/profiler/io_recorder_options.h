@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// What the recorder keeps, and of which files. A value.
+// What the recorder keeps, and which files it looks at. A value.
 struct IoRecorderOptions {
   ByteSize memory{512ull << 20};
   ByteSize segment_memory{128ull << 20};
@@ -21,16 +21,21 @@ struct IoRecorderOptions {
   template <class V>
   void visit(V& v) {
     v("memory", memory,
-      same_results("memory for the counters of files, about 2 KiB each; files beyond it are left "
-                   "out, and counted"));
+      same_results("Bytes of memory for the counters of files, about 2 KiB for each file. Files "
+                   "that do not fit are left out and counted."));
     v("segment_memory", segment_memory,
-      same_results("memory for the single reads and writes of a session, 34 bytes each; 0: none "
-                   "are kept"));
+      same_results("Bytes of memory for the single reads and writes of a session, 34 for each of "
+                   "them. 0: they are not kept."));
     v("memory_alignment", memory_alignment,
-      same_results("bytes to which a caller's memory counts as aligned"), Limits{1, 1 << 30});
+      same_results("A caller's memory counts as aligned where its address is a multiple of this "
+                   "many bytes."),
+      Limits{1, 1 << 30});
     v("exclude", exclude,
-      same_results("files whose path begins so are left out; by default those of the system"));
-    v("include", include, same_results("but those whose path begins so are not"));
+      same_results("Files whose path begins with one of these are left out. The default leaves out "
+                   "the system's files."));
+    v("include", include,
+      same_results("Files whose path begins with one of these are counted although `exclude` says "
+                   "otherwise."));
   }
   bool operator==(const IoRecorderOptions& other) const {
     return memory.bytes == other.memory.bytes &&

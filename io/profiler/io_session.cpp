@@ -30,7 +30,7 @@ IoProfile::Dropped dropped_since(const RecorderState& state, const ProfileBegin&
           .segments_partial = segments > 0};
 }
 
-// From `begin` until now, but for its files.
+// The profile from `begin` until now, without its files.
 IoProfile profile_since(const RecorderState& state, const ProfileBegin& begin) {
   IoProfile profile = profile_between(begin, now_of(state));
   profile.mounts = state.mounts.list();

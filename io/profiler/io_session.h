@@ -26,8 +26,8 @@ class IoSession {
   IoSession& operator=(const IoSession&) = delete;
 
   // Takes about a microsecond for each file that was touched, while which calls go on: those that
-  // end meanwhile are of this session or of what follows. Once; in the child of a fork or a second
-  // time: Error(ExitCode::bug).
+  // end meanwhile belong to this session or to what follows. Once; in the child of a fork or a
+  // second time: Error(ExitCode::bug).
   IoProfile end();
 
  private:

@@ -2,8 +2,8 @@
 
 namespace stoker {
 
-// While one lives, the calls of its thread are no I/O of the program: the profiler's own files, and
-// what it asks of /proc. May be nested. Any thread; takes no lock.
+// While one lives, the calls of its thread do not count as I/O of the program: the profiler's own
+// files, and what it asks of /proc. May be nested. Any thread; takes no lock.
 class OwnIo {
  public:
   OwnIo();

@@ -11,6 +11,10 @@ constexpr const char* kPosixCounters[] = {STOKER_POSIX_COUNTERS(STOKER_POSIX_NAM
 constexpr const char* kPosixTimes[] = {STOKER_POSIX_TIMES(STOKER_POSIX_TIME_NAME)};
 constexpr const char* kStdioCounters[] = {STOKER_STDIO_COUNTERS(STOKER_STDIO_NAME)};
 constexpr const char* kStdioTimes[] = {STOKER_STDIO_TIMES(STOKER_STDIO_TIME_NAME)};
+#undef STOKER_POSIX_NAME
+#undef STOKER_POSIX_TIME_NAME
+#undef STOKER_STDIO_NAME
+#undef STOKER_STDIO_TIME_NAME
 
 }  // namespace
 

@@ -53,7 +53,7 @@ struct IoSegment {
 
 struct FileIo {
   uint64_t id = 0;   // Darshan's: a hash of the path
-  int64_t rank = 0;  // of a log of many: whose; below 0: of all that shared it, as one
+  int64_t rank = 0;  // in a log of many ranks: whose; below 0: all that shared it, as one
   std::string path;  // bytes, as the kernel has them
   std::optional<PosixCounters> posix;
   std::optional<StdioCounters> stdio;
@@ -65,12 +65,12 @@ struct IoProfile {
     std::string type, path;
   };
   int64_t begin_ns = 0, end_ns = 0;  // since 1970
-  int64_t begin_monotonic_ns = 0;    // the begin on Clock; 0: of another program
+  int64_t begin_monotonic_ns = 0;    // the begin on Clock; 0: another program's profile
   int64_t uid = 0;
   int64_t job_id = 0;  // the process
   int64_t ranks = 1;
   std::string host, command;
-  // Of a training: the steps that were done when it began and when it ended. Absent: not said.
+  // The training steps that were done when it began and when it ended. Absent: not known.
   struct Steps {
     int64_t first = 0, last = 0;
     bool operator==(const Steps&) const = default;

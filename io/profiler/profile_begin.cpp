@@ -53,7 +53,7 @@ ProfileBegin begin_profile() {
 IoProfile profile_between(const ProfileBegin& begin, const ProfileBegin& end) {
   IoProfile profile;
   profile.begin_ns = begin.unix_ns;
-  // By the clock that nobody sets.
+  // Taken by the clock that nobody sets.
   profile.end_ns = begin.unix_ns + end.monotonic_ns - begin.monotonic_ns;
   profile.begin_monotonic_ns = begin.monotonic_ns;
   profile.uid = ::getuid();

@@ -16,7 +16,7 @@ struct ProfileBegin {
     int64_t asking = 0;             // bytes that reading them adds to `read`
   };
   std::optional<Kernel> kernel;
-  // Of the recorder.
+  // What the recorder had counted elsewhere and dropped until then.
   int64_t elsewhere_read = 0, elsewhere_written = 0;
   int64_t dropped_files = 0, dropped_segments = 0;
 };

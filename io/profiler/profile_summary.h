@@ -19,10 +19,10 @@ namespace stoker {
 inline constexpr std::array<const char*, kSizeBounds.size() + 1> kSizeNames{
     "0-100", "100-1K", "1K-10K",   "10K-100K", "100K-1M",
     "1M-4M", "4M-10M", "10M-100M", "100M-1G",  "1G+"};
-// Which of them a request or a file of so many bytes is in.
+// The bucket that a request or a file of `bytes` bytes is in.
 size_t size_bucket(int64_t bytes);
 
-// The sums of one module. Of STDIO, whose counters are fewer, the others are 0.
+// The sums of one module. STDIO has fewer counters; the others are 0.
 struct IoModuleSummary {
   int64_t files = 0;
   int64_t opens = 0, reads = 0, writes = 0, seeks = 0, stats = 0, mmaps = 0, syncs = 0, renames = 0,
@@ -41,7 +41,7 @@ struct CommonValue {
 struct ProfileSummary {
   double seconds = 0;  // of the profile
   IoModuleSummary posix, stdio;
-  // Of POSIX, as below.
+  // Sizes of POSIX requests, as below.
   SizeCounts read_sizes{}, write_sizes{};
   int64_t sequential_reads = 0, consecutive_reads = 0;
   int64_t sequential_writes = 0, consecutive_writes = 0;
@@ -50,13 +50,13 @@ struct ProfileSummary {
   // Summed over the four that each file has, so what is common in few files may be missing. Most
   // frequent first; among equals, the larger.
   std::vector<CommonValue> access_sizes, strides;
-  // Of the files that were read or written, by file_bytes().
+  // Sizes of the files that were read or written, by file_bytes().
   SizeCounts file_sizes{};
-  // How long at least one read (write) was under way, from the segments; below 0: there are none,
-  // or some are missing.
+  // For how long at least one read (write) was under way, from the segments. Below 0: there are no
+  // segments, or some are missing.
   double reading_s = -1, writing_s = -1;
 
-  // Bytes of POSIX and the profile's time; 0 where it has none.
+  // From the bytes of POSIX and the profile's time; 0 if it took no time.
   double read_mb_per_s() const;
   double write_mb_per_s() const;
 };
@@ -73,10 +73,10 @@ int64_t file_bytes(const FileIo& file);
 struct FileRow {
   const FileIo* file;                        // of the profile
   int64_t opens = 0, reads = 0, writes = 0;  // of both modules
-  // Of POSIX; of a file that only has STDIO, its.
+  // Bytes that POSIX moved, or that STDIO moved if the file only has STDIO.
   int64_t bytes_read = 0, bytes_written = 0;
   int64_t bytes = 0;  // file_bytes()
-  // Of both modules; where a stream's descriptor was asked for, POSIX's part is in STDIO's too.
+  // Times of both modules. If a stream's descriptor was asked for, STDIO's time contains POSIX's.
   double read_s = 0, write_s = 0, meta_s = 0;
   double seconds() const { return read_s + write_s + meta_s; }
 };
@@ -93,7 +93,7 @@ struct DirectoryRow {
 std::vector<DirectoryRow> directory_rows(const IoProfile& profile);
 
 // POSIX's bytes by time, from the segments: each one's bytes spread evenly over its time. `bins`
-// parts of the profile's time, at least 1. Empty: there are no segments.
+// parts of the profile's time, at least 1. Empty: the profile has no segments.
 struct BandwidthBin {
   double begin_s = 0, end_s = 0;
   double read_bytes = 0, written_bytes = 0;

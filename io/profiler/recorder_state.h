@@ -42,16 +42,16 @@ class RecorderState {
     return 1e-9 * static_cast<double>(ns - begun.monotonic_ns);
   }
 
-  // The name of `path` as a caller gave it. False: none can be told.
+  // The name of `path` as a caller gave it. False: it cannot be told.
   bool name_of(int directory, const char* path, RecordName& name);
-  // Null: it is left out, or there is no memory.
+  // Null: it is left out, or no memory is left.
   FileRecord* file_named(std::string_view name);
   FileRecord* file_at(int directory, const char* path);
-  // Of a stream, also of one that was opened before the profiler was attached.
+  // The file of a stream, also if that was opened before the profiler was attached.
   FileRecord* file_of(FILE* stream);
 
   // The counters of one module, to be changed: in the part of time that is under way. Under the
-  // file's mutex. Null: there is no memory.
+  // file's mutex. Null: no memory is left.
   PosixRecord* posix_of(FileRecord& file);
   StdioRecord* stdio_of(FileRecord& file);
   // A read or write of POSIX is a segment, while a session is open. Under the file's mutex.

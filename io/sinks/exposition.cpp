@@ -140,7 +140,7 @@ json images_per_s(const RunTotals& passed) {
   return quotient(static_cast<double>(passed.images), passed.wall_s);
 }
 
-// Of the last seconds, where the history has them.
+// The rate over the last seconds, where the history has them.
 json recent_rate(const std::vector<HistoryPoint>& points) {
   if (points.empty()) return {};
   const RunTotals& now = points.back().totals;

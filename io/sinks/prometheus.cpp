@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/io_trigger.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/http/client.h"
 #include "io/http/server.h"
 #include "io/http/transport.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/io_trigger.h"
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
 #include "io/sinks/exposition.h"
@@ -41,22 +41,28 @@ struct PrometheusOptions {
   template <class V>
   void visit(V& v) {
     v("listen", listen,
-      "address of /metrics, /healthz, /api/status and the status page; with many ranks the port is "
-      "this one plus the rank's number on its machine");
-    v("port", port, "auto: another free port where that of `listen` is taken");
-    v("linger", linger, "seconds to wait at the end until the last state was scraped",
+      "The address of /metrics, /healthz, /api/status and the status page. With several ranks, "
+      "each adds its number on its machine to the port.");
+    v("port", port,
+      "What happens where the port of `listen` is taken. fixed: the run ends with an error. auto: "
+      "another free port is used.");
+    v("linger", linger,
+      "The run waits for at most this number of seconds at its end until its last state was "
+      "scraped.",
       Limits{0, 3600});
-    v("stalled_seconds", stalled_seconds, "seconds without a step after which /healthz answers 503",
+    v("stalled_seconds", stalled_seconds,
+      "/healthz answers 503 after this number of seconds without a step.", Limits{1, 1e6});
+    v("save_seconds", save_seconds, "The seconds between two writes of metrics.prom.",
       Limits{1, 1e6});
-    v("save_seconds", save_seconds, "seconds between writes of metrics.prom", Limits{1, 1e6});
     v("pushgateway", pushgateway,
-      "http://host:port of a Pushgateway that gets the outcome; empty: none");
+      "The URL of a Pushgateway that gets the outcome, http://host:port. Empty: nothing is "
+      "pushed.");
     v("hosts", hosts,
-      "names, without port, by which others may ask beside localhost and the address of `listen` "
-      "(on 0.0.0.0: any address that is a number)");
+      "Further names, without port, by which this server may be asked. It answers to localhost and "
+      "to the address of `listen` in any case; on 0.0.0.0, to every address that is a number.");
     v("control", control,
-      "POST to /api/io_profile/begin and /api/io_profile/end begins and ends a session of the I/O "
-      "profiler, whoever asks");
+      "A POST to /api/io_profile/begin or /api/io_profile/end begins or ends a session of the I/O "
+      "profiler, whoever sends it.");
   }
   void check(const Section& section) const {
     if (!pushgateway.empty() && !pushgateway.starts_with("http://")) {
@@ -105,7 +111,7 @@ class Prometheus final : public MetricsSink {
     }
     write_targets();
     // A plug-in that is missing ends the run here, and not after the training.
-    if (!options_.pushgateway.empty()) (void)default_component<HttpTransport>("curl");
+    if (!options_.pushgateway.empty()) load_http_transport();
   }
 
   void flush() override {

@@ -6,12 +6,11 @@
 
 namespace stoker {
 
-// What steps.csv, steps.jsonl and TensorBoard get every metrics.every_steps steps: figures of a
-// step's record. Counters are those of the run so far, quotients those of the window. Any thread.
-// The names are the same in every row. Lives as
-// long as the program.
+// The figures of a step's record that steps.csv, steps.jsonl and TensorBoard get every
+// metrics.every_steps steps. Counters are those of the run so far, quotients those of the window.
+// The names are the same in every row. Any thread; lives as long as the program.
 inline const std::vector<const Figure*>& step_figures() {
-  // Of what the trainer and the checkpoints publish: cheap enough for every step.
+  // What the trainer and the checkpoints publish is cheap enough for every step.
   static const std::vector<const Figure*> chosen =
       select_figures({"steps",
                       "epoch",

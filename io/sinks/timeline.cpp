@@ -18,11 +18,11 @@ struct TimelineOptions {
   double seconds = 1;
   template <class V>
   void visit(V& v) {
-    v("seconds", seconds, "seconds between two rows", Limits{0.01, 3600});
+    v("seconds", seconds, "The seconds between two rows.", Limits{0.01, 3600});
   }
 };
 
-// Of which the names depend on the tiers alone.
+// Figures whose names depend on the tiers alone.
 const std::vector<const Figure*>& chosen() {
   static const std::vector<const Figure*> figures = select_figures(
       {"elapsed_s", "now_unix_s", "images_per_s", "device.observed_s", "device.busy_share",

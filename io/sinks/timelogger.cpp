@@ -32,7 +32,7 @@ constexpr const char* kHeader =
     "Epoch,Rank,Action Name,Action Description,Start Time,End Time,Time Taken,Process ID,"
     "Current Thread\n";
 
-// Of a part of a checkpoint's way; null: none.
+// The name of a part of a checkpoint's way; null: it has no record.
 const char* checkpoint_description(std::string_view part) {
   if (part == "snapshot") return "Checkpoint Snapshot";
   if (part == "write") return "Checkpoint Write";
@@ -41,7 +41,7 @@ const char* checkpoint_description(std::string_view part) {
   return nullptr;
 }
 
-// In a directory that is there then.
+// The path of the file; its directory is made.
 std::string path_of(const std::string& directory, int64_t rank) {
   make_directories(directory);
   return directory + "/" + std::to_string(rank);
@@ -79,8 +79,9 @@ class TimeLogger final : public MetricsSink {
     template <class V>
     void visit(V& v) {
       v("reads", reads,
-        "samples: a record each time that a sample is read (CDB); files: two each time that a file "
-        "is read for one of its samples (HEPCNNB, with dataset.access: whole)");
+        "What a record of reading is. samples: one record for each sample that is read (CDB). "
+        "files: two records for each file that is read for one of its samples (HEPCNNB, with "
+        "dataset.access: whole).");
     }
   };
   TimeLogger(Options options, const Inputs& inputs)

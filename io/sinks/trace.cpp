@@ -61,9 +61,11 @@ class Trace final : public MetricsSink {
     ByteSize max_bytes{100'000'000};
     template <class V>
     void visit(V& v) {
-      v("first_step", first_step, "steps of this process before the trace begins", Limits{0});
-      v("steps", steps, "how many steps it is long", Limits{1});
-      v("max_bytes", max_bytes, "limit of trace.json; what comes later is left out and counted");
+      v("first_step", first_step, "The trace begins after this number of steps of this process.",
+        Limits{0});
+      v("steps", steps, "The trace covers this number of steps.", Limits{1});
+      v("max_bytes", max_bytes,
+        "The largest size of trace.json. What comes later is left out and counted.");
     }
     void check(const Section& section) const {
       if (max_bytes.bytes < 4096) section.fail("max_bytes", "must be at least 4096");
@@ -110,7 +112,8 @@ class Trace final : public MetricsSink {
     return window_.first_step == 0 && inputs_.hub.run().state().totals.steps < window_.steps;
   }
 
-  // Of a new row: threads have the kernel's, all others those that no thread can have.
+  // The number of a new row: a thread has the kernel's, all others have one that no thread can
+  // have.
   int64_t number_of(const TraceRow& row) const {
     if (row.id == kFileRow) return kMaxThreadId - kFileRow + std::ssize(rows_);
     return row.id < 0 ? kMaxThreadId - row.id : row.id;

@@ -12,7 +12,7 @@ class DirectStorage final : public FileObjects {
     Path root;
     template <class V>
     void visit(V& v) {
-      v.required("root", root, "directory that holds the objects");
+      v.required("root", root, "The directory that holds the objects.");
     }
   };
   DirectStorage(Options options, const Inputs& inputs)

@@ -36,8 +36,8 @@ class ExpectedReads {
 
   ExpectedReads(uint64_t limit, Begin begin) : limit_(limit), begin_(std::move(begin)) {}
 
-  // `what` will be asked for, and will hold so many bytes. One that is known already, or never
-  // fits, is passed over.
+  // Says that `what` will be asked for, and that it holds `bytes` bytes. A range that is known
+  // already or can never fit is passed over.
   void add(const ObjectRange& what, uint64_t bytes) {
     if (bytes > limit_) return;
     const std::lock_guard lock(mutex_);

@@ -173,7 +173,7 @@ void FileObjects::remove(const std::string& key) {
       errno != ENOTDIR) {
     throw_errno("remove", path, errno);
   }
-  // Directories are no objects: an empty one goes with its last object.
+  // Directories are not objects, so an empty one goes with its last object.
   for (size_t slash = key.rfind('/'); slash != std::string::npos && slash > 0;
        slash = key.rfind('/', slash - 1)) {
     if (::rmdir(files_.full(key.substr(0, slash)).c_str()) != 0) break;

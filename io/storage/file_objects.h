@@ -13,14 +13,14 @@
 
 namespace stoker {
 
-// What the tiers posix, direct and uring have in common, whose objects are files below a directory:
-// everything but read(). Any thread. Failures are IoError, as of every tier.
+// Everything but read() for the tiers posix, direct and uring, whose objects are files below a
+// directory. Any thread. Failures are IoError, as for every tier.
 class FileObjects : public Storage, public KeepsFiles {
  public:
   std::vector<ObjectInfo> list(const std::string& prefix) const final;
   // Through an AtomicFile: temporary file, fsync, rename, fsync of the directory.
   std::unique_ptr<ObjectWriter> create(const std::string& key) override;
-  // Takes directories that become empty with it, as they are no objects.
+  // Also removes directories that become empty with it, as they are not objects.
   void remove(const std::string& key) override;
   // The same files, for those who need more than whole objects. Valid as long as the tier.
   const FileTree* files() const final { return &files_; }
@@ -36,16 +36,16 @@ class FileObjects : public Storage, public KeepsFiles {
   // nothing (the root is not there yet), by a condition of the meter at the first read.
   FileObjects(std::string root, FileAccess access, const Inputs& inputs);
 
-  // The file of an object. IoError where it is no regular file.
+  // The file of an object. IoError if it is not a regular file.
   ObjectFile open(const std::string& key) const;
   // Reads a range that begins at 0 through the page cache by one pread, where it may be taken for
   // the size of the object: the kernel is not asked for that, and nothing is allocated but `out`,
   // which gets room for all of the range. False: the file could not be read this way, and read_by()
   // will say why.
   bool read_at_once(const std::string& key, Buffer& out, Range range) const;
-  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. A file of
-  // which other parts than its first are read stays open for the next ones. IoError where the file
-  // ends before its size says.
+  // open(), then `range` by `read` into `out`, with direct I/O by the blocks around it. If a part
+  // of a file other than its first is read, the file stays open for the next parts. IoError where
+  // the file ends before its size says.
   void read_by(const ReadFile& read, const std::string& key, Buffer& out, Range range) const;
   // The file of a key. IoError for a key that check_key() refuses.
   std::string path_of(const std::string& key) const;

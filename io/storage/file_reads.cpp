@@ -35,7 +35,7 @@ uint64_t copy_mapped(uint8_t* to, const uint8_t* from, uint64_t bytes) {
 uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 void read_to_the_end(const ObjectFile& file, Buffer& out, Range range) {
-  // An offset behind all files is no error of the caller, but one of pread.
+  // An offset behind the end of all files is an error for pread, but not one of the caller.
   const uint64_t offset = std::min(range.offset, static_cast<uint64_t>(INT64_MAX) / 2);
   std::vector<uint8_t> all;
   const auto piece = std::make_unique_for_overwrite<uint8_t[]>(kReadPiece);

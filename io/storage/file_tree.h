@@ -47,7 +47,7 @@ struct FileCall {
   uint64_t offset = 0;            // read, write
   uint64_t bytes = 0;             // read, write, reserve, truncate
   const uint8_t* data = nullptr;  // write
-  int accepted = 0;               // an errno that answers the call here, and is no failure
+  int accepted = 0;               // an errno that answers the call here, and is not a failure
 };
 
 // The verb of a message: "read", "make directory". Static text; any thread.
@@ -62,8 +62,8 @@ class FileLayer {
   // where it failed.
   using Next = std::function<int64_t(const FileCall&)>;
   virtual ~FileLayer() = default;
-  // Does, or answers for, one call; the result is as of Next. It may call `next` never, once or
-  // again. Answers of -EINTR are tried again by the tree, through all layers.
+  // Does, or answers for, one call; the result is like that of Next. It may call `next` never, once
+  // or several times. Answers of -EINTR are tried again by the tree, through all layers.
   virtual int64_t call(const FileCall& call, const Next& next) = 0;
 };
 

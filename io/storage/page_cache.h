@@ -15,7 +15,7 @@ struct Residency {
   uint64_t bytes = 0;
   uint64_t cached_bytes = 0;
 
-  // Of the bytes; absent: nothing is known of any.
+  // The share of the bytes that are cached. Absent: nothing is known about any byte.
   std::optional<double> cached_share() const {
     if (bytes == 0) return std::nullopt;
     return static_cast<double>(cached_bytes) / static_cast<double>(bytes);
@@ -24,7 +24,7 @@ struct Residency {
 
 // `keys`: paths below the root of `tree`. The files are looked at past the layers of the tree, so
 // that an emulated tier is not charged, and nothing is read. Left out are: what cannot be opened,
-// is no regular file, or is of a file system without a page cache; and files that the caller
+// is not a regular file, or lies in a file system without a page cache; and files that the caller
 // neither owns nor may write, where the kernel tells the truth about those only (all before 6.5,
 // and those that check it since). Throws nothing. Any thread.
 Residency page_cache_residency(const FileTree& tree, std::span<const std::string> keys);

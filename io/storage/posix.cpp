@@ -38,13 +38,14 @@ struct PosixOptions {
   Advice advice = Advice::normal;
   template <class V>
   void visit(V& v) {
-    v.required("root", root, "directory that holds the objects");
+    v.required("root", root, "The directory that holds the objects.");
     v("read", read,
-      "pread: one of the whole range; tensorflow: pieces of 1 MiB until one is empty, and no "
-      "fstat, as TensorFlow 1.10 reads a file; mmap: mapped, populated, copied");
+      "`pread`: one call reads the whole range. `tensorflow`: read pieces of 1 MiB until one is "
+      "empty and call no fstat, as TensorFlow 1.10 does. `mmap`: map the file, populate the pages "
+      "and copy them.");
     v("advice", advice,
-      "posix_fadvise before each read; dontneed: after it, so that it leaves nothing in the page "
-      "cache");
+      "The advice that posix_fadvise gives the kernel before each read. `dontneed` is given after "
+      "the read, so that it leaves nothing in the page cache.");
   }
   StorageInfo info() const { return {.read_piece = read == ReadMode::tensorflow ? kReadPiece : 0}; }
 };

@@ -63,7 +63,8 @@ struct StorageInfo {
   // What an emulated one was told to be, in 10^6 bytes/s.
   std::optional<double> read_mb_per_s = {};
   std::optional<double> write_mb_per_s = {};
-  // An object is read by operations of so many bytes, until one is empty; 0: by one operation.
+  // An object is read by operations of this many bytes, until one is empty. 0: one operation reads
+  // it.
   uint64_t read_piece = 0;
 };
 
@@ -90,7 +91,7 @@ class Storage {
 
   // All objects whose key starts with `prefix`, sorted by key (bytewise). A tier that has
   // directories lists an empty one as "name/" with 0 bytes, so that an empty class can be told from
-  // none.
+  // a missing one.
   virtual std::vector<ObjectInfo> list(const std::string& prefix) const = 0;
   // Fills `out` with all of `range`; a range that ends behind the object's end is cut there.
   // IoError where there is no such object, or where it ends before its size says.
@@ -112,7 +113,7 @@ class Storage {
 class KeepsFiles {
  public:
   virtual ~KeepsFiles() = default;
-  // Valid as long as the tier. Null: what it is made of has none.
+  // Valid as long as the tier. Null: what it is made of has no files.
   virtual const FileTree* files() const = 0;
 };
 // The files of a tier; null: it has none (memory), and holds checkpoints as objects. Any thread.

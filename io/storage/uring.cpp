@@ -23,14 +23,17 @@ struct UringOptions {
   ByteSize ahead{uint64_t{64} << 20};
   template <class V>
   void visit(V& v) {
-    v.required("root", root, "directory that holds the objects");
-    v("block", block, "bytes of one request, 4KiB to 1GiB; with direct a multiple of 4KiB");
-    v("queue_depth", queue_depth, "requests in flight of one read", Limits{1, 4096});
-    v("direct", direct, "reads go past the page cache");
+    v.required("root", root, "The directory that holds the objects.");
+    v("block", block,
+      "Bytes of one request, from 4KiB to 1GiB. With `direct` it has to be a multiple of 4KiB.");
+    v("queue_depth", queue_depth,
+      "The most requests of one read that are under way at the same time.", Limits{1, 4096});
+    v("direct", direct, "Whether reads go past the page cache.");
     v("files_in_flight", files_in_flight,
-      "reads of files that a loader is about to ask for, begun at once (not with direct); 0: none",
+      "The most reads of files that are begun before a loader asks for them. Has no effect with "
+      "`direct`. 0: none is begun early.",
       Limits{0, 4096});
-    v("ahead", ahead, "bytes of such files in memory");
+    v("ahead", ahead, "The most bytes of memory that such early reads may fill.");
   }
   void check(const Section& section) const {
     constexpr uint64_t kMin = 4096, kMax = 1 << 30;

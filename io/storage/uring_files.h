@@ -18,7 +18,8 @@ class UringFiles {
   class File;
   using Handle = std::shared_ptr<File>;
 
-  // So many files at once. Null where it is not to be had (it takes Linux 5.15).
+  // Reads at most `in_flight` files at once. Null if the kernel does not offer what it needs (Linux
+  // 5.15).
   static std::unique_ptr<UringFiles> open(unsigned in_flight);
   // Waits until the kernel is done with what has begun; nothing else is read any more.
   ~UringFiles();

@@ -8,6 +8,18 @@
 #include <utility>
 #include <vector>
 
+// How a transfer goes through the queue:
+//
+// 1. It is cut into pieces. As many as the ring has entries are in flight; each has a slot, whose
+//    number comes back with the completion.
+// 2. A piece that ends makes room for the next one, so that the device always has all of them.
+// 3. A piece that came short is asked for again from where it ended, in whole units where direct
+//    I/O needs them. One that got nothing has reached the end of the file.
+// 4. After an error nothing new is begun, and the call waits for all that is in flight: the kernel
+//    writes into the caller's memory until then.
+// 5. If the kernel refuses to take requests, they stay in the ring, which is broken from then on.
+//    Those that it took before are still waited for.
+
 namespace stoker {
 
 struct Uring::Ring {
@@ -27,7 +39,7 @@ struct Uring::Ring {
 namespace {
 
 // One read or write that is cut into pieces, several of which are in flight. The kernel uses the
-// memory as long as any is, so none is left behind, whatever fails.
+// memory as long as any piece is in flight, so the call waits for all of them, whatever fails.
 class Transfer {
  public:
   Transfer(Uring::Ring& ring, int operation, int file, uint8_t* data, uint64_t bytes,
@@ -138,6 +150,7 @@ std::unique_ptr<Uring> Uring::open(std::string& why, UringShape shape) {
   }
   const std::unique_ptr<io_uring_probe, decltype(&io_uring_free_probe)> probe(
       io_uring_get_probe_ring(&ring->ring), io_uring_free_probe);
+  // Kernels before 5.6 have rings, but not these two operations.
   for (const int operation : {IORING_OP_READ, IORING_OP_WRITE}) {
     if (probe && io_uring_opcode_supported(probe.get(), operation) != 0) continue;
     why = "this kernel's io_uring cannot read and write";
@@ -154,6 +167,8 @@ int64_t Uring::read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, ui
 
 int64_t Uring::write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset,
                      uint64_t unit) {
+  // One round only. The caller goes on from where the bytes end that were written; after a piece
+  // that came short, further rounds would write behind it for nothing.
   const uint64_t taken = std::min(bytes, ring_->shape.piece_bytes * ring_->shape.in_flight);
   auto* const from = const_cast<uint8_t*>(data);
   return Transfer(*ring_, IORING_OP_WRITE, file, from, taken, offset, unit).run();

@@ -28,9 +28,9 @@ class Uring {
   // how many there were before the file's end, or -errno where a piece failed. unit: what offsets
   // have to be multiples of (direct I/O).
   int64_t read(int file, uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit = 1);
-  // As read(), of one request for each that may be in flight: how many bytes were written from the
-  // begin on, which may be fewer than `bytes`, or -errno where a piece failed (then any of them may
-  // have been written).
+  // As read(), with one request for each that may be in flight: how many bytes were written from
+  // the begin on, which may be fewer than `bytes`, or -errno where a piece failed (then any of them
+  // may have been written).
   int64_t write(int file, const uint8_t* data, uint64_t bytes, uint64_t offset, uint64_t unit = 1);
   // The kernel took no more requests: do not use this queue again.
   bool broken() const;

@@ -18,7 +18,7 @@ struct ObjectCall {
   FileCall::Op op;         // list, read, create, write (an append), sync (a commit) or remove
   const std::string& key;  // of list: the prefix
   uint64_t offset = 0;     // of a read or an append, in the object
-  uint64_t bytes = 0;      // that were moved; of a read only known when it is done
+  uint64_t bytes = 0;      // that were moved; for a read they are known only when it is done
 };
 
 // Another tier, wrapped: something is done around every operation on its objects and its files,
@@ -36,7 +36,8 @@ struct ObjectCall {
 template <class Wrap>
 class WrappedStorage : public Storage, public KeepsFiles {
  public:
-  // `layer` is to the tier's files what `wrap` is to its objects; unused where there are none.
+  // `layer` is to the tier's files what `wrap` is to its objects; it is not used if the tier has no
+  // files.
   WrappedStorage(std::unique_ptr<Storage> inner, Wrap wrap, std::shared_ptr<FileLayer> layer)
       : inner_(std::move(inner)), wrap_(std::move(wrap)) {
     if (const FileTree* files = files_of(*inner_)) files_ = files->behind(std::move(layer));

@@ -37,11 +37,12 @@ class AlexNet final : public Network {
     Init init = Init::torchvision;
     template <class V>
     void visit(V& v) {
-      v("dropout", dropout, "probability that a unit before fc1 and fc2 is dropped", Limits{0, 1});
+      v("dropout", dropout, "Dropout: the probability that an input of fc1 or fc2 is set to zero.",
+        Limits{0, 1});
       v("init", init,
-        "torchvision: uniform within 1 / sqrt(inputs); lecun: normal of deviation 1 / "
-        "sqrt(inputs), "
-        "biases 0 (LeCun et al. 1998, Efficient BackProp, section 4.6)");
+        "How weights begin. torchvision: uniform within 1 / sqrt(inputs). lecun: normal with a "
+        "standard deviation of 1 / sqrt(inputs), and biases of 0 (LeCun et al. 1998, Efficient "
+        "BackProp, section 4.6).");
     }
   };
   AlexNet(Options options, const Inputs& inputs) {

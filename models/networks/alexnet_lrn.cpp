@@ -49,7 +49,8 @@ class AlexNetLrn final : public Network {
     double dropout = 0.5;
     template <class V>
     void visit(V& v) {
-      v("dropout", dropout, "probability that a unit after fc1 and fc2 is dropped", Limits{0, 1});
+      v("dropout", dropout, "Dropout: the probability that an output of fc1 or fc2 is set to zero.",
+        Limits{0, 1});
     }
   };
   AlexNetLrn(Options options, const Inputs& inputs)

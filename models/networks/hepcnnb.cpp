@@ -24,7 +24,8 @@ class HepCnnB final : public Network {
     double dropout = 0.5;
     template <class V>
     void visit(V& v) {
-      v("dropout", dropout, "probability that a value after a pooling is dropped", Limits{0, 1});
+      v("dropout", dropout, "Dropout: the probability that a value after a pooling is set to zero.",
+        Limits{0, 1});
     }
   };
   HepCnnB(Options options, const Inputs& inputs) : dropout_(options.dropout) {

@@ -14,12 +14,13 @@ namespace stoker {
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
-  // A parameter, which the optimizer updates. Else a buffer, which the forward pass does.
+  // True: a parameter, which the optimizer updates. False: a buffer, which the forward pass
+  // updates.
   bool trained;
 };
 
-// What is to be found out about a sample: its class, or (maps) the class of each of its pixels.
-// Said by the options of models, losses and metrics, which have to agree. A value.
+// What a model predicts about a sample: its class, or (maps) the class of each of its pixels. The
+// options of models, losses and metrics say it, and have to agree. A value.
 struct TargetInfo {
   bool maps = false;
 };

@@ -80,7 +80,7 @@ class ResNet18 final : public Network {
   }
 
  private:
-  static constexpr int64_t kStride = 32;  // of the last feature map
+  static constexpr int64_t kStride = 32;  // stride of the last feature map
 
   // Batch normalisation in training needs two values per channel in the smallest feature map.
   static void check_batch(const at::Tensor& x) {

@@ -35,12 +35,14 @@ struct TiramisuOptions {
   template <class V>
   void visit(V& v) {
     v("layers", layers,
-      "convolutions of each dense block on the way down; the last block is the bottom, and the way "
-      "up has the others in reverse",
+      "Number of convolutions in each dense block on the way down. The last block is the bottom. "
+      "The way up has the others in reverse.",
       Limits{1, 100});
-    v("growth", growth, "feature maps that each of them adds", Limits{1, 4096});
-    v("filters", filters, "feature maps of the first convolution", Limits{1, 4096});
-    v("dropout", dropout, "probability that a value is dropped after each ReLU", Limits{0, 1});
+    v("growth", growth, "Number of feature maps that each of these convolutions adds.",
+      Limits{1, 4096});
+    v("filters", filters, "Number of feature maps of the first convolution.", Limits{1, 4096});
+    v("dropout", dropout, "Dropout: the probability that a value after a ReLU is set to zero.",
+      Limits{0, 1});
   }
   void check(const Section& section) const {
     if (layers.size() < 2) section.fail("layers", "must have two blocks or more");

@@ -61,7 +61,8 @@ class Auc final : public Metric {
     int64_t thresholds = 5000;
     template <class V>
     void visit(V& v) {
-      v("thresholds", thresholds, "points of the curve, evenly over the probability of class 1",
+      v("thresholds", thresholds,
+        "Number of points on the curve, spaced evenly over the probability of class 1.",
         Limits{3, 1'000'000});
     }
   };

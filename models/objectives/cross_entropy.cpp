@@ -24,8 +24,10 @@ class CrossEntropy final : public Loss {
     template <class V>
     void visit(V& v) {
       v("weights", weights,
-        kMaps ? "of each class, by which a pixel of it counts; empty: 1"
-              : "of each class, by which a sample of it counts; empty: 1",
+        kMaps
+            ? "Weight of each class: how much a pixel of this class counts. If empty, all count 1."
+            : "Weight of each class: how much a sample of this class counts. If empty, all count "
+              "1.",
         Limits{0, 1e6});
     }
     TargetInfo info() const { return {kMaps}; }

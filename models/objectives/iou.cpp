@@ -50,7 +50,7 @@ class MeanIou final : public Metric {
   }
 
  private:
-  static constexpr int64_t kMostClasses = 256;  // of a map of uint8
+  static constexpr int64_t kMostClasses = 256;  // as many as a map of uint8 can have
   const int64_t classes_;
 };
 

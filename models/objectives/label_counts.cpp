@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// The counts: labels among the first five; samples of each class; of these, those whose label was
-// first.
+// The counts are: labels among the first five; samples of each class; samples of each class whose
+// label was first.
 
 int64_t label_count_size(int64_t classes) { return 1 + 2 * classes; }
 

@@ -15,7 +15,7 @@ namespace stoker {
 
 // How many counts there are.
 int64_t label_count_size(int64_t classes);
-// Of a batch: int64 [label_count_size()], on its device. logits [N, classes], labels int64 [N].
+// Counts a batch: int64 [label_count_size()], on its device. logits [N, classes], labels int64 [N].
 at::Tensor label_counts(const at::Tensor& logits, const at::Tensor& labels);
 // top1, top5, mean_per_class (Caltech's measure: the mean of each class's top-1, over the classes
 // that had samples), and what guessing at random (chance) and always guessing the commonest class

@@ -5,9 +5,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "models/optimizers/back_buffer.h"
 #include "models/optimizers/gradients.h"
 #include "models/optimizers/optimizer.h"
-#include "models/optimizers/twin.h"
 
 namespace stoker {
 namespace {
@@ -26,18 +26,19 @@ class FusedAdam final : public Optimizer {
     double weight_decay = kDecoupled ? 1e-2 : 0;
     template <class V>
     void visit(V& v) {
-      v("lr", lr, "learning rate", Limits{0, 1e6});
-      v("beta1", beta1, "decay of the mean of the gradients, below 1", Limits{0, 1});
-      v("beta2", beta2, "decay of the mean of their squares, below 1", Limits{0, 1});
-      v("eps", eps, "added to the denominator", Limits{0, 1});
-      v("weight_decay", weight_decay, kDecoupled ? "decoupled weight decay" : "L2 penalty",
+      v("lr", lr, "Learning rate, which the schedule multiplies by its factor.", Limits{0, 1e6});
+      v("beta1", beta1, "Decay of the running mean of the gradients, below 1.", Limits{0, 1});
+      v("beta2", beta2, "Decay of the running mean of their squares, below 1.", Limits{0, 1});
+      v("eps", eps, "Small number that is added to the denominator of the update.", Limits{0, 1});
+      v("weight_decay", weight_decay,
+        kDecoupled ? "Factor of the decoupled weight decay." : "Factor of the L2 penalty.",
         Limits{0, 1e6});
     }
     void check(const Section& section) const {
       if (beta1 == 1) section.fail("beta1", "must be below 1");
       if (beta2 == 1) section.fail("beta2", "must be below 1");
     }
-    OptimizerInfo info() const { return {.twin = true}; }
+    OptimizerInfo info() const { return {.out_of_place = true}; }
   };
 
   FusedAdam(Options options, const Inputs& inputs)
@@ -50,14 +51,14 @@ class FusedAdam final : public Optimizer {
   }
 
   void step(double lr) override { step(nullptr, lr); }
-  void step_into(Twin& twin, double lr) override { step(&twin, lr); }
+  void step_into(BackBuffer& back, double lr) override { step(&back, lr); }
   double base_lr() const override { return options_.lr; }
   std::vector<OptimizerState> state() const override {
     return {{"exp_avg", means_, true}, {"exp_avg_sq", squares_, true}, {"step", steps_}};
   }
 
  private:
-  void step(Twin* twin, double lr) {
+  void step(BackBuffer* back, double lr) {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> parameters, gradients, means, squares, steps;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -70,14 +71,14 @@ class FusedAdam final : public Optimizer {
     }
     if (parameters.empty()) return;
     at::_foreach_add_(steps, 1);  // the kernel reads the number of this step
-    const Twin::Values values{{parameters, means, squares}, gradients};
-    if (twin == nullptr) return update(values, steps, lr);
-    twin->update(values, [&](const Twin::Values& piece, size_t of) {
+    const BackBuffer::Values values{{parameters, means, squares}, gradients};
+    if (back == nullptr) return update(values, steps, lr);
+    back->update(values, [&](const BackBuffer::Values& piece, size_t of) {
       update(piece, at::TensorList(steps).slice(of, 1), lr);
     });
   }
 
-  void update(const Twin::Values& values, at::TensorList steps, double lr) const {
+  void update(const BackBuffer::Values& values, at::TensorList steps, double lr) const {
     const auto with = [&](auto&& kernel) {
       kernel(values.changed[0], values.gradients, values.changed[1], values.changed[2],
              at::TensorList(), steps, lr, options_.beta1, options_.beta2, options_.weight_decay,

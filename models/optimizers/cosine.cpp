@@ -15,7 +15,7 @@ class Cosine final : public Schedule {
     double floor = 0;
     template <class V>
     void visit(V& v) {
-      v("floor", floor, "share of the full rate that is left at the end", Limits{0, 1});
+      v("floor", floor, "Share of the full learning rate that is left at the end.", Limits{0, 1});
       Warmup::visit(v);
     }
   };

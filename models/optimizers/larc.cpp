@@ -14,7 +14,7 @@
 namespace stoker {
 namespace {
 
-// What a parameter's own rate does: it bounds the rate of the step, or multiplies it.
+// How a parameter's own rate is used: it bounds the rate of the step, or multiplies it.
 enum class LarcMode { clip, scale };
 EnumNames<LarcMode> enum_names(LarcMode) {
   return {{"clip", LarcMode::clip}, {"scale", LarcMode::scale}};
@@ -35,13 +35,20 @@ class Larc final : public Optimizer {
     Component<Optimizer> inner = default_component<Optimizer>("sgd");
     template <class V>
     void visit(V& v) {
-      v("trust", trust, "rate of a parameter, as a share of its norm over its gradient's",
+      v("trust", trust,
+        "Trust coefficient. The own rate of a parameter is this times its norm over the norm of "
+        "its gradient.",
         Limits{1e-9, 1e6});
-      v("mode", mode, "clip: at most the optimizer's rate; scale: times that rate");
-      v("epsilon", epsilon, "added to the norm of the gradient", Limits{0, 1});
-      v("weight_decay", weight_decay, "L2 penalty, before the scaling; leave the inner one's at 0",
+      v("mode", mode,
+        "clip: a parameter's rate is at most the optimizer's. scale: it is multiplied by the "
+        "optimizer's.");
+      v("epsilon", epsilon, "Small number that is added to the norm of the gradient.",
+        Limits{0, 1});
+      v("weight_decay", weight_decay,
+        "Factor of the L2 penalty, applied before the scaling. Leave that of the inner optimizer "
+        "at 0.",
         Limits{0, 1e6});
-      v("inner", inner, "the optimizer that makes the step");
+      v("inner", inner, "The optimizer that makes the step.");
     }
   };
 
@@ -54,9 +61,9 @@ class Larc final : public Optimizer {
     scale(lr);
     inner_->step(lr);
   }
-  void step_into(Twin& twin, double lr) override {
+  void step_into(BackBuffer& back, double lr) override {
     scale(lr);
-    inner_->step_into(twin, lr);
+    inner_->step_into(back, lr);
   }
   double base_lr() const override { return inner_->base_lr(); }
   std::vector<OptimizerState> state() const override { return inner_->state(); }

@@ -10,8 +10,8 @@ Registry<Optimizer>& Registry<Optimizer>::global() {
   return registry;
 }
 
-void Optimizer::step_into(Twin&, double) {
-  throw Error(ExitCode::bug, "this optimizer writes into no twin");
+void Optimizer::step_into(BackBuffer&, double) {
+  throw Error(ExitCode::bug, "this optimizer writes into no back buffer");
 }
 
 template <>

@@ -9,21 +9,21 @@
 
 namespace stoker {
 
-class Twin;
+class BackBuffer;
 
 // What an optimizer remembers of every parameter under one name ("exp_avg"), in the order of the
 // parameters. The tensors share the optimizer's memory: writing to them restores it.
 struct OptimizerState {
   std::string name;
   std::vector<at::Tensor> tensors;
-  // step_into() writes them into the twin: each has its parameter's shape and strides.
-  bool in_twin = false;
+  // step_into() writes them to the back buffer. Each has its parameter's shape and strides.
+  bool in_back_buffer = false;
 };
 
 // What an optimizer can do, as its options say it (Component<Optimizer>::info). A value.
 struct OptimizerInfo {
-  // step_into() is there.
-  bool twin = false;
+  // The optimizer has step_into(): its update can write elsewhere than in place.
+  bool out_of_place = false;
 };
 
 // Updates parameters from their gradients. One thread at a time. The parameters are shared with the
@@ -42,9 +42,9 @@ class Optimizer {
   // One update with learning rate `lr` (base_lr() times the schedule's factor). Queued on the
   // device; nothing is waited for.
   virtual void step(double lr) = 0;
-  // The same, bit for bit, with the new parameters and OptimizerState::in_twin in other memory. The
-  // caller finishes the twin. Only where OptimizerInfo::twin.
-  virtual void step_into(Twin& twin, double lr);
+  // The same update, bit for bit, but the new parameters and all state with in_back_buffer are
+  // written to `back`, which the caller then finishes. Only if OptimizerInfo::out_of_place is true.
+  virtual void step_into(BackBuffer& back, double lr);
   // The learning rate of the configuration, which the schedule scales.
   virtual double base_lr() const = 0;
   // All that the next step depends on beside parameters, gradients and rate. It goes into

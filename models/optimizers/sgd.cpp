@@ -3,9 +3,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "models/optimizers/back_buffer.h"
 #include "models/optimizers/gradients.h"
 #include "models/optimizers/optimizer.h"
-#include "models/optimizers/twin.h"
 
 namespace stoker {
 namespace {
@@ -23,18 +23,20 @@ class Sgd final : public Optimizer {
     bool nesterov = false;
     template <class V>
     void visit(V& v) {
-      v("lr", lr, "learning rate", Limits{0, 1e6});
-      v("momentum", momentum, "share of the last update that goes on", Limits{0, 1});
-      v("dampening", dampening, "share of the gradient kept out of the momentum", Limits{0, 1});
-      v("weight_decay", weight_decay, "L2 penalty", Limits{0, 1e6});
-      v("nesterov", nesterov, "Nesterov's momentum");
+      v("lr", lr, "Learning rate, which the schedule multiplies by its factor.", Limits{0, 1e6});
+      v("momentum", momentum,
+        "Momentum: the share of the last update that is added to the next one.", Limits{0, 1});
+      v("dampening", dampening, "Share of the gradient that is kept out of the momentum.",
+        Limits{0, 1});
+      v("weight_decay", weight_decay, "Factor of the L2 penalty.", Limits{0, 1e6});
+      v("nesterov", nesterov, "Use Nesterov's momentum.");
     }
     void check(const Section& section) const {
       if (nesterov && (momentum == 0 || dampening != 0)) {
         section.fail("nesterov", "needs a momentum above 0 and no dampening");
       }
     }
-    OptimizerInfo info() const { return {.twin = true}; }
+    OptimizerInfo info() const { return {.out_of_place = true}; }
   };
 
   Sgd(Options options, const Inputs& inputs) : options_(options), parameters_(inputs.parameters) {
@@ -46,7 +48,7 @@ class Sgd final : public Optimizer {
   }
 
   void step(double lr) override { step(nullptr, lr); }
-  void step_into(Twin& twin, double lr) override { step(&twin, lr); }
+  void step_into(BackBuffer& back, double lr) override { step(&back, lr); }
   double base_lr() const override { return options_.lr; }
   std::vector<OptimizerState> state() const override {
     if (buffers_.empty()) return {};
@@ -60,7 +62,7 @@ class Sgd final : public Optimizer {
     std::vector<at::Tensor> parameters, gradients, buffers;
   };
 
-  void step(Twin* twin, double lr) {
+  void step(BackBuffer* back, double lr) {
     const at::NoGradGuard no_grad;
     Group first, later;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -72,21 +74,21 @@ class Sgd final : public Optimizer {
       if (!buffers_.empty()) group.buffers.push_back(buffers_[i]);
       if (fresh) *started_[i].mutable_data_ptr<bool>() = true;
     }
-    update(first, twin, lr, true);
-    update(later, twin, lr, false);
+    update(first, back, lr, true);
+    update(later, back, lr, false);
   }
 
-  void update(const Group& group, Twin* twin, double lr, bool first) const {
+  void update(const Group& group, BackBuffer* back, double lr, bool first) const {
     if (group.parameters.empty()) return;
     const auto kernel = [&](const Group& values) {
       at::_fused_sgd_(values.parameters, values.gradients, values.buffers, options_.weight_decay,
                       options_.momentum, lr, options_.dampening, options_.nesterov,
                       /*maximize=*/false, first);
     };
-    if (twin == nullptr) return kernel(group);
-    Twin::Values values{{group.parameters}, group.gradients};
+    if (back == nullptr) return kernel(group);
+    BackBuffer::Values values{{group.parameters}, group.gradients};
     if (!group.buffers.empty()) values.changed.push_back(group.buffers);
-    twin->update(values, [&](const Twin::Values& piece, size_t) {
+    back->update(values, [&](const BackBuffer::Values& piece, size_t) {
       Group part{piece.changed[0], piece.gradients, {}};
       if (piece.changed.size() > 1) part.buffers = piece.changed[1];
       kernel(part);

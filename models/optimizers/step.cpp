@@ -5,7 +5,8 @@
 namespace stoker {
 namespace {
 
-// The rate times gamma every so many epochs or steps, counted from the beginning of the run.
+// Multiplies the rate by gamma after every number of epochs or steps, counted from the beginning of
+// the run.
 class Step final : public Schedule {
  public:
   struct Options : Warmup {
@@ -14,9 +15,10 @@ class Step final : public Schedule {
     double gamma = 0.1;
     template <class V>
     void visit(V& v) {
-      v("every_epochs", every_epochs, "epochs between two decays", Limits{1, 1e9});
-      v("every_steps", every_steps, "the same in steps", Limits{1, 1e12});
-      v("gamma", gamma, "factor of each decay", Limits{0, 1});
+      v("every_epochs", every_epochs,
+        "Number of epochs between two decays. Give either this or every_steps.", Limits{1, 1e9});
+      v("every_steps", every_steps, "Number of steps between two decays.", Limits{1, 1e12});
+      v("gamma", gamma, "Factor by which each decay multiplies the learning rate.", Limits{0, 1});
       Warmup::visit(v);
     }
     void check(const Section& section) const {

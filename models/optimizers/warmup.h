@@ -8,18 +8,20 @@
 namespace stoker {
 
 // The beginning that all schedules share: the rate rises linearly to its full value (Goyal et al.,
-// arXiv:1706.02677, section 2.2). The options of a schedule are derived from
-// it; where they have a visit() or a check() of their own, that calls these, too. A value.
+// arXiv:1706.02677, section 2.2). The options of a schedule are derived from it, and call its
+// visit() and check() if they have their own. A value.
 struct Warmup {
-  // One of the two at most; neither: no warm-up.
+  // At most one of the two is given. Neither: no warm-up.
   std::optional<int64_t> steps;
   std::optional<int64_t> epochs;
   template <class V>
   void visit(V& v) {
-    v("warmup_steps", steps, "steps over which the rate rises to its full value", Limits{1, 1e12});
-    v("warmup_epochs", epochs, "the same in epochs", Limits{1, 1e9});
+    v("warmup_steps", steps,
+      "Number of steps over which the learning rate rises to its full value.", Limits{1, 1e12});
+    v("warmup_epochs", epochs,
+      "Number of epochs over which the learning rate rises to its full value.", Limits{1, 1e9});
   }
-  // One of the two at most: Error(ExitCode::config).
+  // Error(ExitCode::config) if both are given.
   void check(const Section& section) const;
 
   // The number of steps before the full rate; 0 without warm-up.

@@ -23,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ["-lisal", "-lcrypto", "-lcurl", "-lfmt", "-lxxhash", "-lyaml-cpp", "-luring", "-lpthread"]
 # The quick ones first; soak_test would only say the same later.
-TESTS = ("retention_test manifest_test layout_test read_set_test verify_test lock_test restore_test engine_test "
+TESTS = ("retention_test manifest_test layout_test read_set_test verify_test lock_test restore_test tiered_saves_test "
          "tf_saver_test snapshot_test backlog_test absent_tier_test full_disk_test faults_test "
          "crash_states_test object_sets_test object_damage_test object_crash_states_test").split()
 
@@ -58,7 +58,7 @@ MUTANTS = [
      "  tree_.remove_directory(garbage);\n"),
     ("no sync of what is set aside", "sets/file_sets", "  tree_.sync_directory(directory_);\n  return tree_.root()",
      "  return tree_.root()"),
-    ("a set of the same name counts as the same", "set_store",
+    ("a set of the same name counts as the same", "sets/set_store",
      "if (manifest_text(read_manifest(files_, set)) != manifest_text(manifest)) {", "if (false) {"),
     ("no sync of latest", "sets/file_sets", "  tree_.write_text(fresh, text, sync_);\n",
      "  tree_.write_text(fresh, text, false);\n"),
@@ -71,34 +71,34 @@ MUTANTS = [
     ("data are removed before the manifest", "sets/object_set_writer", "  objects.remove(set + \"/\" + kManifestName);\n", ""),
     ("what is set aside is still a set", "sets/set_names", "  if (name.starts_with(kAsidePrefix)) {", "  if (false) {"),
     # Reading.
-    ("no checksums of chunks", "read_set", "    if (sum != chunk.sum) {\n", "    if (false) {\n"),
-    ("no checksums of tensors", "read_set", "      if (sums[i] == manifest_.tensor_sums[i]) continue;\n",
+    ("no checksums of chunks", "restoring/read_set", "    if (sum != chunk.sum) {\n", "    if (false) {\n"),
+    ("no checksums of tensors", "restoring/read_set", "      if (sums[i] == manifest_.tensor_sums[i]) continue;\n",
      "      continue;\n"),
-    ("no sizes of files", "read_set", "    if (sizes[i] == expected) continue;\n", "    continue;\n"),
-    ("no checksum of the manifest", "manifest", "  if (all.substr(body.size()) != tail_for(body)) {\n",
+    ("no sizes of files", "restoring/read_set", "    if (sizes[i] == expected) continue;\n", "    continue;\n"),
+    ("no checksum of the manifest", "sets/manifest", "  if (all.substr(body.size()) != tail_for(body)) {\n",
      "  if (false) {\n"),
     # Saving and draining.
-    ("one attempt only", "saver_write", "constexpr int kAttempts = 2;", "constexpr int kAttempts = 1;"),
-    ("a failed save counts", "saver_write", "      result.error = error.what();\n    }\n  }\n", "      result.error.clear();\n    }\n  }\n"),
-    ("verify: all reads nothing back", "saver_write", "    if (options_.verify != Verify::all) return;\n", "    return;\n"),
-    ("what was read back and is bad stays", "saver_write", "    if (there) store_.remove(manifest.step);\n", ""),
+    ("one attempt only", "saving/set_committer", "constexpr int kAttempts = 2;", "constexpr int kAttempts = 1;"),
+    ("a failed save counts", "saving/set_committer", "      result.error = error.what();\n    }\n  }\n", "      result.error.clear();\n    }\n  }\n"),
+    ("verify: all reads nothing back", "saving/set_committer", "    if (options_.verify != Verify::all) return;\n", "    return;\n"),
+    ("what was read back and is bad stays", "saving/set_committer", "    if (there) inputs_.store.remove(manifest.step);\n", ""),
     ("no reading back after the drain", "drain/drain", "  if (!there && options_.verify == Verify::none) return;\n", "  if (!there) return;\n"),
     ("a bad drained copy stays", "drain/drain", "    to_.remove(step);\n", ""),
     ("a set on the slow tier is believed", "drain/drain", "      verify(*set);\n      return \"\";\n",
      "      if (!there) verify(*set);\n      return \"\";\n"),
     ("a failed drain is forgotten", "drain/drain", "      if (!finished) queue_.push_back(step);\n", ""),
     # Removing.
-    ("retention asks not for a newer set", "options", "&& safe_step && step < *safe_step", ""),
-    ("retention removes what is not drained", "engine", "    if (!on_last(step)) continue;  // not drained yet\n", ""),
-    ("a full tier loses what is not drained", "engine", "      if (!on_last(step)) continue;\n", ""),
+    ("retention asks not for a newer set", "saving/retention", "&& safe_step && step < *safe_step", ""),
+    ("retention removes what is not drained", "saving/retention", "    if (!on_last(step)) continue;  // not drained yet\n", ""),
+    ("a full tier loses what is not drained", "saving/retention", "      if (!on_last(step)) continue;\n", ""),
     # Restoring.
-    ("damaged sets are not set aside", "restore",
+    ("damaged sets are not set aside", "restoring/restore",
      "  if (dynamic_cast<const DamagedSet*>(&error) != nullptr)\n", "  if (false)\n"),
-    ("another step's manifest is taken", "locate", "        if (manifest.step != step) {\n", "        if (false) {\n"),
-    ("newer sets are not set aside", "restore", "        set_aside(*store, other, \"superseded\");\n", ""),
-    ("an unverified drain counts", "restore",
+    ("another step's manifest is taken", "restoring/locate", "        if (manifest.step != step) {\n", "        if (false) {\n"),
+    ("newer sets are not set aside", "restoring/restore", "        set_aside(*store, other, \"superseded\");\n", ""),
+    ("an unverified drain counts", "restoring/restore",
      "  if (!durable.empty() && fast.contains(*durable.rbegin())) durable.erase(*durable.rbegin());\n", ""),
-    ("drains are not gone on with", "restore", "    if (!on_last(other)) drain_->add(other);\n", ""),
+    ("drains are not gone on with", "restoring/restore", "    if (!retention_.on_last(other)) restored.to_drain.push_back(other);\n", ""),
 ]
 
 

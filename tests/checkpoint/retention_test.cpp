@@ -1,3 +1,5 @@
+#include "io/checkpoint/saving/retention.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -5,7 +7,6 @@
 #include <set>
 #include <thread>
 
-#include "io/checkpoint/checkpoint_options.h"
 #include "io/checkpoint/sets/set_store.h"
 #include "tests/support/temporary_directory.h"
 

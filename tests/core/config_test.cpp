@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "io/core/error.h"
@@ -169,10 +171,7 @@ TEST(Config, resolved_options_read_back_as_the_same_options) {
 }
 
 TEST(Config, descriptions_have_type_default_and_nested_names) {
-  Sample sample;
-  FieldDescriber describer;
-  sample.visit(describer);
-  const std::vector<FieldHelp> rows = describer.take();
+  const std::vector<FieldHelp> rows = describe_struct<Sample>();
   ASSERT_EQ(rows.size(), 8u);
   EXPECT_TRUE(rows[0].required);
   EXPECT_EQ(rows[1].type, "integer from 1 to 1024");
@@ -180,6 +179,32 @@ TEST(Config, descriptions_have_type_default_and_nested_names) {
   EXPECT_EQ(rows[3].type, "stretch|center_crop");
   EXPECT_EQ(rows[4].fallback, "64KiB");
   EXPECT_EQ(rows[7].key, "augment.flip");
+}
+
+// Shares the options of Sample, as types of one kind do.
+struct Sharing : Sample {
+  static constexpr std::array kIdle{"queue_depth", "augment"};
+};
+struct SharingNothing : Sample {
+  static constexpr std::array kIdle{"*"};
+};
+
+TEST(Config, options_without_a_meaning_for_a_type_are_read_and_written_as_others_and_marked) {
+  const std::vector<FieldHelp> rows = describe_struct<Sharing>();
+  std::vector<std::string> idle;
+  for (const FieldHelp& row : rows) {
+    if (row.idle) idle.push_back(row.key);
+  }
+  EXPECT_EQ(idle, (std::vector<std::string>{"queue_depth", "augment.flip"}));
+  EXPECT_EQ(rows.size(), describe_struct<Sample>().size());
+  EXPECT_TRUE(std::ranges::none_of(describe_struct<Sample>(), &FieldHelp::idle));
+  EXPECT_TRUE(std::ranges::all_of(describe_struct<SharingNothing>(), &FieldHelp::idle));
+
+  const Node node = parse_yaml("root: x\nsteps: 1\nqueue_depth: 7\n", "t.yaml");
+  Sharing options;
+  read_struct(Section(node, "", "storage", nullptr), options);
+  EXPECT_EQ(options.queue_depth, 7);
+  EXPECT_NE(to_yaml(dump_struct(options)).find("queue_depth: 7"), std::string::npos);
 }
 
 TEST(Config, sizes_take_binary_and_decimal_units) {

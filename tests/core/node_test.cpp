@@ -43,7 +43,7 @@ TEST(Node, an_empty_document_is_an_empty_mapping) {
 
 TEST(Node, a_character_that_is_none_is_an_error) {
   EXPECT_EQ(parse_error("a: \"\\uFFFE\"\n"),
-            "t.yaml:1:4: a character that is none (such as U+FFFE)");
+            "t.yaml:1:4: a character that is not valid (such as U+FFFE)");
 }
 
 TEST(Node, a_quoted_number_is_text) {

@@ -16,7 +16,7 @@ print(torch.submodule_search_locations[0].rsplit("/", 1)[0] if torch else "")'
 fi
 export STOKER=${STOKER:-$program}
 if [ ! -x "$STOKER" ]; then
-  echo "acceptance.sh: there is no $STOKER: ./run.sh builds it" >&2
+  echo "acceptance.sh: there is no $STOKER: ./run.sh list builds it" >&2
   exit 2
 fi
 for folder in ${torch:+"$torch/torch/lib" "$torch"/nvidia/*/lib}; do

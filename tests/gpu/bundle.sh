@@ -67,7 +67,7 @@ take_sample() {
     >"$folder/README.md"
 }
 
-[ -x "$build/bin/stoker" ] || die "there is no $build/bin/stoker: ./run.sh builds it"
+[ -x "$build/bin/stoker" ] || die "there is no $build/bin/stoker: ./run.sh list builds it"
 [ ! -e "$out" ] || die "$out is there already"
 mkdir -p "$out"/{bin,lib/stoker,tests,datasets}
 out=$(cd "$out" && pwd)
@@ -82,7 +82,7 @@ if [ -e "$build/lib/stoker/stoker_cuda.so" ]; then
   [ -n "$nvjpeg" ] || die "there is no libnvjpeg in $build/_deps: STOKER_GPU=1 ./run.sh fetches it"
   cp "$nvjpeg" "$out/lib/"
 else
-  echo "bundle.sh: $build has no stoker_cuda.so, so that only --stand-in can pass: STOKER_GPU=1 ./run.sh builds it" >&2
+  echo "bundle.sh: $build has no stoker_cuda.so, so that only --stand-in can pass: STOKER_GPU=1 ./run.sh list builds it" >&2
 fi
 
 declare -A paths

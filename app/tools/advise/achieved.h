@@ -5,21 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/advise/choice.h"
 #include "app/tools/report/run_files.h"
 
-// What a run has shown: for a better prediction, and beside the one that its plan was made with.
+// What a run has shown: it makes predictions better, and is compared with the prediction of its
+// plan.
 
 namespace stoker {
 
-// Seconds of each epoch of which both ends are known, by steps.csv, between the rows of which time
-// passes evenly. An evaluation counts to the epoch behind it. resumed: the first step of the table
-// is not that of the training. steps_per_epoch: above 0. Pure.
+// Seconds of each epoch whose beginning and end are known from steps.csv. Time is taken to pass
+// evenly between two rows. An evaluation counts to the epoch before it. resumed: the first step of
+// the table is not that of the training. steps_per_epoch: above 0. Pure.
 std::vector<double> epoch_seconds(const Table& steps, int64_t steps_per_epoch, bool resumed);
 
-// The pace of so many steps of this configuration. summary: of a run of it, or null: then nothing
-// but reading takes time. ranks: that took part in it, each with its own readers. Pure.
+// The pace of a number of steps of this configuration. summary: that of a run with it, or null, and
+// then only reading takes time. ranks: how many took part, each with its own readers. Pure.
 RunPace pace_of(const ExperimentOptions& options, const nlohmann::json& summary, double steps,
                 int64_t ranks);
 
@@ -32,12 +33,12 @@ struct AchievedRun {
   double predicted_high_s = 0;
   double unstaged_epoch_s = 0;  // likewise predicted
 
-  // Of the epochs behind the first, where there are any, for that one may have staged.
+  // The mean of the epochs after the first, if there are any, because the first may have staged.
   double settled_s() const;
   // settled / predicted - 1.
   double error() const;
 };
-// Error(ExitCode::data) where the plan's file does not hold a prediction, or no epoch has ended.
+// Error(ExitCode::data) if the plan's file has no prediction, or if no epoch has ended.
 AchievedRun achieved_run(const std::string& plan, const RunFiles& run, int64_t steps_per_epoch);
 std::string achieved_text(const AchievedRun& run);
 nlohmann::json achieved_json(const AchievedRun& run);

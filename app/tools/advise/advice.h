@@ -19,18 +19,18 @@ struct StagingWay {
 // What `stoker advise` has to say. A value.
 struct Advice {
   std::string tier;
-  std::string slow_source, fast_source;  // of their cost models, in words
-  std::string reads_source;              // of what is read of each object, likewise
+  std::string slow_source, fast_source;  // where their cost models are from, in words
+  std::string reads_source;              // where the reads of each object are from, in words
   uint64_t capacity = 0;
   double epochs = 0;
   RunPace pace;
   std::vector<ObjectUse> uses;
   // Nothing staged, the rule, the adviser's choice, everything.
   std::vector<StagingWay> ways;
-  // Of them, the one that is the plan.
+  // Which of them is the plan.
   size_t planned = 0;
-  // Seconds of the run that was there, and what the model says it should have been; 0: there was
-  // none.
+  // Seconds of the run that was given, and what the model says they should have been. 0: no run was
+  // given.
   double run_was_s = 0;
   double run_modelled_s = 0;
 
@@ -40,7 +40,7 @@ struct Advice {
 
 std::string advice_text(const Advice& advice);
 nlohmann::json advice_json(const Advice& advice);
-// What the plan's file says beside its objects.
+// What the plan's file says in addition to its objects.
 nlohmann::ordered_json plan_facts(const Advice& advice);
 
 }  // namespace stoker

@@ -15,7 +15,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/advise/achieved.h"
 #include "app/tools/advise/advice.h"
@@ -76,11 +76,11 @@ Subject subject_of(const AdviseArguments& arguments) {
   return subject;
 }
 
-// The data set over the slow tier alone: what is asked of it is no staging.
+// The data set over the slow tier alone, because staging must not have a part in what is asked.
 std::unique_ptr<ExperimentData> open_data(const Subject& subject) {
   ExperimentOptions options = subject.options;
   options.storage.at(subject.tier) = subject.slow;
-  return std::make_unique<ExperimentData>(options, print_remark);
+  return std::make_unique<ExperimentData>(options, print_note);
 }
 
 int64_t steps_per_epoch(const Subject& subject, const Dataset& dataset) {
@@ -89,7 +89,8 @@ int64_t steps_per_epoch(const Subject& subject, const Dataset& dataset) {
       .batches();
 }
 
-// What the run took, and what the model says of it; nothing where a rule staged that is no plan.
+// The time of the run, and what the model says it should be. Nothing if a rule other than a plan
+// staged.
 void look_back(const Subject& subject, const StagingCosts& costs, double steps, Advice& advice) {
   if (!subject.run) return;
   const bool staged = subject.options.storage.at(subject.tier).info().keeps_copies;
@@ -108,8 +109,8 @@ void look_back(const Subject& subject, const StagingCosts& costs, double steps, 
   advice.run_modelled_s = predict(costs, chosen).seconds * done / steps;
 }
 
-// Puts what an I/O profile saw in the place of what the configuration says, where there is one, and
-// says whose word counts. steps: of the whole run.
+// If there is an I/O profile, replaces what the configuration says by what the profile saw. Returns
+// in words which of the two was used. steps: the steps of the whole run.
 std::string use_profile(const Subject& subject, const AdviseArguments& arguments,
                         const FileTree* files, double steps, int64_t per_epoch, Advice& advice) {
   constexpr const char* kConfigured = "by the configuration";
@@ -181,7 +182,7 @@ Advice advise_on(const Subject& subject, const AdviseArguments& arguments) {
   return advice;
 }
 
-// What makes a training stage by the plan while it reads.
+// Overrides with which a training stages by the plan while it reads.
 std::vector<std::string> overrides_of(const Subject& subject, const std::string& plan,
                                       uint64_t bytes) {
   const std::string at = "storage." + subject.tier;
@@ -214,7 +215,7 @@ std::string train_by(const AdviseArguments& arguments, const Subject& subject,
   words.insert(words.end(), overrides.begin(), overrides.end());
   const StopSignal stop;
   const std::string log = arguments.output + ".log";
-  print_remark("advise: trains, and stages meanwhile; its log: " + log);
+  print_note("advise: trains, and stages meanwhile; its log: " + log);
   const ChildResult child = run_child(words, log, [&] { return stop.requested(); });
   if (child.exit_code == 0) return parse_json(child.output).at("run_directory");
   throw Error(

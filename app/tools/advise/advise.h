@@ -11,29 +11,31 @@ namespace stoker {
 
 // What `stoker advise` is asked for. A value.
 struct AdviseArguments : ConfigArguments {  // config: a YAML file, or the directory of a run
-  // Of these, one: bytes that may be staged; or the rule, to stage all objects below so many bytes.
+  // One of these two is given: how many bytes may be staged, or below which size every object is
+  // staged.
   std::optional<ByteSize> capacity;
   std::optional<ByteSize> max_file;
-  // The fast tier, by its name under storage:, where the data set's tier is of no type cached.
+  // The fast tier, by its name under storage:. Needed if the data set's tier is not of type cached.
   std::string fast;
-  // Outputs of `bench storage --fit --json`: what reads of the tiers cost. Empty: emulated, memory.
+  // Files with the output of `bench storage --fit --json`, which say what reads of the tiers cost.
+  // Empty: the tier is emulated, or memory.
   std::string slow_fit;
   std::string fast_fit;
-  // What was seen of reads, in the place of what the configuration says: a log of Darshan's, or the
-  // directory of a run with I/O profiles; "none": nothing. Empty: the run's own, where it has them
-  // and they say it.
+  // Count reads from this Darshan log, or directory of a run with I/O profiles, instead of deriving
+  // them from the configuration. "none": derive them. Empty: use the run's own profiles, if it has
+  // any that say it.
   std::string profile;
   // The file of the plan.
   std::string output = "plan.json";
-  // Trains by it, which stages during the first epoch, and shows what came of the prediction.
+  // Train with the plan, which stages during the first epoch, and compare with the prediction.
   bool automatic = false;
 };
 
 // `stoker advise`: says which objects of a data set's tier to stage for the most time saved, what a
-// run would take then, and writes that as a plan. Of a run that staged by a plan, and without
-// capacity and max_file: how its epochs lie to what was predicted. Prints the result. Error:
-// ExitCode::config where the tiers or what they cost are not known, and as the experiment's parts;
-// IoError.
+// run would take then, and writes that as a plan. For a run that staged by a plan, and without
+// capacity and max_file, it says how the times of its epochs compare with the prediction. Prints
+// the result. Error: ExitCode::config where the tiers or what they cost are not known, and the
+// errors of the experiment's parts; IoError.
 ExitCode advise(const AdviseArguments& arguments);
 
 }  // namespace stoker

@@ -16,7 +16,7 @@ double run_s(const TierLoad& slow, const TierLoad& fast, const RunPace& pace) {
   return pace.overlaps ? std::max(reading, pace.rest_s) : reading + pace.rest_s;
 }
 
-// Those that fit, in this order; what does not fit is passed over.
+// Takes objects in this order. What does not fit is passed over.
 Chosen fill(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses,
             uint64_t capacity) {
   Chosen chosen;
@@ -29,7 +29,8 @@ Chosen fill(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses
   return chosen;
 }
 
-// As fill(), but no further than the run gets shorter: a fast tier may have too few slots for all.
+// Like fill(), but stops where the run does not get shorter any more: a fast tier may have too few
+// slots for all.
 Chosen best_part(const std::vector<size_t>& order, const std::vector<ObjectUse>& uses,
                  const StagingCosts& costs, uint64_t capacity) {
   constexpr double kRounding = 1e-9;

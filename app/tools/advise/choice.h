@@ -11,11 +11,11 @@
 
 namespace stoker {
 
-// Who reads, and what a run takes beside reading. Seconds are of the whole run. A value.
+// Who reads, and what a run takes in addition to reading. Seconds are for the whole run. A value.
 struct RunPace {
   int64_t readers = 1;
-  double decode_s = 0;    // of all readers together, between their reads
-  double rest_s = 0;      // of the trainer, when it does not wait for batches
+  double decode_s = 0;    // all readers together, between their reads
+  double rest_s = 0;      // the trainer, when it does not wait for batches
   bool overlaps = false;  // batches are made while the trainer works
 };
 
@@ -31,7 +31,7 @@ struct StagingCosts {
   RunPace pace;
 };
 
-// Seconds of a run, and between which it should lie by the residuals of the cost models. A value.
+// The predicted seconds of a run, and the bounds by the residuals of the cost models. A value.
 struct PredictedTime {
   double seconds = 0;
   double low = 0;
@@ -41,14 +41,15 @@ struct PredictedTime {
 // Places of objects in the uses, rising.
 using Chosen = std::vector<size_t>;
 
-// Where those objects are on the fast tier, and all others on the slow one.
+// The prediction if those objects are on the fast tier, and all others on the slow one.
 //
 // Reading takes (what one reader alone would need + decode) / readers, or what the slots or the
 // pipe of one of the tiers need, whichever is longest; the trainer's rest comes on top, or beside
 // it where they overlap.
 PredictedTime predict(const StagingCosts& costs, const Chosen& chosen);
 
-// The rule of tf-Darshan: all objects below so many bytes, the smallest first, as far as they fit.
+// The rule of tf-Darshan: all objects smaller than `below` bytes, the smallest first, as far as
+// they fit.
 Chosen choose_below(const std::vector<ObjectUse>& uses, uint64_t below, uint64_t capacity);
 
 // What saves the most time for the capacity: by time saved for the byte, greedily, as for a

@@ -20,7 +20,7 @@ ReadPattern whole_object(uint64_t bytes, uint64_t piece, int64_t readers) {
   const auto size = static_cast<double>(bytes);
   if (piece == 0 || bytes == 0) return {1, 1, bytes > 0 ? 1.0 : 0.0, size};
   const double pieces = std::ceil(size / static_cast<double>(piece));
-  // Of n readers the next request is another one's n - 1 times of n.
+  // With n readers, the next request comes from another reader in n - 1 of n cases.
   const double others = 1 - 1 / static_cast<double>(readers);
   return {1, pieces + 1, 1 + (pieces - 1) * others, size};
 }
@@ -45,7 +45,7 @@ class UseCounter {
       SampleInfo info = dataset_.info(split, index);
       const bool own = info.object.empty();
       const auto found = places_.find(own ? info.key : info.object);
-      if (found == places_.end()) continue;  // of a data set that keeps something else
+      if (found == places_.end()) continue;  // the data set keeps something else there
       ObjectUse& use = uses_[found->second];
       if (use.first < 0) use.first = next_++;
       const bool whole = own || whole_files_;
@@ -73,7 +73,8 @@ class UseCounter {
   int64_t next_ = 0;
 };
 
-// How often each training sample is read in so many epochs; and `order`: the first epoch's.
+// How often each training sample is read in a number of epochs. `order` becomes the order of the
+// first epoch.
 std::vector<double> training_times(const Sampler& sampler, int64_t samples, double epochs,
                                    std::vector<int64_t>& order) {
   std::vector<double> times(static_cast<size_t>(samples));

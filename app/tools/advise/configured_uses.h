@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/advise/object_use.h"
 #include "io/dataset/dataset.h"
 #include "io/loader/loader.h"
@@ -16,7 +16,7 @@ LoaderOptions loader_options(const Component<Loader>& loader);
 
 // How often a run goes through its data, as its configuration says. A value.
 struct PassCounts {
-  double epochs = 0;  // of training; max_steps may cut the last one
+  double epochs = 0;  // epochs of training; max_steps may cut the last one
   int64_t evaluations = 0;
 };
 PassCounts passes_of(const ExperimentOptions& options, int64_t steps_per_epoch);

@@ -22,7 +22,8 @@ constexpr double kMemoryBytesPerS = 1e12;
 
 double costs_s(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Of the read points of a fit: twice the root of the mean square of log(predicted / measured).
+// The residual of a fit's read points: twice the root of the mean square of log(predicted /
+// measured).
 double residual(const nlohmann::json& points) {
   double sum = 0;
   int64_t count = 0;

@@ -76,7 +76,7 @@ void add_reads(const SeenReads& more, SeenReads& reads) {
 SeenProfile seen_profile(const std::string& where, const SeenTier& tier) {
   SeenProfile seen;
   const std::set<std::string> roots = names_of(tier.root);
-  std::map<std::string, std::vector<Steps>> sessions;  // of each rank, by its directory
+  std::map<std::string, std::vector<Steps>> sessions;  // for each rank, by its directory
   const bool of_run = std::filesystem::is_directory(where);
   for (const std::string& log : logs_at(where, tier)) {
     const IoProfile profile = read_darshan_log(log).profile;

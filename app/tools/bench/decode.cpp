@@ -6,7 +6,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/rounds.h"
 #include "io/experiment/experiment_data.h"
@@ -60,7 +60,7 @@ double time_per_image(DecoderSession& session, const std::vector<Bytes>& samples
 
 ExitCode bench_decode(const DecodeBenchArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
-  const ExperimentData data(options, print_remark);
+  const ExperimentData data(options, print_note);
   const int64_t all = data.dataset().size(Split::train);
   const EncodedSamples samples(data.dataset(),
                                arguments.samples > 0 ? std::min(arguments.samples, all) : all);

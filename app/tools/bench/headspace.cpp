@@ -14,7 +14,7 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/base/statistics.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/headspace_variants.h"
 #include "app/tools/bench/loader.h"
 #include "app/tools/bench/tier_conditions.h"
@@ -262,7 +262,7 @@ std::vector<HeadspaceLevel> measure_headspace(const ExperimentOptions& experimen
   std::set<std::string> said;
   const Notify once = [&](const std::string& text) {
     const std::lock_guard lock(mutex);
-    if (said.insert(text).second) print_remark(text);
+    if (said.insert(text).second) print_note(text);
   };
   return HeadspaceMeasurement(experiment, options, once).measure();
 }

@@ -12,7 +12,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/bench/benchmarks.h"
 #include "app/tools/bench/lmdb_tables.h"
@@ -91,7 +91,7 @@ class LmdbRuns {
   explicit LmdbRuns(const LmdbBenchArguments& arguments)
       : arguments_(arguments),
         experiment_(options(arguments)),
-        data_(experiment_, print_remark),
+        data_(experiment_, print_note),
         info_(data_.dataset().info(Split::train, 0)) {
     const int64_t batches =
         data_.dataset().size(Split::train) / experiment_.loader.info().batch_size;
@@ -111,8 +111,8 @@ class LmdbRuns {
     interleave(cells, arguments_.rounds, 0, [&](LmdbCell& cell, int64_t round) {
       if (std::exchange(last_round, round) != round) raw(conditions);
       if (!arguments_.json) {
-        print_remark(fmt::format("bench lmdb: round {} of {}: {} on {} ranks", round + 1,
-                                 arguments_.rounds, cell.reader->name, cell.ranks));
+        print_note(fmt::format("bench lmdb: round {} of {}: {} on {} ranks", round + 1,
+                               arguments_.rounds, cell.reader->name, cell.ranks));
       }
       cell.summaries.push_back(train(cell));
       return true;

@@ -29,7 +29,7 @@ struct LoaderReport {
 };
 
 LoaderReport measure(const LoaderBenchArguments& arguments) {
-  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_remark);
+  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_note);
   const ExperimentOptions& options = experiment.options();
   BatchProbe probe(experiment.decoder().spec());
   if (!arguments.dump.empty() && experiment.decoder().spec().frame != 0) {

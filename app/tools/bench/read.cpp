@@ -9,7 +9,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/bench/rounds.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "io/core/error.h"
@@ -237,7 +237,7 @@ ExitCode bench_read(ReadBenchArguments arguments) {
                 "bench read takes the samples in any order, and by dataset.access whole each would "
                 "read a whole file: use dataset.access=copy");
   }
-  const ExperimentData data(experiment, print_remark);
+  const ExperimentData data(experiment, print_note);
   check_possible(data, arguments, stages, experiment.decoder);
   arguments.options.seed = experiment.run.seed;
   arguments.options.own_order = arguments.loader;
@@ -261,7 +261,7 @@ ExitCode bench_read(ReadBenchArguments arguments) {
   const bool measured = std::ranges::any_of(
       results, [](const ReadBenchResult& r) { return !ReadRates(r).images_per_s.empty(); });
   if (measured) return ExitCode::ok;
-  print_remark(
+  print_note(
       "error: the kernel kept these files in the page cache (tmpfs is nothing else; pages in use "
       "stay; files that are not ours cannot be looked at): measure on another file system, or with "
       "--page-cache as_is");

@@ -133,7 +133,12 @@ std::unique_ptr<Loader> make_loader(const Component<Loader>& loader, const Datas
 
 ReadRepetition take_batches(Loader& loader, int64_t epoch, int64_t samples) {
   const LoadedEpoch taken = load_epoch(loader, epoch, {}, samples);
-  return {taken.seconds, taken.images, static_cast<uint64_t>(taken.cost.bytes_read), taken.bad};
+  ReadRepetition total;
+  total.seconds = taken.seconds;
+  total.images = taken.images;
+  total.bytes = static_cast<uint64_t>(taken.cost.bytes_read);
+  total.bad = taken.bad;
+  return total;
 }
 
 }  // namespace

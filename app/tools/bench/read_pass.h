@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/metrics/hub.h"

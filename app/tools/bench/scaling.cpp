@@ -152,7 +152,7 @@ nlohmann::json scaling_json(const ScalingBenchmark& result, Experiment& experime
 }  // namespace
 
 ExitCode bench_scaling(const LoaderBenchArguments& arguments) {
-  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_remark);
+  Experiment experiment(read_experiment(arguments.config, arguments.overrides), print_note);
   const ScalingBenchmark result = measure_scaling(experiment, arguments.scaling, arguments.epochs);
   print_result(arguments.json, scaling_json(result, experiment), scaling_text(result, experiment));
   if (exact_order(result)) return ExitCode::ok;

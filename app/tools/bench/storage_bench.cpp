@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/bench/rounds.h"

@@ -312,13 +312,13 @@ std::vector<TrainSplit> measure_splits(const TrainBenchArguments& bench, StopSig
   }
   interleave(splits, bench.rounds, 0, [&](TrainSplit& split, int64_t round) {
     if (!bench.json) {
-      print_remark(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
-                               split.overrides()));
+      print_note(fmt::format("bench train: round {} of {}: {}", round + 1, bench.rounds,
+                             split.overrides()));
     }
     const ExperimentOptions options =
         runs.options({fmt::format("training.threads={}", split.threads),
                       fmt::format("loader.workers={}", split.workers)});
-    Experiment experiment(options, print_remark);
+    Experiment experiment(options, print_note);
     require_computing(experiment);
     split.measured.device = experiment.device().info().name;
     runs.train(options, nullptr, experiment, split.measured);
@@ -333,9 +333,9 @@ TrainOverhead measure_overhead(const TrainBenchArguments& bench, StopSignal& sto
   TrainOverhead result;
   for (int64_t round = 0; round < bench.rounds; ++round) {
     if (!bench.json) {
-      print_remark(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
+      print_note(fmt::format("bench train: round {} of {}", round + 1, bench.rounds));
     }
-    Experiment experiment(options, print_remark);
+    Experiment experiment(options, print_note);
     require_computing(experiment);
     result.trainer.device = result.bare.device = experiment.device().info().name;
     const std::shared_ptr<DeviceBatch> held = experiment.first_batch();

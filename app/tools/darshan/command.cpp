@@ -6,25 +6,26 @@ namespace {
 
 constexpr const char* kFooter = R"(
 A run with metrics.io_profile leaves a log of each session in its directory (io_profile*.darshan). Any log of
-Darshan 3 will do, too. Of its modules, POSIX, STDIO and DXT_POSIX are read; the others are named.)";
+Darshan 3 can be read, too. The modules POSIX, STDIO and DXT_POSIX are shown, and the others are only named.)";
 
 void add_darshan(const Command& program) {
   const Command command = program.add(
       "darshan",
-      "What files a run read and wrote, and how: its I/O profile, or any log of Darshan's");
+      "Show which files a run read and wrote, and how, from its I/O profile or any Darshan log.");
   command.footer(kFooter);
   DarshanArguments& arguments = command.run(show_darshan);
-  command.argument("PATHS", arguments.sources, "runs (their directories), or logs").required();
-  command.argument("--files", arguments.files, "rows of the table of files").not_negative();
+  command.argument("PATHS", arguments.sources, "Directories of runs, or Darshan logs.").required();
+  command.argument("--files", arguments.files, "How many rows the table of files has at most.")
+      .not_negative();
   command.argument("--output", arguments.output,
-                   "write what is read as a log of format 3.41 to this file");
-  command.argument(
-      "--trace", arguments.trace,
-      "write single reads and writes, a row for each file, as trace.json into this directory");
-  const Argument json = command.flag("--json", arguments.json, "print JSON");
+                   "Write what was read to this file, as a Darshan log of format 3.41.");
+  command.argument("--trace", arguments.trace,
+                   "Write each single read and write into trace.json in this directory. Each file "
+                   "has a row of its own.");
+  const Argument json = command.flag("--json", arguments.json, "Print JSON.");
   command
       .flag("--records", arguments.records,
-            "with --json: every counter and every single read and write of every file")
+            "Print every counter and every single read and write of every file, too.")
       .needs(json);
 }
 

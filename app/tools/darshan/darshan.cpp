@@ -28,23 +28,24 @@
 namespace stoker {
 namespace {
 
-// trace.json of profiles that were recorded, by the sink `trace`: a row for each file. One thread.
+// Writes recorded profiles as trace.json, through the sink `trace`. Each file has a row. One
+// thread.
 //
 //   ProfileTrace trace(directory);
-//   trace.add(profile);  // of each session, in the order of time
+//   trace.add(profile);  // each session, in the order of time
 //   std::string line = trace.finish();
 class ProfileTrace {
  public:
   // The directory is there. IoError where the file cannot be written.
   explicit ProfileTrace(const std::string& directory);
   void add(IoProfile profile);
-  // Once, last. What was written, in a line.
+  // Call it once, last. Returns a line that says what was written.
   std::string finish();
 
  private:
   Hub hub_;
   std::string line_;
-  std::unique_ptr<MetricsSink> sink_;  // of the hub
+  std::unique_ptr<MetricsSink> sink_;  // it refers to the hub
   const TimePoint start_;              // where the first profile begins
   std::optional<int64_t> first_ns_;    // its begin
 };
@@ -61,7 +62,8 @@ void ProfileTrace::add(IoProfile profile) {
   if (!first_ns_) first_ns_ = profile.begin_ns;
   const auto begin =
       std::chrono::duration_cast<std::chrono::nanoseconds>(start_.time_since_epoch());
-  // Logs of one run; of others that lie years apart, the row of time would say nothing.
+  // The logs are expected to be of one run. If they were years apart, a common axis of time would
+  // say nothing.
   constexpr int64_t kYear = int64_t{366} * 86400 * 1'000'000'000;
   int64_t after = 0;
   if (__builtin_sub_overflow(profile.begin_ns, *first_ns_, &after)) after = kYear;

@@ -8,7 +8,7 @@
 
 namespace stoker {
 
-// Of the command line. A value; sources is not empty.
+// What `stoker darshan` is asked for. A value; sources is not empty.
 struct DarshanArguments {
   std::vector<std::string> sources;  // directories of runs, or logs
   int64_t files = 20;                // rows of the table of files

@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// The views of a log for a terminal: what profile_json() has, but for the course over time. Any
+// The views of a log for a terminal: all that profile_json() has, except the course over time. Any
 // thread.
 std::string darshan_text(const DarshanLog& log, const ProfileViewLimits& limits);
 

@@ -23,8 +23,8 @@ struct ClimateFields {
 // Smooth fields with noise. Cyclones are low pressure (channel 10) with winds around it (1, 2), and
 // moist (0); rivers are long moist bands (0) with wind along them (1, 2). Their shares of the
 // pixels are about those published, 0.071 % and 1.7 %. Channel 0 is within [0, 60], 1 and 2 within
-// [-40, 40], 10 within [95000, 105000]; the others tell nothing. A pure function of its arguments,
-// the same on every machine; any thread.
+// [-40, 40], 10 within [95000, 105000]; the others carry no information. A pure function of its
+// arguments, the same on every machine; any thread.
 ClimateFields climate_fields(int64_t rows, int64_t columns, uint64_t seed);
 
 }  // namespace stoker

@@ -11,93 +11,112 @@ namespace stoker {
 namespace {
 
 void add_fetch(const Command& dataset) {
-  const Command command = dataset.add("fetch", "Obtain a public data set where it is absent");
+  const Command command =
+      dataset.add("fetch", "Download a public data set, unless it is already there.");
   FetchArguments& arguments = command.run(fetch_dataset);
-  command.argument("NAME", arguments.name, "the data set").required().one_of(recipe_names());
-  command.argument("--to", arguments.to, "directory for its files; default data/NAME");
-  command.argument("--archive", arguments.archive, "an archive that is already there");
-  command.argument("--url", arguments.url, "where to download from instead");
-  command.flag("--json", arguments.json, "print one line of JSON");
+  command.argument("NAME", arguments.name, "The data set.").required().one_of(recipe_names());
+  command.argument("--to", arguments.to, "Directory for its files. The default is data/NAME.");
+  command.argument(
+      "--archive", arguments.archive,
+      "Unpack this archive, which is already on the machine, instead of downloading it.");
+  command.argument("--url", arguments.url, "Download from this URL instead of the usual one.");
+  command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 
 void add_inspect(const Command& dataset) {
-  const Command command = dataset.add(
-      "inspect", "Counts, sizes, kinds and unreadable files of an experiment's data set");
+  const Command command = dataset.add("inspect",
+                                      "Print the counts, sizes and kinds of the files in an "
+                                      "experiment's data set, and which are unreadable.");
   ConfigArguments& arguments = command.run(inspect_experiment);
   command.config(arguments);
 }
 
 void add_synth(const Command& dataset) {
   const Command command =
-      dataset.add("synth", "Write a folder of generated files, or a generated database");
+      dataset.add("synth", "Generate a data set: a folder of files, or a database.");
   SynthOptions& options = command.run(synth);
-  command.argument("DIRECTORY", options.directory, "must not exist or be empty").required();
-  command.argument("--samples", options.files, "number of files or records").positive();
-  command.argument("--classes", options.classes, "number of classes").positive();
   command
-      .argument(
-          "--kind", options.kind,
-          "jpeg: images; bytes: what looks like byte code; datum: an LMDB database of pixels, as "
-          "Caffe's tools make it; hep, climate: HDF5 files as of HEPCNNB, of the Climate Data "
-          "Benchmark")
+      .argument("DIRECTORY", options.directory,
+                "Directory to write to. It must be empty or not exist yet.")
+      .required();
+  command.argument("--samples", options.files, "Number of files or records.").positive();
+  command.argument("--classes", options.classes, "Number of classes.").positive();
+  command
+      .argument("--kind", options.kind,
+                "What is generated. jpeg: images. bytes: files that look like byte code. datum: an "
+                "LMDB database of pixels, as Caffe's tools write it. hep, climate: HDF5 files such "
+                "as those of HEPCNNB and of the Climate Data Benchmark.")
       .one_of({"jpeg", "bytes", "datum", "hep", "climate"});
   command
       .argument("--size", options.size,
-                "side of an image in pixels. datum: default 32, as CIFAR10; 256: as ImageNet. hep: "
-                "default 224. climate: rows, default 768, and half as many columns more")
+                "Side of an image in pixels. Defaults: 32 for datum (as CIFAR10; 256 is as "
+                "ImageNet), 224 for hep, and 768 for climate, whose images have this many rows and "
+                "half as many columns more.")
       .range(8, 4096);
-  command.argument("--per-file", options.per_file, "hep: samples in a file").positive();
-  command.argument("--test-files", options.test_files, "hep: files to test on, beside --samples")
-      .range(0, 1 << 20);
-  command.argument("--per-test-file", options.per_test_file, "hep: samples in one of those")
-      .positive();
-  command.argument("--median-bytes", options.image.median_bytes, "median file size, log-normal");
+  command.argument("--per-file", options.per_file, "Samples in each file (only hep).").positive();
   command
-      .argument("--sigma", options.image.sigma,
-                "standard deviation of the logarithm of the file size")
+      .argument("--test-files", options.test_files,
+                "Number of files to test on, in addition to those of --samples (only hep).")
+      .range(0, 1 << 20);
+  command
+      .argument("--per-test-file", options.per_test_file,
+                "Samples in each file to test on (only hep).")
+      .positive();
+  command.argument("--median-bytes", options.image.median_bytes,
+                   "Median size of a file. Sizes are log-normal.");
+  command
+      .argument(
+          "--sigma", options.image.sigma,
+          "Standard deviation of the logarithm of the file size. 0 makes all files equally large.")
       .between(0, 4);
-  command.argument("--seed", options.seed, "seed of sizes and pixels");
-  command.flag("--json", options.json, "print one line of JSON");
+  command.argument("--seed", options.seed, "Seed from which sizes and pixels are drawn.");
+  command.flag("--json", options.json, "Print the result as one line of JSON.");
 }
 
 void add_convert(const Command& dataset) {
-  const Command command = dataset.add(
-      "convert", "Write a data set in another format; the same command goes on after a failure");
+  const Command command = dataset.add("convert",
+                                      "Write a data set in another format. After a failure, the "
+                                      "same command goes on where it stopped.");
   ConvertArguments& arguments = command.run(convert_experiment);
   std::string formats;
   for (const std::string& name : Registry<ShardFormatWriter>::global().names())
     formats += (formats.empty() ? "" : ", ") + name;
   command
       .argument("SRC", arguments.config,
-                "experiment, a YAML file; or a directory with a folder "
-                "of images for each class")
+                "What to convert: an experiment (a YAML file), or a directory with a folder of "
+                "images for each class.")
       .required();
-  command.argument("DST", arguments.to, "a new directory; with --tier, a folder of that tier")
+  command
+      .argument("DST", arguments.to,
+                "A new directory to write to. With --tier it is a folder of that tier.")
       .required();
   command.overrides(arguments.overrides, "experiment");
-  command.argument("--format", arguments.format, "required; format to write: " + formats);
-  command.argument("--tier", arguments.tier, "a tier of the experiment to write to");
-  command.argument("--shard-size", arguments.shard_size, "bytes of one shard, at most");
+  command.argument("--format", arguments.format,
+                   "Format to write (required), one of: " + formats + ".");
+  command.argument("--tier", arguments.tier, "Write to this tier of the experiment.");
+  command.argument("--shard-size", arguments.shard_size, "Largest size of one shard in bytes.");
   command.flag("--pixels", arguments.pixels,
-               "lmdb: values are pixels as the decoder makes them (decoder.size=224), all of one "
-               "size, and no image files");
-  command.flag(
-      "--shuffle", arguments.shuffle,
-      "training samples in an order drawn by run.seed: each shard has samples of all classes");
-  command.flag("--no-verify", arguments.no_verify, "do not read again what was written");
-  command.flag("--json", arguments.json, "print one line of JSON");
+               "Store decoded pixels, all images of one size (decoder.size=224), instead of image "
+               "files (only lmdb).");
+  command.flag("--shuffle", arguments.shuffle,
+               "Write the training samples in a random order drawn from run.seed, so that each "
+               "shard has samples of all classes.");
+  command.flag("--no-verify", arguments.no_verify, "Do not read and compare what was written.");
+  command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 
 void add_stage(const Command& dataset) {
-  const Command command = dataset.add(
-      "stage", "Copy to the fast part of a cached tier what its rule chooses, ahead of a run");
+  const Command command = dataset.add("stage",
+                                      "Copy the objects that the rule of a cached tier chooses to "
+                                      "its fast tier, before a run begins.");
   StageArguments& arguments = command.run(stage_experiment);
   command.config(arguments);
-  command.flag("--dry-run", arguments.dry_run, "print what would be copied");
+  command.flag("--dry-run", arguments.dry_run, "Only print what would be copied.");
 }
 
 void add_dataset(const Command& program) {
-  const Command dataset = program.add_group("dataset", "Obtain, inspect and make data sets");
+  const Command dataset =
+      program.add_group("dataset", "Download, inspect, generate, convert and stage data sets.");
   for (const auto add : {add_fetch, add_inspect, add_synth, add_convert, add_stage}) add(dataset);
 }
 

@@ -24,7 +24,7 @@ ExitCode fetch_dataset(const FetchArguments& arguments) {
   options.archive = arguments.archive;
   options.url = arguments.url;
   options.progress = show_progress;
-  options.notify = print_remark;
+  options.notify = print_note;
   const FetchResult result = fetch(recipe, *open_directory(root), options);
   const std::string text = result.was_there
                                ? root + " is there already\n"

@@ -10,7 +10,7 @@ namespace stoker {
 
 // What `stoker dataset fetch` is asked for. A value.
 struct FetchArguments {
-  std::string name;     // of a recipe
+  std::string name;     // name of a recipe
   std::string to;       // directory; empty: data/NAME
   std::string archive;  // one that is already there; empty: looked for, or downloaded
   std::string url;      // where to download from; empty: as the recipe says

@@ -13,7 +13,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/experiment/experiment_data.h"
 
@@ -161,7 +161,7 @@ std::string inspection_text(const DatasetReport& report) {
   return text;
 }
 
-// The experiment's decoder, bearing with damage; null where it has no option for that.
+// The experiment's decoder, with tolerance for damage. Null if it has no option for that.
 std::unique_ptr<Decoder> tolerant_decoder(const ConfigArguments& arguments,
                                           const Component<Decoder>& decoder) {
   if (decoder.info().jpeg == JpegBy::none || decoder.inner()) return nullptr;
@@ -227,7 +227,7 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
 
 ExitCode inspect_experiment(const ConfigArguments& arguments) {
   const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
-  const ExperimentData data(options, print_remark);
+  const ExperimentData data(options, print_note);
   const auto tolerant = tolerant_decoder(arguments, options.decoder);
   const DatasetReport report =
       inspect_dataset(data.dataset(), tolerant.get(), progress_of("samples"));

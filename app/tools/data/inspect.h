@@ -15,7 +15,8 @@
 
 namespace stoker {
 
-// Of a set of sizes, by the nearest-rank method: every figure is the size of some file. A value.
+// Percentiles of a set of sizes by the nearest-rank method, so that every figure is the size of
+// some file. A value.
 struct Percentiles {
   int64_t count = 0;
   uint64_t min = 0, p1 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
@@ -31,33 +32,33 @@ struct ClassCount {
   int64_t test = 0;
 };
 
-// A sample that no run could use, unless its decoder bears with damage. A value.
+// A sample that no run could use, unless its decoder tolerates damage. A value.
 struct UnreadableSample {
-  // As its data set names it.
+  // Its name in the data set.
   std::string key;
   BadReason reason = BadReason::corrupt;
   // What was expected, and what was found.
   std::string message;
-  // The tolerant decoder makes a sample of it.
+  // The tolerant decoder can use the sample.
   bool decodable = false;
 };
 
 // What is known of a data set after every sample was read once. A value.
 struct DatasetReport {
-  // In the order of their labels.
+  // All classes in the order of their labels.
   std::vector<ClassCount> classes;
-  // Of all samples together, encoded; and of each.
+  // Encoded size of all samples together, and of each.
   uint64_t bytes = 0;
   Percentiles encoded_bytes;
-  // Of JPEG files, as their headers say.
+  // Sizes of JPEG images, as the headers say.
   Percentiles width;
   Percentiles height;
   Percentiles pixels;
   // How many of each: "baseline YCbCr 4:2:0", "progressive gray", "png".
   std::map<std::string, int64_t> kinds;
-  // In the order of the samples, training samples first.
+  // All unusable samples in their order, training samples first.
   std::vector<UnreadableSample> unreadable;
-  // Those of them that the tolerant decoder makes samples of; absent: there was no such decoder.
+  // How many of them the tolerant decoder can use. Absent: there was no such decoder.
   std::optional<int64_t> decodable;
   // Objects of the tier that are no samples.
   std::vector<std::string> ignored;
@@ -65,7 +66,7 @@ struct DatasetReport {
 
 // Reads every sample once, and its header; decodes none that it can read, so that damage inside the
 // compressed data remains unseen unless it ends the file early. A sample that cannot be read is
-// part of the report. tolerant: a decoder that bears with damage and is tried on those; null: none.
+// part of the report. tolerant: a decoder that tolerates damage and is tried on those; may be null.
 // progress (done, total) may be empty and may throw to stop. One thread.
 DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant = nullptr,
                               const std::function<void(int64_t, int64_t)>& progress = {});
@@ -73,7 +74,7 @@ DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant = 
 // `stoker dataset inspect`: prints the report of an experiment's data set. Throws Error.
 ExitCode inspect_experiment(const ConfigArguments& arguments);
 
-// As `--json` prints them.
+// The report as `--json` prints it.
 void to_json(nlohmann::json& json, const Percentiles& percentiles);
 void to_json(nlohmann::json& json, const DatasetReport& report);
 

@@ -8,7 +8,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/metrics/clock.h"
 #include "io/storage/cached/cached.h"
 
@@ -27,7 +27,7 @@ struct ObjectCount {
 
 // What staging did, or would do. A value.
 struct StagingReport {
-  ObjectCount all;  // of the inner tier
+  ObjectCount all;  // objects of the inner tier
   ObjectCount before;
   StagingPlan plan;     // what is still to copy
   int64_t strange = 0;  // objects on the fast tier that are no copies of these
@@ -154,8 +154,8 @@ ExitCode stage_experiment(const StageArguments& arguments) {
                 "dataset stage: what is staged in memory dies with this process: use storage." +
                     name + ".in={type: posix, root: ...}, fill: ahead, or --dry-run");
   }
-  const auto inner = cached.inner.create({name + ".inner", print_remark});
-  const auto in = cached.in.create({name + ".in", print_remark});
+  const auto inner = cached.inner.create({name + ".inner", print_note});
+  const auto in = cached.in.create({name + ".in", print_note});
   StagingReport report = plan_staging(cached, *inner, *in);
   if (!arguments.dry_run) stage_dataset(report, *inner, *in);
   return print_report(report, cached.rule, name, arguments);

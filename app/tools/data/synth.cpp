@@ -81,7 +81,7 @@ constexpr int64_t kMaxSize = 512;
 // Pages of a transaction of 1,000 of the largest records.
 constexpr uint64_t kMostPages = uint64_t{1} << 18;
 
-// Noise: what is in the pixels costs no reader anything.
+// The pixels are noise, because their values cost readers nothing.
 void fill_pixels(std::vector<uint8_t>& pixels, uint64_t seed) {
   Random random(seed);
   for (size_t at = 0; at < pixels.size(); at += sizeof(uint64_t)) {
@@ -113,7 +113,7 @@ SynthResult synth_database(const SynthOptions& options,
   const SampleSpec spec{size, size};
   std::vector<uint8_t> pixels(spec.bytes());
   SynthResult result;
-  // Nobody takes a half of it for the whole.
+  // An unfinished database is removed, so that nobody takes it for a whole one.
   const std::string half = folder / ".tmp-data.mdb";
   LmdbFile file(half, kMostPages);
   for (int64_t index = 0; index < options.files; ++index) {

@@ -26,13 +26,13 @@ struct SynthOptions {
   int64_t per_file = 709;
   int64_t test_files = 0;
   int64_t per_test_file = 94;
-  // Of sizes and pixels.
+  // Seed of sizes and pixels.
   uint64_t seed = 1;
   // 0: one per core.
   int64_t threads = 0;
   // The result as JSON (synth()).
   bool json = false;
-  // Of bytes the size alone.
+  // For kind bytes, only the size is used.
   SyntheticImageOptions image{400, 300, 90, ByteSize{112'000}, 0.5};
 };
 
@@ -42,23 +42,28 @@ struct SynthResult {
   uint64_t bytes = 0;
 };
 
-// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin); of kind datum as
-// synth_database() says, of hep and climate as synth_hdf5(). Their bytes are a function of the
-// options, whatever the number of threads, which it starts and joins. progress
-// (files done, of all) is called by the calling thread, may be empty, and may throw to stop.
-// Error(ExitCode::environment) where the directory is there and not empty; IoError. What was
-// written before a failure stays.
+// Writes generated files as an image_folder: "class_003/000013.jpg" (or .bin); kind datum is
+// written by synth_database(), and hep and climate by synth_hdf5(). The bytes are a function of the
+// options, whatever the number of threads. The threads are started and joined here. progress (files
+// done, all files) is called by the calling thread, may be empty, and may throw to stop.
+// Error(ExitCode::environment) if the directory is there and not empty; IoError. What was written
+// before a failure stays.
 SynthResult synth_dataset(const SynthOptions& options,
                           const std::function<void(int64_t, int64_t)>& progress = {});
 
 // Writes generated scientific data as HDF5 files, with a classes.txt beside them.
 //
-//   hep      as of the benchmark HEPCNNB: train-00000.h5 and test-00000.h5, each with data [n, 3,
-//            size, size] (float32, contiguous), label (int32), normweight and weight (float32), psr
-//            (int32)
-//   climate  as of the Climate Data Benchmark: data-00000.h5, each with the group climate: data
-//            [16, size, size * 3 / 2] (float32) in one chunk, labels [size, size * 3 / 2], stats
-//            [16, 4]; and stats.h5, with the stats of all
+//   hep      Files like those of the benchmark HEPCNNB, train-00000.h5 and test-00000.h5. Each has
+//              data                [n, 3, size, size], float32, contiguous
+//              label, psr          [n], int32
+//              normweight, weight  [n], float32
+//   climate  Files like those of the Climate Data Benchmark, data-00000.h5. Each has a group
+//   climate
+//            with
+//              data    [16, size, size * 3 / 2], float32, in one chunk
+//              labels  [size, size * 3 / 2]
+//              stats   [16, 4]
+//            stats.h5 has the stats of all files.
 //
 // Needs the memory of one climate file for each thread. Contract as synth_dataset().
 SynthResult synth_hdf5(const SynthOptions& options,

@@ -25,7 +25,7 @@ namespace {
 // zeros. Jets are spots; a signal has more and harder ones than the background, with an overlap,
 // so that a classifier that learns comes to an AUC well above 0.5 and below 1.
 
-// Of event `index` of a file: 1 is a signal. Pure; any thread.
+// The label of event `index` of a file: 1 is a signal. Pure; any thread.
 int64_t hep_label(uint64_t seed, int64_t index);
 // Fills [3, size, size]. A pure function of its arguments, the same on every machine; any thread.
 void fill_hep_event(std::span<float> planes, int64_t size, int64_t label, uint64_t seed);
@@ -102,7 +102,7 @@ uint64_t write_hdf5_file(const std::string& path, const std::vector<Hdf5Set>& se
   return bytes;
 }
 
-// Of events [0, count) of a file with that seed.
+// Writes the events [0, count) of the file with this seed.
 uint64_t write_hep_file(const std::string& path, int64_t size, int64_t count, uint64_t seed) {
   const auto events = static_cast<uint64_t>(count), side = static_cast<uint64_t>(size);
   std::vector<float> planes(3 * side * side);
@@ -147,7 +147,7 @@ uint64_t write_climate_file(const std::string& path, int64_t size, uint64_t seed
                          });
 }
 
-// Of files of equal size.
+// The statistics of all files together, which are of equal size.
 ClimateStats stats_of_all(const std::vector<ClimateStats>& files) {
   ClimateStats all = files.front();
   for (size_t channel = 0; channel < kClimateChannels; ++channel) {

@@ -9,7 +9,7 @@
 namespace stoker {
 namespace {
 
-constexpr double kSpare = 1.25;  // of an interval, so that saves do not queue again
+constexpr double kSpare = 1.25;  // factor on the interval, so that saves do not queue again
 
 struct Saves {
   double saved;

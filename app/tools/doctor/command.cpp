@@ -5,24 +5,31 @@ namespace stoker {
 namespace {
 
 constexpr const char* kDoctorFooter = R"(
---verify repeats the run in child processes, as it was and with the proposed overrides, A B A B: --rounds of
-them, each of about --seconds, in RUN/verify. Start it where the run was started: paths of the configuration may be
-relative. Checkpoints of these runs go to the folder doctor-verify on their tiers, and stay there.)";
+--verify repeats the run in child processes, in turn as it was (A) and with the proposed overrides (B): A B A B. There
+are --rounds such pairs in RUN/verify, and each run takes about --seconds. Call it in the directory in which the run was
+started, because paths of the configuration may be relative. Checkpoints of these runs go to the folder doctor-verify
+on their tiers, and stay there.)";
 
 void add_doctor(const Command& program) {
-  const Command command =
-      program.add("doctor", "Say what holds a run up, by what evidence, and which setting to try");
+  const Command command = program.add(
+      "doctor", "Say what holds a run up, what shows it, and which setting to try next.");
   DoctorArguments& arguments = command.run(examine_run);
   command.footer(kDoctorFooter);
-  command.argument("RUN", arguments.run, "the directory of a run that has ended").required();
-  command.flag("--verify", arguments.verify, "try the first proposal");
-  command.argument("--rounds", arguments.rounds, "pairs of runs: as it was, and changed")
+  command.argument("RUN", arguments.run, "The directory of a run that has ended.").required();
+  command.flag("--verify", arguments.verify, "Try the first proposal in new runs, and compare.");
+  command
+      .argument("--rounds", arguments.rounds,
+                "Number of pairs of runs. Each pair has one run as it was and one with the change.")
       .range(2, 1000);
-  command.argument("--seconds", arguments.seconds, "how long each run takes, about").positive();
-  command.argument("--steps", arguments.steps, "steps of each run, instead of --seconds")
+  command
+      .argument("--seconds", arguments.seconds,
+                "How long each run takes, in seconds, approximately.")
       .positive();
-  command.argument("--dir", arguments.directory, "directory of these runs; default: RUN/verify");
-  command.flag("--json", arguments.json, "print JSON");
+  command.argument("--steps", arguments.steps, "Length of each run in steps, instead of --seconds.")
+      .positive();
+  command.argument("--dir", arguments.directory,
+                   "Directory for these runs. The default is RUN/verify.");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 const ToolCommand doctor_command("doctor", add_doctor);

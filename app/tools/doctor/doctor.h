@@ -15,11 +15,12 @@ namespace stoker {
 // Costs are shares of the device's time where a device was observed, else of the trainer's: a wait
 // that is hidden behind queued work costs nothing.
 struct Diagnosis {
-  // bound: findings.front() does. fine: the device has work to do. unknown: `text` says why. Costs
-  // below five per cent of the time decide nothing (kModerateShare of io/metrics/idle.h).
+  // bound: findings.front() holds the run up. fine: the device always has work. unknown: `text`
+  // says why. Costs below five per cent of the time decide nothing (kModerateShare of
+  // io/metrics/idle.h).
   enum class Outcome { bound, fine, unknown };
   Outcome outcome = Outcome::unknown;
-  std::string resource;  // of the first finding; "compute", or "unknown"
+  std::string resource;  // that of the first finding, "compute", or "unknown"
   std::string text;
   std::vector<std::string> evidence;  // for the outcome as a whole
   Findings findings;                  // the largest cost first
@@ -32,7 +33,7 @@ Diagnosis diagnose(const RunFiles& run);
 // As `stoker doctor --json` prints it.
 void to_json(nlohmann::json& json, const Diagnosis& diagnosis);
 
-// Of the command line. A value.
+// What `stoker doctor` is asked for. A value.
 struct DoctorArguments : TrialOptions {
   std::string run;  // directory
   // Try the first proposal: takes minutes, uses the machine and reads the data again.

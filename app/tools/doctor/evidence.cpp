@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kFellBehind = 0.1;  // of the time of reads, beyond what the model says
+constexpr double kFellBehind = 0.1;  // share of the time of reads, beyond what the model says
 
 double number(const Json& tree, std::string_view path) { return number_at(tree, path).value_or(0); }
 
@@ -43,7 +43,8 @@ void add_device(const Json& summary, Evidence& e) {
   e.host_s = e.eval_s + e.log_s + number(summary, "segments_s.other");
 }
 
-// Empty: the run has none, or one of a plug-in, which is not loaded here.
+// An empty component if the run has no such section, or if its type is of a plug-in, which is not
+// loaded here.
 template <class T>
 Component<T> component(const Node* node) {
   if (node == nullptr) return {};

@@ -19,10 +19,10 @@ struct Evidence {
   // As summary.json has them: "completed", "stopped" or "failed", and why it failed.
   std::string status;
   std::string error;
-  // Of this process: without what came before a resume.
+  // Counts of this process, without what came before a resume.
   int64_t steps = 0;
   int64_t images = 0;
-  // Of the training loop.
+  // Duration of the training loop.
   double wall_s = 0;
 
   // The times below are the device's; where none was observed, the trainer's thread's.
@@ -41,7 +41,7 @@ struct Evidence {
   double checkpoint_s = 0;
   double peers_s = 0;
   double host_s = 0;
-  // Idle because a pipeline was filled for the first time, which a longer run has no more of.
+  // Idle time because the pipeline was filled for the first time. A longer run has no more of it.
   double fill_s = 0;
   // What the trainer's thread spent on evaluations and reports, whether the device waited or not.
   double eval_s = 0;
@@ -49,7 +49,7 @@ struct Evidence {
 
   // The loader's type.
   std::string loader;
-  // It has complete batches before they are asked for, and has them on the device.
+  // The loader has complete batches before they are asked for; and it has them on the device.
   bool works_ahead = true;
   bool copies_ahead = false;
   // False: the trainer's own thread reads and decodes.
@@ -67,7 +67,7 @@ struct Evidence {
   double read_bytes = 0;
   // The tier that the data set names. Empty: it reads none.
   std::string tier;
-  // That tier keeps copies of another one's objects.
+  // The tier keeps copies of another tier's objects.
   bool keeps_copies = false;
   // The tier that reads end at: the one behind the copies, where there are some; and its type.
   std::string source;
@@ -76,7 +76,7 @@ struct Evidence {
   // where the tier was not asked (mapped files).
   double source_bytes = 0;
   double source_busy_s = 0;
-  // What it can do at most, where that is known: of an emulated tier.
+  // What the tier can do at most. Known only for an emulated one.
   std::optional<double> source_mb_per_s;
   // An emulated tier could not give what its model allows: it gave all that it had.
   bool fell_behind = false;
@@ -85,13 +85,13 @@ struct Evidence {
   std::optional<double> later_wait_s;
   double first_epoch_steps = 0;
 
-  // Of the machine; at least 1.
+  // Cores of the machine; at least 1.
   double cores = 1;
   // Cores that this process and that all others kept busy, means over the loop.
   std::optional<double> own_cores;
   std::optional<double> others_cores;
 
-  // What the options of the checkpointer say; `saves` is false where there is none.
+  // What the options of the checkpointer say. `saves` is false if there is no checkpointer.
   CheckpointerInfo checkpoint;
 
   // Thread time that the run spent on measuring itself.
@@ -99,7 +99,7 @@ struct Evidence {
   // Samples that could not be used.
   double skipped = 0;
 
-  // 0 where nothing was observed.
+  // 0 if nothing was observed.
   double share(double seconds) const { return total_s > 0 ? seconds / total_s : 0; }
   // Worker seconds of all samples, shared by the workers that there are; not faster than the tier.
   double production_s() const;
@@ -110,10 +110,10 @@ struct Evidence {
 // here; what only it could say keeps its default.
 Evidence gather(const RunFiles& run);
 
-// "loader.workers" as text; empty: there is none.
+// The value of a path such as "loader.workers" as text. Empty: the configuration has no such value.
 std::string setting(const Node& config, const std::string& path);
-// The same as a whole number; empty: it is none, or below 0 or above 10^12, so that a rule may
-// multiply it.
+// The same as a whole number from 0 to 10^12, so that a rule may multiply it. Empty if it is not
+// such a number.
 std::optional<int64_t> whole_setting(const Node& config, const std::string& path);
 // A count that a file or a rule has as a fraction, at most 10^15 to either side.
 int64_t counted(double value);

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kRarer = 10;
 constexpr int64_t kEightfoldBatch = 8;
 constexpr double kAllCores = 0.9;
-constexpr double kManyOthers = 0.25;  // of all cores
+constexpr double kManyOthers = 0.25;  // share of all cores
 constexpr double kOwn = 0.4;          // likewise
 
 Finding evaluation(const Evidence& e) {

@@ -11,9 +11,10 @@ namespace {
 
 // Reading.
 
-constexpr double kAtItsRate = 0.7;   // of what the tier can do
-constexpr double kManyReads = 8;     // in flight: more of them rarely bring more
-constexpr double kSlowRead = 20e-3;  // of one, under kManyReads: they queue
+constexpr double kAtItsRate = 0.7;  // share of what the tier can do
+constexpr double kManyReads = 8;    // in flight: more of them rarely bring more
+constexpr double kSlowRead =
+    20e-3;  // time of one read, with more than kManyReads at once: they queue
 constexpr int64_t kMoreReaders = 4;
 constexpr int64_t kMaxWorkers = 64;
 
@@ -86,7 +87,7 @@ Findings storage_findings(const Evidence& e, double cost) {
 // Decoding.
 
 constexpr double kBusyCores = 0.75;
-constexpr double kOthersInTheWay = 0.25;  // of all cores
+constexpr double kOthersInTheWay = 0.25;  // share of all cores
 constexpr double kHungry = 0.25;          // likewise; whoever wants them gets so much beside others
 constexpr int64_t kMoreDecoders = 4;
 
@@ -204,7 +205,7 @@ Finding cold_cache(const Evidence& e) {
           true};
 }
 
-constexpr double kAlwaysCopying = 0.85;  // of the time
+constexpr double kAlwaysCopying = 0.85;  // share of the time
 
 }  // namespace
 

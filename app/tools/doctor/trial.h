@@ -16,25 +16,25 @@ namespace stoker {
 struct TrialOptions {
   // Runs of each side, in turns; at least 1.
   int64_t rounds = 3;
-  std::optional<int64_t> steps;  // of each run; absent: so many that it takes about `seconds`
-  // About so long is each run, judged by the rate of the one that was examined; never longer than
-  // that.
+  std::optional<int64_t> steps;  // length of each run; absent: it takes about `seconds`
+  // Approximate length of each run, judged by the rate of the one that was examined. It is never
+  // longer than that one.
   double seconds = 10;
-  std::string directory;  // of the runs that are made; empty: `verify` below the run's
+  std::string directory;  // for the runs that are made; empty: `verify` below the run's directory
 };
 
 // The same configuration as it was (A) and with the overrides (B), A B A B ..., so that a machine
 // that becomes slower meets both.
 struct Trial {
-  // Of each run.
+  // Figures of each run.
   int64_t steps = 0;
   std::vector<double> as_it_was;  // images/s, until the last set is where it belongs
   std::vector<double> changed;
-  Interval difference;  // of the medians, with its bootstrap interval
+  Interval difference;  // difference of the medians, with its bootstrap interval
   // Where the runs and the log of their output are.
   std::string directory;
 
-  // The interval leaves out zero. Neither: it cannot be told.
+  // The interval does not contain zero. If neither is true, the result is open.
   bool helped() const { return difference.low > 0; }
   bool hurt() const { return difference.high < 0; }
 };

@@ -44,7 +44,7 @@ class FuseSession {
   // answers, so not on the threads that give them. Otherwise any thread before unmount().
   void drop_pages(uint64_t number);
 
-  // In an operation.
+  // Valid in an operation.
   static void* user_of(fuse_req_t request) {
     return static_cast<const FuseSession*>(fuse_req_userdata(request))->user_;
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/log.h"
 #include "app/tools/bench/tier_conditions.h"
 #include "app/tools/mount/mount_point.h"
@@ -139,7 +139,7 @@ ExitCode mount_tier(const MountArguments& arguments) {
   if (arguments.read_ahead) set_read_ahead(directory, arguments.read_ahead->bytes, notify);
   const OwnCost cost = measure_own_cost(server);
   server.set_cost(cost);
-  if (!server.prompt()) {
+  if (!server.realtime()) {
     log.info(
         "its threads have no real-time priority (CAP_SYS_NICE): on a busy machine answers come "
         "late");

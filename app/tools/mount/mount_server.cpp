@@ -15,14 +15,14 @@
 #include <utility>
 
 #include "app/tools/mount/mount_operations.h"
-#include "app/tools/mount/prompt_thread.h"
+#include "app/tools/mount/realtime_priority.h"
 #include "io/core/error.h"
 #include "io/storage/emulated/emulates.h"
 
 namespace stoker {
 namespace {
 
-// Of the file of zeros; no file of a tree has it.
+// The inode number of the file of zeros. No file of a tree has it.
 constexpr uint64_t kProbeNumber = UINT64_MAX - 1;
 constexpr Clock::duration kProbeLatency = std::chrono::microseconds(200);
 constexpr size_t kMostIdle = 64;
@@ -75,7 +75,7 @@ MountServer::MountServer(const Storage& tier, const MountTree& tree, TierMeter& 
       }),
       pool_(options_.threads, model_ != nullptr, [this](MountRequest& request) { fetch(request); }),
       receiver_([this] {
-        prompt_ = model_ == nullptr || go_first();
+        realtime_ = model_ == nullptr || take_realtime_priority();
         session_.serve();
         ended_ = true;
         options_.wake();
@@ -135,7 +135,7 @@ void MountServer::forget(MountRequest& request) {
   }
 }
 
-// To its device. Where that cannot be, the request fails.
+// Gives the request to its device. If that fails, so does the request.
 void MountServer::charge(MountRequest& request, const TierOperation& operation) {
   TierModel& model = request.number == kProbeNumber ? probe_->model : *model_;
   try {
@@ -208,7 +208,7 @@ void MountServer::fetch(MountRequest& request) {
   } catch (const std::bad_alloc&) {
     request.error = ENOMEM;
   }
-  // Had it begun at once: what a thread waits for a processor is nobody's slowness.
+  // As if it had begun at once, because waiting for a processor is not the tier's slowness.
   request.ready = request.received + (Clock::now() - begun);
   part_done(request);
 }
@@ -244,7 +244,7 @@ void MountServer::count(MountRequest& request) {
                              : statistics_.opened(failed, waited, modelled);
 }
 
-// False: nobody waits for it any more.
+// False: nobody waits for the answer any more.
 bool MountServer::send(MountRequest& request) {
   const std::shared_lock lock(answering_mutex_);
   const fuse_req_t to = std::exchange(request.request, nullptr);
@@ -264,7 +264,7 @@ void MountServer::answer(MountRequest& request) {
   const bool sent = send(request);
   const TimePoint now = Clock::now();
   if (request.op == TierOp::open && (!sent || request.error != 0)) release(request.number);
-  // What the data took longer is not made good.
+  // Time by which the data were late is not given back.
   if (due.model != nullptr) timer_.answered(due, now - request.overrun);
   if (request.number == kProbeNumber && request.op == TierOp::read) {
     const std::lock_guard lock(probe_->mutex);

@@ -30,7 +30,8 @@ enum class MountMode {
   drop     // keeps it as long as somebody has the file open
 };
 
-// A request that has not been answered: an open or a read. Gone without an answer: forgotten.
+// A request that has not been answered: an open or a read. If it is destroyed without an answer,
+// the kernel is told nothing.
 struct MountRequest {
   MountRequest() = default;
   ~MountRequest();
@@ -39,14 +40,14 @@ struct MountRequest {
 
   fuse_req_t request = nullptr;
   TierOp op = TierOp::read;
-  uint64_t number = 0;  // of the file
+  uint64_t number = 0;  // the file's inode number
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  fuse_file_info file{};  // of an open
-  Buffer data;            // of a read
+  fuse_file_info file{};  // used by an open
+  Buffer data;            // used by a read
   int error = 0;
   TimePoint received;
-  TimePoint ready;                       // when the data were there; of an open: from the beginning
+  TimePoint ready;                       // when the data were there; for an open: at once
   Clock::duration overrun{};             // by how much the data are slower than the model
   ReplySchedule::Due due;                // model null: as soon as they are
   std::atomic<int> parts{0};             // that are missing before it can be answered
@@ -70,7 +71,7 @@ class MountServer {
   // Mounts it and begins to answer. `tier`, `tree` and `meter` must outlive it; the meter is the
   // tier's, and counts what readers ask for. Error as FuseSession's.
   MountServer(const Storage& tier, const MountTree& tree, TierMeter& meter, Options options);
-  // end(); waits for what is being fetched.
+  // Calls end() and waits for what is being fetched.
   ~MountServer();
   MountServer(const MountServer&) = delete;
   MountServer& operator=(const MountServer&) = delete;
@@ -80,25 +81,26 @@ class MountServer {
   void end();
   // Whether somebody else has unmounted it. Any thread.
   bool ended() const { return ended_; }
-  // Whether its threads go before others that want a processor, so that an emulated device is on
-  // time: they may not everywhere. Once a request was answered; any thread.
-  bool prompt() const { return prompt_; }
+  // Whether its threads have real-time priority, which makes an emulated device punctual and is not
+  // allowed everywhere. Valid once a request was answered; any thread.
+  bool realtime() const { return realtime_; }
   // Drops the pages of all files that were opened since the last time, also mapped ones, and tells
   // those who asked for it. One thread, none of the server's.
   void drop();
   const MountStatistics& statistics() const { return statistics_; }
 
-  // What measuring the own cost needs: the path of a file of zeros, which is there between
-  // begin_probe() and end_probe(), and whose reads are answered by a fast device of some latency.
-  // One thread.
+  // For measuring the mount's own cost: the path of a file of zeros, which exists between
+  // begin_probe() and end_probe(), and whose reads are answered by a fast device with a small
+  // latency. One thread.
   std::string begin_probe();
-  // After each read of it, once: when it was here, when the model said, when it was answered.
+  // Returns, once after each read of that file: when it arrived, when the model said to answer, and
+  // when it was answered.
   struct ProbeTimes {
     TimePoint received, modelled, sent;
   };
   ProbeTimes probe_times();
   void end_probe();
-  // Taken off from now on. Any thread.
+  // Sets the cost that is subtracted from now on. Any thread.
   void set_cost(const OwnCost& cost) { timer_.set_cost(cost); }
 
  private:
@@ -133,7 +135,7 @@ class MountServer {
   MountStatistics statistics_;
   const std::unique_ptr<Probe> probe_;
   std::atomic<bool> ended_{false};
-  std::atomic<bool> prompt_{false};
+  std::atomic<bool> realtime_{false};
 
   std::mutex files_mutex_;
   std::unordered_map<uint64_t, OpenFile> open_files_;

@@ -13,7 +13,7 @@ namespace stoker {
 // What readers of a mounted tier asked for, and how long they waited. Any thread.
 class MountStatistics {
  public:
-  // Of one kind of requests. A value.
+  // Totals of one kind of requests. A value.
   struct Totals {
     int64_t requests = 0;
     int64_t failed = 0;
@@ -25,7 +25,7 @@ class MountStatistics {
   // An open or a read is answered. modelled: 0 where there is no model.
   void opened(bool failed, Clock::duration waited, Clock::duration modelled);
   void read(uint64_t bytes, bool failed, Clock::duration waited, Clock::duration modelled);
-  // The pages of so many files were dropped.
+  // Counts that the pages of this many files were dropped.
   void dropped(int64_t files);
 
   Totals opens() const { return opens_.totals(); }

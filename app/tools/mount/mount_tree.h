@@ -20,9 +20,9 @@ class MountTree {
   struct Node {
     bool directory = true;
     uint64_t parent = 1;
-    uint64_t bytes = 0;               // of a file
-    std::string key = {};             // of a file: its object
-    std::vector<Entry> entries = {};  // of a directory, sorted by name
+    uint64_t bytes = 0;               // size of a file
+    std::string key = {};             // for a file: its object
+    std::vector<Entry> entries = {};  // in a directory, sorted by name
   };
 
   // objects: a tier's list(""), sorted by key.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/mount/prompt_thread.h"
+#include "app/tools/mount/realtime_priority.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/core/system/memory.h"
@@ -28,7 +28,7 @@ Clock::duration quantile(std::vector<Clock::duration> values, double share) {
   return *at;
 }
 
-// More than this is not ours: taken off, it would make the device quicker than it is.
+// What exceeds this is not our cost. Subtracting it would make the device faster than it is.
 OwnCost plausible(const OwnCost& cost) {
   using std::chrono::microseconds;
   constexpr double kMostPerByte = 400e-6 / (1 << 20);
@@ -38,14 +38,14 @@ OwnCost plausible(const OwnCost& cost) {
           std::clamp<Clock::duration>(cost.tail, microseconds(-50), microseconds(50))};
 }
 
-// Of some reads, without what set_cost() takes off.
+// Durations of some reads, without what set_cost() subtracts.
 struct Samples {
   std::vector<Clock::duration> before, after, tail;
 
-  // What it has too much, ReplySchedule notices. Where our threads wait for processors like all
-  // others (not prompt), most of the times are those of other work.
-  OwnCost cost(bool prompt) const {
-    const double share = prompt ? 0.5 : 0.1;
+  // If the cost is too large, ReplySchedule notices it. Without real-time priority our threads wait
+  // for processors like all others, so most of the times are those of other work.
+  OwnCost cost(bool realtime) const {
+    const double share = realtime ? 0.5 : 0.1;
     return {quantile(before, share), quantile(after, share), 0, quantile(tail, share)};
   }
 };
@@ -70,22 +70,22 @@ void measure(MountServer& server, const FileDescriptor& file, const std::string&
 }  // namespace
 
 OwnCost measure_own_cost(MountServer& server) {
-  const FirstScope first;  // the other work of a busy machine is no cost of ours
+  const RealtimePriorityScope realtime;  // the other work of a busy machine is no cost of ours
   const std::string path = server.begin_probe();
   Samples small, large;
   {
     const FileDescriptor file = open_file("read", path, O_RDONLY);
     Samples none;
     measure(server, file, path, kLargeBytes, 5, none);  // memory is touched for the first time
-    // In turn: something else may disturb some of them.
+    // Both kinds in turn, because something else may disturb some of them.
     for (int i = 0; i < 3; ++i) {
       measure(server, file, path, kSmallBytes, 25, small);
       measure(server, file, path, kLargeBytes, 11, large);
     }
   }
   server.end_probe();
-  OwnCost cost = small.cost(server.prompt());
-  cost.after_per_byte_s = seconds(large.cost(server.prompt()).after - cost.after) /
+  OwnCost cost = small.cost(server.realtime());
+  cost.after_per_byte_s = seconds(large.cost(server.realtime()).after - cost.after) /
                           static_cast<double>(kLargeBytes - kSmallBytes);
   return plausible(cost);
 }

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "app/tools/mount/prompt_thread.h"
+#include "app/tools/mount/realtime_priority.h"
 
 namespace stoker {
 
-ReadPool::ReadPool(int64_t threads, bool first, std::function<void(MountRequest&)> fetch)
-    : first_(first), fetch_(std::move(fetch)) {
+ReadPool::ReadPool(int64_t threads, bool realtime, std::function<void(MountRequest&)> fetch)
+    : realtime_(realtime), fetch_(std::move(fetch)) {
   for (int64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -28,7 +28,7 @@ void ReadPool::push(MountRequest& request) {
 }
 
 void ReadPool::work() {
-  if (first_) go_first();
+  if (realtime_) take_realtime_priority();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });

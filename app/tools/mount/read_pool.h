@@ -15,10 +15,10 @@ struct MountRequest;
 // Threads that fetch what requests ask for, in the order in which they came. Any thread.
 class ReadPool {
  public:
-  // `fetch` is called on several threads at once; what it throws ends the process. first: they go
-  // before other threads of the machine, where they may (go_first()).
-  ReadPool(int64_t threads, bool first, std::function<void(MountRequest&)> fetch);
-  // What has not begun never will.
+  // `fetch` is called on several threads at once; what it throws ends the process. realtime: they
+  // run with real-time priority if that is allowed.
+  ReadPool(int64_t threads, bool realtime, std::function<void(MountRequest&)> fetch);
+  // Drops what has not begun.
   ~ReadPool();
   ReadPool(const ReadPool&) = delete;
   ReadPool& operator=(const ReadPool&) = delete;
@@ -28,7 +28,7 @@ class ReadPool {
  private:
   void work();
 
-  const bool first_;
+  const bool realtime_;
   const std::function<void(MountRequest&)> fetch_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -52,8 +52,8 @@ class ReplySchedule {
               TimePoint now);
   // When something has to be done; empty: nothing waits.
   std::optional<TimePoint> next() const;
-  // Takes out a request that is due now. Empty: there is none yet; ask again at next(). IoError as
-  // the models'.
+  // Takes out a request that is due now. Empty: no request is due yet; ask again at next(). Throws
+  // the IoErrors of the models.
   std::optional<Due> pop(TimePoint now);
   // The answer will be on its way now: its reader may be back before answered() is called. overrun:
   // by how much the data are later than the device.

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "app/tools/mount/prompt_thread.h"
+#include "app/tools/mount/realtime_priority.h"
 
 namespace stoker {
 
@@ -50,7 +50,7 @@ void ReplyTimer::answered(const ReplySchedule::Due& due, TimePoint sent) {
 void ReplyTimer::serve() {
   // The kernel may else wake us up 50 us late, to do several things at once.
   ::prctl(PR_SET_TIMERSLACK, 1);
-  go_first();
+  take_realtime_priority();
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (const auto due = schedule_.pop(Clock::now())) {

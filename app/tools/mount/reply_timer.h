@@ -15,12 +15,12 @@ class ReplyTimer {
   // `due` is called on the timer's thread, one request after the other; what it throws ends the
   // process. The thread is woken as precisely as the kernel can.
   explicit ReplyTimer(std::function<void(const ReplySchedule::Due&)> due);
-  // What is not due yet never will be.
+  // Drops what is not due yet.
   ~ReplyTimer();
   ReplyTimer(const ReplyTimer&) = delete;
   ReplyTimer& operator=(const ReplyTimer&) = delete;
 
-  // As the schedule's.
+  // These do what those of the schedule do.
   void set_cost(const OwnCost& cost);
   void arrive(MountRequest* request, pid_t reader, TierModel& model,
               const TierOperation& operation);

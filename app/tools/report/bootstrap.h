@@ -18,8 +18,8 @@ struct Piece {
   double length = 0;  // above 0, in any unit
 };
 
-// What a sample comes to: the median of values that are independent of each other (one for each
-// run), the sum weighted by length of the pieces of a course. No sample may be empty.
+// The level of a sample: the median of values that are independent of each other (one for each
+// run), or the mean of the pieces of a course, weighted by length. No sample may be empty.
 double level(const std::vector<double>& values);
 double level(const std::vector<Piece>& pieces);
 
@@ -28,12 +28,12 @@ double level(const std::vector<Piece>& pieces);
 enum class Differing { ratio, rest };
 
 // The difference with its interval, by the percentile bootstrap (Efron 1979): both samples are
-// drawn anew with replacement `draws` times. Of pieces, in their order, as many neighbours as the
-// cube root of their number are drawn together, as neighbours resemble each other (circular block
-// bootstrap, Politis and Romano 1992). A pure function of its arguments; any thread.
+// drawn anew with replacement `draws` times. Pieces are drawn in blocks of neighbours, as long as
+// the cube root of their number, because neighbours resemble each other (circular block bootstrap,
+// Politis and Romano 1992). A pure function of its arguments; any thread.
 //
-// What the interval does not hold: anything that differs from run to run and not within one (where
-// the process was placed, what the cache held). For that give runs, not pieces of them.
+// The interval does not cover anything that differs from run to run and not within one (where the
+// process was placed, what the cache held). For that give runs, not pieces of them.
 Interval difference(const std::vector<double>& a, const std::vector<double>& b, Differing how,
                     int draws = 2000, uint64_t seed = 1);
 Interval difference(const std::vector<Piece>& a, const std::vector<Piece>& b, Differing how,

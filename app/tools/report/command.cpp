@@ -6,48 +6,56 @@ namespace stoker {
 namespace {
 
 void add_compare(const Command& program) {
-  const Command command =
-      program.add("compare", "Two runs, or two sets of runs: what differs, and is it noise?");
+  const Command command = program.add("compare",
+                                      "Compare two runs, or two sets of runs: what differs, and "
+                                      "whether the difference is more than noise.");
   CompareArguments& arguments = command.run(compare_runs);
-  command.argument("RUN", arguments.pair, "A and B, directories of runs").at_most(2);
-  command.argument("--a", arguments.a, "directories of the runs of side A");
-  command.argument("--b", arguments.b, "directories of the runs of side B");
-  command.argument("--metric", arguments.metric, "what the verdict is about");
+  command.argument("RUN", arguments.pair, "Directories of two runs, A and B.").at_most(2);
+  command.argument("--a", arguments.a, "Directories of the runs of side A.");
+  command.argument("--b", arguments.b, "Directories of the runs of side B.");
+  command.argument("--metric", arguments.metric, "The figure that the verdict is about.");
   command.argument("--threshold", arguments.threshold,
-                   "exit code 7 where B is worse by more than this, with confidence, or cannot be "
-                   "compared");
-  command.flag("--json", arguments.json, "print JSON");
+                   "The exit code is 7 if B is worse by more than this with confidence, or if A "
+                   "and B cannot be compared.");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 void add_report(const Command& program) {
   const Command command =
-      program.add("report", "One HTML page of a run, of several, or of a sweep");
+      program.add("report", "Write one HTML page about a run, several runs, or a sweep.");
   ReportArguments& arguments = command.run(write_report);
   command
       .argument("DIRECTORY", arguments.directories,
-                "runs, which are laid side by side, or sweeps or Darshan logs, one below the other")
+                "Directories of runs, which are shown side by side, or of sweeps, or Darshan logs, "
+                "which are shown one below the other.")
       .required();
   command.argument("--output", arguments.output,
-                   "the page; by default report.html in the (first) directory");
-  command.flag("--json", arguments.json, "print JSON");
+                   "File to write the page to. The default is report.html in the first directory.");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 void add_timelogger(const Command& program) {
-  const Command command = program.add(
-      "timelogger", "Analyse TimeLogger records by both published methods, and reading's overlap");
+  const Command command = program.add("timelogger",
+                                      "Analyse TimeLogger records by both published methods, and "
+                                      "how much of the reading was overlapped.");
   TimeLoggerArguments& arguments = command.run(report_time_logs);
-  command.argument("PATHS", arguments.paths, "runs, folders of records, or files of records (CSV)")
+  command
+      .argument("PATHS", arguments.paths,
+                "Directories of runs, folders of records, or files of records (CSV).")
       .required();
   command
       .argument("--nodes", arguments.nodes,
-                "number of nodes to divide sums by; default: that of the ranks")
+                "Number of nodes to divide sums by. The default is the number of nodes that the "
+                "ranks ran on.")
       .positive();
   command.argument("--timeline", arguments.timelines,
-                   "profiler windows of the same run (profile-STEP.json), or a TF Timeline: what "
-                   "reading was hidden behind by these");
-  command.argument("--max-bad", arguments.max_bad, "share of lines that may be broken")
+                   "Profiler windows of the same run (profile-STEP.json), or a TensorFlow "
+                   "Timeline. They show what the reading was hidden behind.");
+  command
+      .argument("--max-bad", arguments.max_bad,
+                "Largest share of the lines that may be unreadable, from 0 to 1.")
       .between(0, 1);
-  command.flag("--json", arguments.json, "print JSON");
+  command.flag("--json", arguments.json, "Print JSON.");
 }
 
 void add_trace(const Command& program) {
@@ -56,10 +64,11 @@ void add_trace(const Command& program) {
     bool json = false;
   };
   const auto arguments = std::make_shared<Arguments>();
-  const Command command = program.add(
-      "trace", "Recompute a run's figures from its trace.json, beside its summary.json");
-  command.argument("RUN", arguments->run, "a run's directory").required();
-  command.flag("--json", arguments->json, "print JSON");
+  const Command command = program.add("trace",
+                                      "Compute a run's figures again from its trace.json, and show "
+                                      "them beside those of its summary.json.");
+  command.argument("RUN", arguments->run, "The directory of a run.").required();
+  command.flag("--json", arguments->json, "Print JSON.");
   command.run([=] { return compare_with_trace(arguments->run, arguments->json); });
 }
 

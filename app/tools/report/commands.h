@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// Of the command line. A value; directories is not empty.
+// What `stoker report` is asked for. A value; directories is not empty.
 struct ReportArguments {
   std::vector<std::string> directories;  // runs, or sweeps, or Darshan logs
   std::string output;                    // empty: report.html in the first, or beside the log
@@ -22,12 +22,11 @@ struct ReportArguments {
 ExitCode write_report(const ReportArguments& arguments);
 
 // `stoker trace`: prints the figures that a run's trace.json gives beside those of its
-// summary.json. run: its directory.
-// They are compared only where the trace says that it is whole. Error(ExitCode::environment) where
-// there is no trace, or it is none of ours.
+// summary.json. run: its directory. They are compared only where the trace says that it is whole.
+// Error(ExitCode::environment) if there is no trace, or if this program did not write it.
 ExitCode compare_with_trace(const std::string& run, bool json);
 
-// Of the command line. A value.
+// What `stoker timelogger` is asked for. A value.
 struct TimeLoggerArguments {
   std::vector<std::string> paths;      // runs, folders of records, or files of records
   std::vector<std::string> timelines;  // Chrome traces of the same time

@@ -20,8 +20,8 @@ using Runs = std::vector<RunFiles>;
 constexpr size_t kFewestWindows = 5;
 constexpr size_t kFewestRuns = 3;
 
-// The figure of a window of rank 0, of all ranks together: rates are summed, shares averaged.
-// Absent where a rank has none of that step.
+// The figure of all ranks together in a window of rank 0: rates are summed, and shares are
+// averaged. Absent if a rank has no row of that step.
 std::optional<double> of_all_ranks(const RunFiles& run, const CompareMetric& metric, size_t row) {
   if (run.other_ranks.empty()) return run.steps.column(metric.name)[row];
   const auto step = run.steps.column("steps").at(row);
@@ -66,7 +66,7 @@ std::vector<double> means(const Runs& runs, const CompareMetric& metric) {
   return result;
 }
 
-// Of neighbours, Pearson's; 0 where all are equal.
+// Pearson's correlation of neighbours. 0 if all are equal.
 double autocorrelation(const std::vector<Piece>& pieces) {
   if (pieces.size() < 3) return 0;
   double mean = 0;

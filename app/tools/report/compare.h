@@ -13,17 +13,17 @@ namespace stoker {
 
 // A figure of steps.csv that runs are compared by: one of a window of time (a quotient). A value.
 struct CompareMetric {
-  // As the column is named.
+  // The name of the column.
   const char* name;
   bool relative;  // differences are ratios - 1; else shares are subtracted
   bool more_is_better;
 };
 // All of them, in the order in which they are printed.
 const std::vector<CompareMetric>& compare_metrics();
-// Error(ExitCode::config) that lists them where there is none of that name.
+// Error(ExitCode::config), which lists all names, if no metric has this name.
 const CompareMetric& compare_metric(const std::string& name);
 
-// `same`: no difference was shown at the 5 % level, which does not prove that there is none.
+// `same`: no difference was shown at the 5 % level. That does not prove that they are equal.
 enum class CompareVerdict { same, different, not_comparable };
 // "not comparable": the word that is printed.
 const char* to_string(CompareVerdict verdict);
@@ -31,13 +31,13 @@ const char* to_string(CompareVerdict verdict);
 // One figure of both sides. A value.
 struct MetricComparison {
   CompareMetric metric;
-  double a = 0;  // of the windows together, or the median of runs
+  double a = 0;  // all windows together, or the median of runs
   double b = 0;
-  Interval difference;  // of b from a
+  Interval difference;  // how far b is from a
   // How many runs, or windows, the figure is made of.
   size_t values_a = 0;
   size_t values_b = 0;
-  double autocorrelation = 0;  // of neighbouring windows, the larger of both sides
+  double autocorrelation = 0;  // between neighbouring windows, the larger of both sides
   CompareVerdict verdict = CompareVerdict::same;
 };
 
@@ -45,7 +45,7 @@ struct MetricComparison {
 struct Comparison {
   std::vector<std::string> a;  // directories
   std::vector<std::string> b;
-  CompareVerdict verdict = CompareVerdict::same;  // of the metric that was asked for
+  CompareVerdict verdict = CompareVerdict::same;  // about the metric that was asked for
   std::vector<std::string> reasons;               // why it is not comparable
   std::vector<std::string> notes;                 // a note for the reader of the finding
   bool by_runs = false;                           // a run is one value; else each of its windows is
@@ -67,12 +67,12 @@ Comparison compare(const std::vector<RunFiles>& a, const std::vector<RunFiles>& 
 // can that not be told as they are not comparable?
 bool misses(const Comparison& comparison, double threshold);
 
-// Of schema_version 1. Absent values are null.
+// As JSON with schema_version 1. Absent values are null.
 nlohmann::json to_json(const Comparison& comparison);
-// For people, some lines.
+// As text, some lines.
 std::string to_text(const Comparison& comparison);
 
-// Of the command line. A value.
+// What `stoker compare` is asked for. A value.
 struct CompareArguments {
   std::vector<std::string> pair;  // two directories of runs, or none, and then:
   std::vector<std::string> a;

@@ -21,8 +21,8 @@ Leaves config_leaves(const RunFiles& run);
 // environment.json without the command line, which names the configuration's file.
 Leaves environment_leaves(const RunFiles& run);
 
-// A place in which trees differ, with the value of each; absent where it has none.
-// As many values as trees were compared, in their order.
+// A place in which trees differ, with one value for each tree, in their order. A value is absent if
+// its tree does not have the place.
 struct Difference {
   std::string key;
   std::vector<std::optional<std::string>> values;

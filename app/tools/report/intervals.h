@@ -21,7 +21,7 @@ TimeSpans unite(TimeSpans spans);
 TimeSpans intersect(const TimeSpans& a, const TimeSpans& b);
 // Time that lies in `a` and not in `b`; both united, and so is the result.
 TimeSpans subtract(const TimeSpans& a, const TimeSpans& b);
-// Their lengths together; of a united set, the time that it covers.
+// The sum of their lengths. For a united set, it is the time that the set covers.
 int64_t total(const TimeSpans& spans);
 
 }  // namespace stoker

@@ -53,7 +53,8 @@ std::string report_html(nlohmann::json data) {
   data["version"] = STOKER_VERSION;
   std::string text;
   for (const char c : json_text(data)) {
-    // In JSON it only stands in texts; an element or a comment could begin with it.
+    // A '<' could begin an element or a comment of HTML. In JSON it only stands in texts, so it can
+    // be escaped.
     if (c == '<') {
       text += "\\u003c";
     } else {

@@ -20,7 +20,7 @@ struct RunFiles {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   // steps.csv of the others, where many ranks made the run: 1 ...
   std::vector<Table> other_ranks;
 
-  // Of a file in the directory, whether it is there or not.
+  // The path of a file in the directory, whether the file is there or not.
   std::string path(const std::string& file) const { return directory + "/" + file; }
 };
 
@@ -32,16 +32,15 @@ nlohmann::json parse_run_json(std::string_view text, const std::string& path);
 
 [[noreturn]] void refuse_files_of(const std::vector<std::string>& directories, const char* why);
 
-// The directory, and where it is that of a run of many ranks, those of the others in it: "rank-1"
-// ...
+// The directory, and if the run had many ranks, those of the other ranks in it: "rank-1" ...
 std::vector<std::string> directories_of_ranks(const std::string& directory);
 
-// Error(ExitCode::environment) where `directory` is no run's that has ended: it names what is
-// missing.
+// Error(ExitCode::environment), which names what is missing, if `directory` is not that of a run
+// that has ended.
 RunFiles read_run(const std::string& directory);
 
-// The same for a run that was killed or is under way: its summary is null. Still an Error where
-// `directory` is no run's.
+// The same for a run that was killed or is under way: its summary is null. Still an Error if
+// `directory` is not that of a run.
 RunFiles read_run_so_far(const std::string& directory);
 
 // f(), which uses what these directories hold. Error(ExitCode::data), which names them, where a

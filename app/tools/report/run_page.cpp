@@ -77,7 +77,7 @@ json differences_json(const std::vector<RunFiles>& runs, Leaves (*read)(const Ru
   return list;
 }
 
-// Of quotients the mean; of what grows or stands, the last.
+// Quotients are averaged. For what grows or stays the same, the last value counts.
 bool averaged(const std::string& column) {
   const Figure* figure = find_figure(column);
   return figure == nullptr || figure->kind == FigureKind::quotient;

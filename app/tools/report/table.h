@@ -24,9 +24,9 @@ class Table {
 
   // Columns in the order of the file, and rows without the header.
   const std::vector<std::string>& names() const { return names_; }
-  // Of every column.
+  // The length of every column.
   size_t rows() const { return columns_.empty() ? 0 : columns_.front().size(); }
-  // A column by its name; empty where there is none.
+  // A column by its name. Empty if there is no such column.
   const Column& column(const std::string& name) const;
 
  private:

@@ -11,14 +11,14 @@ namespace stoker {
 // (metrics.profile), or TensorFlow's Timeline. A value.
 struct Timeline {
   std::string path;
-  std::string what;      // of `operations`: "kernels" where the trace has some, else "operators"
+  std::string what;      // what `operations` are: "kernels" if the trace has any, else "operators"
   TimeSpan window;       // from the first operation's begin to the last one's end
   TimeSpans operations;  // UNIX microseconds; united
 };
 
-// Events `ph: X` with `ts` and `dur` in microseconds from baseTimeNanoseconds on, or from 1970: of
-// the category kernel, else cpu_op or Op. path: for the message of Error(ExitCode::data), where the
-// text is no such trace. Any thread.
+// Events `ph: X` with `ts` and `dur` in microseconds from baseTimeNanoseconds on, or from 1970:
+// those of the category kernel, or else cpu_op or Op. path: for the message of
+// Error(ExitCode::data) if the text is not such a trace. Any thread.
 Timeline read_timeline(std::string_view text, const std::string& path);
 
 }  // namespace stoker

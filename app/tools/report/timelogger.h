@@ -13,7 +13,7 @@ namespace stoker {
 // A record of the TimeLogger of Chowdhury et al. (2018), by our sink `timelogger` or by theirs. A
 // value.
 struct TimeLogRecord {
-  int64_t epoch = -1;  // of a checkpoint: its step; -1: not known
+  int64_t epoch = -1;  // for a checkpoint: its step; -1: not known
   int64_t rank = -1;   // -1: all ranks
   std::string description;
   TimeSpan span;         // UNIX microseconds
@@ -73,7 +73,8 @@ nlohmann::json time_log_figures(const TimeLog& log, int64_t nodes);
 
 // The records' reads beside what a profiler saw of the same time, which the study left to do:
 // window_s of the timeline, operations_s with at least one operation under way, read_s with a read
-// of any rank; of that hidden_s beside an operation, exposed_s without one; idle_s with neither.
+// of any rank; a part of it, hidden_s, was beside an operation, and the rest, exposed_s, was not;
+// idle_s had neither.
 nlohmann::json joined_figures(const TimeLog& log, const Timeline& timeline);
 
 }  // namespace stoker

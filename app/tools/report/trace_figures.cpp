@@ -106,7 +106,8 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     operations_[figure].push_back(span);
   }
 
-  // As IdleAttribution: from the loop's begin to the last step's end; no moment counts twice.
+  // The same rule as IdleAttribution: from the loop's begin to the last step's end, and no moment
+  // counts twice.
   void add_device() {
     NamedFigures& values = figures_.values;
     values["steps"] = static_cast<double>(steps_.size());
@@ -134,7 +135,7 @@ class TraceReader {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
     return "";
   }
 
-  // What a trace without a single such event says, too.
+  // Figures that a trace has also without a single such event.
   TraceFigures figures_{.values = {{"steps", 0},
                                    {"wall_s", 0},
                                    {"io_share", 0},

@@ -57,7 +57,7 @@ NamedFigures figures_of_summary(const nlohmann::json& summary) {
   return result;
 }
 
-// Of what both have. Nothing against nothing is no deviation.
+// The deviations of the figures that both have. If both are zero, the deviation is zero.
 NamedFigures deviations(const NamedFigures& trace, const NamedFigures& summary) {
   NamedFigures result;
   for (const auto& [name, value] : trace) {

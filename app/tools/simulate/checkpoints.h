@@ -17,7 +17,7 @@ namespace stoker {
 // where all are taken. Failures, retention and a hanging tier are not modelled. One thread.
 class SimulatedCheckpoints {
  public:
-  // Both must outlive it. first_owner: of its requests.
+  // Both must outlive it. first_owner: the first owner number of its requests.
   SimulatedCheckpoints(const SimulationInputs& inputs, SimulatedTiers& tiers, EventQueue& events,
                        size_t first_owner);
 
@@ -87,7 +87,7 @@ class SimulatedCheckpoints {
   std::deque<Save> saves_;      // the first one is being written
   std::deque<SimTime> drains_;  // when each was queued; the first one is being drained
   Phase phase_ = Phase::begun;
-  int64_t chains_left_ = 0;  // of the phase
+  int64_t chains_left_ = 0;  // in this phase
   bool verifying_ = false;
   int64_t drains_left_ = 0;
   SimTime drain_begun_ = 0, part_begun_ = 0, last_begun_ = 0;

@@ -6,22 +6,27 @@ namespace stoker {
 namespace {
 
 constexpr const char* kSimulateFooter = R"(
-A file has the sections machine: (nodes, tiers, page cache, network), workload: (in the place of a run, or of what it
-says) and published:; app/tools/simulate/README.md. Of a run of one rank: stoker simulate --run RUN machine.ranks_per_node=4)";
+The file of --machine has the sections machine: (nodes, tiers, page cache, network), workload: (which replaces a run, or
+parts of it) and published: (figures to compare with). app/tools/simulate/README.md describes them.
+To predict a measured run of one rank on four:  stoker simulate --run RUN machine.ranks_per_node=4)";
 
 void add_simulate(const Command& program) {
-  const Command command = program.add(
-      "simulate",
-      "Predict a run at other sizes and speeds, by a measured run and a machine's file");
+  const Command command =
+      program.add("simulate",
+                  "Predict how long a run would take at other sizes and speeds, from a measured "
+                  "run and a description of a machine.");
   SimulateArguments& arguments = command.run(simulate);
   command.footer(kSimulateFooter);
-  command.argument("--run", arguments.config, "the directory of a measured run");
-  command.argument("--machine", arguments.machine, "a YAML file: on what, and of what workload");
+  command.argument("--run", arguments.config, "The directory of a measured run.");
+  command.argument("--machine", arguments.machine,
+                   "A YAML file that describes the machine and the workload.");
   command.overrides(arguments.overrides);
-  command.argument("--what-if", arguments.what_if,
-                   "knobs to turn, and show beside the inputs as they are: " + knobs_help());
-  command.flag("--inputs", arguments.inputs, "print every input, those with defaults, too");
-  command.flag("--json", arguments.json, "print one line of JSON");
+  command.argument(
+      "--what-if", arguments.what_if,
+      "Show also the result with some of these changes, joined by commas: " + knobs_help() + ".");
+  command.flag("--inputs", arguments.inputs,
+               "Print every input with its origin, including those with default values.");
+  command.flag("--json", arguments.json, "Print the result as one line of JSON.");
 }
 
 const ToolCommand simulate_command("simulate", add_simulate);

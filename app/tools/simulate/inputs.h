@@ -29,10 +29,13 @@ struct SimulatedTier {
   template <class V>
   void visit(V& v) {
     figures.visit(v);
-    v("stripes", stripes, "devices with these figures", Limits{1, 100000});
-    v("stripe_count", stripe_count, "devices that one object lies on", Limits{1, 100000});
-    v("stripe_bytes", stripe_bytes, "bytes of an object on one device, before the next one");
-    v("per_node", per_node, "each node has a tier of its own; false: one for all");
+    v("stripes", stripes, "Number of devices with these figures.", Limits{1, 100000});
+    v("stripe_count", stripe_count, "Number of devices over which one object is spread.",
+      Limits{1, 100000});
+    v("stripe_bytes", stripe_bytes,
+      "How many bytes of an object lie on one device before the next one follows.");
+    v("per_node", per_node,
+      "true: each node has such a tier of its own. false: all nodes share one.");
   }
   void check(const Section& section) const;
 };
@@ -45,10 +48,14 @@ struct SimulatedNetwork {
 
   template <class V>
   void visit(V& v) {
-    v("gb_per_s", gb_per_s, "10^9 bytes/s of each rank's link; absent: the exchange takes no time",
+    v("gb_per_s", gb_per_s,
+      "Speed of each rank's link in 10^9 bytes/s. If absent, the exchange takes no time.",
       Limits{1e-6, 1e6});
-    v("latency_us", latency_us, "of each of its 2 (ranks - 1) messages", Limits{0, 1e9});
-    v("overlap", overlap, "share of a step's computing that it runs beside", Limits{0, 1});
+    v("latency_us", latency_us,
+      "Latency of each of the 2 (ranks - 1) messages of an exchange, in microseconds.",
+      Limits{0, 1e9});
+    v("overlap", overlap, "Share of a step's computing during which the exchange can run.",
+      Limits{0, 1});
   }
 };
 
@@ -64,14 +71,15 @@ struct SimulatedMachine {
   int64_t ranks() const { return nodes * ranks_per_node; }
   template <class V>
   void visit(V& v) {
-    v("nodes", nodes, "machines", Limits{1, 1e6});
-    v("ranks_per_node", ranks_per_node, "ranks of each", Limits{1, 1e5});
-    v("storage", storage, "tiers by name");
+    v("nodes", nodes, "Number of machines.", Limits{1, 1e6});
+    v("ranks_per_node", ranks_per_node, "Number of ranks on each machine.", Limits{1, 1e5});
+    v("storage", storage, "Tiers by name.");
     v("page_cache", page_cache,
-      "bytes of a node's page cache for the data, least recently used out first; 0: none");
-    v("page_cache_mb_per_s", page_cache_mb_per_s, "10^6 bytes/s of what is read from it",
-      Limits{1, 1e6});
-    v("network", network, "between ranks");
+      "Size of the page cache of a node for the data, in bytes. The least recently used data leave "
+      "it first. 0: no page cache.");
+    v("page_cache_mb_per_s", page_cache_mb_per_s,
+      "Speed of reads from the page cache in 10^6 bytes/s.", Limits{1, 1e6});
+    v("network", network, "The network between ranks.");
   }
   void check(const Section& section) const;
 };
@@ -88,13 +96,14 @@ struct SimulatedData {
 
   template <class V>
   void visit(V& v) {
-    v.required("samples", samples, "of training", Limits{1, 1e10});
-    v("samples_per_file", samples_per_file, "that lie in one file", Limits{1, 1e9});
-    v("sample_bytes", sample_bytes, "encoded bytes of each");
-    v("tier", tier, "that is read; absent: reading costs read_ms and nothing else");
-    v("whole_files", whole_files, "a file is read as a whole for the first of its samples");
-    v("requests", requests, "reads of a sample, or of a whole file", Limits{1, 1e6});
-    v("metadata", metadata, "other operations before them, such as opening", Limits{0, 1e4});
+    v.required("samples", samples, "Number of training samples.", Limits{1, 1e10});
+    v("samples_per_file", samples_per_file, "Number of samples in one file.", Limits{1, 1e9});
+    v("sample_bytes", sample_bytes, "Encoded size of each sample in bytes.");
+    v("tier", tier, "Tier that the samples are read from. If absent, reading costs only read_ms.");
+    v("whole_files", whole_files, "The whole file is read for the first of its samples.");
+    v("requests", requests, "Number of reads for a sample, or for a whole file.", Limits{1, 1e6});
+    v("metadata", metadata, "Number of other operations before those reads, such as opening.",
+      Limits{0, 1e4});
   }
 };
 
@@ -114,19 +123,25 @@ struct SimulatedCosts {
   template <class V>
   void visit(V& v) {
     constexpr Limits kMs{0, 1e9};
-    v("read_ms", read_ms, "of a sample: reading, without the tier", kMs);
-    v("decode_ms", decode_ms, "of a sample: decoding and augmenting", kMs);
-    v("step_ms", step_ms, "computing of a rank's step, whatever its samples", kMs);
-    v("image_ms", image_ms, "computing, for each sample of a rank's step", kMs);
+    v("read_ms", read_ms, "Milliseconds to read a sample, without the time of the tier.", kMs);
+    v("decode_ms", decode_ms, "Milliseconds to decode and augment a sample.", kMs);
+    v("step_ms", step_ms,
+      "Milliseconds of computing in each step of a rank, whatever its number of samples.", kMs);
+    v("image_ms", image_ms, "Milliseconds of computing for each sample in the step of a rank.",
+      kMs);
     v("step_stdev", step_stdev,
-      "standard deviation / mean of that; log-normal, drawn for each rank and step", Limits{0, 10});
-    v("host_ms", host_ms, "of a step: the trainer's thread between two batches", kMs);
-    v("copy_ms", copy_ms, "of a rank's part of a batch to the device", kMs);
-    v("start_ms", start_ms, "from the begin of the loop until workers begin", kMs);
+      "Standard deviation of the computing time over its mean. The time is log-normal and drawn "
+      "for each rank and step.",
+      Limits{0, 10});
+    v("host_ms", host_ms, "Milliseconds that the trainer's thread needs between two batches.", kMs);
+    v("copy_ms", copy_ms, "Milliseconds to copy a rank's part of a batch to the device.", kMs);
+    v("start_ms", start_ms, "Milliseconds from the beginning of the loop until the workers begin.",
+      kMs);
     v("queue_depth", queue_depth,
-      "steps that the host may have submitted before it waits; 0: it waits for each",
+      "How many steps the host may submit before it waits for the device. 0: it waits for each "
+      "step.",
       Limits{0, 1024});
-    v("gradients", gradients, "bytes that are exchanged after a step");
+    v("gradients", gradients, "How many bytes are exchanged after each step.");
   }
 };
 
@@ -140,13 +155,17 @@ struct SimulatedSet {
 
   template <class V>
   void visit(V& v) {
-    v("bytes", bytes, "of a set, of all ranks together");
-    v("snapshot_mb_per_s", snapshot_mb_per_s, "10^6 bytes/s of a rank's copy into memory",
-      Limits{1, 1e7});
+    v("bytes", bytes, "Size of a checkpoint in bytes, of all ranks together.");
+    v("snapshot_mb_per_s", snapshot_mb_per_s,
+      "Speed at which a rank copies its state into memory, in 10^6 bytes/s.", Limits{1, 1e7});
     v("operations", operations,
-      "on the first tier, beside writes, until a set of one rank is committed", Limits{9, 1e4});
-    v("overhead_ms", overhead_ms, "of a save, beside its tier", Limits{0, 1e9});
-    v("rank_ms", rank_ms, "of a save, for each further rank that has to agree", Limits{0, 1e9});
+      "Number of operations on the first tier, besides writes, until the checkpoint of one rank is "
+      "committed.",
+      Limits{9, 1e4});
+    v("overhead_ms", overhead_ms, "Milliseconds of a save, in addition to the time of its tier.",
+      Limits{0, 1e9});
+    v("rank_ms", rank_ms, "Milliseconds of a save for each further rank that has to agree.",
+      Limits{0, 1e9});
   }
 };
 
@@ -163,14 +182,15 @@ struct SimulatedWorkload {
 
   template <class V>
   void visit(V& v) {
-    v("seed", seed, "order, and what is drawn, are functions of it");
-    v("epochs", epochs, "passes over the samples", Limits{1, 1e9});
-    v("max_steps", max_steps, "stop after so many steps", Limits{1, 1e12});
-    v("loader", loader, "as in an experiment");
-    v.required("data", data, "what is read");
-    v("costs", costs, "what a sample and a step cost");
-    v("checkpoint", checkpoint, "as in an experiment; its tiers are those of the machine");
-    v("set", set, "what a checkpoint costs");
+    v("seed", seed, "Seed of the order of samples and of all that is drawn.");
+    v("epochs", epochs, "Number of passes over the samples.", Limits{1, 1e9});
+    v("max_steps", max_steps, "Stop after this many steps.", Limits{1, 1e12});
+    v("loader", loader, "The loader, as in an experiment.");
+    v.required("data", data, "The data that are read.");
+    v("costs", costs, "How long a sample and a step take.");
+    v("checkpoint", checkpoint,
+      "The checkpointer, as in an experiment. Its tiers are those of the machine.");
+    v("set", set, "How large a checkpoint is, and how long it takes.");
   }
 };
 
@@ -182,9 +202,12 @@ struct PublishedSetting {
 
   template <class V>
   void visit(V& v) {
-    v("with", with, "assignments that make the file's inputs this setting's: machine.nodes=128");
-    v("used", used, "the inputs were made of it; false: it is predicted");
-    v.required("figures", figures, "by their names in a simulation's result");
+    v("with", with,
+      "Assignments that turn the inputs of the file into this setting, such as machine.nodes=128.");
+    v("used", used,
+      "true: these figures were used to make the inputs. false: the simulation predicts them.");
+    v.required("figures", figures,
+               "The figures, by the names that they have in the result of a simulation.");
   }
 };
 
@@ -195,8 +218,9 @@ struct PublishedFigures {
 
   template <class V>
   void visit(V& v) {
-    v("source", source, "where the figures are from");
-    v("points", points, "each is simulated, and compared; `speedup` is over the first one");
+    v("source", source, "Where the figures are from.");
+    v("points", points,
+      "Settings to simulate and compare. The figure `speedup` is over the first of them.");
   }
 };
 
@@ -208,9 +232,9 @@ struct SimulationOptions {
 
   template <class V>
   void visit(V& v) {
-    v.required("workload", workload, "what is trained");
-    v("machine", machine, "on what");
-    v("published", published, "what others measured");
+    v.required("workload", workload, "The training to simulate.");
+    v("machine", machine, "The machine to simulate.");
+    v("published", published, "What others measured.");
   }
   void check(const Section& section) const;
 };
@@ -225,7 +249,7 @@ struct InputOrigin {
 // All that a simulation works with. A value.
 struct SimulationInputs {
   SimulationOptions options;
-  // Of each training sample, where they were looked up; else all are equal.
+  // The size of each training sample, if it was looked up. Empty: all are equal.
   std::vector<uint64_t> sample_bytes;
   std::vector<InputOrigin> origins;
 };
@@ -238,7 +262,7 @@ SimulationInputs read_simulation(const Node& root);
 // overrides. Error as load_yaml() and read_simulation().
 Node merge_inputs(Node base, const std::string& file, const std::vector<std::string>& overrides);
 
-// Of every loader its options, and of a checkpointer those that all have.
+// The options of any loader, and those options that all checkpointers have.
 LoaderOptions simulated_loader(const SimulatedWorkload& workload);
 CheckpointOptions simulated_checkpoints(const SimulatedWorkload& workload);
 

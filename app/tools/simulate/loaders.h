@@ -24,11 +24,11 @@ class SimulatedLoaders {
   SimulatedLoaders(const SimulationInputs& inputs, const SizesOnly& sizes, SimulatedTiers& tiers,
                    EventQueue& events);
 
-  // Of all ranks.
+  // Workers of all ranks.
   size_t workers() const { return workers_.size(); }
-  // Of an epoch.
+  // Batches of an epoch.
   int64_t batches() const { return orders_.batches(); }
-  // Samples of a batch: of a rank, and of all.
+  // Samples of a rank's part of a batch, and of the whole batch.
   int64_t part(int64_t rank, int64_t batch) const { return orders_.size(rank, batch); }
   int64_t whole(int64_t batch) const { return orders_.part(0, batch).whole; }
 
@@ -39,9 +39,9 @@ class SimulatedLoaders {
   std::optional<SimTime> ask(int64_t rank, int64_t batch, SimTime now);
   // When a batch is known to be complete, without asking for it.
   std::optional<SimTime> ready(int64_t rank, int64_t batch) const;
-  // The trainer has got it.
+  // Notes that the trainer has got the batch.
   void taken(int64_t rank, int64_t batch, SimTime now);
-  // When its copy to the device ends; loaders that copy ahead only.
+  // When its copy to the device ends. Only for loaders that copy ahead.
   bool copies_ahead() const { return device_ahead_ > 0; }
   SimTime copied(int64_t rank, int64_t batch) const { return slot(rank, batch).copied; }
 
@@ -50,10 +50,10 @@ class SimulatedLoaders {
   // By an event of kind `item`. The rank whose batch it has completed.
   std::optional<int64_t> go_on(size_t worker, SimTime now);
 
-  // Of all ranks' workers together.
+  // Times of the workers of all ranks together.
   double read_s() const { return sim_seconds(read_); }
   double decode_s() const { return sim_seconds(decode_); }
-  // In which at least one sample was under way; not known where no tier is modelled.
+  // Time in which at least one sample was under way. Not known if no tier is modelled.
   double read_union_s() const { return sim_seconds(union_); }
   uint64_t cached_bytes() const { return cached_bytes_; }
 
@@ -76,7 +76,7 @@ class SimulatedLoaders {
     int64_t file = -1;  // in memory
     std::vector<uint32_t> idle;
   };
-  // What a worker is at.
+  // What a worker is doing.
   struct Worker {
     int64_t batch = 0;
     int32_t samples = 0;
@@ -116,7 +116,7 @@ class SimulatedLoaders {
   std::vector<Rank> ranks_;
   std::vector<Slot> slots_;
   std::vector<Worker> workers_;
-  std::vector<SimTime> free_;  // where no tier is modelled: of each worker
+  std::vector<SimTime> free_;  // when each worker is free, if no tier is modelled
   SimTime read_ = 0, decode_ = 0, union_ = 0, union_begun_ = 0;
   int64_t under_way_ = 0;
   uint64_t cached_bytes_ = 0;

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/report/run_files.h"
 #include "io/core/error.h"
 #include "io/core/text/json.h"
@@ -26,7 +26,7 @@ class Inputs {
   Inputs(const std::string& directory, const nlohmann::json& summary)
       : directory_(directory), summary_(summary) {}
 
-  // source: of each value in it.
+  // source: the origin of each value in it.
   void put(const std::string& key, Node value, const std::string& source) {
     stamp(value, {std::make_shared<const std::string>(directory_ + "/" + source), 0, 0});
     Node* at = &tree_;
@@ -88,7 +88,7 @@ Operations operations(const nlohmann::json& tier, bool moving) {
   return sum;
 }
 
-// An emulated tier has its figures; of another one it is what its operations took.
+// An emulated tier has its figures. For any other, the times of its operations are used.
 void put_tier(Inputs& inputs, const std::string& name, const Component<Storage>& tier) {
   const std::string key = "machine.storage." + name;
   if (const auto* emulated = tier.options<EmulatedOptions>()) {
@@ -154,7 +154,7 @@ void put_data(Inputs& inputs, const ExperimentOptions& options, std::vector<uint
              "loaders.train.stages.read - " + of);
 }
 
-// Of a device's options, where it has them.
+// An option of the device, if it has one of this key.
 std::optional<std::string> device_option(const ExperimentOptions& options, const char* key) {
   const Node node = options.device.dump();
   const Node* value = node.find(key);

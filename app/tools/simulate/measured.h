@@ -16,8 +16,8 @@ struct MeasuredInputs {
   std::vector<uint64_t> sample_bytes;
 };
 
-// Of the directory of a run that has ended. Error as read_run(), and ExitCode::data for one that
-// has made no step, or of which something is missing.
+// Reads the inputs from the directory of a run that has ended. Throws the errors of read_run(), and
+// Error(ExitCode::data) if the run has made no step or something is missing.
 MeasuredInputs measured_inputs(const std::string& directory);
 
 }  // namespace stoker

@@ -11,7 +11,7 @@ namespace stoker {
 // is only about so: it looks at pages, and at other users of memory. One thread.
 class PageCaches {
  public:
-  // bytes: of each node; 0: nothing is kept.
+  // bytes: the size on each node. 0: nothing is kept.
   PageCaches(int64_t nodes, uint64_t bytes)
       : limit_(bytes), nodes_(bytes == 0 ? 0 : static_cast<size_t>(nodes)) {}
 

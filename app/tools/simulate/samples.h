@@ -13,11 +13,11 @@
 
 namespace stoker {
 
-// A data set of which only sizes and files are known: what the program's own sampler and order of
-// claims ask. Immutable; any thread.
+// A data set with only sizes and files, which is all that the program's own sampler and order of
+// claims ask for. Immutable; any thread.
 class SizesOnly final : public Dataset {
  public:
-  // sizes: of each sample; empty: all as `data` says.
+  // sizes: the size of each sample. Empty: all are as `data` says.
   SizesOnly(const SimulatedData& data, std::vector<uint64_t> sizes);
 
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -30,7 +30,7 @@ class SizesOnly final : public Dataset {
     return sizes_.empty() ? data_.sample_bytes.bytes : sizes_[static_cast<size_t>(sample)];
   }
   int64_t file(int64_t sample) const { return sample / data_.samples_per_file; }
-  // Of all samples of a file together.
+  // Bytes of all samples of a file together.
   uint64_t file_bytes(int64_t file) const;
   bool equal() const { return sizes_.empty(); }
 
@@ -40,16 +40,16 @@ class SizesOnly final : public Dataset {
   const std::vector<std::string> classes_{"none"};
 };
 
-// Which samples are in which batch of which rank, by the program's own Sampler. Orders of two
-// epochs are kept, as loaders read ahead over an epoch's end. One thread.
+// Says which samples are in which batch of which rank, by the program's own Sampler. The orders of
+// two epochs are kept, because loaders read ahead over the end of an epoch. One thread.
 class SampleOrders {
  public:
   // An order is made when samples() asks for it. The data set must outlive it.
   SampleOrders(const LoaderOptions& options, int64_t ranks, const Dataset& dataset, uint64_t seed);
 
-  // Of an epoch.
+  // Batches of an epoch.
   int64_t batches() const { return batches_; }
-  // batch: of the run, counted over its epochs.
+  // batch: its number in the run, counted over the epochs.
   BatchPart part(int64_t rank, int64_t batch) const {
     return samplers_[static_cast<size_t>(rank)].part(batch % batches_);
   }
@@ -67,17 +67,17 @@ class SampleOrders {
   struct Epoch {
     int64_t epoch = -1;
     bool scattered = false;
-    std::vector<int64_t> all;               // of all ranks, where those are parts of one order
+    std::vector<int64_t> all;               // for all ranks, if they have parts of one order
     std::vector<std::vector<int64_t>> own;  // else of each
   };
   Epoch& of(int64_t epoch);
 
   const LoaderOptions options_;
   const bool dealt_;
-  std::vector<Sampler> samplers_;  // of each rank
+  std::vector<Sampler> samplers_;  // one for each rank
   Sampler whole_;
   int64_t batches_;
-  std::vector<int64_t> full_;  // of each rank, samples of a batch but the last
+  std::vector<int64_t> full_;  // for each rank: samples of a batch that is not the last
   std::array<Epoch, 2> epochs_;
 };
 

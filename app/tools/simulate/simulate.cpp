@@ -20,7 +20,7 @@ namespace {
 
 using Column = ResultTable::Column;
 
-// Of this process, in bytes.
+// The largest memory of this process in bytes.
 int64_t peak_memory() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -87,7 +87,7 @@ nlohmann::json details(const SimulationResult& result) {
             {"peak_memory_bytes", peak_memory()}}}};
 }
 
-// By its name among published ones. first: of the study's first setting.
+// A figure by its name in published ones. first: the result of the study's first setting.
 double figure_of(const SimulationResult& result, const std::string& name,
                  const SimulationResult& first) {
   const std::map<std::string, double> all{{"wall_s", result.wall_s},

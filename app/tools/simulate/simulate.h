@@ -7,8 +7,8 @@
 
 namespace stoker {
 
-// What `stoker simulate` is asked for. `config`: the directory of a measured run; empty: there is
-// none, and the file says everything. A value.
+// What `stoker simulate` is asked for. `config`: the directory of a measured run. Empty: the file
+// says everything. A value.
 struct SimulateArguments : ConfigArguments {
   std::string machine;  // a file with machine:, workload:, published:
   std::string what_if;  // knobs to turn, beside the inputs as they are

@@ -25,7 +25,7 @@
 namespace stoker {
 namespace {
 
-// Of a core, for this thread.
+// Seconds that a core has worked for this thread.
 double core_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -243,8 +243,8 @@ class Simulation {
   SimulatedLoaders loaders_;
   SimulatedCheckpoints checkpoints_;
   const int64_t steps_;
-  std::vector<SimTime> got_, copy_free_, computed_;  // of each rank
-  std::vector<SimTime> ends_;                        // of the last steps
+  std::vector<SimTime> got_, copy_free_, computed_;  // one for each rank
+  std::vector<SimTime> ends_;                        // when the last steps end
   SimTime last_end_ = 0;
   int64_t asked_for_ = -1;
   int64_t waiting_ = 0;

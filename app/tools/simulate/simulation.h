@@ -10,16 +10,16 @@
 
 namespace stoker {
 
-// What a simulation says of a run. Seconds; of ranks, the mean of all. A value.
+// What a simulation says about a run, in seconds. For ranks it is the mean of all. A value.
 struct SimulationResult {
   int64_t ranks = 0, nodes = 0;
   int64_t steps = 0, images = 0;
   double wall_s = 0;
   double data_wait_s = 0;
   double busy_s = 0;      // computing and exchanging gradients
-  double exchange_s = 0;  // of it, that computing does not hide
+  double exchange_s = 0;  // the part of it that computing does not hide
   std::array<double, kIdleCauses> idle_s{};
-  double read_s = 0, decode_s = 0;  // of the loader's threads
+  double read_s = 0, decode_s = 0;  // time of the loader's threads
   // Time in which some worker of some rank had a sample under way: CDB's index, where decoding is
   // 0.
   double read_union_s = 0;
@@ -30,14 +30,14 @@ struct SimulationResult {
   uint64_t read_bytes = 0, cached_bytes = 0;  // from tiers (with drains' reads), from page caches
   std::vector<double> epochs_s;
 
-  // What simulating took: seconds of one core.
+  // Seconds of one core that the simulation itself took.
   uint64_t events = 0;
   double simulated_in_s = 0;
 
   double steps_per_s() const { return wall_s > 0 ? static_cast<double>(steps) / wall_s : 0; }
   double images_per_s() const { return wall_s > 0 ? static_cast<double>(images) / wall_s : 0; }
   double io_share() const { return wall_s > 0 ? data_wait_s / wall_s : 0; }
-  // By the nested method of TimeLogger: of all time of a rank, that of reading.
+  // The share of reading in all time of a rank, by the nested method of TimeLogger.
   double read_share() const { return wall_s > 0 ? read_s / wall_s : 0; }
   double idle() const;
   double idle_share() const { return busy_s + idle() > 0 ? idle() / (busy_s + idle()) : 0; }

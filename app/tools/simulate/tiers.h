@@ -22,7 +22,7 @@ class SimulatedTiers {
  public:
   SimulatedTiers(const SimulatedMachine& machine, uint64_t seed, EventQueue& events);
 
-  // Of a name in machine.storage.
+  // The number of a tier, by its name in machine.storage.
   size_t find(const std::string& name) const { return numbers_.at(name); }
 
   // A request that has got through at `end`, which may lie ahead.
@@ -41,7 +41,7 @@ class SimulatedTiers {
  private:
   struct Tier {
     SimulatedTier options;
-    size_t first_model;  // of node 0
+    size_t first_model;  // the model of node 0
   };
   struct Request {
     uint32_t owner;

@@ -20,7 +20,7 @@ struct Value {
   bool factor = false;
 };
 
-// The figures of a device that is so many times as fast: all its rates, and all its latencies.
+// Makes a device `factor` times as fast, in all its rates and all its latencies.
 void speed_up(TierFigures& figures, double factor) {
   const TierCosts costs = figures.costs();
   // An option's limit: 10^12 bytes/s are no limit any more.

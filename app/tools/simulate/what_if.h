@@ -8,7 +8,7 @@
 namespace stoker {
 
 // The inputs with knobs turned: "decode=2x,storage=4x,ranks=64". A factor is one of speed: twice as
-// fast. Error(config) for a knob that there is not, or a value that it cannot have.
+// fast. Error(config) for an unknown knob, or a value that it cannot have.
 SimulationInputs turned(const SimulationInputs& inputs, const std::string& knobs);
 
 // "decode=2x|...": what can be turned, for the command's help.

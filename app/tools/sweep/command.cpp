@@ -15,20 +15,28 @@ ExitCode run_sweep(const SweepArguments& arguments) {
 
 void add_sweep(const Command& program) {
   const auto arguments = std::make_shared<SweepArguments>();
-  const Command command = program.add(
-      "sweep", "Run an experiment in many settings, each in its own process; goes on where it was");
-  command.argument("SWEEP", arguments->file, "a YAML file: base, matrix, repeat, plots, ...")
+  const Command command =
+      program.add("sweep",
+                  "Run an experiment in many settings, each in its own process. After an "
+                  "interruption, the same command goes on where it stopped.");
+  command
+      .argument("SWEEP", arguments->file,
+                "The sweep, a YAML file with base, matrix, repeat, plots, ...")
       .required();
   command.overrides(arguments->overrides, "sweep file");
-  command.argument("--set", arguments->set, "an override of every run, after those of the file")
+  command
+      .argument("--set", arguments->set,
+                "An override for every run. It counts after those of the file.")
       .shown_as("a.b=c")
       .one_each();
   command.argument("--directory", arguments->directory,
-                   "directory of the results; default sweeps/<name>");
-  command.flag("--restart", arguments->restart, "throw away what is there and begin anew");
-  command.flag("--report-only", arguments->report_only, "run nothing; print what is there");
-  command.flag("--check", arguments->check, "check every cell, print them, run nothing");
-  command.flag("--json", arguments->json, "print results.json");
+                   "Directory for the results. The default is sweeps/<name>.");
+  command.flag("--restart", arguments->restart,
+               "Remove earlier results of this sweep and begin anew.");
+  command.flag("--report-only", arguments->report_only,
+               "Run nothing, and print the results that are there.");
+  command.flag("--check", arguments->check, "Check every cell and print them, but run nothing.");
+  command.flag("--json", arguments->json, "Print results.json.");
   command.run([=] { return run_sweep(*arguments); });
 }
 

@@ -27,13 +27,13 @@ class SweepDirectory {
   std::string base() const;
   // Writes sweep.yaml and base.yaml, as the sweep is now.
   void write_definition() const;
-  // Those of results.json; empty where nothing was run yet.
+  // The results in results.json. Empty if nothing was run yet.
   SweepResults results() const;
-  // results.json and results.csv, each whole and durable.
+  // Writes results.json and results.csv, each whole and durable.
   void write(const SweepPlan& plan, const SweepResults& results) const;
-  // A file by its name in here, whole and durable.
+  // Writes a file in this directory, whole and durable.
   void write_file(const std::string& name, const std::string& text) const;
-  // A path in here as one from here; other paths as they are.
+  // A path in this directory, relative to it. Other paths stay as they are.
   std::string relative(const std::string& path) const;
 
  private:
@@ -53,7 +53,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Makes it, without what the last run left there.
+  // Makes it, and removes what the last run left there.
   void clear();
 
  private:

@@ -33,7 +33,7 @@ class Judge {
   }
 
  private:
-  // Of the first cell that matches.
+  // The value of the first cell that matches.
   std::optional<Interval> value_of(const FindingOptions& finding,
                                    const CellPattern& pattern) const {
     const auto cell = std::ranges::find_if(
@@ -41,7 +41,7 @@ class Judge {
     return cell == plan_.cells.end() ? std::nullopt : net(finding, cell->at);
   }
 
-  // Without the cost of `less`.
+  // Subtracts the cost of `less`.
   std::optional<Interval> net(const FindingOptions& finding, const Coordinates& cell) const {
     const std::optional<Interval> own = gross(finding, cell);
     if (!own || finding.less.empty()) return own;

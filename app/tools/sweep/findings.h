@@ -10,8 +10,9 @@
 
 namespace stoker {
 
-// within, outside: of the limits that the statement names. put_in: the figure was put into the
-// emulation, so it is no finding. not_measured: a cell that it needs has no value.
+// within, outside: the value is within or outside the limits that the statement names. put_in: the
+// figure was put into the emulation, so it is no finding. not_measured: a cell that it needs has no
+// value.
 enum class FindingVerdict { within, outside, put_in, not_measured };
 // "within", "outside", "put in", "not measured". Static text; any thread.
 const char* to_string(FindingVerdict verdict);

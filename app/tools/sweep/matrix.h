@@ -35,7 +35,7 @@ struct SweepAxis {
 
   // Its place, or npos.
   size_t find(const std::string& name) const;
-  // Of all values, in the order of the file.
+  // The names of all values, in the order of the file.
   std::vector<std::string> names() const;
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/sweep/options.h"
+#include "app/tools/sweep/sweep_options.h"
 
 namespace stoker {
 
@@ -12,7 +12,7 @@ namespace stoker {
 struct SweepCell {
   Coordinates at;
   std::vector<Word> overrides;  // those of the sweep, then those of the axes in order
-  std::vector<Word> arguments;  // of the command; likewise
+  std::vector<Word> arguments;  // arguments of the command, replaced likewise
   Word command;                 // the sweep's, or the one that an axis names instead
   std::string hash;             // equal: the same experiment is run in the same way
 };

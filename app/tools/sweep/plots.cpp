@@ -50,7 +50,7 @@ json point(const json& x, const std::vector<double>& found) {
           {"max", s.max}, {"n", found.size()},  {"values", found}};
 }
 
-// Of the first run of the cell that counts.
+// The course of the first run of the cell that counts.
 json course(const SweepOptions& options, const PlotOptions& plot, const SweepResults& results,
             const Coordinates& cell, const std::string& directory) {
   json points = json::array();

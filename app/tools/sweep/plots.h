@@ -7,9 +7,9 @@
 namespace stoker {
 
 // A plot as it was described, and "data": for each series in the order of its axes {"series": name,
-// "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one.
-// Of a stack a part is a series. A cell without a value has no point. Run directories are relative
-// to `directory`. With x: time the points are the rows of one run's timeline.csv; Error where that
+// "points": [{"x", "median", "min", "max", "n", "values"}]}. x is a number where its name is one. A
+// part of a stack is a series. A cell without a value has no point. Run directories are relative to
+// `directory`. With x: time the points are the rows of one run's timeline.csv; Error where that
 // cannot be read. Any thread.
 nlohmann::json plot_json(const SweepOptions& options, const PlotOptions& plot,
                          const SweepPlan& plan, const SweepResults& results,

@@ -16,13 +16,13 @@ namespace stoker {
 struct SweepRow {  // NOLINT(bugprone-exception-escape): nlohmann::json's move
   Coordinates cell;
   int64_t repeat = 0;
-  std::string hash;  // of the cell when it was run
+  std::string hash;  // that of the cell when it was run
   int exit_code = 0;
   std::string error;      // last line of its log; empty: it went well
-  std::string directory;  // of the run, from the sweep's; empty: it left none
+  std::string directory;  // the run's, relative to the sweep's; empty: it left no directory
   double seconds = 0;
   Figures figures;
-  nlohmann::json conditions;  // of the figures; null: the run says none
+  nlohmann::json conditions;  // conditions of the figures; null: the run states no conditions
 
   bool ok() const { return exit_code == 0 && error.empty(); }
 };
@@ -38,7 +38,7 @@ struct SweepResults {  // NOLINT(bugprone-exception-escape): nlohmann::json's mo
 
   // Null: this run has no row yet. Valid until a row is put.
   const SweepRow* find(const Coordinates& cell, int64_t repeat) const;
-  // In the place of an older one of the same run.
+  // Replaces an older row of the same run.
   void put(SweepRow row);
 };
 
@@ -48,7 +48,7 @@ std::vector<double> values(const SweepOptions& options, const SweepResults& resu
                            const Coordinates& cell, const std::string& figure);
 
 // The figures that plots and findings are about, each once, in the order of the file; images_per_s
-// and io_share where there are none. For tables and progress lines.
+// and io_share if there are no plots and findings. For tables and progress lines.
 std::vector<std::string> main_figures(const SweepOptions& options);
 
 // results.json: "schema_version" 1, with the data of the plots and the verdicts on the findings.
@@ -56,7 +56,8 @@ std::vector<std::string> main_figures(const SweepOptions& options);
 nlohmann::json results_json(const SweepOptions& options, const SweepPlan& plan,
                             const SweepResults& results, const std::string& directory);
 
-// Rows, machine and times of a results.json. Error(ExitCode::environment) where it is none of ours.
+// Rows, machine and times of a results.json. Error(ExitCode::environment) if this program did not
+// write it.
 SweepResults read_results(const std::string& path);
 // The same of the file's text; `path` is for the message. Any thread.
 SweepResults parse_results(std::string_view text, const std::string& path);

@@ -22,7 +22,7 @@ std::string last_line(const std::string& log) {
   return lines.substr(lines.rfind('\n') + 1);  // npos + 1 is 0
 }
 
-// Of successful runs.
+// The mean duration of successful runs.
 double mean_seconds(const SweepResults& results, const Coordinates* cell) {
   double sum = 0;
   int64_t count = 0;
@@ -42,7 +42,7 @@ std::string duration_text(double s) {
 
 // What the figures hold for, without the figures.
 json conditions_of(const json& output) {
-  // Of a run; a benchmark has those of its tier in a list, and below `tiers` again.
+  // The conditions of a run. A benchmark has those of its tier in a list, and again below `tiers`.
   json conditions = output.value("conditions", json::object());
   if (!conditions.is_object()) conditions = json::object();
   for (const char* of_benchmarks : {"page_cache", "emulated"}) {

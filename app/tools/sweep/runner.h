@@ -37,7 +37,8 @@ class SweepRunner {
   const StopSignal& stop_;
 };
 
-// The exit code of a process as ours; bug where it is none of those that a user can mend.
+// The exit code of a process as one of ours. It is `bug` if it is not a code of an error that a
+// user can correct.
 ExitCode known_code(int exit_code);
 
 // Seconds until all runs of the plan are done: for each the mean of the finished runs of its cell,

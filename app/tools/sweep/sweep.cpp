@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/environment.h"
 #include "app/tools/report/report_page.h"
 #include "app/tools/sweep/findings.h"
@@ -79,7 +79,7 @@ void check_commands(const SweepOptions& options, const SweepPlan& plan, const Ch
   }
 }
 
-// That of `bench storage TIER`, which is all that a command's own parser does not know.
+// Checks the tier of `bench storage TIER`, which is all that a command's own parser does not know.
 void check_tier(const ExperimentOptions& experiment, const Word& command) {
   constexpr std::string_view kStorage = "bench storage ";
   if (!command.text.starts_with(kStorage)) return;

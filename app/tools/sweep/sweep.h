@@ -11,9 +11,9 @@ namespace stoker {
 // What the command line of `stoker sweep` says. A value.
 struct SweepArguments {
   std::string file;
-  std::vector<std::string> overrides;  // of the sweep file
-  std::vector<std::string> set;        // of every run, after those of the file
-  std::string directory;               // of the results; empty: sweeps/<name>
+  std::vector<std::string> overrides;  // overrides of the sweep file
+  std::vector<std::string> set;        // overrides of every run, after those of the file
+  std::string directory;               // for the results; empty: sweeps/<name>
   bool restart = false;                // throw away what is there
   bool report_only = false;            // run nothing; print what is there
   bool check = false;                  // check every cell, print them, run nothing

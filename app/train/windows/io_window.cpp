@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "io/core/io_trigger.h"
 #include "io/core/text/json.h"
 #include "io/metrics/hub.h"
-#include "io/metrics/io_trigger.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/own_io.h"
 #include "io/profiler/view/file_lanes.h"
@@ -16,7 +16,10 @@
 namespace stoker {
 namespace {
 
-// What a page can show at a glance.
+// Sessions begin and end on the trainer's thread. Writing a log takes longer than a step, so it is
+// done on a thread of its own (`writer_`), whose own I/O the profiler does not count (OwnIo).
+
+// As much as the live page can show at a glance.
 constexpr ProfileViewLimits kLive{.files = 20, .directories = 8, .values = 4, .bins = 60};
 
 }  // namespace
@@ -55,6 +58,8 @@ IoWindow::IoWindow(const IoProfileOptions& options, std::string run_dir, int64_t
 
 IoWindow::~IoWindow() { ended_.close(); }
 
+// A session that somebody asked for lasts until somebody ends it. Meanwhile configured sessions do
+// not begin or end.
 bool IoWindow::obey(int64_t step) {
   const auto wish = IoTrigger::instance().take(session_.has_value());
   if (!wish) return false;
@@ -87,7 +92,7 @@ void IoWindow::end(int64_t step) {
   session_.reset();
   profile.steps = IoProfile::Steps{first_step_, step};
   const std::string again = begun_there_ > 1 ? fmt::format("-{}", begun_there_) : "";
-  // After a failure it is dropped.
+  // If the writer has failed, its queue is closed and drops the session.
   ended_.push({fmt::format("io_profile-{}{}.darshan", first_step_, again), std::move(profile)});
 }
 
@@ -105,7 +110,7 @@ void IoWindow::finish(int64_t step) {
   profiler_.reset();
   ended_.close();
   writer_.join();
-  while (ended_.pop()) {
+  while (ended_.pop()) {  // throws the writer's error, if there is one
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/bounded_queue.h"
 #include "io/core/notify.h"
 #include "io/profiler/io_profiler.h"
@@ -17,7 +17,7 @@ namespace stoker {
 
 // While it lives, SIGUSR2 begins a session of the I/O profiler, and the next one ends it
 // (IoTrigger). One instance at a time, made and destroyed by one thread; the destructor restores
-// the handler of before.
+// the former handler.
 class SessionSignal {
  public:
   SessionSignal();
@@ -58,7 +58,7 @@ class IoWindow {
 
  private:
   struct Ended {
-    std::string name;  // of the file
+    std::string name;  // name of the log file
     IoProfile profile;
   };
   // False: nothing was asked for.
@@ -75,7 +75,7 @@ class IoWindow {
   std::unique_ptr<IoProfiler> profiler_;
   std::optional<IoSession> session_;
   bool asked_for_ = false;   // the open one
-  int64_t first_step_ = -1;  // of the latest one
+  int64_t first_step_ = -1;  // first step of the latest session
   int64_t begun_there_ = 0;  // sessions
   BoundedQueue<Ended> ended_{4};
   std::jthread writer_;

@@ -24,7 +24,8 @@ std::set<ActivityType> activities(bool gpu) {
   return result;
 }
 
-// Nanoseconds covered by at least one kernel.
+// Nanoseconds that at least one kernel covers. Kernels of several streams overlap, so their
+// durations cannot be added. Copies do not count as computing.
 uint64_t kernel_time(const std::vector<profiler::KinetoEvent>& events) {
   std::vector<std::pair<uint64_t, uint64_t>> kernels;
   for (const profiler::KinetoEvent& event : events) {
@@ -71,7 +72,8 @@ void ProfileWindow::at_step(int64_t step) {
 
 void ProfileWindow::open(int64_t step) {
   const ProfilerConfig config(ProfilerState::KINETO);
-  profiler::prepareProfiler(config, activities(gpu_));  // for every window: Kineto ends with each
+  // Kineto ends with each window, so it has to be prepared for every one.
+  profiler::prepareProfiler(config, activities(gpu_));
   profiler::enableProfiler(config, activities(gpu_),
                            {at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE});
   opened_ = true;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/notify.h"
 #include "io/device/device.h"
 #include "io/metrics/clock.h"
@@ -37,7 +37,7 @@ class ProfileWindow {
   void close();
 
   const ProfileOptions options_;
-  // Of the device: whether kernels can be seen, and whether there is anything to see.
+  // Whether the device has kernels that can be seen, and whether it computes at all.
   const bool gpu_;
   const bool computes_;
   const std::string run_dir_;

@@ -109,8 +109,8 @@ void Drain::wait_for_sets(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// The first process's front: what failed goes to the end of a queue, sooner or later than the next
-// set comes.
+// All processes drain the set at the front of the first one's queue. Their queues may differ in
+// order, for a set that failed goes to the end, and the next set may come before or after that.
 void Drain::agree(int64_t& step) {
   if (collective_.group().size() == 1) return;
   step = std::stoll(collective_.first_only("drain", [&] { return std::to_string(step); }));
@@ -127,7 +127,7 @@ bool Drain::attempt(int64_t& step) {
     hooks_.done(step, begin, pace_.end());
     return true;
   } catch (const NoRetry& error) {
-    // The only copy is bad: no attempt will mend it. Or other processes are gone.
+    // The only copy is bad, and no attempt will mend it; or other processes are gone.
     if (!stop_) hooks_.failed(step, error.what(), false);
     return true;
   } catch (const OtherFailed& error) {
@@ -148,7 +148,7 @@ void Drain::copy(int64_t step) {
     absent_ = false;
     return "";
   });
-  // Of a set that was copied before, parts may be gone from the fast tier.
+  // If the set was copied before, parts of it may be gone from the fast tier.
   const std::optional<LocatedSet> set = locate(
       collective_, {&from_, &to_}, step, [](size_t) { return true; },
       [](size_t store, const Error& error) {
@@ -175,7 +175,7 @@ void Drain::copy(int64_t step) {
   }
 }
 
-// Of this process: for the sets that wait, too, which are as large.
+// How many bytes this process moves, also for the sets that wait, which are as large.
 double Drain::bytes_to_move(const LocatedSet& set) {
   uint64_t bytes = 0;
   for (const size_t file : set.files_of(collective_.group().rank())) {
@@ -185,7 +185,7 @@ double Drain::bytes_to_move(const LocatedSet& set) {
          (options_.verify == Verify::none ? 1 : 2);
 }
 
-// What is on the slow tier is no copy: it makes way for another attempt.
+// What is on the slow tier is not a copy of the set: it makes way for another attempt.
 void Drain::damaged(int64_t step, bool was_there, const Error& error) {
   if (!was_there) {
     to_.remove(step);
@@ -195,7 +195,7 @@ void Drain::damaged(int64_t step, bool was_there, const Error& error) {
   throw Error(ExitCode::storage, std::string(error.what()) + "; set aside as " + aside);
 }
 
-// Its own files of the copy.
+// This process's own files of the copy.
 void Drain::verify(const LocatedSet& set) {
   to_.verify(set.manifest, set.files_of(collective_.group().rank()), kThreads,
              [this](size_t, uint64_t, Bytes bytes) { passed(bytes.size()); });

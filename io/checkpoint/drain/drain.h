@@ -32,8 +32,8 @@ class Drain {
   // What the drain tells its owner, on its own thread and without its mutex. They must not call
   // back, but for add().
   struct Hooks {
-    // A set is committed and verified on the slow tier. begin: of this attempt; remark: how fast it
-    // went and why, for the log.
+    // A set is committed and verified on the slow tier. begin: when this attempt began; remark: how
+    // fast it went and why, for the log.
     std::function<void(int64_t step, TimePoint begin, const std::string& remark)> done;
     // An attempt failed; `again`: there will be another.
     std::function<void(int64_t step, const std::string& error, bool again)> failed;

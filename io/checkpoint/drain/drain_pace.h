@@ -36,7 +36,7 @@ class DrainPace {
   // Nothing was drained since the last call, or since the end of a drain.
   void rested();
 
-  // A drain begins: of so many bytes, those that are to be moved for the sets behind it included.
+  // A drain begins. bytes: how many it will move, with those of the sets that wait behind it.
   // They are to be through at 9/10 of the time until the next save, for a set also takes syncs.
   void begin(double bytes);
   // So many bytes were moved. Blocks until the limit allows for them, or go_on() says no; it is
@@ -70,7 +70,7 @@ class DrainPace {
   TimePoint due_;
   TimePoint decided_;
   bool waited_ = false;  // for the limit, since decided_
-  // Of the drain, for end().
+  // The drain under way, for end().
   double least_ = 0;
   double most_ = 0;
   int64_t lowered_ = 0;

@@ -12,7 +12,7 @@
 namespace stoker {
 namespace {
 
-// Of x86-64, and of most kernels on AArch64.
+// The page size of x86-64, and of most kernels on AArch64.
 constexpr size_t kHugePage = size_t{2} << 20;
 
 // Faults in the pages of a range that begins at one, whatever others write to it meanwhile. Nothing

@@ -36,7 +36,7 @@ class LoadedState {
 
   int64_t step() const { return manifest_.step; }
   const Manifest& manifest() const { return manifest_; }
-  // Of the set's directory, for messages and the record of the run.
+  // The set's directory, for messages and the record of the run.
   const std::string& path() const { return path_; }
   // What the trainer had put beside the tensors.
   const nlohmann::json& training() const { return manifest_.training; }

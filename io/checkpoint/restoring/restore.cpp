@@ -1,3 +1,5 @@
+#include "io/checkpoint/restoring/restore.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,10 +7,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "io/checkpoint/saving/engine.h"
 #include "io/checkpoint/sets/file_sets.h"
 
-// How an Engine finds the state to begin with.
+// How a run finds the state to begin with.
 //
 // 1. All tiers are locked and cleared of what killed processes left. A slow tier that is absent is
 //    no reason not to train: the drain tries again.
@@ -20,68 +21,86 @@
 // 3. Sets newer than the one taken belong to a history that this run will not repeat (they could
 //    not be read, or an older one was asked for): they are set aside, so that no later restart
 //    takes them.
-// 4. What is on the fast tier only is drained.
+// 4. What is on the fast tier only is to be drained.
+//
+// All processes take the same decisions: what each sees is told to all before one is taken
+// (Collective).
 
 namespace stoker {
 
 namespace fs = std::filesystem;
 
-void Engine::open() {
-  for (const auto& store : stores_) {
+Restorer::Restorer(const CheckpointOptions& options, const SaveTiers& tiers, RankGroup& group,
+                   std::function<Room()> room, Retention& retention, DeferredLog& log)
+    : options_(options),
+      tiers_(tiers),
+      group_(group),
+      room_(std::move(room)),
+      retention_(retention),
+      log_(log),
+      collective_(group, "load", [] { return true; }) {}
+
+// Why the last tier cannot be used now; empty: it can.
+std::string Restorer::open() {
+  std::string absent;
+  for (const auto& store : tiers_.stores()) {
     try {
-      // Opening them would take them from a process on another machine.
-      if (store->files().tree() == nullptr && options_.resume == "none") {
-        const std::vector<int64_t> steps = store->steps();
-        refuse_to_begin_on({steps.begin(), steps.end()});
-      }
-      store->open_for_writing();
-      if (!store->shared()) adopt(*store);
+      open(*store);
     } catch (const IoError& error) {
-      if (store.get() == &first()) throw;
-      news(true, fmt::format("tier '{}' cannot be used now: {}; checkpoints stay on '{}' meanwhile",
-                             store->tier(), error.what(), first().tier()));
-      const std::lock_guard lock(mutex_);
-      drain_failed_ = drain_ != nullptr;
-      status_.last_error = error.what();
+      if (store.get() == &tiers_.first()) throw;
+      log_.warn(fmt::format("tier '{}' cannot be used now: {}; checkpoints stay on '{}' meanwhile",
+                            store->tier(), error.what(), tiers_.first().tier()));
+      absent = error.what();
     }
   }
+  return absent;
+}
+
+void Restorer::open(SetStore& store) {
+  // Opening objects would take them from a process on another machine.
+  if (store.files().tree() == nullptr && options_.resume == "none") {
+    const std::vector<int64_t> steps = store.steps();
+    refuse_to_begin_on({steps.begin(), steps.end()});
+  }
+  store.open_for_writing();
+  if (!store.shared()) adopt(store);
 }
 
 // Takes over what the ranks of an earlier process left on the same tier: those that are no more, or
 // the one process by itself that is now many.
-void Engine::adopt(SetStore& store) {
+void Restorer::adopt(SetStore& store) {
   const FileTree* const tree = store.files().tree();
   if (tree == nullptr) return;
   const auto present = [&](const std::string& name) {
     return group_.size() > 1 && rank_of(name) < group_.size();
   };
   FileSets to(store.tier(), *tree, store.directory(), options_.durability, false);
-  for (const std::string& name : tree->list(directory_)) {
-    if (rank_of(name) >= 0 && !present(name)) to.adopt(directory_ + "/" + name);
+  for (const std::string& name : tree->list(tiers_.directory())) {
+    if (rank_of(name) >= 0 && !present(name)) to.adopt(tiers_.directory() + "/" + name);
   }
-  if (group_.size() > 1) to.adopt(directory_);
+  if (group_.size() > 1) to.adopt(tiers_.directory());
 }
 
-// Of a tier that is absent: none.
-std::vector<int64_t> Engine::steps_of(const SetStore& store) {
+// Empty where the tier is absent.
+std::vector<int64_t> Restorer::steps_of(const SetStore& store) {
   try {
     return store.steps();
   } catch (const IoError&) {
-    if (&store == &first()) throw;
-    return {};  // open() has told it
+    if (&store == &tiers_.first()) throw;
+    return {};  // open() has said so
   }
 }
 
-std::set<int64_t> Engine::all_steps() {
+std::set<int64_t> Restorer::all_steps() {
   std::set<int64_t> steps;
-  for (const auto& store : stores_) {
+  for (const auto& store : tiers_.stores()) {
     for (const int64_t step : steps_of(*store)) steps.insert(step);
   }
   return steps_of_all("steps", steps);
 }
 
 // What any process has of them.
-std::set<int64_t> Engine::steps_of_all(const std::string& what, const std::set<int64_t>& own) {
+std::set<int64_t> Restorer::steps_of_all(const std::string& what, const std::set<int64_t>& own) {
   std::set<int64_t> steps;
   for (const std::string& said :
        collective_.all(what, [&] { return fmt::format("{}", fmt::join(own, " ")); })) {
@@ -91,23 +110,24 @@ std::set<int64_t> Engine::steps_of_all(const std::string& what, const std::set<i
   return steps;
 }
 
-void Engine::refuse_to_begin_on(const std::set<int64_t>& steps) {
+void Restorer::refuse_to_begin_on(const std::set<int64_t>& steps) {
   if (steps.empty()) return;
   throw Error(
       ExitCode::config,
       fmt::format("{} holds checkpoints up to step {}, and checkpoint.resume is none: go on "
                   "with checkpoint.resume=latest, or give this run another "
                   "checkpoint.directory (or run.name)",
-                  first().full_directory(), *steps.rbegin()));
+                  tiers_.first().full_directory(), *steps.rbegin()));
 }
 
-std::optional<LoadedState> Engine::load() {
-  collective_.all("opened", [this] {
-    open();
+Restored Restorer::load() {
+  Restored restored;
+  collective_.all("opened", [&] {
+    restored.absent = open();
     return "";
   });
-  report_news();
-  std::optional<LoadedState> loaded;
+  log_.write();
+  std::optional<LoadedState>& loaded = restored.state;
   const std::set<int64_t> there = all_steps();
   if (options_.resume == "latest") {
     loaded = newest_intact();
@@ -115,21 +135,20 @@ std::optional<LoadedState> Engine::load() {
     loaded = load_path(options_.resume);
   }
   if (options_.resume == "none") refuse_to_begin_on(there);
-  if (loaded) continue_from(loaded->step());
-  report_news();
-  return loaded;
+  if (loaded) continue_from(loaded->step(), restored);
+  return restored;
 }
 
-void Engine::refuse(size_t store, int64_t step, const Error& error) {
-  news(true, fmt::format("checkpoint not used: {}", error.what()));
+void Restorer::refuse(size_t store, int64_t step, const Error& error) {
+  log_.warn(fmt::format("checkpoint not used: {}", error.what()));
   refused_.insert({store, step});
   if (dynamic_cast<const DamagedSet*>(&error) != nullptr)
-    set_aside(*stores_[store], step, "damaged");
+    set_aside(*tiers_.stores()[store], step, "damaged");
 }
 
-std::optional<LoadedState> Engine::try_load(int64_t step) {
+std::optional<LoadedState> Restorer::try_load(int64_t step) {
   std::vector<SetStore*> stores;
-  for (const auto& store : stores_) stores.push_back(store.get());
+  for (const auto& store : tiers_.stores()) stores.push_back(store.get());
   try {
     while (const std::optional<LocatedSet> set = locate(
                collective_, stores, step,
@@ -142,23 +161,23 @@ std::optional<LoadedState> Engine::try_load(int64_t step) {
   } catch (const RankLost&) {
     throw;
   } catch (const NoRetry& error) {
-    news(true, std::string("checkpoint not used: ") + error.what());
+    log_.warn(std::string("checkpoint not used: ") + error.what());
   }
   return std::nullopt;
 }
 
 // Empty: some of it could not be read, and will not be asked for again.
-std::optional<LoadedState> Engine::read(const LocatedSet& set) {
+std::optional<LoadedState> Restorer::read(const LocatedSet& set) {
   const int64_t step = set.manifest.step;
-  const SetStore& from = *stores_[set.files.front().store];
-  LoadedState loaded(set.manifest, from.full_path(step), saver_->room());
+  const SetStore& from = *tiers_.stores()[set.files.front().store];
+  LoadedState loaded(set.manifest, from.full_path(step), room_());
   const auto read_own = [&] {
     std::string bad;  // the stores of which a set is not to be read
-    for (size_t i = 0; i < stores_.size(); ++i) {
+    for (size_t i = 0; i < tiers_.stores().size(); ++i) {
       const std::vector<size_t> files = set.files_of(group_.rank(), i);
       if (files.empty()) continue;
       try {
-        const SetStore& store = *stores_[i];
+        const SetStore& store = *tiers_.stores()[i];
         loaded.read(store.files(), store.path(step), files, options_.resolve_readers());
       } catch (const Error& error) {
         refuse(i, step, error);
@@ -172,9 +191,10 @@ std::optional<LoadedState> Engine::read(const LocatedSet& set) {
   for (size_t rank = 0; rank < bad.size(); ++rank) {
     std::istringstream stores(bad[rank]);
     for (size_t store = 0; stores >> store; whole = false) {
-      const bool guests = static_cast<int64_t>(rank) != group_.rank() && stores_[store]->shared();
-      if (guests && collective_.first() && stores_[store]->has(step)) {
-        set_aside(*stores_[store], step, "damaged");
+      const bool guests =
+          static_cast<int64_t>(rank) != group_.rank() && tiers_.stores()[store]->shared();
+      if (guests && collective_.first() && tiers_.stores()[store]->has(step)) {
+        set_aside(*tiers_.stores()[store], step, "damaged");
       }
     }
   }
@@ -185,18 +205,18 @@ std::optional<LoadedState> Engine::read(const LocatedSet& set) {
   return loaded;
 }
 
-std::optional<LoadedState> Engine::newest_intact() {
+std::optional<LoadedState> Restorer::newest_intact() {
   const std::set<int64_t> steps = all_steps();
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     if (std::optional<LoadedState> loaded = try_load(*step)) return loaded;
   }
   if (steps.empty()) return std::nullopt;
-  report_news();
+  log_.write();
   std::set<int64_t> unreadable;
   for (const auto& [store, step] : refused_) unreadable.insert(step);
   if (steps_of_all("unreadable", unreadable).empty()) {
     // Parts only, of sets that were never committed, or that went with a node: nothing to lose.
-    for (const auto& store : stores_) {
+    for (const auto& store : tiers_.stores()) {
       for (const int64_t step : steps_of(*store)) set_aside(*store, step, "superseded");
     }
     return std::nullopt;
@@ -204,25 +224,25 @@ std::optional<LoadedState> Engine::newest_intact() {
   throw Error(ExitCode::storage,
               fmt::format("none of the {} checkpoints in {} is intact (see above); to start "
                           "afresh, give this run another checkpoint.directory",
-                          steps.size(), first().full_directory()));
+                          steps.size(), tiers_.first().full_directory()));
 }
 
 // Which the first process reads for all.
-LoadedState Engine::load_path(const std::string& path) {
+LoadedState Restorer::load_path(const std::string& path) {
   std::optional<LoadedState> loaded;
   const bool others = !all_steps().empty();
   const std::string text = collective_.first_only("the set to go on from", [&] {
     loaded = read_path(path, others);
     return group_.size() > 1 ? manifest_text(loaded->manifest()) : "";
   });
-  if (!loaded) loaded.emplace(parse_manifest(text), path, saver_->room());
+  if (!loaded) loaded.emplace(parse_manifest(text), path, room_());
   for (size_t file = 0; file < loaded->manifest().files.size(); ++file) {
     group_.broadcast(loaded->file(file), 0);
   }
   return *loaded;
 }
 
-LoadedState Engine::read_path(const std::string& path, bool others) {
+LoadedState Restorer::read_path(const std::string& path, bool others) {
   const fs::path set = fs::weakly_canonical(fs::path(path));
   const FileTree tree(set.parent_path().string());
   if (!tree.exists(set.filename().string() + "/" + kManifestName)) {
@@ -232,7 +252,7 @@ LoadedState Engine::read_path(const std::string& path, bool others) {
                     "a step-... directory, or latest",
                     path, kManifestName));
   }
-  const bool ours = std::ranges::any_of(stores_, [&](const auto& store) {
+  const bool ours = std::ranges::any_of(tiers_.stores(), [&](const auto& store) {
     if (store->files().tree() == nullptr) return false;
     return fs::weakly_canonical(fs::path(store->full_directory())) == set.parent_path();
   });
@@ -240,35 +260,36 @@ LoadedState Engine::read_path(const std::string& path, bool others) {
     throw Error(ExitCode::config,
                 fmt::format("checkpoint.resume: {} is another run's, and {} has checkpoints of "
                             "its own; give this run another checkpoint.directory",
-                            path, first().full_directory()));
+                            path, tiers_.first().full_directory()));
   }
-  return LoadedState(tree, set.filename().string(), options_.resolve_readers(), saver_->room());
+  return LoadedState(tree, set.filename().string(), options_.resolve_readers(), room_());
 }
 
-void Engine::set_aside(SetStore& store, int64_t step, const std::string& why) {
+void Restorer::set_aside(SetStore& store, int64_t step, const std::string& why) {
   if (store.guest()) return;  // the first process will
   try {
-    news(true, fmt::format("checkpoint of step {} on tier '{}' is {}: set aside as {}", step,
-                           store.tier(), why, store.set_aside(step, why)));
+    log_.warn(fmt::format("checkpoint of step {} on tier '{}' is {}: set aside as {}", step,
+                          store.tier(), why, store.set_aside(step, why)));
   } catch (const IoError& error) {
-    news(true, fmt::format("checkpoint of step {} on tier '{}' is {}, but cannot be set aside: {}",
-                           step, store.tier(), why, error.what()));
+    log_.warn(fmt::format("checkpoint of step {} on tier '{}' is {}, but cannot be set aside: {}",
+                          step, store.tier(), why, error.what()));
   }
 }
 
 // Not needed to go on; restoring would say what is wrong with the set.
-void Engine::read_score(const SetStore& store, int64_t step) {
+void Restorer::read_score(const SetStore& store, int64_t step) {
   try {
     const nlohmann::json training = store.manifest(step).training;
-    const std::lock_guard lock(mutex_);
-    if (training.contains("score")) scores_[step] = training["score"].get<double>();
+    if (training.contains("score")) {
+      retention_.add_score(step, training["score"].get<double>());
+    }
   } catch (const std::exception&) {
   }
 }
 
-void Engine::continue_from(int64_t step) {
+void Restorer::continue_from(int64_t step, Restored& restored) {
   start_step_ = step;
-  for (const auto& store : stores_) {
+  for (const auto& store : tiers_.stores()) {
     for (const int64_t other : steps_of(*store)) {
       if (other > step) {
         set_aside(*store, other, "superseded");
@@ -277,41 +298,35 @@ void Engine::continue_from(int64_t step) {
       }
     }
   }
-  const std::vector<int64_t> seen = steps_of(last());
+  const std::vector<int64_t> seen = steps_of(tiers_.last());
   std::set<int64_t> durable =
       steps_of_all("on the last tier",
                    collective_.first() ? std::set(seen.begin(), seen.end()) : std::set<int64_t>());
   // A set that is on the fast tier only counts as saved where there is a drain; else it is saved
   // anew.
-  if (drain_ || durable.contains(step)) last_step_ = step;
+  restored.saved = tiers_.drains() || durable.contains(step);
   std::set<int64_t> fast;
-  if (drain_) {
-    const std::vector<int64_t> own = first().steps();
+  if (tiers_.drains()) {
+    const std::vector<int64_t> own = tiers_.first().steps();
     fast = steps_of_all("on the fast tier", {own.begin(), own.end()});
   }
   // The newest may have been committed, but not read back, when its process ended.
   if (!durable.empty() && fast.contains(*durable.rbegin())) durable.erase(*durable.rbegin());
-  {
-    const std::lock_guard lock(mutex_);
-    on_last_.insert(durable.begin(), durable.end());
-    status_.saved_step = step;
-    if (!durable.empty()) status_.durable_step = *durable.rbegin();
-  }
+  for (const int64_t other : durable) retention_.reached_last(other);
   for (const int64_t other : fast) {
-    if (!on_last(other)) drain_->add(other);
+    if (!retention_.on_last(other)) restored.to_drain.push_back(other);
   }
 }
 
-// What is on it was not seen when this run decided where to begin.
-void Engine::last_appeared() {
-  for (const int64_t step : last().steps()) {
-    if (first().has(step)) continue;  // the drain compares it
+void Restorer::last_appeared() {
+  SetStore& last = tiers_.last();
+  for (const int64_t step : last.steps()) {
+    if (tiers_.first().has(step)) continue;  // the drain compares it
     if (step > start_step_) {
-      set_aside(last(), step, "superseded");
-      continue;
+      set_aside(last, step, "superseded");
+    } else {
+      retention_.found_on_last(step);
     }
-    const std::lock_guard lock(mutex_);
-    on_last_.insert(step);
   }
 }
 

@@ -69,8 +69,9 @@ struct FileRange {
 // every save of a run has the same.
 struct SetLayout {
   FileLayout format = FileLayout::safetensors;
-  // Those of whole kTensorAlignment first, then by the size of elements: so those are aligned to it
-  // in a file that is not shared with others, and all to their elements.
+  // Tensors of whole multiples of kTensorAlignment come first, then the others by the size of their
+  // elements. So the first ones are aligned to it in a file that is not shared with others, and all
+  // tensors to their elements.
   std::vector<TensorInfo> tensors;
   std::vector<DataFile> files;
   std::vector<size_t>
@@ -85,7 +86,7 @@ inline constexpr uint64_t kMaxTensors = 10'000;
 inline constexpr int64_t kMaxShards = 1'024;
 inline constexpr uint64_t kMaxHeaderBytes = 16ull << 20;
 
-// Those that process `rank` of `size` writes: shares of equal number, the first of them first.
+// The files that process `rank` of `size` writes: equal shares, the first of them first.
 FileRange files_of(const SetLayout& layout, int64_t rank, int64_t size);
 
 // Headers are padded so that data begin at a multiple of 4096. Error(ExitCode::bug) where a

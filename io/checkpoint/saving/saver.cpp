@@ -5,22 +5,41 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/core/digest.h"
 #include "io/core/system/priority.h"
+
+// How a state gets out of the trainer's way. A save is a job, which goes through two queues:
+//
+// 1. begin(), on the trainer's thread: takes a free slot, or does what on_backlog says where there
+//    is none. Asks for the state, starts the copies of what is on a device, and hands the job to
+//    the copier.
+// 2. The copier ("ckpt-copy") copies the state into the slot and sums it, in one pass.
+// 3. finish_copy(), before the tensors change again: the trainer's thread takes part in that copy
+//    and waits for its end. Of a state on a device it only makes later work there wait.
+// 4. The writer ("ckpt-write") makes a committed set of the slot (set_committer.cpp), tells the
+//    owner how it ended, and frees the slot. The state may change meanwhile, and a second attempt
+//    still writes what was saved.
+//
+// SnapshotMode::swap: the state lives in a slot (home_). begin() makes that slot the job's and
+// another one the home, to which the next update writes; the copier only sums, and finish_copy()
+// waits for nothing.
+//
+// Failures. A copy that fails is the job's error, and the writer tells it to the other processes. A
+// thread in a system call of a tier cannot be interrupted: ProgressWatch gives up waiting for it,
+// and its job keeps the slot until the call returns. A process that leaves a checkpoint out still
+// queues a job without a slot, so that the others learn it, and no process waits for ever.
 
 namespace stoker {
 
 Saver::Saver(SetStore& store, const SetLayout& layout, const CheckpointOptions& options,
              const HostAllocator& allocate, Hooks hooks, RankGroup& group)
-    : store_(store),
-      layout_(layout),
+    : layout_(layout),
       options_(options),
       threads_(options.resolve_threads()),
       hooks_(std::move(hooks)),
-      writer_id_(unique_name("") + unique_name("")),
       own_(files_of(layout_, group.rank(), group.size())),
       watch_(options.hang_seconds, hooks_.deadline),
-      collective_(group, "save", [this] { return !stop_; }) {
+      alone_(group.size() == 1),
+      committer_({store, layout_, options_, group, own_, watch_, stop_, hooks_.make_room}) {
   const bool swap = options_.snapshot == SnapshotMode::swap;
   const auto holds = swap ? Snapshot::Holds::tensors : Snapshot::Holds::copies;
   for (int64_t i = 0; i < options_.slots + swap; ++i) {
@@ -78,7 +97,7 @@ bool Saver::wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, B
 }
 
 Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog backlog) {
-  auto job = std::make_unique<Job>();
+  auto job = std::make_unique<SaveJob>();
   job->offered = Clock::now();
   std::unique_lock lock(watch_.mutex());
   Begun begun{};
@@ -103,8 +122,8 @@ Saver::Begun Saver::begin(const std::function<TrainingState()>& state, Backlog b
 }
 
 void Saver::skip(int64_t step) {
-  if (collective_.group().size() == 1) return;
-  auto job = std::make_unique<Job>();
+  if (alone_) return;
+  auto job = std::make_unique<SaveJob>();
   job->offered = Clock::now();
   job->state.step = step;
   const std::lock_guard lock(watch_.mutex());
@@ -142,11 +161,11 @@ bool Saver::hung() {
   return watch_.hung();
 }
 
-std::unique_ptr<Saver::Job> Saver::take(Queue& queue) {
+std::unique_ptr<SaveJob> Saver::take(Queue& queue) {
   std::unique_lock lock(watch_.mutex());
   watch_.wait(lock, [&] { return stop_ || !queue.empty(); });
   if (stop_) return nullptr;
-  std::unique_ptr<Job> job = std::move(queue.front());
+  std::unique_ptr<SaveJob> job = std::move(queue.front());
   queue.pop_front();
   return job;
 }
@@ -155,7 +174,7 @@ void Saver::copy_loop() {
   pthread_setname_np(pthread_self(), "ckpt-copy");
   // Nobody waits for it, and the update that comes next wants the cores.
   if (options_.snapshot == SnapshotMode::swap) yield_to_all_others();
-  while (std::unique_ptr<Job> job = take(to_copy_)) {
+  while (std::unique_ptr<SaveJob> job = take(to_copy_)) {
     if (job->slot) {
       const TimePoint begin = Clock::now();
       const CheckpointMeter::UnderWay under_way(hooks_.meter, CheckpointPart::snapshot);
@@ -178,7 +197,7 @@ void Saver::copy_loop() {
 
 void Saver::write_loop() {
   pthread_setname_np(pthread_self(), "ckpt-write");
-  while (std::unique_ptr<Job> job = take(to_write_)) {
+  while (std::unique_ptr<SaveJob> job = take(to_write_)) {
     {
       const std::lock_guard lock(watch_.mutex());
       watch_.set_busy(true);
@@ -187,7 +206,7 @@ void Saver::write_loop() {
     const SaveResult result = [&] {
       const CheckpointMeter::UnderWay under_way(job->slot ? hooks_.meter : nullptr,
                                                 CheckpointPart::write);
-      return write(*job);
+      return committer_.commit(*job);
     }();
     if (job->slot) {
       if (result.error.empty()) measured(CheckpointPart::write, begin, *job);
@@ -200,7 +219,7 @@ void Saver::write_loop() {
   }
 }
 
-void Saver::measured(CheckpointPart part, TimePoint begin, const Job& job) const {
+void Saver::measured(CheckpointPart part, TimePoint begin, const SaveJob& job) const {
   if (hooks_.meter == nullptr) return;
   hooks_.meter->finished(part, begin, Clock::now(), job.state.step, layout_.bytes(own_));
 }

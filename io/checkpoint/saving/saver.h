@@ -13,32 +13,18 @@
 #include "io/checkpoint/checkpointer.h"
 #include "io/checkpoint/restoring/loaded_state.h"
 #include "io/checkpoint/saving/progress_watch.h"
+#include "io/checkpoint/saving/set_committer.h"
 #include "io/checkpoint/saving/snapshot.h"
-#include "io/checkpoint/sets/collective.h"
-#include "io/checkpoint/sets/set_store.h"
+#include "io/core/ranks/rank_group.h"
 #include "io/metrics/checkpoint_meter.h"
 
 namespace stoker {
 
-// How one save ended: committed on the first tier, or not. A value.
-struct SaveResult {
-  int64_t step = 0;
-  std::optional<double> score;
-  TimePoint offered;
-  double seconds = 0;  // from the offer
-
-  std::string error;     // empty: committed
-  bool skipped = false;  // by another process of the group
-};
-
 // From a state in the trainer's memory to a committed set on the first tier: snapshot buffers
-// in memory, a thread that copies into them and one that writes them. The trainer's thread calls;
-// `done` and `make_room` are called on the writing thread. Store, layout and group must outlive it.
+// (slots), a thread that copies into them, and one that makes sets of them. The trainer's thread
+// calls; the hooks are called on the writing thread. Store and group must outlive it.
 //
-// Each process of the group has a saver, and offers it the same steps. Each writes its own files to
-// its own store; when all are durable, all but the first rename their sets, then it: that commits
-// the set. Where the store is shared, all write into one set, and the first renames it. What fails
-// on one process has failed on all.
+// Each process of the group has a saver, and offers it the same steps.
 class Saver {
  public:
   // What the saver asks and tells its owner. They are called without its mutex, may block only as
@@ -81,42 +67,25 @@ class Saver {
   bool hung();
 
  private:
-  // A save on its way: a slot, and the state that is copied into it. Without a slot: skipped here.
-  struct Job {
-    std::unique_ptr<Snapshot> slot;
-    TrainingState state;
-    TimePoint offered;
-    std::string error = {};  // of the copy
-  };
-  using Queue = std::deque<std::unique_ptr<Job>>;
+  using Queue = std::deque<std::unique_ptr<SaveJob>>;
 
   // Asks both threads to end.
   void stop();
   bool wait_for_slot(std::unique_lock<std::mutex>& lock, Backlog backlog, Begun& begun);
   void copy_loop();
   void write_loop();
-  SaveResult write(const Job& job);
-  void measured(CheckpointPart part, TimePoint begin, const Job& job) const;
-  void write_once(const Job& job, int attempt);
-  Manifest write_part(const Job& job, const std::string& set, std::unique_ptr<SetWriter>& writer);
-  PartSums write_own(const Job& job, SetWriter& writer);
-  // Does it; where the tier is full and no room can be made, there is no use in trying again.
-  std::string or_make_room(const std::function<std::string()>& work) const;
-  // As the files of `writer`, by their numbers: in pieces of kChunkBytes, by all threads; where it
-  // takes them in order only, each file by one.
-  void write_files(const std::vector<Bytes>& files, SetWriter& writer);
-  std::unique_ptr<Job> take(Queue& queue);
+  void measured(CheckpointPart part, TimePoint begin, const SaveJob& job) const;
+  std::unique_ptr<SaveJob> take(Queue& queue);
 
-  SetStore& store_;
   const SetLayout layout_;
   const CheckpointOptions options_;
   const int64_t threads_;
   const Hooks hooks_;
-  const std::string writer_id_;
   const FileRange own_;
   ProgressWatch watch_;
   std::atomic<bool> stop_{false};
-  Collective collective_;  // the writing thread's
+  const bool alone_;
+  SetCommitter committer_;  // the writing thread's
   // The trainer's thread:
   std::shared_ptr<DeviceCopies> on_device_;  // of the state begun last
   Snapshot* copying_ = nullptr;              // into which the state begun last is copied

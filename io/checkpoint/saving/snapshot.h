@@ -61,11 +61,11 @@ class Snapshot {
   // lies in its place.
   void wait() const;
 
-  // Of Holds::tensors. A tensor that is whole in one of the own files and aligned there has its
+  // For Holds::tensors. A tensor that is whole in one of the own files and aligned there has its
   // place in the image, and any other beside it.
   const StatePlaces& places() const { return places_; }
 
-  // That of every state which this buffer takes.
+  // The layout of every state that this buffer takes.
   const SetLayout& layout() const { return layout_; }
   // The image of one of its own data files; aligned to kDirectAlignment.
   Bytes image(size_t file) const { return {images_[file - own_.begin], layout_.files[file].bytes}; }
@@ -73,7 +73,7 @@ class Snapshot {
   PartSums sums() const;
 
  private:
-  // A part of a file within one chunk and one piece; tensor kHeader: of the header.
+  // A part of a file within one chunk and one piece; tensor kHeader: it belongs to the header.
   struct Unit : TensorPiece {
     size_t file;
     uint32_t sum = 0;
@@ -89,7 +89,7 @@ class Snapshot {
   std::vector<uint8_t*> images_;  // of own files
   std::vector<Unit> units_;
   StatePlaces places_;
-  // Of the state since start():
+  // The state since start():
   std::vector<const uint8_t*> tensors_;
   std::shared_ptr<DeviceCopies> device_;
   std::atomic<size_t> next_{0};  // of units_, not begun

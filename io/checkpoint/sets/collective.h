@@ -34,7 +34,7 @@ class Collective {
   // Every process does `work`, and gets what each returned, in the order of the ranks. Where one
   // throws, all do: it its own exception, the others OtherFailed. `what` has to be the same on all.
   std::vector<std::string> all(const std::string& what, const std::function<std::string()>& work);
-  // The same where only the first has something to do; what it returned.
+  // The same where only the first has something to do. Returns what that returned, on all.
   std::string first_only(const std::string& what, const std::function<std::string()>& work);
 
  private:

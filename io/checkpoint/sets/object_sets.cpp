@@ -117,7 +117,7 @@ void ObjectSets::refuse_others(const std::string& key) const {
                           tier_, directory_, owner));
 }
 
-// Of a claim that is damaged, or just went, nothing is known.
+// Nothing is known of a claim that is damaged or has just gone.
 std::string ObjectSets::owner_of(const std::string& key, std::string& run) const {
   try {
     const nlohmann::json claim =

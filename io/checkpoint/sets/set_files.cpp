@@ -13,7 +13,7 @@
 namespace stoker {
 namespace {
 
-// Of what stands under a name among files. Empty: no set.
+// What stands under a name among files. Empty: it is no set.
 std::string state_of(const std::string& name) {
   if (name.find("step-") == std::string::npos) return "";
   if (is_garbage(name)) return "unfinished";
@@ -22,8 +22,8 @@ std::string state_of(const std::string& name) {
 
 }  // namespace
 
-// O_DIRECT reads whole blocks, so that the end of the file, which is none, comes through the page
-// cache.
+// O_DIRECT reads whole blocks, so that the end of the file, which is no whole block, comes through
+// the page cache.
 void SetFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
   if (objects_ != nullptr) {
     Buffer bytes;
@@ -57,7 +57,8 @@ std::vector<SetEntry> SetFiles::entries(const std::string& directory) const {
   return sets;
 }
 
-// Of two sets of one step, which two processes wrote that did not know of each other, the first.
+// Two processes that did not know of each other may have written a set of the same step each: the
+// first one counts.
 std::optional<std::string> SetFiles::find(const std::string& directory, int64_t step) const {
   std::string path = directory + "/" + set_name(step);
   if (tree_ != nullptr) return tree_->exists(path) ? std::optional(path) : std::nullopt;

@@ -44,7 +44,7 @@ class SetFiles {
 
   // All sets of a directory, whatever has become of them, by name.
   std::vector<SetEntry> entries(const std::string& directory) const;
-  // Of the committed set of a step. Empty: there is none.
+  // The name of the committed set of a step. Empty: there is no such set.
   std::optional<std::string> find(const std::string& directory, int64_t step) const;
 
   // Whether there is a file or a directory of that name.
@@ -54,7 +54,7 @@ class SetFiles {
   std::vector<uint64_t> sizes(const std::string& set, const std::vector<std::string>& names) const;
   // direct: past the page cache where possible.
   SetFile open(const std::string& path, FileAccess access) const;
-  // A small one as a whole; of more than `limit` bytes it is refused, with no errno.
+  // A small file as a whole. One of more than `limit` bytes is refused, with no errno.
   std::string read_text(const std::string& path, uint64_t limit) const;
 
  private:

@@ -26,7 +26,7 @@ class SetStore {
   // Touches nothing yet. The tier must outlive it.
   SetStore(std::string tier, const FileTree& tree, std::string directory,
            Durability durability = Durability::fsync, StoreUse use = StoreUse::own);
-  // Of a tier without files. `run` is the name of the run that writes; whoever only reads needs
+  // On a tier without files. `run` is the name of the run that writes; whoever only reads needs
   // none.
   SetStore(std::string tier, Storage& objects, std::string directory, std::string run = "",
            StoreUse use = StoreUse::own);
@@ -48,8 +48,8 @@ class SetStore {
   const std::string& directory() const { return directory_; }
   // The directory as messages call it.
   std::string full_directory() const { return files_.full(directory_); }
-  // Of the set of a step: from the tier's root, and as messages call it. Where objects hold no such
-  // set, a name that it might have.
+  // The set of a step: its path from the tier's root, and as messages call it. Where objects hold
+  // no such set, a name that it might have.
   std::string path(int64_t step) const;
   std::string full_path(int64_t step) const { return files_.full(path(step)); }
 
@@ -81,7 +81,7 @@ class SetStore {
   std::mutex latest_;  // else an older list could replace a newer one
 };
 
-// The store of a tier: of its files where it has some, else of its objects.
+// The store of a tier: sets are its files where it keeps files, else its objects.
 std::unique_ptr<SetStore> sets_on(const std::string& tier, Storage& storage,
                                   const std::string& directory, const std::string& run = "",
                                   Durability durability = Durability::fsync,

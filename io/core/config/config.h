@@ -30,7 +30,12 @@
 //       v("queue_depth", queue_depth, "reads in flight", Limits{1, 1024});
 //     }
 //     void check(const Section& section) const;   // optional: relations between fields
+//     static constexpr std::array kIdle{"queue_depth"};   // optional: keys without a meaning
 //   };
+//
+// Types of one kind often share a struct, so that a sweep changes nothing but `type:`. A key that
+// has no meaning for one of them stands in its kIdle. It is accepted and written down as any other,
+// but `stoker describe` does not show it. "a" stands for "a.b", too, and "*" for all keys.
 //
 // Four visitors use it: FieldReader (YAML -> struct), FieldDumper (struct -> YAML, the resolved
 // configuration), FieldDescriber (`stoker describe`) and SameResultKeys (resume). Fields may be
@@ -287,6 +292,7 @@ struct FieldHelp {
   std::string fallback;  // YAML of the default; empty where required
   bool required = false;
   std::string help;
+  bool idle = false;  // accepted, but without a meaning for the type (kIdle)
 };
 
 // Struct -> documentation, from the defaults of the struct it is given; fields of nested structs
@@ -324,6 +330,10 @@ class SameResultKeys : public FieldVisitor<SameResultKeys> {
 // The same of a whole struct in one call: {"loader.workers", "metrics"}. Any thread.
 template <class T>
 std::vector<std::string> same_result_keys(const T& value, const std::string& prefix = "");
+
+// All options of a struct as FieldDescriber says them; those of its kIdle are marked. Any thread.
+template <class T>
+std::vector<FieldHelp> describe_struct(T defaults = {});
 
 // Reads a whole struct from a mapping, refuses unknown keys, then calls its check(), where it has
 // one. keys: those that somebody else reads ("type"). Error(ExitCode::config) at the first value

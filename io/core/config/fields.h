@@ -239,6 +239,21 @@ std::vector<std::string> same_result_keys(const T& value, const std::string& pre
 }
 
 template <class T>
+std::vector<FieldHelp> describe_struct(T defaults) {
+  FieldDescriber describer;
+  defaults.visit(describer);
+  std::vector<FieldHelp> rows = describer.take();
+  if constexpr (requires { T::kIdle; }) {
+    for (FieldHelp& row : rows) {
+      for (const std::string key : T::kIdle) {
+        row.idle |= key == "*" || row.key == key || row.key.starts_with(key + ".");
+      }
+    }
+  }
+  return rows;
+}
+
+template <class T>
 void read_struct(const Section& at, T& out, const std::vector<const char*>& keys) {
   FieldReader reader(at);
   for (const char* key : keys) reader.accept(key);

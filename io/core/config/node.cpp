@@ -45,7 +45,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     reject_anchor(mark, anchor);
     reject_tag(mark, tag);
-    if (!is_text(value)) fail(position(mark), "a character that is none (such as U+FFFE)");
+    if (!is_text(value)) fail(position(mark), "a character that is not valid (such as U+FFFE)");
     const bool quoted = tag == "!";
     const bool null = !quoted && (value == "null" || value == "~" || value.empty());
     put({null ? Node::Kind::null : Node::Kind::scalar, position(mark), value, quoted});

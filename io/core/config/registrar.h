@@ -95,12 +95,7 @@ class Registrar {
            read_struct(section, options, {"type"});
            return Component<T>(type, std::make_shared<OptionsPlan<T, Class>>(std::move(options)));
          },
-         [] {
-           typename Class::Options options;
-           FieldDescriber describer;
-           options.visit(describer);
-           return describer.take();
-         },
+         [] { return describe_struct<typename Class::Options>(); },
          [](const Section& section) {
            typename Class::Options options;
            OptionTaker<T> taker(section);

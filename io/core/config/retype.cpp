@@ -77,12 +77,12 @@ class Retyping {
         if (given && key != chain[i].taken.inner) dropped.push_back(key);
       }
     }
-    const auto& [node, former] = chain[source];
-    const TakenOptions taken = *takes(type.scalar, *node);
-    Node result = with_type(*node, type);
+    const Written& former = chain[source];
+    const TakenOptions taken = *takes(type.scalar, *former.node);
+    Node result = with_type(*former.node, type);
     std::erase_if(result.entries, [&](const Node::Entry& entry) {
-      const auto old = former.keys.find(entry.key);
-      if (old == former.keys.end() || taken.keys.contains(entry.key)) return false;
+      const auto old = former.taken.keys.find(entry.key);
+      if (old == former.taken.keys.end() || taken.keys.contains(entry.key)) return false;
       if (old->second) dropped.push_back(entry.key);
       return true;
     });

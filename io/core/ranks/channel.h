@@ -11,18 +11,18 @@
 
 namespace stoker {
 
-// Where all ranks say something and hear what each of them has said, one meeting after the other.
-// One thread. It never waits for the store itself: a thread of each meeting does, and is left
-// behind where the store hangs.
+// The place where all ranks say something and hear what each of them has said, one meeting after
+// the other. One thread. It never waits for the store itself: a thread of each meeting does, and is
+// left behind where the store hangs.
 class Channel {
  public:
-  // store: at which it makes a connection of its own, with this time-out.
+  // store: it makes a connection of its own to it, with this time-out.
   Channel(const Ranks& ranks, const RankStore& store, std::string name,
           std::chrono::milliseconds timeout);
 
-  // What the ranks said, in their order. while_waiting is called many times a second, and what it
-  // throws ends the waiting, unless all have said something by then. Error(ExitCode::device) where
-  // the store fails.
+  // Says `own`, and returns what the ranks have said, in their order. while_waiting is called many
+  // times a second, and what it throws ends the waiting, unless all have said something by then.
+  // Error(ExitCode::device) where the store fails.
   std::vector<std::string> meet(const std::string& own, const std::function<void()>& while_waiting);
 
  private:

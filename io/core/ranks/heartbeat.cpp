@@ -66,7 +66,8 @@ struct Heartbeat::Shared {
   std::string store_text() const {
     return fmt::format("the ranks' store at {}:{}", ranks.host, ranks.port);
   }
-  // Who is missing by then: silent for so many beats, or gone with a word. Under the mutex.
+  // Who is missing by then: who was silent for this many beats, or left with a word. Under the
+  // mutex.
   std::string text(int beats, steady_clock::time_point now) const {
     if (ended) return store_text() + " is gone, and with it the process that served it";
     std::string gone, ended_ones;

@@ -15,11 +15,11 @@ namespace stoker {
 // it is left behind. The destructor says goodbye; a rank that failed has said why before.
 class Heartbeat {
  public:
-  // timeout: of the connection to the store.
+  // timeout: how long the connection to the store may take to answer.
   Heartbeat(const Ranks& ranks, const RankStore& store, std::chrono::milliseconds timeout);
   ~Heartbeat();
 
-  // What the others are told when this rank ends: empty, or its error. Any thread.
+  // This rank ends. why: what the others are told, its error or nothing. Any thread.
   void leave(const std::string& why);
   // After a failure: who is gone and who has left, as far as a moment of waiting tells: "rank 2
   // (pid 17 on node3) is gone". Empty: nobody that is known of.

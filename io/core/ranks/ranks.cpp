@@ -19,8 +19,8 @@ constexpr uint16_t kDefaultPort = 29500;
 constexpr const char* kHost = "MASTER_ADDR";
 constexpr const char* kPort = "MASTER_PORT";
 
-// Of names and numbers that all ranks of a job have in common, and other jobs on the machine have
-// not.
+// A port that all ranks of a job find, and other jobs on the machine do not: it follows from names
+// and numbers that they have in common.
 uint16_t port_of(const std::string& job) {
   constexpr uint64_t kFirst = 20000, kPorts = 12000;  // below Linux's ephemeral ones
   return static_cast<uint16_t>(kFirst + std::stoull(xxh3_64(job), nullptr, 16) % kPorts);
@@ -58,7 +58,7 @@ class Finder {
                             "launcher (README.md in io/distributed)",
                             name, least, most, text(name)));
   }
-  // job: what the launcher calls this job; host: of rank 0, where the launcher tells.
+  // job: what the launcher calls this job; host: where rank 0 is, if the launcher says so.
   Ranks read(const Names& names, const std::string& job, const std::string& host = "") const {
     Ranks ranks;
     ranks.launcher = names.launcher;

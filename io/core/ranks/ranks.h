@@ -10,12 +10,13 @@ namespace stoker {
 struct Ranks {
   int64_t rank = 0;
   int64_t world = 1;
-  // Among those of this machine, and how many these are; 0: the launcher does not say.
+  // Its number among the ranks of this machine, and how many these are; 0: the launcher does not
+  // say.
   int64_t local_rank = 0;
   int64_t local_world = 0;
   // Who started it: "torchrun", "Open MPI" ... Empty: nobody, it is a process by itself.
   std::string launcher;
-  // Of the store at which all ranks meet.
+  // The store at which all ranks meet.
   std::string host;
   uint16_t port = 0;
   // The launcher serves that store; else rank 0 does.
@@ -27,7 +28,7 @@ struct Ranks {
   std::string text() const;
 };
 
-// A variable of the environment; null: there is none.
+// The value of a variable of the environment. Null: it is not set.
 using Environment = std::function<const char*(const char*)>;
 
 // What the launcher's variables say, the first of these that is recognised: torchrun (and whoever

@@ -9,7 +9,7 @@ namespace stoker {
 // it is reached. No packet is sent. Empty: the host is not known, or no route leads to it.
 std::string address_towards(const std::string& host, uint16_t port);
 
-// Of this machine alone.
+// Whether this machine alone can be reached by it.
 bool is_loopback(const std::string& address);
 
 }  // namespace stoker

@@ -15,11 +15,11 @@
 namespace stoker {
 
 // The ranks that have met at a store. Each has a heartbeat there, so that those who wait at a
-// meeting see that the others live, and an error names the rank that is gone. No library of
-// collectives is needed.
+// meeting see that the others live, and an error names the rank that is gone. It needs no library
+// of collectives.
 class StoreGroup final : public RankGroup {
  public:
-  // store: must outlive it. timeout: of each connection that it makes to the store.
+  // store: must outlive it. timeout: how long each connection to the store may take to answer.
   StoreGroup(const Ranks& ranks, const RankStore& store, std::chrono::milliseconds timeout);
 
   std::vector<std::string> meet(const std::string& channel, const std::string& own,

@@ -25,7 +25,7 @@ constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr const char* kStarter = "STOKER_STARTER";
 constexpr int kPollMs = 100;
 
-// Where to read, and where to write.
+// The ends of a pipe: where to read, and where to write.
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("start", "a process", errno);
@@ -78,7 +78,7 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-// Until the other end is closed.
+// Reads until the other end is closed.
 std::string read_all(int from, const ChildProcess& child,
                      const std::function<bool()>& stop_requested) {
   std::string output;
@@ -135,7 +135,8 @@ void ChildProcess::reap(int options) {
       ended.si_pid == 0) {
     return;
   }
-  // Workers that it left behind; before the wait below, after which the number may be another's.
+  // Kills workers that it left behind. This comes before the wait below, after which the number may
+  // belong to another group.
   if (group_) signal(SIGKILL);
   int status = 0;
   uninterrupted([&] { return ::waitpid(pid_, &status, 0); });
@@ -171,7 +172,8 @@ void die_with_starter() {
   const char* const starter = std::getenv(kStarter);
   if (starter == nullptr) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A benchmark that nobody waits for any more would only disturb the next one.
+  // If the parent dies, nobody waits for this process any more. It would only disturb the next
+  // benchmark.
   if (std::to_string(::getppid()) != starter) ::raise(SIGKILL);
   ::unsetenv(kStarter);
 }

@@ -15,12 +15,12 @@ struct ProcessStart {
   // Looked for in PATH where it has no slash.
   std::string program;
   // Without the program's own name.
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments = {};
   // NAME=value, all of them.
-  std::vector<std::string> environment;
+  std::vector<std::string> environment = {};
   // Its descriptors, put in their places in this order: number there, number here; -1 here is
   // /dev/null. It has 0, 1 and 2 of this process besides.
-  std::vector<std::pair<int, int>> descriptors;
+  std::vector<std::pair<int, int>> descriptors = {};
   // It leads a process group: signals reach the processes that it started as well, and those that
   // it leaves behind are killed.
   bool group = false;
@@ -30,7 +30,7 @@ struct ProcessStart {
 // the page tables of a process that holds a data set. One thread.
 class ChildProcess {
  public:
-  // IoError where it cannot start.
+  // IoError if it cannot start.
   explicit ChildProcess(const ProcessStart& start);
   // Kills what still runs.
   ~ChildProcess();
@@ -38,9 +38,9 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   void signal(int number) const;
-  // Its exit code, 128 + signal where a signal ended it; empty while it runs.
+  // Its exit code, or 128 + signal if a signal ended it. Empty while it runs.
   std::optional<int> ended();
-  // Waits for it; its exit code.
+  // Waits for it and returns its exit code.
   int wait();
 
  private:

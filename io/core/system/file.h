@@ -15,8 +15,8 @@
 namespace stoker {
 
 // Owns a file descriptor and closes it. Different threads may use the descriptor at once, as far as
-// the system calls allow it. Moves, no copies. Errors of close() are ignored: whoever
-// needs to know syncs first. Default: none (-1).
+// the system calls allow it. Moves, no copies. Errors of close() are ignored: whoever needs to know
+// syncs first. Default: none (-1).
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -48,8 +48,8 @@ auto uninterrupted(const F& call) {
 // `operation` is the first word of the message ("read", "write").
 FileDescriptor open_file(const std::string& operation, const std::string& path, int flags);
 
-// A whole file as its bytes are, or as many of them as `limit` says. Empty: there is none of that
-// name. Any other failure is an IoError.
+// The bytes of a whole file, or the first `limit` of them. Empty: no file has that name. Any other
+// failure is an IoError.
 std::optional<std::string> read_if_there(const std::string& path, size_t limit = SIZE_MAX);
 
 // Writes all of `bytes` at the file's position, over short writes and EINTR; `path` is for the

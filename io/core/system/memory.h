@@ -36,7 +36,7 @@ class Buffer {
   }
   // Keeps the first `size` bytes; size must not exceed size().
   void shrink(size_t size) { size_ = size; }
-  // Of size() bytes; null before the first resize(). Valid as bytes() is.
+  // The size() bytes; null before the first resize(). The pointer is valid as long as bytes() is.
   uint8_t* data() { return data_.get(); }
   const uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
@@ -58,7 +58,7 @@ struct HostMemory {
   bool pinned = false;
 };
 
-// Gives memory of at least so many bytes, aligned to at least 64. Any thread. Throws
+// Gives memory of at least `bytes` bytes, aligned to at least 64. Any thread. Throws
 // std::bad_alloc, or Error(ExitCode::device) where a device cannot pin more.
 using HostAllocator = std::function<HostMemory(size_t bytes)>;
 

@@ -11,9 +11,9 @@ namespace stoker {
 // Where a process runs, as another one can tell whether it could watch it: "BOOT/NAMESPACE/PID".
 std::string place_of(pid_t process);
 
-// A process of this machine that is watched: its end is known at once, however it came. Of one that
-// runs elsewhere, in another container, or on a kernel without pidfd_open, nothing is ever known.
-// One thread at a time.
+// A process of this machine that is watched: its end is known at once, however it came. Nothing is
+// ever known about a process that runs elsewhere, in another container, or on a kernel without
+// pidfd_open. One thread at a time.
 class Neighbour {
  public:
   // place: what place_of() said in that process.

@@ -9,9 +9,9 @@
 
 namespace stoker {
 
-// Memory that several processes of a machine have, zeroed at first: a memfd, of which nothing stays
-// when they are gone, however they end. Pages of it cost memory once they are touched. Owns its
-// mapping; moves, no copies. Any thread. Everything throws IoError.
+// Memory that several processes of a machine share, zeroed at first. It is a memfd, so nothing of
+// it stays when they are gone, however they end. Pages of it cost memory once they are touched.
+// Owns its mapping; moves, no copies. Any thread. Everything throws IoError.
 class SharedMemory {
  public:
   // New memory. alone: nobody else will open it.

@@ -10,8 +10,8 @@
 
 namespace stoker {
 
-// What an exception means that is no Error: ExitCode::environment, with what to do, where memory,
-// threads, or what an IoError would be for, ran short. Empty: it is a bug of ours.
+// What an exception means that is not an Error: ExitCode::environment, with what to do, where
+// memory, threads, or what an IoError would be for, ran short. Empty: it is a bug of ours.
 std::optional<Error> shortage(const std::exception& exception);
 
 // The process has no descriptor or memory left for the operation: that says nothing of its file.

@@ -59,7 +59,7 @@ std::vector<Hierarchy> hierarchies(const std::string& root) {
   return result;
 }
 
-// cgroups(7): "4:cpu,cpuacct:/path", and "0::/path" for v2. Empty: this process is in none.
+// cgroups(7): "4:cpu,cpuacct:/path", and "0::/path" for v2. Empty: this process is in no group.
 std::string group_of_process(const std::string& root, bool v2) {
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {

@@ -20,8 +20,8 @@ int64_t usable_cores();
 // divided them. Empty: not known (more cores than a cpu_set_t has places). Any thread.
 std::vector<int> own_cores();
 
-// This process is number `index` of so many on this machine that one launcher has started and that
-// work at the same time. Any thread, before the others ask.
+// Says that one launcher has started `processes` processes on this machine which work at the same
+// time, and that this one is number `index` of them. Any thread, before the others ask.
 void share_cores(int64_t index, int64_t processes);
 
 // What the process's control groups allow, in cores: the smallest quota of its group and of all

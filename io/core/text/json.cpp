@@ -21,7 +21,7 @@ Json scalar_to_json(const Node& node) {
   return node.scalar;
 }
 
-// Text of what came in as bytes, such as a path.
+// Makes text of strings that came in as bytes, such as paths.
 template <class J>
 J readable_json(J value) {
   if (value.is_string()) {

@@ -13,14 +13,14 @@ namespace stoker {
 // JSON to text and back, for the whole program: nlohmann's printer and parser take a compiler 2 to
 // 5 s wherever they are used. Any thread.
 
-// indent: spaces a level; below 0, all in one line. A string that is no UTF-8 is printed as
+// indent: spaces a level; below 0, all in one line. A string that is not UTF-8 is printed as
 // to_text() makes it.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 
-// nlohmann::json::parse_error for what is no JSON.
+// nlohmann::json::parse_error if the text is not JSON.
 nlohmann::json parse_json(std::string_view text);
-// Nothing for what is no JSON.
+// Nothing if the text is not JSON.
 std::optional<nlohmann::json> try_parse_json(std::string_view text);
 
 // So that a small text cannot ask for much memory or stack.
@@ -31,7 +31,7 @@ struct JsonLimits {
 };
 // More than any file has that the program itself writes of a run or a sweep.
 inline constexpr JsonLimits kOwnFiles{64, 50'000'000};
-// Error(ExitCode::data) for what is no JSON, and beyond the limits.
+// Error(ExitCode::data) if the text is not JSON, or is beyond the limits.
 nlohmann::json parse_json(std::string_view text, JsonLimits limits);
 
 // A whole number of 63 bits and a sign; nothing for all else. Its own conversion of 1e300 is
@@ -40,9 +40,10 @@ std::optional<int64_t> find_whole_number(const nlohmann::json& value);
 // The same; nlohmann::json::type_error for all else.
 int64_t whole_number(const nlohmann::json& value);
 
-// A member by its dotted path, as figures are named: "device.idle_s.data". Null where there is
-// none: iterating over that visits nothing. Valid as long as `tree` lives. A name with a dot in it
-// (a tier's may have one) is no path: take the object that holds it, and its member by find().
+// A member by its dotted path, as figures are named: "device.idle_s.data". Null if the tree has no
+// such member; iterating over null visits nothing. Valid as long as `tree` lives. A name with a dot
+// in it, as a tier's may be, cannot be part of a path: take the object that holds it, and use
+// find().
 const nlohmann::json& member_at(const nlohmann::json& tree, std::string_view path);
 // The same for figures, all of which are numbers. Nothing also for what is no number: an older run,
 // or one without checkpoints, lacks some.

@@ -14,7 +14,8 @@ bool is_noncharacter(uint32_t code) {
   return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
 }
 
-// Bytes of the character at the beginning (Unicode 15, table 3-7); 0: it is none.
+// The number of bytes of the character at the beginning (Unicode 15, table 3-7). 0: the bytes are
+// not a valid character.
 size_t character_at(std::string_view bytes) {
   struct Form {
     uint8_t first, last;  // what it begins with

@@ -5,19 +5,19 @@
 
 namespace stoker {
 
-// Any bytes as text, and back. A name in a file system is bytes, of which nobody promises that they
-// are UTF-8; JSON, YAML, pages and metrics are. So names are made text where they enter the program
-// (keys of a tier, paths of a configuration) and bytes again where they reach the kernel. Any
-// thread.
+// Any bytes as text, and back. A name in a file system consists of bytes, and nobody promises that
+// they are UTF-8; JSON, YAML, pages and metrics have to be UTF-8. So names are made text where they
+// enter the program (keys of a tier, paths of a configuration) and bytes again where they reach the
+// kernel. Any thread.
 
 // Whether the bytes are UTF-8, without noncharacters (U+FFFE), which writers of YAML replace.
 bool is_text(std::string_view bytes);
-// Each byte that is no part of UTF-8 becomes \xNN (two small hexadecimal digits), and so does a
+// Each byte that is not part of UTF-8 becomes \xNN (two small hexadecimal digits), and so does a
 // backslash before an x; all else stays as it is. Always UTF-8, and another one for other bytes.
 std::string to_text(std::string_view bytes);
-// For people: what is no text, as to_text() makes it; text stays as it is.
+// For people: text stays as it is, and other bytes become what to_text() makes of them.
 std::string readable(std::string_view bytes);
-// The bytes of which to_text() made this.
+// The bytes that to_text() turned into this text.
 std::string from_text(std::string_view text);
 
 }  // namespace stoker

@@ -31,8 +31,8 @@ struct WireField {
 };
 
 // Reads a message's fields in their order, each as its own type says; groups are passed over. The
-// message must outlive the reader and the fields. One thread at a time. BadSample(corrupt) for what
-// is no message; every length was checked against the end.
+// message must outlive the reader and the fields. One thread at a time. BadSample(corrupt) if the
+// bytes are not a message; every length was checked against the end.
 class WireReader {
  public:
   explicit WireReader(Bytes message) : rest_(message) {}
@@ -53,7 +53,7 @@ class WireReader {
 // Fields as they are written. Pure; any thread.
 std::string wire_number(uint32_t number, WireType type, uint64_t value);
 std::string wire_bytes(uint32_t number, std::string_view bytes);
-// What stands before so many bytes that are a field's value.
+// What stands in front of a field's value that has `bytes` bytes.
 std::string wire_bytes_head(uint32_t number, uint64_t bytes);
 
 }  // namespace stoker

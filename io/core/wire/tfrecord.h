@@ -22,10 +22,10 @@ std::array<uint8_t, kRecordHead> record_head(uint64_t length);
 // data_crc: crc32c() of the data.
 std::array<uint8_t, kRecordTail> record_tail(uint32_t data_crc);
 
-// The length of the data, of which nothing else is known; nothing where its checksum does not fit.
-// head: kRecordHead bytes.
+// The length of the data, before anything else is known about them. It is empty where the checksum
+// of the length does not fit. head: kRecordHead bytes.
 std::optional<uint64_t> record_length(Bytes head);
-// Data and tail, of at least kRecordTail bytes: whether the checksum fits.
+// Whether the checksum in the tail fits the data. There must be at least kRecordTail bytes.
 bool record_fits(Bytes data_and_tail);
 
 }  // namespace stoker

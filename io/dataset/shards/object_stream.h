@@ -13,7 +13,7 @@ class ObjectStream {
  public:
   ObjectStream(const Storage& tier, const ObjectInfo& object) : tier_(tier), object_(object) {}
 
-  // Of the next byte.
+  // The place of the next byte.
   uint64_t offset() const { return offset_; }
   uint64_t left() const { return object_.bytes - offset_; }
   // The next `count` bytes, or as many as are left; valid until the next call. They stay where they

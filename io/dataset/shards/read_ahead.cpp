@@ -16,7 +16,7 @@ struct ReadAhead::Stretch {
   // Guarded by the lock, but for the bytes of one that is read.
   int64_t parts;
   State state = State::waiting;
-  Buffer bytes = {};  // fewer than the range where the object ends, none where reading failed
+  Buffer bytes = {};  // fewer than the range if the object ends before, empty if reading failed
 };
 
 ReadAhead::ReadAhead(const Storage& tier, int64_t threads, uint64_t limit)

@@ -29,7 +29,7 @@ class ReadAhead {
   // Waits for the reads that have begun.
   ~ReadAhead();
 
-  // A range that will be asked for in so many parts. The key must stay where it is.
+  // A range that will be asked for in `parts` parts. The key must stay where it is.
   Handle announce(const std::string& key, Range range, int64_t parts);
   // Copies a part, by its place in the object, into `out`; waits until its stretch is read. False:
   // that failed, or the object ended before the part does; reading it alone will say why. Once for
@@ -51,7 +51,7 @@ class ReadAhead {
   std::condition_variable changed_;
   std::deque<Handle> waiting_;
   uint64_t held_ = 0;      // bytes of stretches that were begun and are not done
-  int64_t announced_ = 0;  // so many in all: their numbers
+  int64_t announced_ = 0;  // how many were announced, which numbers them
   int64_t urgent_ = -1;    // the highest number that somebody waits for
   bool ended_ = false;
   std::vector<std::jthread> threads_;

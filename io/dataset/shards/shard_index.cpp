@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 constexpr const char* kFormat = "stoker shard index";
 constexpr int kVersion = 1;
 
-// Nothing where there is none that fits.
+// Nothing if no index fits.
 std::optional<std::vector<ShardSample>> kept_index(const Storage& tier, const std::string& key,
                                                    uint64_t shard_bytes,
                                                    const std::string& format) {

@@ -16,10 +16,11 @@ struct ShardPart {
   // What is read of the shard.
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  // What becomes of it: so many bytes, by a way that the format knows by this number (0: none).
+  // If the piece is packed: how many bytes it has unpacked, and the number by which the format
+  // knows the method. 0: it is not packed.
   uint64_t unpacked = 0;
   uint64_t packing = 0;
-  // Of these, what is the sample's.
+  // Which of these bytes are the sample's.
   uint64_t begin = 0;
   uint64_t taken = 0;
 };
@@ -34,7 +35,7 @@ struct ShardSample {
   // What is read of the shard; where there are parts, `bytes` is the sum of what they give.
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  // Not empty: why it can't be used. It is a bad sample, of which nothing is read.
+  // If not empty: why the sample can't be used. It is then a bad one, and nothing of it is read.
   std::string bad = {};
   // Not empty: it is put together of these, by the format's assemble().
   std::vector<ShardPart> parts = {};
@@ -53,7 +54,7 @@ class ShardFormat {
   // Goes through a whole shard. IoError; Error(ExitCode::data), which names the shard, where it
   // can't be gone through.
   virtual std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const = 0;
-  // What the decoder takes of what lies in the shard: a part of `stored`, which may be changed.
+  // The part of `stored`, which lies in the shard, that the decoder takes. `stored` may be changed.
   // BadSample for damage.
   virtual Bytes payload(Buffer& stored) const = 0;
   // The same of a sample that has parts, for a format whose samples have some: its bytes, in `out`.
@@ -61,10 +62,10 @@ class ShardFormat {
   virtual Bytes assemble(const ShardSample& sample, const ShardRead& read, Buffer& out) const;
 };
 
-// The samples of a shard: of the index that is kept beside it, "<key>.index.json", or where there
-// is none, or one of another shard or format, by a scan, whose index is then kept. A tier that
-// can't be written to is a remark. Fails as scan(). Any thread; several processes may be at the
-// same shard.
+// The samples of a shard. They are taken from the index that is kept beside it, "<key>.index.json".
+// If there is no index, or it is for another shard or format, a scan finds them, and its index is
+// kept. A tier that can't be written to is a remark. Fails as scan(). Any thread; several processes
+// may be at the same shard.
 std::vector<ShardSample> shard_samples(Storage& tier, const ObjectInfo& shard,
                                        const ShardFormat& format, const Notify& notify);
 

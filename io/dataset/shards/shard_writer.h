@@ -36,7 +36,7 @@ class ShardWriter {
 
 // What a format writes, before it is made. A value.
 struct WritableInfo {
-  // Of its objects: "train-00003" + extension.
+  // How the names of its objects end: "train-00003" + extension.
   std::string extension;
   // Its samples are pixels, as the experiment's decoder makes them, and not what the source holds.
   bool pixels = false;
@@ -85,7 +85,7 @@ class ShardFormatWriter {
   struct Inputs {
     // Names by label.
     const std::vector<std::string>& classes;
-    // Of each sample, where they are pixels.
+    // What each sample is, if samples are pixels.
     SampleSpec pixels = {};
     // What is written, for people.
     std::string source = {};
@@ -104,7 +104,7 @@ class ShardFormatWriter {
   virtual void finish(Storage& to, const std::string& prefix, const WrittenSet& written) const;
   // How its reader finds what lies below `prefix`; extension: as WritableInfo says; tests: whether
   // there are test samples. Here: train, test and classes of ShardedOptions, whose defaults fit
-  // where there is no prefix.
+  // without a prefix.
   virtual Reading reading(const std::string& prefix, const std::string& extension,
                           bool tests) const;
 };

@@ -33,7 +33,7 @@ size_t share_of(double share, size_t count) {
   throw BadSample(BadReason::truncated, fmt::format("shard {} was cut short", shard));
 }
 
-// Of a whole shard.
+// The bytes of a range in a whole shard.
 Bytes part_of(Bytes all, const std::string& shard, Range range) {
   if (range.offset > all.size() || range.length > all.size() - range.offset) fail_short(shard);
   return all.subspan(range.offset, range.length);

@@ -24,16 +24,22 @@ struct ShardSplit {
   double test = 0.1;
   template <class V>
   void visit(V& v) {
-    v("seed", seed, "of the order of the shards: the same in every run, whatever run.seed");
-    v("train", train, "share of the shards, the first ones of that order", Limits{0, 1});
-    v("test", test, "share of them, the next ones; those behind are left out", Limits{0, 1});
+    v("seed", seed,
+      "The seed of the order in which shards are drawn. It is the same in every run, whatever "
+      "run.seed is.");
+    v("train", train, "The share of the shards that is trained on: the first ones of that order.",
+      Limits{0, 1});
+    v("test", test,
+      "The share of the shards that is tested on: the next ones. The remaining shards are not "
+      "used.",
+      Limits{0, 1});
   }
 };
 
 // The options of every format whose samples lie in a few large objects. A value.
 struct ShardedOptions {
   TierName storage;
-  // Patterns of keys, as of a shell.
+  // Patterns of keys, as in a shell.
   std::string train;
   std::string test;
   std::optional<ShardSplit> split;
@@ -49,24 +55,27 @@ struct ShardedOptions {
       : train(std::move(train_default)), test(std::move(test_default)), format(format) {}
   template <class V>
   void visit(V& v) {
-    v.required("storage", storage, same_results("tier that holds the shards"));
-    v("train", train, "shards to train on: a pattern with * and ?");
-    v("test", test, "shards to test on; a pattern that fits none: nothing is tested");
+    v.required("storage", storage, same_results("The tier that holds the shards."));
+    v("train", train, "Which shards to train on: a pattern of keys, with * and ?.");
+    v("test", test,
+      "Which shards to test on: a pattern of keys. If it matches no shard, nothing is tested.");
     v("split", split,
-      "{seed, train, test}: the shards of `train` in an order that is drawn once, and shares of "
-      "it; absent: the two patterns say which shards train and which test");
+      "Divide the shards of `train` at random: {seed, train, test} gives the seed of the draw and "
+      "the shares. Without it the patterns `train` and `test` choose the shards.");
     v("classes", classes,
-      "object of that tier with the names of the classes, a line each, by label; where there is "
-      "none, classes have their numbers, or the names that the samples say");
-    v("max_sample_bytes", max_sample_bytes, "a larger one is a bad sample");
+      "The object of that tier that names the classes, one on each line, in the order of the "
+      "labels. If it does not exist, the classes have the names that the samples give, or else "
+      "their numbers.");
+    v("max_sample_bytes", max_sample_bytes, "A sample with more bytes than this is a bad one.");
     v("block", block,
-      same_results("samples that are read one behind the other (loader.order: shards) are read by "
-                   "pieces of so many bytes"));
+      same_results("Bytes of the pieces in which samples are read that lie one behind the other "
+                   "(loader.order: shards)."));
     v("read_ahead", read_ahead,
-      same_results("bytes of such pieces in memory before they are asked for"));
-    v("readers", readers, same_results("threads that read such pieces, each at another place"),
+      same_results("The most bytes of such pieces that are in memory before they are asked for."));
+    v("readers", readers,
+      same_results("Number of threads that read such pieces, each at another place."),
       Limits{1, 1024});
-    v("on_error", on_error, "what to do with bad samples");
+    v("on_error", on_error, "What to do with bad samples.");
   }
   DatasetInfo info() const { return {storage.name}; }
   void check(const Section& section) const;
@@ -74,11 +83,11 @@ struct ShardedOptions {
 
 // Samples that are parts of a tier's objects (shards), in the order in which they lie there: the
 // one class behind all such formats. Which parts, the format says; their places are kept in an
-// index beside each shard. Of samples that are expected one behind the other in a shard, large
-// pieces are read ahead. Thread rule and failures: as Dataset.
+// index beside each shard. Where samples that are expected lie one behind the other, large pieces
+// of the shard are read ahead. Thread rule and failures: as Dataset.
 class Sharded : public Dataset {
  public:
-  // keep_whole: 0, or shards are read as a whole, and so many kept in memory.
+  // keep_whole: if not 0, shards are read as a whole, and this many are kept in memory.
   Sharded(const ShardedOptions& options, const Inputs& inputs,
           std::unique_ptr<const ShardFormat> format, size_t keep_whole = 0);
 
@@ -119,7 +128,7 @@ class Sharded : public Dataset {
   void forget(Split split) const;
   // Says why there is nothing to train on.
   [[noreturn]] void fail_empty(const ShardedOptions& options) const;
-  // Objects of the tier, by key.
+  // The objects of the tier that fit the pattern, sorted by key.
   std::vector<ObjectInfo> find(const std::string& pattern) const;
   // Fills in the samples of both splits.
   void scan_all(const ShardedOptions& options, const Notify& notify);
@@ -136,7 +145,7 @@ class Sharded : public Dataset {
   std::vector<Sample> train_;
   std::vector<Sample> test_;
   std::vector<std::string> classes_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   mutable std::array<Coming, 2> coming_;
   // By shard: where the last sample that was expected ends.
   mutable std::array<std::unordered_map<size_t, uint64_t>, 2> expected_to_;

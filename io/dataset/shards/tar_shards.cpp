@@ -26,7 +26,7 @@ class Tar {
     check(::archive_read_open2(archive_.get(), this, nullptr, pull, skip, nullptr));
   }
 
-  // Null: the end, or there is no more of it behind some members.
+  // Null: the end, or the file is cut behind some members.
   archive_entry* next() {
     archive_entry* entry = nullptr;
     const int result = ::archive_read_next_header(archive_.get(), &entry);
@@ -37,7 +37,7 @@ class Tar {
     ++members_;
     return entry;
   }
-  // The end was not that of a tar file.
+  // Whether the file did not end as a tar file does.
   bool cut() const { return cut_; }
   // Where the contents of the current member begin.
   uint64_t data_offset() const {
@@ -74,7 +74,7 @@ class Tar {
     tar.stream_.skip(skipped);
     return static_cast<la_int64_t>(skipped);
   }
-  // libarchive's warnings (an odd file name) are none of ours.
+  // libarchive's warnings (an odd file name) do not matter here.
   void check(int result) const {
     if (error_) std::rethrow_exception(error_);
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;
@@ -188,7 +188,7 @@ class TarFormat final : public ShardFormat {
     if (!whole) sample.bad = "member ." + label_ + " is no number of a class";
   }
 
-  // A group without an image is none of ours.
+  // A group without an image is not a sample.
   static void finish(const Group& group, std::vector<ShardSample>& samples) {
     if (group.image) samples.push_back(group.sample);
   }
@@ -207,10 +207,12 @@ class TarShards final : public Sharded {
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
-      v("images", images, "which member of a sample is its image: what is behind its first dot");
+      v("images", images,
+        "Which member of a sample is its image. A member is known by the end of its name, after "
+        "the first dot.");
       v("label", label,
-        "which member is the number of its class; without one, the first folder of its name is the "
-        "class");
+        "Which member is the number of its class. Where a sample has no such member, the first "
+        "folder of its name is the class.");
     }
   };
   TarShards(const Options& options, const Inputs& inputs)

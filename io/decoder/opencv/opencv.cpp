@@ -64,7 +64,7 @@ int find_orientation(Bytes file, size_t at, bool png) {
   return 1;
 }
 
-// Of a PNG that is cut short, OpenCV refuses what there is or decodes it, according to its version.
+// If a PNG is cut short, OpenCV refuses it or decodes what there is, according to its version.
 void need_all_chunks(Bytes png) {
   for (size_t at = 8; !has(png, at + 4, "IEND"); at += 12 + big32(png, at)) {
     if (png.size() < at + 12) {
@@ -153,8 +153,8 @@ void check_jpeg(Bytes file, const ImageLimits& limits) {
                                             std::to_string(file.size()) + " bytes");
 }
 
-// Memory of images, black at first: what a decoder leaves out of a damaged one is no part of
-// another.
+// Memory of images, black at first: what a decoder leaves out of a damaged image does not show
+// another one.
 class BlackMemory final : public cv::MatAllocator {
  public:
   // NOLINTNEXTLINE(readability-function-size): OpenCV's parameters
@@ -194,7 +194,7 @@ class OpenCvSession final : public DecoderSession {
  private:
   void decode_bgr(Bytes encoded, const ImageHeader& header) {
     const auto width = static_cast<int>(header.width), height = static_cast<int>(header.height);
-    // Of a file whose header it refuses, imdecode leaves this as it is: without memory.
+    // If imdecode refuses a file's header, it leaves this as it is: without memory.
     bgr_ = cv::Mat();
     bgr_.allocator = &black_;
     // cv::Mat takes a mutable pointer; imdecode does not write.

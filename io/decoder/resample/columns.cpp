@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t kEvenBytes = 0x000100010001, kOddBytes = kEvenBytes << 8;
 
-// Two weights that are bytes, and where their taps are. A weight of 256 is no byte: the other tap
-// then takes the same pixel, and 1 of the 256.
+// Two weights that are bytes, and where their taps are. A weight of 256 does not fit into a byte:
+// the other tap then takes the same pixel, and 1 of the 256.
 struct TapPair {
   int32_t weight[2] = {0, 0};
   int32_t tap[2] = {0, 1};
@@ -93,7 +93,7 @@ void Columns::pack_wide() {
   }
 }
 
-// The pixel at a place of the line (four values each); the last one where there are no more.
+// The pixel at a place of the line (four values each), or the last pixel behind the end.
 int64_t Columns::pixel_at(size_t place) const {
   constexpr size_t kPixel[] = {0, 1, 4, 5, 2, 3, 6, 7};
   const auto pixel = static_cast<int64_t>(place / kGroup * kGroup + kPixel[place % kGroup]);

@@ -29,7 +29,7 @@ struct Axis {
   // Two taps, or as many as the scale asks for.
   ResizeMethod method = ResizeMethod::bilinear;
   int64_t extent = 0;
-  // Of the crop; fractions where the image was decoded at a reduced size.
+  // Where the crop lies. These are fractions if the image was decoded at a reduced size.
   double begin = 0;
   double length = 0;
   int64_t size = 0;
@@ -37,15 +37,15 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-// Up to so many taps the sums are made in 16 bits.
+// With at most this many taps the sums are made in 16 bits.
 constexpr int kFewTaps = 8;
 
 // Which inputs make each output along one axis, and with which weights. One thread at a time while
 // it is assigned; any thread afterwards. Keeps its memory.
 struct Filter {
-  // Of the last assign().
+  // The axis of the last assign().
   Axis axis;
-  // Of every output; the same number everywhere.
+  // The number of taps, which is the same for every output.
   int taps = 0;
   // What the weights of an output sum to.
   int32_t one = 0;
@@ -106,13 +106,13 @@ struct Columns {
 
   Filter filter;
   Form form = Form::sums;
-  // Of a line; a line has groups * kLineGroup values.
+  // The number of groups of a line, which has groups * kLineGroup values.
   int64_t groups = 0;
   // Is added before `mask` is applied.
   uint16_t bias = 0;
   // 0xff00 rounds to 8 bits.
   uint16_t mask = 0;
-  // (filter.taps + 1) / 2; where there are no tables, 0.
+  // (filter.taps + 1) / 2, or 0 without tables.
   int tap_pairs = 0;
   // Where loads begin; per group: four; apart: eight; wide: one.
   std::vector<int32_t> offsets;

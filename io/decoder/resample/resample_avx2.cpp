@@ -91,7 +91,7 @@ STOKER_AVX2_INLINE __m256i vertical_group(const uint16_t* const* lines, const ui
   return _mm256_packus_epi16(_mm256_srli_epi16(sum0, 8), _mm256_srli_epi16(sum1, 8));
 }
 
-// Writes 28 bytes, of which the first 24 count.
+// Writes 28 bytes; the first 24 of them count.
 STOKER_AVX2_INLINE void store_group(uint8_t* out, __m256i pixels) {
   const __m256i drop_fourth =
       _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1,  //

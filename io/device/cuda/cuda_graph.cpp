@@ -41,8 +41,8 @@ class CudaGraph final : public StepGraph {
     graph_.emplace();
     const c10::StreamGuard on_side(side_);
     try {
-      // Of this thread only: the loader's goes on to allocate and to ask for events meanwhile,
-      // which the stricter mode forbids to the whole process.
+      // It captures this thread only. The loader's thread goes on to allocate and to ask for events
+      // meanwhile, and the stricter mode forbids this to the whole process.
       graph_->capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
       work();
       graph_->capture_end();

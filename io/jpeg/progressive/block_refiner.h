@@ -45,8 +45,8 @@ struct Refinement {
 
   bool changes() const { return (corrected | fresh) != 0; }
 
-  // Reads a bit for each of `known`, the highest first. So many bits must be there: 39, for more
-  // are refilled.
+  // Reads one bit for each of `known`, the highest first. At least 39 bits must be there, or as
+  // many as are read; more are refilled.
   STOKER_REFINE_INLINE void correct(BitReader& bits, uint64_t known) {
     auto count = static_cast<int>(_mm_popcnt_u64(known));
     uint64_t high = 0;
@@ -117,21 +117,21 @@ class BlockRefiner {
   bool done() const { return state_.blocks.count == 0; }
   // There was something that no encoder writes: it is done, and the coefficients are unspecified.
   bool failed() const { return state_.failed; }
-  // Until it is done.
+  // Runs until it is done.
   STOKER_REFINE void run();
-  // Until one of them is done; both must not be. They may belong to the same component, if no block
-  // is in both batches.
+  // Runs both until one of them is done; neither may be done before. They may belong to the same
+  // component, if no block is in both batches.
   STOKER_REFINE static void run(BlockRefiner& a, BlockRefiner& b);
-  // Behind the batch, when it is done.
+  // The bits behind the batch, when it is done.
   const BitReader& bits() const { return state_.bits; }
-  // So many blocks to come have no symbols any more.
+  // How many of the next blocks have no symbols, because a run covers them.
   uint32_t run_left() const { return state_.run; }
 
  private:
   // Masks as CoefficientPlane::nonzero.
   struct State {
     BitReader bits;
-    // Of the block: positions that are left, and those of them that are not 0.
+    // The positions of the block that are left, and those of them that are not 0.
     uint64_t rest = 0;
     uint64_t known = 0;
     // All of its zeros in the band, and how many are left but for one.
@@ -141,7 +141,7 @@ class BlockRefiner {
     BlockRow blocks;
     uint32_t run = 0;
     bool failed = false;
-    // Of the scan.
+    // The same for all blocks of the scan.
     const SymbolTable* table = nullptr;
     uint64_t band = 0;
     int low = 0;

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kCoefficientBytes = 64 * sizeof(int16_t);
 constexpr size_t kBlockAlignment = 64;
 
-// Of a first coefficient, dequantised: samples of 8 bits are far away from it, and 16 bits still
-// compute with it exactly.
+// The most that a dequantised first coefficient may be. Samples of 8 bits stay far below it, and
+// arithmetic in 16 bits is still exact.
 constexpr int kImplausibleDc = 8192;
 
 size_t blocks_of(int64_t size, size_t part, size_t mcu) {

@@ -18,7 +18,7 @@ struct ProgressiveScan {
   std::array<size_t, 3> component{};
   std::array<size_t, 3> dc_table{};
   std::array<size_t, 3> ac_table{};
-  // Of each block: coefficients first to last, in the scan's order.
+  // The coefficients of each block, first to last, in the scan's order.
   int first = 0;
   int last = 0;
   // Their bits from `high` - 1 down to `low`; high 0: all bits from the highest down to `low`.
@@ -28,7 +28,7 @@ struct ProgressiveScan {
   bool of_dc() const { return first == 0; }
   bool refines() const { return high != 0; }
 
-  // `payload`: of the SOS segment. False: not a scan that libjpeg would decode in this file without
+  // `payload`: the SOS segment's. False: not a scan that libjpeg would decode in this file without
   // a warning, or an unusual one; the contents are unspecified then.
   bool assign(const JpegFrame& frame, Bytes payload);
 };

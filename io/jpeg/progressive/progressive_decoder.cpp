@@ -18,7 +18,7 @@ namespace stoker {
 #if defined(__x86_64__)
 namespace {
 
-// Of scans, which each have memory of the file's size, though little of it is touched.
+// The most scans that wait. Each has memory of the file's size, though it touches little of that.
 constexpr size_t kMaxWaiting = 24;
 
 // What follows a scan.
@@ -49,7 +49,7 @@ class Avx2ProgressiveDecoder final : public ProgressiveDecoder {
     ScanBytes bytes;
   };
 
-  // Those of DC coefficients are decoded, of the others the last ones wait.
+  // Scans of DC coefficients are decoded at once. The last of the other scans wait.
   bool read_scans(Bytes scan_header, size_t bottom) {
     Progression progression;
     ProgressiveScan scan;

@@ -10,11 +10,11 @@
 
 namespace stoker {
 
-// What BaselineDecoder is for baseline files, for progressive ones: the same components and sizes,
-// the same pixels, and the same rule. It vouches only for files in which it sees nothing unusual:
-// scans that go on from one another and leave no bit out, between them nothing but Huffman tables
-// and restart intervals, each ending where its data does. Of each scan it does not look at what
-// lies below the last block that is needed.
+// What BaselineDecoder is for baseline files, this is for progressive ones: the same components and
+// sizes, the same pixels, and the same rule. It vouches only for files in which it sees nothing
+// unusual: scans that go on from one another and leave no bit out, between them nothing but Huffman
+// tables and restart intervals, each ending where its data does. It does not look at what lies in a
+// scan behind the last block that is needed.
 //
 // One thread at a time; keeps its memory: all coefficients of the largest image, and the bytes of
 // its scans.

@@ -10,8 +10,8 @@
 namespace stoker {
 namespace {
 
-// The value of the symbol whose further bits `bits` are about to be read (T.81, F.2.2.1). 0 where
-// there are none.
+// The value of the symbol whose further bits `bits` are about to be read (T.81, F.2.2.1). It is 0
+// if the symbol has no further bits.
 STOKER_AVX2_INLINE int value_of(const BitReader& bits, uint32_t entry) {
   const uint64_t next = bits.peek(64) << SymbolTable::code(entry);
   const uint32_t size = SymbolTable::more(entry);
@@ -20,7 +20,7 @@ STOKER_AVX2_INLINE int value_of(const BitReader& bits, uint32_t entry) {
   return value + (negative & (1 - (1 << size)));
 }
 
-// Of a value that keeps away from the ends of 16 bits.
+// The most bits of a value that keeps away from the ends of 16 bits.
 constexpr int kMaxValueBits = 14;
 
 // The values of a block, if `low` bits are put behind them. Mostly there is nothing to look at.

@@ -29,8 +29,8 @@ class SpectralDecoder {
   // together than one of them. `frame` may go, `bytes` must stay.
   bool begin_ac(const JpegFrame& frame, const ProgressiveScan& scan, const ScanBytes& bytes,
                 size_t bottom, const Coefficients& coefficients);
-  // Both have begun, two refinements or none. Goes on until one of them is finished. `newer` comes
-  // later in the file if they are of one component.
+  // Both have begun, and both or neither are refinements. Goes on until one of them is finished.
+  // `newer` comes later in the file if they are of one component.
   static bool decode_ac(SpectralDecoder& older, SpectralDecoder& newer);
   // Goes on until it is finished.
   bool finish_ac();
@@ -38,8 +38,8 @@ class SpectralDecoder {
   bool refines() const { return scan_.refines(); }
 
  private:
-  // So many blocks are decoded between two looks at the position: a block takes at most 63 symbols
-  // of 16 and 10 bits or less, and a run of 30.
+  // How many blocks are decoded between two looks at the position. A block takes at most 63 symbols
+  // of 16 + 10 bits, and a run of 30 bits.
   static constexpr size_t kBatch = 16;
   static_assert(kBatch * (63 * 26 + 30) / 8 + 16 <= ScanBytes::kSlack);
   static_assert(kBatch <= BlockDecoder::kMaxBlocks);
@@ -51,9 +51,9 @@ class SpectralDecoder {
   // A scan of one component has its own blocks, row by row. False: damage before the next ones.
   bool take_blocks();
   bool has_blocks() const { return next_ < rows_ * plane_.columns; }
-  // Of AC coefficients: the blocks that were taken are not all decoded.
+  // Whether some of the blocks that were taken still lack their AC coefficients.
   bool working() const;
-  // Where they are, takes more, if there are any.
+  // If all are decoded, takes more blocks, as long as there are any.
   bool begin_blocks();
   bool end_blocks();
   void run();
@@ -63,10 +63,11 @@ class SpectralDecoder {
   bool first_dc(int16_t* value, size_t component);
   bool refine_dc(int16_t* value);
 
-  // Behind a restart marker, if the next MCU is. False: the segment before has not ended there.
+  // Goes behind a restart marker if the next MCU lies behind one. False: the segment before has not
+  // ended there.
   bool restart_where_due();
   bool within_segment() const { return bits_.used(bytes_->data()) <= segment_bits(); }
-  // And all but the padding of its last byte.
+  // The segment is read to its end, but for the padding of its last byte.
   bool at_segment_end() const {
     return within_segment() && segment_bits() - bits_.used(bytes_->data()) < 8 && run_ == 0;
   }
@@ -85,15 +86,15 @@ class SpectralDecoder {
   size_t segment_ = 0;
   size_t interval_ = 0;       // MCUs between restarts; 0: none
   size_t until_restart_ = 0;  // MCUs
-  // Of a scan of one component: the rows of blocks to decode, the next one to take, and those that
-  // were taken last, with the number of the first one.
+  // For a scan of one component: the rows of blocks to decode, the next block to take, and the
+  // blocks that were taken last, with the number of the first of them.
   CoefficientPlane plane_;
   size_t rows_ = 0;
   size_t next_ = 0;
   BlockRow blocks_;
   size_t batch_ = 0;
   bool to_end_ = false;  // of the image
-  // So many blocks to come have no symbols any more.
+  // How many of the next blocks have no symbols, because a run covers them.
   uint32_t run_ = 0;
   std::array<int, 3> predictions_{};
 };

@@ -15,14 +15,13 @@ enum class SymbolKind {
   refinement,  // AC coefficients: runs of zeros and values of one bit, or of blocks that end
 };
 
-// One look-up for a symbol: how long it is with its further bits, and what to make of these. Bits
-// of an entry, of which 0 is none:
+// One look-up for a symbol: how long it is with its further bits, and what to make of these. An
+// entry of 0 says nothing. The bits of any other:
 //   0-5     bits of code and further bits together
 //   6       the block ends here, and a run of such blocks begins
 //   7       there is a value
 //   8-12    of the code
-//   16-19   number of further bits: of a value, or of a run of blocks
-//   20-23   zeros before the value
+//   16-19 number of further bits, for a value or for a run of blocks 20-23 zeros before the value
 // One thread at a time while it is assigned, any thread afterwards.
 class SymbolTable {
  public:
@@ -38,14 +37,16 @@ class SymbolTable {
   // `low`: the lowest bit of the scan; with it each value has to fit into 16 bits. False: not a
   // prefix code that libjpeg would accept; the table must not be used then.
   bool assign(Bytes definition, SymbolKind kind, int low);
-  // By the next 16 bits. 0: there is no such code, or no encoder would write what it stands for.
+  // The entry for the next 16 bits. 0: no code begins them, or no encoder would write what the code
+  // stands for.
   STOKER_AVX2_INLINE uint32_t next(const BitReader& bits) const {
     const uint32_t entry = entries_[bits.peek(kBits)];
     if (entry != 0) [[likely]]
       return entry;
     return find(static_cast<uint32_t>(bits.peek(16)));
   }
-  // How many blocks end together with such an entry, of which `bits` are next, all of them.
+  // How many blocks end together with an entry that ends blocks. `bits` begin with the entry's
+  // code, and all its further bits are there.
   STOKER_AVX2_INLINE static uint32_t blocks(uint32_t entry, const BitReader& bits) {
     const uint64_t behind = bits.peek_all() << code(entry);
     return (1u << more(entry)) + static_cast<uint32_t>(behind >> 1 >> (63 - more(entry)));

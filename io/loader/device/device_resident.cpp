@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@ namespace stoker {
 namespace {
 
 struct DeviceResidentOptions : LoaderOptions {
+  static constexpr std::array kIdle{"device_batches"};
   LoaderInfo info() const {
     LoaderInfo info = LoaderOptions::info(prefetch_batches);
     info.resident = true;

@@ -11,13 +11,13 @@ namespace stoker {
 // A database that may be mapped. A value.
 struct MappableDatabase {
   LmdbMeta meta;
-  // Of its file.
+  // The bytes of its file.
   uint64_t bytes = 0;
 };
 
 // Looks by our own reader, before anybody maps it, whether it is still the database that the data
 // set verified, as far as its metas and its size tell; where pages are missing at its end, whether
-// it needs them. Error(ExitCode::data) where it is not; ExitCode::config where it is no file of
+// it needs them. Error(ExitCode::data) where it is not; ExitCode::config if it is not a file of
 // this machine.
 MappableDatabase check_database(const ReaderInputs& inputs);
 

@@ -24,7 +24,6 @@
 #include "io/core/system/shared_memory.h"
 
 namespace stoker {
-namespace {
 
 // What lies in the memory that the ranks of a group share, zeroed at first; each on cache lines of
 // its own. Several processes write there at once, by std::atomic_ref.
@@ -36,7 +35,7 @@ struct alignas(64) GroupBarrier {
 // What others have to know of a rank while they wait.
 struct alignas(64) GroupRank {
   uint32_t left = 0;
-  // Meetings that it has come to: of all, of readers, of its node.
+  // How many meetings it has come to: those of all ranks, of readers, and of its node.
   uint32_t came[3] = {};
 };
 struct alignas(64) GroupMailbox {
@@ -60,21 +59,21 @@ struct alignas(64) GroupFront {
   GroupBarrier readers;
 };
 
-// Sleep on a word in memory that several processes share, until somebody changes it (futex(2)). Any
-// thread.
+namespace {
 
-// After so long whoever sleeps looks whether the others are still there.
-inline constexpr long kLookNs = 50'000'000;
+// Whoever sleeps looks after this time whether the others are still there.
+constexpr long kLookNs = 50'000'000;
 
-// Sleeps while the word is `value`. False: for so long.
-inline bool shared_wait(uint32_t& word, uint32_t value) {
+// Sleeps on a word in memory that several processes share, while it is `value` (futex(2)). Any
+// thread. False: kLookNs have passed.
+bool shared_wait(uint32_t& word, uint32_t value) {
   const timespec most{0, kLookNs};
   return ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &most, nullptr, 0) == 0 ||
          errno != ETIMEDOUT;
 }
 
 // Wakes all who sleep on it.
-inline void shared_wake(uint32_t& word) {
+void shared_wake(uint32_t& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
@@ -120,7 +119,7 @@ struct Group::Shared {
     if (kind == kReaders) return rank % node_size == 0;
     return kind == kAll || rank / node_size == node();
   }
-  // awaited: of a rank, whether the wait is for it.
+  // Says whether the wait is for this rank.
   using Awaited = std::function<bool(int64_t rank)>;
   struct Lost {
     std::string why;
@@ -172,7 +171,8 @@ void Group::Shared::watch() {
   }
 }
 
-// Of a collective call: memory that `maker` makes, and this rank and perhaps others open.
+// Memory that `maker` makes, and that this rank and perhaps others open. All of them call it
+// together.
 std::span<uint8_t> Group::Shared::share(size_t bytes, int64_t maker, bool alone) {
   if (alone) return memories.emplace_back(bytes, true).bytes();
   std::string trouble;
@@ -247,7 +247,8 @@ std::optional<Group::Shared::Lost> Group::Shared::look_around(const Awaited& awa
   return std::nullopt;
 }
 
-// Until ready(word) is true. What is so already is no wait, whatever has become of the others.
+// Waits until ready(word) is true. If it already is, this does not wait, whatever has become of the
+// others.
 template <class Ready>
 void Group::Shared::wait(uint32_t& word, const Ready& ready, const Awaited& awaited) {
   std::optional<Lost> lost;

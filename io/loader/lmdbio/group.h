@@ -43,11 +43,11 @@ class Group {
 
   // What each rank says, in their order, when all have said something.
   std::vector<std::string> meet(const std::string& own);
-  // Memory that all ranks of the node share, zeroed; valid as long as the group. Of a collective
-  // call of all ranks, with equal bytes. Pages cost memory once they are touched.
+  // Memory that all ranks of the node share, zeroed; valid as long as the group. All ranks have to
+  // call it together, with equal `bytes`. Pages cost memory once they are touched.
   std::span<uint8_t> share_with_node(size_t bytes);
-  // Waits until all ranks of the node, or all readers of the group, are here. Of the readers only
-  // those call the second one.
+  // The first waits until all ranks of the node have called it, the second until all readers of the
+  // group have. Only readers call the second.
   void meet_node();
   void meet_readers();
   // Readers alone: a message of up to kMostMessage bytes to the reader of another node (or the same

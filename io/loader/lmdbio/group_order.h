@@ -15,12 +15,12 @@ struct Records {
 };
 
 // Which records are whose. The ranks are cut into nodes of node_size. `coalesce` batches lie
-// together: of their records, which lie one behind the other, each node has one stretch, that holds
-// its part of the first batch, then of the second and so on. With coalesce 1 a batch is the records
-// as they lie. All the readers keep this order, so their batches are equal. Pure; a value.
+// together. Their records lie one behind the other, and each node has one stretch of them, that
+// holds its part of the first batch, then of the second and so on. With coalesce 1 a batch is the
+// records as they lie. All the readers keep this order, so their batches are equal. Pure; a value.
 class GroupOrder {
  public:
-  // batches: of an epoch; all have batch_size records but perhaps the last.
+  // batches: how many an epoch has. All have batch_size records, but perhaps the last.
   GroupOrder(int64_t records, int64_t batch_size, int64_t batches, int64_t world, int64_t node_size,
              int64_t coalesce);
 
@@ -34,7 +34,7 @@ class GroupOrder {
   int64_t together(int64_t batch) const;
   // The stretch of a node, for all batches that lie together with this one.
   Records node_stretch(int64_t batch, int64_t node) const;
-  // Of one batch.
+  // The records that a node reads of one batch.
   Records of_node(int64_t batch, int64_t node) const;
   Records of_rank(int64_t batch, int64_t rank) const;
   // The most that of_node(), node_stretch() have for any batch and node.

@@ -36,7 +36,7 @@ namespace {
 // others from the data set below. One thread. Failures: as Dataset.
 class WindowDataset final : public Dataset {
  public:
-  // Of one split; both must outlive it.
+  // The records of one split. Both data sets must outlive it.
   WindowDataset(const Dataset& below, const StoredRecords& records, Split split)
       : Dataset(below.on_error()), below_(below), records_(records), split_(split) {}
 
@@ -173,7 +173,7 @@ class Lmdbio final : public Loader {
   }
 
  private:
-  // Of the ranks, from one start() to the next.
+  // What belongs to the batches from one start() to the next.
   struct Run {
     explicit Run(size_t ahead) : queue(ahead) {}
     BoundedQueue<Batch> queue;

@@ -18,7 +18,7 @@ enum class LmdbReader {
   lmm_dio,  // + one explicit read of all of a node's records, by offsets that a walk has found
   prov,     // + offsets computed from how the database was written
   coal,     // + one read for several batches
-  stag,     // + so many nodes read at once
+  stag,     // + only some nodes read at the same time
   indexed   // offsets of the verified index, page numbers, many reads in flight; each rank its own
 };
 EnumNames<LmdbReader> enum_names(LmdbReader);
@@ -27,7 +27,7 @@ std::string name_of(LmdbReader reader);
 
 inline constexpr int64_t kMostCoalesced = 1024;
 
-// Batches for one read, or `auto`: so many that it has 4 MiB, a power of two. A value.
+// How many batches one read gets, or `auto`: a power of two, so that the read has 4 MiB. A value.
 struct Coalesce {
   int64_t batches = 0;  // 0: auto
 };
@@ -47,7 +47,11 @@ struct LmdbioOptions : LoaderOptions {
   Coalesce coalesce;
   int64_t stagger = 1;
   int64_t commit = 1000;
-  // Of a batch that is read as the records lie, in 4 batches ahead (Caffe's PREFETCH_COUNT).
+  // A thread of each rank reads and decodes, and records come in the order of their keys.
+  static constexpr std::array kIdle{"workers",      "pin_workers",  "device_batches",
+                                    "shuffle",      "order",        "window",
+                                    "cycle_length", "block_length", "single_file_stays"};
+  // Records are read in the order in which they lie, and 4 batches ahead (Caffe's PREFETCH_COUNT).
   LmdbioOptions() {
     shuffle = false;
     prefetch_batches = 4;
@@ -56,19 +60,26 @@ struct LmdbioOptions : LoaderOptions {
   void visit(V& v) {
     LoaderOptions::visit(v);
     v("reader", reader,
-      same_results("lmdb: each rank maps the file and walks (Caffe); lmm, lmm_dm, lmm_dio, prov, "
-                   "coal, stag: LMDBIO's six, each with one idea more; indexed: as one would read "
-                   "it today"));
+      same_results("How records are read. `lmdb`: each rank maps the file and walks it, as Caffe "
+                   "does. `lmm`, `lmm_dm`, `lmm_dio`, `prov`, `coal` and `stag`: LMDBIO's six "
+                   "readers, each with one idea more than the one before. `indexed`: each rank "
+                   "reads its records explicitly, by an index."));
     v("node_size", node_size,
-      "ranks that share a window, as if they were a machine; 0: all of the machine",
+      "How many ranks share a window, as if they were one machine. 0: all ranks of the machine.",
       Limits{0, 1 << 16});
     v("read_ahead", read_ahead,
-      same_results("mapped readers: the kernel reads ahead (false: MADV_RANDOM)"));
+      same_results(
+          "Whether the kernel reads ahead for readers that map the file. false: MADV_RANDOM."));
     v("coalesce", coalesce,
-      "batches whose records lie one behind the other for a node, and which `coal` and `stag` read "
-      "at once; auto: 4 MiB for them, 1 for the other readers");
-    v("stagger", stagger, same_results("stag: nodes that read at once"), Limits{1, 1 << 16});
-    v("commit", commit, same_results("prov, coal, stag: records per transaction of the writer"),
+      "How many batches the readers `coal` and `stag` read at once; their records lie one behind "
+      "the other for each node. auto: as many as make 4 MiB for these two, 1 for the other "
+      "readers.");
+    v("stagger", stagger,
+      same_results("With the reader `stag`: how many nodes read at the same time."),
+      Limits{1, 1 << 16});
+    v("commit", commit,
+      same_results("With the readers `prov`, `coal` and `stag`: how many records the database's "
+                   "writer put into one transaction."),
       Limits{1, 1 << 30});
   }
   // Error(ExitCode::config) for what has no meaning: shuffle, another order.

@@ -22,8 +22,8 @@ struct MappedCursor {
   std::array<Level, kMostDepth> stack{};
 };
 
-// The main database in a map of its file. Any thread. Throws LmdbDamage for what is not as it has
-// to be; a page that is no longer in the file ends the process (FileMap).
+// The main database in a map of its file. Any thread. Throws LmdbDamage if something is not as it
+// has to be; a page that is no longer in the file ends the process (FileMap).
 class MappedTree {
  public:
   // The map must outlive it.
@@ -31,11 +31,12 @@ class MappedTree {
 
   // At the first record.
   MappedCursor first() const;
-  // On by so many records, and `take` gets their values, which are pages of the map, in their
-  // order. Empty: only leaf pages are looked at.
+  // Moves on by `records` records. `take` gets their values, which are pages of the map, in their
+  // order. If `take` is empty, only leaf pages are looked at.
   void advance(MappedCursor& cursor, int64_t records,
                const std::function<void(Bytes)>& take = {}) const;
-  // Of a cursor that came from somewhere: it points to pages of the map, and to entries of them.
+  // Checks a cursor that came from another rank: it has to point to pages of the map, and to
+  // entries of them.
   void check(const MappedCursor& cursor) const;
 
  private:

@@ -19,7 +19,7 @@ class MappedWalk {
   explicit MappedWalk(const ReaderInputs& inputs);
 
   // The value of a record, in the map: forward from the last one, or from the first one on where it
-  // lies behind. Touches none of its pages.
+  // lies behind. Touches no page of it.
   Bytes walk_to(int64_t record);
 
  private:

@@ -9,18 +9,18 @@
 namespace stoker {
 
 // Where the next pages of a reader will lie, of many that go through a database in turn: LMDBIO's
-// guess in its later form (pmodels/lmdbio, branches icpads-*; ICPADS 2017, section IV). Of what was
-// used before it keeps the most pages, and the least and the most stride, which is the gap from the
-// end of one fetch to the begin of the next; the guess is
+// guess in its later form (pmodels/lmdbio, branches icpads-*; ICPADS 2017, section IV). It
+// remembers the most pages that a fetch had, and the least and the most stride, which is the gap
+// from the end of one fetch to the begin of the next. The guess is
 //   [last end + least stride, and on by the most stride - the least + the most pages)
-// and so there is none before two fetches. A value.
+// so no guess can be made before two fetches. A value.
 class PageGuess {
  public:
-  // Empty: there is none.
+  // Empty: no guess can be made.
   PageSpan next() const;
   // What was used then.
   void used(const PageSpan& pages);
-  // The database begins anew: of where the last fetch ended nothing follows.
+  // Says that the database begins anew, so that nothing follows from where the last fetch ended.
   void start_again() { last_end_.reset(); }
 
  private:
@@ -31,8 +31,8 @@ class PageGuess {
   int64_t most_pages_ = 0;
 };
 
-// RecordReadCosts::pages_missed_... and pages_extra_...: of those that were used, which were not
-// guessed, and the other way round. Without a guess all are missed, on the right.
+// RecordReadCosts::pages_missed_... and pages_extra_...: which of the used pages were not guessed,
+// and the other way round. Without a guess all are missed, on the right.
 RecordReadCosts missed_and_extra(const PageSpan& guessed, const PageSpan& used);
 
 }  // namespace stoker

@@ -24,16 +24,16 @@ struct ReaderInputs {
   const StoredRecords& records;
   Split split;
   std::string object;  // their key
-  std::string path;    // the same as a file of this machine; empty: it is none
-  // Of all ranks; with one rank it has one.
+  std::string path;    // the same as a file of this machine; empty: it is not a file
+  // The group of all ranks. With one rank it has one member.
   Group& group;
   RecordReadMeter& meter;
   Notify notify;
 };
 
 // Gets the records of this rank, batch by batch. All ranks of the group make the same calls; one
-// thread each. IoError, Error as of Group; Error(ExitCode::data) where the database is not what it
-// was when it was verified. After an exception only the destructor is of use.
+// thread each. IoError and Error as for Group; Error(ExitCode::data) if the database is not what it
+// was when it was verified. After an exception only the destructor may be called.
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
@@ -46,7 +46,7 @@ class RecordReader {
 class WindowFiller {
  public:
   virtual ~WindowFiller() = default;
-  // Bytes that a window of so many records needs at most.
+  // The most bytes that a window of `records` records needs.
   virtual size_t window_bytes(int64_t records) const = 0;
   // Puts the records of the node's stretch for `batch` there, and says where: place i is record
   // stretch.first + i.

@@ -15,9 +15,9 @@ struct PageSpan {
   bool operator==(const PageSpan&) const = default;
 };
 
-// Of a page of this machine.
+// The bytes of a page of this machine.
 uint64_t page_bytes();
-// The bytes of so many records that lie one behind the other, at most.
+// The most bytes of `records` records that lie one behind the other.
 size_t most_bytes(const ReaderInputs& inputs, int64_t records);
 // On how many pages the values of these records lie, each page once.
 int64_t pages_of(const ReaderInputs& inputs, const Records& records);

@@ -34,8 +34,9 @@ namespace {
 // (SIGBUS).
 class FileMap {
  public:
-  // at: page-aligned, and nothing lies there, or none is made. read_ahead: of the kernel, at page
-  // faults. IoError where the file can't be opened, or has not so many bytes.
+  // at: where to map it, page-aligned; if something lies there, no map is made. read_ahead: whether
+  // the kernel reads ahead at page faults. IoError if the file can't be opened or has fewer than
+  // `bytes` bytes.
   FileMap(const std::string& path, size_t bytes, const uint8_t* at, bool read_ahead);
   FileMap(FileMap&& other) noexcept;
   FileMap& operator=(FileMap&&) = delete;

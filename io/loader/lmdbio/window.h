@@ -16,13 +16,13 @@ class Window {
     uint64_t offset = 0;
     uint64_t bytes = 0;
   };
-  // Memory for so many records and bytes.
+  // The memory that `records` records with `bytes` bytes take.
   static size_t memory(int64_t records, size_t bytes);
   Window(std::span<uint8_t> memory, int64_t records);
 
   std::span<uint8_t> bytes() const { return bytes_; }
   std::span<Place> places() const { return places_; }
-  // Of a place that lies inside, whatever another process has written there.
+  // The record at a place, which lies inside whatever another process has written there.
   Bytes record(int64_t place) const;
 
  private:

@@ -105,7 +105,7 @@ struct GpuReadings {
 // before.
 class NvmlDevice {
  public:
-  // device: of this library. By Nvml only.
+  // `device` belongs to this library. Only Nvml calls it.
   NvmlDevice(std::shared_ptr<const NvmlLibrary> library, nvml_abi::Device* device);
   // Asks the driver now: some microseconds to milliseconds. Never throws; what the driver refuses
   // is absent.

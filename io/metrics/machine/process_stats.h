@@ -25,12 +25,12 @@ struct ProcessIo {
 
 // This process now. A value. Absent: this system does not say (no /proc, hidden files).
 struct ProcessStats {
-  std::optional<double> cpu_seconds;  // user + system, of all threads
-  // Of physical memory; virtual_bytes: of address space.
+  std::optional<double> cpu_seconds;  // user + system time of all threads
+  // Bytes of physical memory, and (virtual_bytes) of address space.
   std::optional<uint64_t> resident_bytes;
   std::optional<uint64_t> virtual_bytes;
   std::optional<uint64_t> open_fds;
-  std::optional<uint64_t> max_fds;  // the soft limit; absent also where there is none
+  std::optional<uint64_t> max_fds;  // the soft limit; absent where there is no limit, too
   std::optional<uint64_t> threads;
   std::optional<double> start_time_s;  // Unix time, to the second
   // Absent in containers that hide the file.

@@ -17,11 +17,11 @@ namespace stoker {
 
 inline constexpr std::array<const char*, 8> kCpuModes{"user",   "nice", "system",  "idle",
                                                       "iowait", "irq",  "softirq", "steal"};
-// Of all CPUs together, in the order of kCpuModes. iowait may decrease.
+// The times of all CPUs together, in the order of kCpuModes. iowait may decrease.
 using CpuSeconds = std::array<double, kCpuModes.size()>;
 
-// /proc/meminfo. `available`: what could be had without swapping; `cached` pages of files, of which
-// `dirty` wait to be written and `writeback` are being written.
+// /proc/meminfo. `available`: what could be had without swapping; `cached`: pages of files. Some of
+// these wait to be written (`dirty`), others are being written (`writeback`).
 struct MemoryBytes {
   std::optional<uint64_t> available;
   std::optional<uint64_t> cached;
@@ -59,7 +59,7 @@ struct SystemStats {
   MemoryBytes memory;
   std::array<PressureSeconds, kPressures.size()> pressures;
   std::vector<NetworkBytes> networks;  // without the loopback
-  // Of the paths that were asked for.
+  // The block devices below the paths that were asked for.
   std::vector<DiskStats> disks;
 };
 
@@ -87,7 +87,8 @@ std::vector<NetworkBytes> parse_networks(std::string_view text);
 // Only of these devices, in the file's order.
 std::vector<DiskStats> parse_disks(std::string_view text, std::span<const BlockDevice> devices);
 
-// What the kernel counts now: of this process since its start, of the machine since boot. A value.
+// What the kernel counts now: for this process since its start, for the machine since boot. A
+// value.
 struct Machine {
   ProcessStats process;
   SystemStats system;

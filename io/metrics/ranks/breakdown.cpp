@@ -6,7 +6,8 @@
 namespace stoker {
 namespace {
 
-// Of the loader's threads: which also wait, and do other work, that is in neither.
+// The times of the loader's threads. These also wait and do other work, which is in neither of the
+// two.
 struct LoaderWork {
   double read = 0;
   double transform = 0;

@@ -36,7 +36,7 @@ using Breakdown = std::array<std::optional<double>, kTimeParts>;
 Breakdown break_down(const RunTotals& totals, const std::string& timing,
                      const LoaderMeter::State& loader);
 // What the loader's threads did beside the trainer: their own time less what the trainer waited for
-// it; of read and transform alone.
+// it. It has read and transform alone.
 Breakdown hidden_time(const RunTotals& totals, const LoaderMeter::State& loader);
 
 }  // namespace stoker

@@ -12,7 +12,7 @@ double lost_to_peers(const RankTimes& rank) {
   return rank.observed_s > 0 ? waited / rank.observed_s : 0;
 }
 
-// Of the ranks but one, the mean of a figure.
+// The mean of a figure over all ranks but one.
 template <class F>
 double mean_of_others(const std::vector<RankTimes>& ranks, size_t but, F&& figure) {
   double sum = 0;

@@ -20,13 +20,13 @@ struct RankTimes {
   double observed_s = 0;
   double busy_s = 0;
   std::array<double, kIdleCauses> idle{};
-  // Of the run so far.
+  // The breakdown of the run so far.
   Breakdown breakdown{};
   std::optional<RecordReadCosts> record_reads;
   // What passed since an older value of the same rank, but for the last two.
   RankTimes& operator-=(const RankTimes& before);
 };
-// timing: DeviceInfo::timing_method; loader: of the training batches.
+// timing: DeviceInfo::timing_method; loader: the one of the training batches.
 RankTimes rank_times(const RunTotals& totals, const std::string& timing,
                      const LoaderMeter::State& loader);
 
@@ -36,7 +36,7 @@ struct Straggler {
   // What it does for longer than they: a cause of idle time, or "compute".
   const char* cause = "";
   double excess_s = 0;
-  // Of the other ranks' time, in the mean, lost to waiting for it.
+  // The share of their time that the other ranks lost on average because they waited for it.
   double share = 0;
 };
 

@@ -6,8 +6,8 @@ namespace {
 using enum FigureKind;
 
 constexpr const char* kParts =
-    "The ledger's segments; of data_wait the parts that read and decode have in the time of the "
-    "loader's threads; forward, backward and update by the monotonic clock around them, where the "
+    "From the ledger's segments. data_wait is divided as read and decode divide the time of the "
+    "loader's threads. Forward, backward and update are timed by the monotonic clock where the "
     "trainer's thread computes them.";
 
 const LoaderMeter::State* training_loader(const RunRecord& record) {
@@ -73,20 +73,21 @@ Read of_all_ranks() {
 std::vector<Figure> breakdown_figures() {
   return {
       {"breakdown_s.{part}", counter, Unit::seconds,
-       "The trainer's time as LMDBIO's papers stack it, exclusive parts that add up to wall_s: "
-       "read "
-       "and transform are what it waited for data (the rest of that work is hidden: "
-       "breakdown_hidden_s), wait_before_sync what the slowest rank keeps it waiting for, sync the "
-       "exchange of gradients that backward does not hide. Absent are parts that are contained in "
-       "compute: of a step on a GPU or an emulated device, which is not divided.",
+       "The trainer's time, divided as in LMDBIO's papers into exclusive parts that add up to "
+       "wall_s. read and transform are the time it waited for data (breakdown_hidden_s is the rest "
+       "of that work), wait_before_sync is its wait for the slowest rank, and sync is the exchange "
+       "of gradients that backward does not hide. A step on a GPU or an emulated device is not "
+       "divided: compute then contains the parts that are absent.",
        kParts, of_this_rank()},
       {"breakdown_hidden_s.{part}", counter, Unit::seconds,
-       "Time of the loader's threads in read and transform beside the trainer's own work.",
-       "Their time, less breakdown_s.", of_hidden_time()},
-      {"ranks.{rank}.breakdown_s.{part}", counter, Unit::seconds, "breakdown_s, of each rank.",
-       "Rank 0, which all others tell it whenever there is a report.", of_each_rank()},
+       "Time that the loader's threads spend in read and transform while the trainer does its own "
+       "work.",
+       "The time of these threads, less breakdown_s.", of_hidden_time()},
+      {"ranks.{rank}.breakdown_s.{part}", counter, Unit::seconds, "The breakdown_s of each rank.",
+       "Every rank tells rank 0 whenever there is a report.", of_each_rank()},
       {"all_ranks.breakdown_s.{part}", counter, Unit::seconds,
-       "breakdown_s, summed over all ranks; of one, its own.", "As of each rank.", of_all_ranks()},
+       "The sum of breakdown_s over all ranks. In a run of one rank it is that rank's.",
+       "As for each rank.", of_all_ranks()},
   };
 }
 

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// The parts of the table, and what their rows are written with. Of no use elsewhere.
-// Each makes its rows anew; figures() asks once.
+// The parts of the table, and the functions that its rows are written with. They are of no use
+// elsewhere. Each makes its rows anew; figures() asks once.
 std::vector<Figure> training_figures();
 std::vector<Figure> device_figures();
 std::vector<Figure> loader_figures();
@@ -28,8 +28,8 @@ using Value = std::optional<double>;
 // Tables one after the other.
 std::vector<Figure> joined(std::initializer_list<std::vector<Figure>> tables);
 
-// part / whole; absent where the whole is nothing. A quotient of two sums of the record. Nothing is
-// not measured as 0: a share of no time is absent.
+// part / whole; absent where the whole is nothing. A quotient of two sums of the record. A share of
+// no time is absent, and not 0.
 inline Value ratio(double part, double whole) {
   if (whole <= 0) return std::nullopt;
   return part / whole;
@@ -38,14 +38,13 @@ inline Value ratio(double part, double whole) {
 // The templates below take functions of a record and make a Read of them, so that a row of the
 // table says only where its number lies.
 
-// A figure without labels. value: of a RunRecord a number,
-// or nothing.
+// A figure without labels. `value` makes a number, or nothing, of a RunRecord.
 template <class F>
 Read one(F value) {
   return [value](const RunRecord& record) { return FigureValues{{{}, Value(value(record)), {}}}; };
 }
 
-// Several values with labels. visit: of a RunRecord and `add`, which it calls with the labels of
+// Several values with labels. `visit` gets a RunRecord and `add`, which it calls with the labels of
 // each value and the value: a number, a histogram, or nothing.
 template <class F>
 Read several(F visit) {
@@ -63,7 +62,8 @@ Read several(F visit) {
   };
 }
 
-// One label, whose values are those of an enumeration. array: of a RunRecord, by enumerator.
+// One label, whose values are those of an enumeration. `array` makes an array of values, by
+// enumerator, of a RunRecord.
 template <class E, class F>
 Read each(const char* (*name)(E), F array) {
   return several([name, array](const RunRecord& record, const auto& add) {
@@ -88,7 +88,7 @@ Histogram histogram_of(const TallyTotals<kBounds>& totals) {
           totals.seconds()};
 }
 
-// {stat}: min, median, p99, max. spread: of a RunRecord, where it has one.
+// {stat}: min, median, p99, max. `spread` takes a Spread from a RunRecord that has one.
 template <class F>
 Read by_stat(F spread) {
   return several([spread](const RunRecord& record, const auto& add) {

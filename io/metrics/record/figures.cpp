@@ -137,15 +137,15 @@ std::vector<RowField> figure_row(std::span<const Figure* const> chosen, const Ru
 std::string figures_page() {
   std::string page =
       "# Figures\n\n"
-      "Every number that is known of a run. Made by `stoker list --figures`; a test holds it equal "
-      "to what the program says.\n\n"
+      "Every number that is known about a run. `stoker list --figures` makes this page, and a test "
+      "holds it equal to what the program says.\n\n"
       "The name is the place in `summary.json` and `/api/status`, the column of `steps.csv` and "
       "`timeline.csv`, and with slashes the tag in TensorBoard; labels stand in braces. In "
       "`/metrics` it is written out by a rule: prefix, unit, `_total` for counters.\n\n"
-      "A counter only grows; a gauge is what holds now. A quotient divides two sums: of the "
-      "whole run, or, in a row of `steps.csv` and `timeline.csv`, of the time since the row "
-      "before. `/metrics` has only the sums; a query divides them. "
-      "What was not measured is absent, never 0.\n\n"
+      "A counter only grows. A gauge says what holds now. A quotient divides two sums: over the "
+      "whole run or, in a row of `steps.csv` and `timeline.csv`, over the time since the row "
+      "before. `/metrics` has only the sums, which a query can divide. "
+      "A figure that was not measured is absent; it is never 0.\n\n"
       "| figure | kind, unit | what it is | how it is measured | `/metrics` |\n"
       "|---|---|---|---|---|\n";
   for (const Figure& figure : figures()) {

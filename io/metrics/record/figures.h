@@ -13,14 +13,14 @@
 
 namespace stoker {
 
-// `none` and `per_s` are numbers and rates of whatever the name says. Most names end with their
-// unit: _s, _unix_s, _bytes, _share, _joules, _mb_per_s.
+// `none` is for numbers, and `per_s` for rates, of whatever the name says. Most names end with
+// their unit: _s, _unix_s, _bytes, _share, _joules, _mb_per_s.
 enum class Unit { none, seconds, unix_time, bytes, share, joules, mb_per_s, per_s };
 // "s", "share, 0 to 1": for people. Empty: none.
 const char* to_string(Unit unit);
 
-// A counter only grows. A quotient is of sums, and so of any piece of time: of the run, or in
-// steps.csv and timeline.csv of the time since the row before.
+// A counter only grows. A quotient divides two sums, so it can be made for any piece of time: for
+// the run, or in steps.csv and timeline.csv for the time since the row before.
 enum class FigureKind { counter, gauge, quotient, histogram };
 // "counter": as in docs/figures.md.
 const char* to_string(FigureKind kind);
@@ -31,7 +31,7 @@ struct Histogram {
   std::vector<int64_t> counts;  // not cumulative; the last has no bound
   double sum = 0;
 
-  // Of all buckets.
+  // The number of values in all buckets.
   int64_t count() const;
 };
 
@@ -59,8 +59,8 @@ struct Figure {
   Unit unit;
   const char* definition;
   const char* measured;  // how
-  // Of a record, all values with their labels; empty where the record lacks the subject. A pure
-  // function.
+  // Takes all values with their labels from a record; empty where the record lacks the subject. A
+  // pure function.
   std::function<FigureValues(const RunRecord&)> read;
   bool in_summary = true;  // false: since boot or the process's start, for those who scrape
 };
@@ -69,10 +69,11 @@ struct Figure {
 const std::vector<Figure>& figures();
 // The table for people: docs/figures.md.
 std::string figures_page();
-// Those of these names, in that order. A name that is none is a bug: std::logic_error.
+// The figures with these names, in that order. A name that no figure has is a bug:
+// std::logic_error.
 std::vector<const Figure*> select_figures(std::initializer_list<std::string_view> names);
 
-// Of a column, such as "segments_s.data_wait"; null: it is none of ours.
+// The figure of a column such as "segments_s.data_wait". Null: no figure has such a column.
 const Figure* find_figure(std::string_view column);
 
 // {"device", "idle_s", "data"}: the name with labels in the place of braces.

@@ -12,15 +12,16 @@ using R = const RunRecord&;
 using Loader = LoaderMeter::State;
 using Queue = QueueMeter::State;
 
-constexpr const char* kQueue = "Counted by the queue, with the clock at each batch.";
+constexpr const char* kQueue = "Counted by the queue, which reads the clock at each batch.";
 constexpr const char* kThreads =
-    "Two readings of the monotonic clock for each item, summed over the loader's threads.";
+    "The monotonic clock is read before and after each item; the times of all the loader's threads "
+    "are added.";
 constexpr size_t kBadReasons = static_cast<size_t>(BadReason::unsupported) + 1;
-constexpr const char* kLooked = "mincore() of a sample of the files.";
+constexpr const char* kLooked = "mincore() for a random sample of the files.";
 
 bool used(const Loader& loader) { return loader.workers > 0 || loader.of(Stage::read).count > 0; }
 
-// Labelled by split. value: of a loader and the record.
+// Labelled by split. `value` takes a value from a loader and the record.
 template <class F>
 Read by_split(F value) {
   return several([value](R record, const auto& add) {
@@ -30,7 +31,7 @@ Read by_split(F value) {
   });
 }
 
-// By split and stage. value: of a loader, the stage and the record.
+// Labelled by split and stage. `value` takes a value from a loader, the stage and the record.
 template <class F>
 Read by_stage(F value) {
   return several([value](R record, const auto& add) {
@@ -55,7 +56,7 @@ Read by_reason(std::map<std::string, int64_t> Loader::*counts) {
   });
 }
 
-// By split and queue. value: of a queue.
+// Labelled by split and queue. `value` takes a value from a queue.
 template <class F>
 Read by_queue(F value) {
   return several([value](R record, const auto& add) {
@@ -77,18 +78,18 @@ Value hidden_share(const Loader& loader, R record) {
 std::vector<Figure> stages() {
   return {
       {"loaders.{split}.stages.{stage}.duration_s", histogram, Unit::seconds,
-       "Time of an item in a stage: read and decode (with augmentation) of a sample; digest and "
-       "copy (to the device, ahead) of a batch; wait: a worker has nothing left to fill.",
+       "Time of one item in a stage. read and decode (with augmentation): one sample. digest and "
+       "copy (to the device, ahead): one batch. wait: a worker has nothing left to fill.",
        kThreads, by_stage([](const Loader& loader, Stage stage, R) {
          return histogram_of(loader.of(stage));
        })},
       {"loaders.{split}.stages.{stage}.busy_workers", quotient, Unit::none,
-       "Workers that the stage kept busy, on average: sum of duration_s / wall_s.", "As both are.",
-       by_stage([](const Loader& loader, Stage stage, R record) {
+       "How many workers the stage kept busy on average: sum of duration_s / wall_s.",
+       "Computed from the two figures.", by_stage([](const Loader& loader, Stage stage, R record) {
          return ratio(loader.of(stage).seconds(), record.run.totals.wall_s);
        })},
       {"loaders.{split}.stages.{stage}.capacity_per_s", quotient, Unit::per_s,
-       "Items per second if all workers did nothing but this stage.",
+       "Items per second that the stage would reach if all workers did nothing else.",
        "workers / mean of duration_s.", by_stage([](const Loader& loader, Stage stage, R) -> Value {
          const Tally::Totals& totals = loader.of(stage);
          if (stage != Stage::read && stage != Stage::decode) return std::nullopt;
@@ -99,25 +100,27 @@ std::vector<Figure> stages() {
 
 std::vector<Figure> queues() {
   return {
-      {"loaders.{split}.queues.{queue}.items", gauge, Unit::none, "Batches in the queue, now.",
-       kQueue, by_queue(&Queue::items)},
-      {"loaders.{split}.queues.{queue}.capacity", gauge, Unit::none, "Batches that it can hold.",
-       "Configuration.", by_queue(&Queue::capacity)},
+      {"loaders.{split}.queues.{queue}.items", gauge, Unit::none,
+       "Batches that are in the queue now.", kQueue, by_queue(&Queue::items)},
+      {"loaders.{split}.queues.{queue}.capacity", gauge, Unit::none,
+       "Batches that the queue can hold.", "Configuration.", by_queue(&Queue::capacity)},
       {"loaders.{split}.queues.{queue}.observed_s", counter, Unit::seconds,
        "Time since the queue was made.", kQueue, by_queue(&Queue::observed_s)},
-      {"loaders.{split}.queues.{queue}.empty_s", counter, Unit::seconds, "Time it was empty.",
-       kQueue, by_queue(&Queue::empty_s)},
-      {"loaders.{split}.queues.{queue}.full_s", counter, Unit::seconds, "Time it was full.", kQueue,
-       by_queue(&Queue::full_s)},
+      {"loaders.{split}.queues.{queue}.empty_s", counter, Unit::seconds,
+       "Time during which the queue was empty.", kQueue, by_queue(&Queue::empty_s)},
+      {"loaders.{split}.queues.{queue}.full_s", counter, Unit::seconds,
+       "Time during which the queue was full.", kQueue, by_queue(&Queue::full_s)},
       {"loaders.{split}.queues.{queue}.fill_share", quotient, Unit::share,
-       "Mean of items / capacity over observed_s.", kQueue, by_queue([](const Queue& queue) {
+       "The mean of items / capacity over observed_s.", kQueue, by_queue([](const Queue& queue) {
          return ratio(queue.item_seconds, queue.observed_s * static_cast<double>(queue.capacity));
        })},
-      {"loaders.{split}.queues.{queue}.empty_share", quotient, Unit::share, "empty_s / observed_s.",
-       "As both are.",
+      {"loaders.{split}.queues.{queue}.empty_share", quotient, Unit::share,
+       "The share of the time in which the queue was empty: empty_s / observed_s.",
+       "Computed from the two figures.",
        by_queue([](const Queue& queue) { return ratio(queue.empty_s, queue.observed_s); })},
-      {"loaders.{split}.queues.{queue}.full_share", quotient, Unit::share, "full_s / observed_s.",
-       "As both are.",
+      {"loaders.{split}.queues.{queue}.full_share", quotient, Unit::share,
+       "The share of the time in which the queue was full: full_s / observed_s.",
+       "Computed from the two figures.",
        by_queue([](const Queue& queue) { return ratio(queue.full_s, queue.observed_s); })},
   };
 }
@@ -125,23 +128,24 @@ std::vector<Figure> queues() {
 std::vector<Figure> loaders() {
   return {
       {"loaders.{split}.workers", gauge, Unit::none,
-       "Threads that read and decode now; sync: the trainer's own.", "Counted by the loader.",
-       by_split([](const Loader& loader, R) { return loader.workers; })},
-      {"loaders.{split}.workers_busy", gauge, Unit::none, "Those that do so now.",
-       "Counted by the loader.", by_split([](const Loader& loader, R) { return loader.busy; })},
+       "Threads that read and decode. With the loader sync it is the trainer's own.",
+       "Counted by the loader.", by_split([](const Loader& loader, R) { return loader.workers; })},
+      {"loaders.{split}.workers_busy", gauge, Unit::none,
+       "Those of the workers that are reading or decoding now.", "Counted by the loader.",
+       by_split([](const Loader& loader, R) { return loader.busy; })},
       {"loaders.{split}.read_bytes", counter, Unit::bytes,
        "Encoded bytes that the loader asked its tier for.", "Counted by the loader.",
        by_split([](const Loader& loader, R) { return loader.of(Stage::read).bytes; })},
       {"loaders.{split}.storage_bytes", counter, Unit::bytes,
-       "Bytes that block devices delivered to the reading threads, read-ahead included; the rest "
+       "Bytes that block devices delivered to the reading threads, read-ahead included. The rest "
        "came from the page cache.",
        "/proc/self/task/*/io.",
        by_split([](const Loader& loader, R) { return loader.storage_bytes; })},
       {"loaders.{split}.hidden_share", quotient, Unit::share,
-       "Share of the loader's work that the trainer did not wait for.",
+       "The share of the loader's work that the trainer did not wait for.",
        "1 - segments_s.data_wait / ((read + decode) / workers).", by_split(hidden_share)},
       {"loaders.{split}.errors.{reason}", counter, Unit::none,
-       "Samples that could not be used, at every attempt.", "Counted by the loader.",
+       "Samples that could not be used. Every attempt counts.", "Counted by the loader.",
        by_reason(&Loader::errors)},
       {"loaders.{split}.skipped.{reason}", counter, Unit::none,
        "Places in batches that another sample had to fill.", "Counted by the loader.",
@@ -151,11 +155,14 @@ std::vector<Figure> loaders() {
        "Counted by the loader.",
        by_split([](const Loader& loader, R) { return loader.tolerated; })},
       {"page_cache.resident_before", gauge, Unit::share,
-       "Share of the data set's bytes in the page cache before the first epoch.", kLooked,
-       one([](R r) { return r.run.cache.resident_before; })},
-      {"page_cache.resident", gauge, Unit::share, "The same after the last epoch that ended.",
+       "The share of the data set's bytes that were in the page cache before the first epoch.",
+       kLooked, one([](R r) { return r.run.cache.resident_before; })},
+      {"page_cache.resident", gauge, Unit::share,
+       "The share of the data set's bytes that were in the page cache after the last epoch that "
+       "ended.",
        kLooked, one([](R r) { return r.run.cache.resident; })},
-      {"page_cache.files_looked_at", gauge, Unit::none, "Size of the sample.", kLooked,
+      {"page_cache.files_looked_at", gauge, Unit::none,
+       "How many files the two figures above looked at.", kLooked,
        one([](R r) { return r.run.cache.files_looked_at; })},
   };
 }

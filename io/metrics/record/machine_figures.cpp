@@ -9,10 +9,11 @@ namespace {
 using enum FigureKind;
 using R = const RunRecord&;
 
-constexpr const char* kStat = "/proc/stat, of all processes.";
+constexpr const char* kStat = "/proc/stat, which counts all processes.";
 constexpr const char* kIo = "/proc/self/io.";
 constexpr const char* kDisks =
-    "/proc/diskstats, of the block devices below the run directory and the tiers; all processes.";
+    "/proc/diskstats for the block devices below the run directory and the tiers. It counts all "
+    "processes.";
 
 Value cpu_s(const Machine& machine, bool busy) {
   if (!machine.system.cpu) return std::nullopt;
@@ -64,36 +65,39 @@ Value busy_share(R record) {
 
 std::vector<Figure> rates() {
   return {
-      {"process.cores", quotient, Unit::none, "Cores that this process kept busy, on average.",
-       "CPU time of all its threads, /proc/self.",
+      {"process.cores", quotient, Unit::none, "How many cores this process kept busy on average.",
+       "The CPU time of all its threads, from /proc/self.",
        rate(1, [](const Machine& machine) { return machine.process.cpu_seconds; })},
       {"system.busy_cores", quotient, Unit::none,
-       "Cores that all processes of the machine kept busy, on average.", kStat,
+       "How many cores all processes of the machine kept busy on average.", kStat,
        rate(1, [](const Machine& machine) { return cpu_s(machine, true); })},
       {"system.busy_share", quotient, Unit::share,
-       "The same of all cores: all modes but idle, iowait and steal.", kStat, one(busy_share)},
+       "The share of the machine's CPU time that was used: all modes but idle, iowait and steal.",
+       kStat, one(busy_share)},
       {"process.storage_read_mb_per_s", quotient, Unit::mb_per_s,
-       "What block devices delivered to this process.", kIo, rate(&ProcessIo::read_bytes)},
+       "Bytes that block devices delivered to this process.", kIo, rate(&ProcessIo::read_bytes)},
       {"process.storage_written_mb_per_s", quotient, Unit::mb_per_s,
-       "What this process sent towards block devices.", kIo, rate(&ProcessIo::write_bytes)},
-      {"system.disk_read_mb_per_s", quotient, Unit::mb_per_s, "Reads from block devices.", kDisks,
-       rate(&DiskStats::read_bytes)},
-      {"system.disk_written_mb_per_s", quotient, Unit::mb_per_s, "Writes to block devices.", kDisks,
-       rate(&DiskStats::written_bytes)},
+       "Bytes that this process sent towards block devices.", kIo, rate(&ProcessIo::write_bytes)},
+      {"system.disk_read_mb_per_s", quotient, Unit::mb_per_s,
+       "Bytes that were read from block devices.", kDisks, rate(&DiskStats::read_bytes)},
+      {"system.disk_written_mb_per_s", quotient, Unit::mb_per_s,
+       "Bytes that were written to block devices.", kDisks, rate(&DiskStats::written_bytes)},
       {"overhead_s.{part}", counter, Unit::seconds,
        "Thread time that this process spent on measuring itself.",
-       "spans (reads, decodes, ...) are counted and multiplied by what one cost at the start; "
-       "step, sinks and scrape are timed.",
+       "Spans (reads, decodes, ...) are counted and multiplied by the time that one took at the "
+       "start. step, sinks and scrape are timed.",
        each<Overhead>(to_string, [](R r) { return r.overhead_s; })},
-      {"overhead_share", quotient, Unit::share, "Sum of overhead_s / wall_s.", "As both are.",
-       one([](R r) {
+      {"overhead_share", quotient, Unit::share,
+       "The share of the run that measuring took: sum of overhead_s / wall_s.",
+       "Computed from the two figures.", one([](R r) {
          return ratio(std::accumulate(r.overhead_s.begin(), r.overhead_s.end(), 0.0),
                       r.run.totals.wall_s);
        })},
-      {"trace.events", counter, Unit::none, "Events kept for trace sinks.", "Counted.",
-       one([](R r) { return r.trace_events; })},
-      {"trace.dropped", counter, Unit::none, "Events dropped as they came faster than they left.",
-       "Counted.", one([](R r) { return r.trace_dropped; })},
+      {"trace.events", counter, Unit::none, "Events that were kept for trace sinks.",
+       "Counted by the tracer.", one([](R r) { return r.trace_events; })},
+      {"trace.dropped", counter, Unit::none,
+       "Events that were dropped because they came faster than they could be written.",
+       "Counted by the tracer.", one([](R r) { return r.trace_dropped; })},
   };
 }
 
@@ -116,21 +120,21 @@ std::vector<Figure> process() {
        of_process(&Stats::virtual_bytes)},
       {"process.open_fds", gauge, Unit::none, "Open file descriptors.", "/proc/self/fd.",
        of_process(&Stats::open_fds)},
-      {"process.max_fds", gauge, Unit::none, "The most there may be.", "getrlimit().",
-       of_process(&Stats::max_fds)},
-      {"process.threads", gauge, Unit::none, "Threads.", "/proc/self/stat.",
+      {"process.max_fds", gauge, Unit::none, "The most file descriptors that may be open.",
+       "getrlimit().", of_process(&Stats::max_fds)},
+      {"process.threads", gauge, Unit::none, "Threads of this process.", "/proc/self/stat.",
        of_process(&Stats::threads)},
       {"process.start_time_s", gauge, Unit::seconds, "Unix time at which the process began.",
        "/proc/self/stat.", of_process(&Stats::start_time_s)},
       {"process.read_call_bytes", counter, Unit::bytes,
-       "What read calls returned, from the page cache or not; mmap has no part.", kIo,
-       of_io(&ProcessIo::rchar)},
-      {"process.write_call_bytes", counter, Unit::bytes, "What write calls were given.", kIo,
+       "Bytes that read calls returned, from the page cache or not. Mapped files do not count.",
+       kIo, of_io(&ProcessIo::rchar)},
+      {"process.write_call_bytes", counter, Unit::bytes, "Bytes that write calls were given.", kIo,
        of_io(&ProcessIo::wchar)},
       {"process.storage_read_bytes", counter, Unit::bytes,
-       "What block devices delivered to this process.", kIo, of_io(&ProcessIo::read_bytes)},
+       "Bytes that block devices delivered to this process.", kIo, of_io(&ProcessIo::read_bytes)},
       {"process.storage_written_bytes", counter, Unit::bytes,
-       "What this process sent towards block devices.", kIo, of_io(&ProcessIo::write_bytes)},
+       "Bytes that this process sent towards block devices.", kIo, of_io(&ProcessIo::write_bytes)},
   };
 }
 
@@ -150,20 +154,21 @@ std::vector<Figure> machine() {
            add({kCpuModes[i]}, (*r.machine.system.cpu)[i]);
          }
        })},
-      {"system.disk_bytes.{device}.{direction}", counter, Unit::bytes, "Traffic of block devices.",
-       kDisks,
+      {"system.disk_bytes.{device}.{direction}", counter, Unit::bytes,
+       "Bytes that block devices moved.", kDisks,
        by_device(&SystemStats::disks,
                  [](const DiskStats& disk, const auto& add) {
                    add({disk.device, "read"}, disk.read_bytes);
                    add({disk.device, "written"}, disk.written_bytes);
                  })},
       {"system.disk_io_time_s.{device}", counter, Unit::seconds,
-       "Time with a request under way on them.", kDisks,
+       "Time during which a request was under way on the block device.", kDisks,
        by_device(
            &SystemStats::disks,
            [](const DiskStats& disk, const auto& add) { add({disk.device}, disk.io_seconds); })},
       {"system.network_bytes.{device}.{direction}", counter, Unit::bytes,
-       "Traffic by interface, without the loopback.", "/proc/net/dev, of all processes.",
+       "Bytes that each interface moved; the loopback is left out.",
+       "/proc/net/dev, which counts all processes.",
        by_device(&SystemStats::networks,
                  [](const NetworkBytes& network, const auto& add) {
                    add({network.device, "received"}, network.received);
@@ -178,7 +183,7 @@ std::vector<Figure> machine() {
          add({"writeback"}, memory.writeback);
        })},
       {"system.pressure_s.{resource}.{kind}", counter, Unit::seconds,
-       "Time in which some or all tasks waited for a resource.", "/proc/pressure.",
+       "Time in which some (some) or all (full) tasks waited for a resource.", "/proc/pressure.",
        several([](R r, const auto& add) {
          for (size_t i = 0; i < kPressures.size(); ++i) {
            add({kPressures[i], "some"}, r.machine.system.pressures[i].some);

@@ -5,9 +5,10 @@ namespace {
 
 using enum FigureKind;
 
-constexpr const char* kOfAll = "Rank 0, which all others tell it whenever there is a report.";
+constexpr const char* kOfAll = "Every rank tells rank 0 whenever there is a report.";
 
-// A figure of each rank; of a run of one there is none. read: of a RankTimes.
+// A figure that each rank has; a run of one rank has no such figure. `read` takes it from a
+// RankTimes.
 template <class F>
 Read by_rank(F read) {
   return several([read](const RunRecord& record, const auto& add) {
@@ -16,7 +17,8 @@ Read by_rank(F read) {
   });
 }
 
-// With a label more, of an enumeration. array: of a RankTimes, by enumerator.
+// The same with one more label, an enumerator. `array` takes the values, by enumerator, from a
+// RankTimes.
 template <class E, class F>
 Read by_rank_and(const char* (*name)(E), F array) {
   return several([name, array](const RunRecord& record, const auto& add) {
@@ -35,22 +37,25 @@ Read by_rank_and(const char* (*name)(E), F array) {
 std::vector<Figure> rank_figures() {
   using R = const RankTimes&;
   return {
-      {"ranks.{rank}.images", counter, Unit::none, "images, of each rank.", kOfAll,
+      {"ranks.{rank}.images", counter, Unit::none, "The images of each rank.", kOfAll,
        by_rank([](R r) { return static_cast<double>(r.images); })},
-      {"ranks.{rank}.wall_s", counter, Unit::seconds, "wall_s, of each rank.", kOfAll,
+      {"ranks.{rank}.wall_s", counter, Unit::seconds, "The wall_s of each rank.", kOfAll,
        by_rank([](R r) { return r.wall_s; })},
-      {"ranks.{rank}.segments_s.{segment}", counter, Unit::seconds, "segments_s, of each rank.",
+      {"ranks.{rank}.segments_s.{segment}", counter, Unit::seconds, "The segments_s of each rank.",
        kOfAll, by_rank_and(segment_name, [](R r) { return r.segments; })},
-      {"ranks.{rank}.segments_share.{segment}", quotient, Unit::share, "segments_s / wall_s.",
-       kOfAll, by_rank_and(segment_name, [](R r) { return shares(r.segments, r.wall_s); })},
-      {"ranks.{rank}.device_busy_s", counter, Unit::seconds, "device.busy_s, of each rank.", kOfAll,
-       by_rank([](R r) { return r.busy_s; })},
-      {"ranks.{rank}.device_idle_s.{cause}", counter, Unit::seconds, "device.idle_s, of each rank.",
-       kOfAll, by_rank_and(idle_cause_name, [](R r) { return r.idle; })},
+      {"ranks.{rank}.segments_share.{segment}", quotient, Unit::share,
+       "The segments_share of each rank: its segments_s / wall_s.", kOfAll,
+       by_rank_and(segment_name, [](R r) { return shares(r.segments, r.wall_s); })},
+      {"ranks.{rank}.device_busy_s", counter, Unit::seconds, "The device.busy_s of each rank.",
+       kOfAll, by_rank([](R r) { return r.busy_s; })},
+      {"ranks.{rank}.device_idle_s.{cause}", counter, Unit::seconds,
+       "The device.idle_s of each rank.", kOfAll,
+       by_rank_and(idle_cause_name, [](R r) { return r.idle; })},
       {"ranks.{rank}.idle_share_by_cause.{cause}", quotient, Unit::share,
-       "device.idle_share_by_cause, of each rank.", kOfAll,
+       "The device.idle_share_by_cause of each rank.", kOfAll,
        by_rank_and(idle_cause_name, [](R r) { return shares(r.idle, r.observed_s); })},
-      {"ranks.{rank}.images_per_s", quotient, Unit::per_s, "images / wall_s.", kOfAll,
+      {"ranks.{rank}.images_per_s", quotient, Unit::per_s,
+       "The images_per_s of each rank: its images / wall_s.", kOfAll,
        several([](const RunRecord& record, const auto& add) {
          const std::vector<RankTimes>& ranks = record.run.ranks;
          for (size_t i = 0; i < ranks.size(); ++i) {

@@ -80,7 +80,8 @@ json page_cache_json(const RunRecord& record) {
   return out;
 }
 
-// Of all ranks together: sums, and the least and the most of each figure with the rank that has it.
+// What all ranks have together: sums, and the lowest and the highest value of each figure with its
+// rank.
 json all_ranks_json(const std::vector<RankTimes>& ranks) {
   json out = {{"images", int64_t{0}}, {"images_per_s", 0.0}};
   const auto rate = [](const RankTimes& rank) {

@@ -7,8 +7,8 @@
 
 namespace stoker {
 
-// Of summary.json. It grows by one where a member changes its meaning or goes; new ones do not
-// count.
+// The version of summary.json. It grows by one when a member changes its meaning or goes. New
+// members do not change it.
 inline constexpr int kRecordSchema = 2;
 
 // The record as one JSON object, each figure at its place (figures.h); beside them in words: what

@@ -6,8 +6,9 @@ namespace {
 using enum FigureKind;
 
 constexpr const char* kReadClock =
-    "Two readings of the monotonic clock around each stretch of a reading thread; user and kernel "
-    "by getrusage(RUSAGE_THREAD), whose sum is exact and whose split goes by ticks.";
+    "The monotonic clock is read at the begin and the end of each stretch of a reading thread. "
+    "user and kernel are from getrusage(RUSAGE_THREAD): their sum is exact, and their split goes "
+    "by ticks.";
 constexpr const char* kReadUsage = "getrusage(RUSAGE_THREAD) around the same stretches.";
 constexpr const char* kReadCounted = "Counted by the reader.";
 
@@ -46,8 +47,8 @@ std::array<int64_t, 6> pages_of(const RecordReadCosts& costs) {
           costs.pages_missed_right, costs.pages_extra_left, costs.pages_extra_right};
 }
 
-// Whose records were read: of this rank, of each, of all together. A visitor gets the labels and
-// the costs of each whose loader reads records.
+// Whose records were read: this rank's, those of each rank, those of all together. A visitor gets
+// the labels and the costs of each whose loader reads records.
 using Visitor = std::function<void(const std::vector<std::string>&, const RecordReadCosts&)>;
 
 void this_rank(const RunRecord& record, const Visitor& visit) {
@@ -75,7 +76,7 @@ void all_ranks(const RunRecord& record, const Visitor& visit) {
 
 using Whose = void (*)(const RunRecord&, const Visitor&);
 
-// By kind, of an enumeration.
+// Labelled by kind, which is an enumerator.
 template <class E, class F>
 Read by_kind(Whose whose, const char* (*name)(E), F array) {
   return several([whose, name, array](const RunRecord& record, const auto& add) {
@@ -111,23 +112,23 @@ struct FamilyNames {
 std::vector<Figure> family(const FamilyNames& names, Whose whose) {
   return {
       {names.times, counter, Unit::seconds,
-       "Time of the threads that read records of a database: wall; of it in user space, in the "
-       "kernel, and neither (sleep, or ready without a core); of it waiting for other ranks "
-       "(barriers, the cursor, the turn to read); apart from it opening, until the first record "
-       "could be read.",
+       "Time of the threads that read records of a database. user, kernel and sleep divide wall: "
+       "in user space, in the kernel, and without a core. waiting is the part of wall that was "
+       "spent waiting for other ranks (barriers, the cursor, the turn to read). opening is not in "
+       "wall: it ends when the first record can be read.",
        kReadClock, by_kind(whose, read_time_name, times_of)},
       {names.switches, counter, Unit::none, "Context switches of these threads while they read.",
        kReadUsage, by_kind(whose, switches_name, switches_of)},
       {names.faults, counter, Unit::none, "Page faults of these threads while they read.",
        kReadUsage, by_kind(whose, faults_name, faults_of)},
       {names.pages, counter, Unit::none,
-       "Pages of the records that were asked for; those that a guess touched or an explicit read "
-       "got; missed: needed and not among them, extra: the other way round, in front of (left) or "
-       "behind (right) what was needed.",
+       "Pages of the database. needed: those of the records that were asked for. fetched: those "
+       "that a guess touched or an explicit read got. missed: needed and not fetched. extra: "
+       "fetched and not needed, in front of (left) or behind (right) what was needed.",
        kReadCounted, by_kind(whose, pages_name, pages_of)},
-      {names.requests, counter, Unit::none, "Explicit reads.", kReadCounted,
+      {names.requests, counter, Unit::none, "How many explicit reads were made.", kReadCounted,
        count_of(whose, &RecordReadCosts::requests)},
-      {names.bytes, counter, Unit::bytes, "Bytes of explicit reads.", kReadCounted,
+      {names.bytes, counter, Unit::bytes, "Bytes that explicit reads got.", kReadCounted,
        count_of(whose, &RecordReadCosts::bytes)},
   };
 }

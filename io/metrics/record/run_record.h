@@ -32,7 +32,7 @@ struct RunRecord {
   // In the order of the configuration.
   std::vector<TierMeter::State> tiers;
   std::array<double, kOverheads> overhead_s{};
-  // Of the tracer: kept, and dropped because they came too fast.
+  // The tracer's events: those it kept, and those it dropped because they came too fast.
   int64_t trace_events = 0;
   int64_t trace_dropped = 0;
   Machine machine;

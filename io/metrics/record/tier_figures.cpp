@@ -13,9 +13,9 @@ using R = const RunRecord&;
 using Tier = TierMeter::State;
 
 constexpr const char* kCaller =
-    "Two readings of the monotonic clock around each operation, as the caller saw it. Of an "
-    "emulated tier it is what the model says, or longer where overruns counts.";
-constexpr const char* kMoved = "What the operations that succeeded moved, when they end.";
+    "The monotonic clock is read before and after each operation, as its caller sees it. An "
+    "emulated tier takes as long as its model says, or longer where overruns counts it.";
+constexpr const char* kMoved = "Counted when an operation succeeds.";
 constexpr const char* kModel = "Counted by the emulated tier.";
 constexpr const char* kCopies = "Counted by a tier of type cached.";
 
@@ -35,7 +35,8 @@ Read by_operation(F value) {
   });
 }
 
-// Of reads and writes. value: of a tier, the operation and the record.
+// One value for reads and one for writes. `value` takes it from a tier, the operation and the
+// record.
 template <class F>
 Read by_move(F value) {
   return several([value](R record, const auto& add) {
@@ -78,9 +79,9 @@ double megabytes(const Tier& tier, TierOp op) {
 std::vector<Figure> operations() {
   return {
       {"tiers.{tier}.{op}.duration_s", histogram, Unit::seconds,
-       "Latency of operations that succeeded, on objects (data) and files (checkpoints).", kCaller,
+       "Time of operations that succeeded, on objects (data) and files (checkpoints).", kCaller,
        by_operation([](const Tier& tier, TierOp op) { return histogram_of(of(tier, op)); })},
-      {"tiers.{tier}.{op}.bytes", counter, Unit::bytes, "Bytes moved.", kMoved,
+      {"tiers.{tier}.{op}.bytes", counter, Unit::bytes, "Bytes that the operations moved.", kMoved,
        by_move([](const Tier& tier, TierOp op, R) { return of(tier, op).bytes; })},
       {"tiers.{tier}.{op}.request_bytes", histogram, Unit::bytes, "Sizes of operations.", kMoved,
        by_move([](const Tier& tier, TierOp op, R) {
@@ -90,22 +91,23 @@ std::vector<Figure> operations() {
                           static_cast<double>(of(tier, op).bytes)};
        })},
       {"tiers.{tier}.{op}.busy_s", counter, Unit::seconds,
-       "Time with at least one operation of the kind under way.", kCaller,
+       "Time during which at least one operation of the kind was under way.", kCaller,
        by_move([](const Tier& tier, TierOp op, R) { return moved(tier, op).busy_s; })},
-      {"tiers.{tier}.{op}.mb_per_s", quotient, Unit::mb_per_s, "bytes / elapsed_s.", kMoved,
+      {"tiers.{tier}.{op}.mb_per_s", quotient, Unit::mb_per_s,
+       "The tier's rate over the whole run: bytes / elapsed_s.", kMoved,
        by_move([](const Tier& tier, TierOp op, R record) {
          return ratio(megabytes(tier, op), record.elapsed_s);
        })},
       {"tiers.{tier}.{op}.busy_mb_per_s", quotient, Unit::mb_per_s,
-       "bytes / busy_s: the tier's rate while it had something to do. Reads have none where "
-       "run.page_cache was asked for and missed.",
+       "The tier's rate while it had something to do: bytes / busy_s. It is absent for reads if "
+       "the state that run.page_cache asks for was not reached.",
        kMoved, by_move([](const Tier& tier, TierOp op, R record) -> Value {
          if (op == TierOp::read && !missed_page_cache(record.run.cache).empty()) return {};
          if (of(tier, op).bytes == 0) return {};
          return ratio(megabytes(tier, op), moved(tier, op).busy_s);
        })},
       {"tiers.{tier}.{op}.operations_per_s", quotient, Unit::per_s,
-       "Operations that ended / elapsed_s.", kMoved,
+       "Operations that ended, per second of the run: their number / elapsed_s.", kMoved,
        by_move([](const Tier& tier, TierOp op, R record) {
          return ratio(static_cast<double>(of(tier, op).count), record.elapsed_s);
        })},
@@ -126,21 +128,21 @@ std::vector<Figure> operations() {
 std::vector<Figure> states() {
   using Cache = TierMeter::Cache;
   return {
-      {"tiers.{tier}.in_flight", gauge, Unit::none, "Operations under way now.",
+      {"tiers.{tier}.in_flight", gauge, Unit::none, "Operations that are under way now.",
        "Counted by the tier.", by_tier(&Tier::in_flight)},
       {"tiers.{tier}.overruns", counter, Unit::none,
        "Operations of an emulated tier that took longer than its model says, because the tier "
-       "below or the processor did.",
+       "below or the processor was slower.",
        kModel, by_emulated(&Tier::overruns)},
       {"tiers.{tier}.overrun_s", counter, Unit::seconds,
-       "By how much, summed over threads. More than a few per cent of the tier's time: its figures "
-       "are not those of the emulated device.",
+       "The time by which they took longer, summed over threads. If it is more than a few per cent "
+       "of the tier's time, its figures are not those of the emulated device.",
        kModel, by_emulated(&Tier::overrun_s)},
       {"tiers.{tier}.cache.hits", counter, Unit::none, "Reads that were answered by a copy.",
        kCopies, by_cache(&Cache::hits)},
-      {"tiers.{tier}.cache.misses", counter, Unit::none, "Reads passed on to the inner tier.",
-       kCopies, by_cache(&Cache::misses)},
-      {"tiers.{tier}.cache.held_bytes", gauge, Unit::bytes, "Bytes of the copies.", kCopies,
+      {"tiers.{tier}.cache.misses", counter, Unit::none,
+       "Reads that were passed on to the inner tier.", kCopies, by_cache(&Cache::misses)},
+      {"tiers.{tier}.cache.held_bytes", gauge, Unit::bytes, "Bytes that the copies take.", kCopies,
        by_cache(&Cache::bytes)},
       {"tiers.{tier}.cache.limit_bytes", gauge, Unit::bytes, "Bytes that the copies may take.",
        "Configuration.", by_cache(&Cache::limit)},

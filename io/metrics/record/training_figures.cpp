@@ -8,8 +8,10 @@ using R = const RunRecord&;
 
 constexpr const char* kTrainer = "Counted by the trainer's thread.";
 constexpr const char* kLedger =
-    "Two readings of the monotonic clock for each interval of the trainer's thread.";
-constexpr const char* kEvaluation = "Ranks of the labels among the logits; ties count against.";
+    "The monotonic clock is read at the begin and the end of each interval of the trainer's "
+    "thread.";
+constexpr const char* kEvaluation =
+    "The rank of each label among the logits. Equal logits count against it.";
 
 const RunTotals& of(R record) { return record.run.totals; }
 
@@ -47,36 +49,40 @@ Read newest_evaluation(int64_t Evaluation::*member) {
 
 std::vector<Figure> progress() {
   return {
-      {"steps", gauge, Unit::none, "Finished training steps, those before a resume included.",
-       kTrainer, one([](R r) { return of(r).steps; })},
+      {"steps", gauge, Unit::none,
+       "Training steps that are finished, those before a resume included.", kTrainer,
+       one([](R r) { return of(r).steps; })},
       {"steps_planned", gauge, Unit::none,
        "Steps that this run intends to do, those before a resume included.", "Configuration.",
        one([](R r) { return r.run.info.steps_planned; })},
-      {"epoch", gauge, Unit::none, "Epoch of the last step; the first is 0.", kTrainer,
+      {"epoch", gauge, Unit::none, "The epoch of the last step. The first epoch is 0.", kTrainer,
        one([](R r) { return of(r).epoch; })},
-      {"epochs", gauge, Unit::none, "Finished epochs, those before a resume included.", kTrainer,
-       one([](R r) { return of(r).epochs; })},
+      {"epochs", gauge, Unit::none, "Epochs that are finished, those before a resume included.",
+       kTrainer, one([](R r) { return of(r).epochs; })},
       {"images", counter, Unit::none, "Images that this process trained on.", kTrainer,
        one([](R r) { return of(r).images; })},
       {"wall_s", counter, Unit::seconds, "Wall time of the training loop, evaluations included.",
-       "Monotonic clock, by two readings of its own.", one([](R r) { return of(r).wall_s; })},
-      {"images_per_s", quotient, Unit::per_s, "images / wall_s.", "As both are.",
+       "The monotonic clock, by two readings that no other figure uses.",
+       one([](R r) { return of(r).wall_s; })},
+      {"images_per_s", quotient, Unit::per_s,
+       "Images per second of the whole run: images / wall_s.", "Computed from the two figures.",
        one([](R r) { return ratio(static_cast<double>(of(r).images), of(r).wall_s); })},
       {"images_per_s_windows.{stat}", quotient, Unit::per_s,
-       "Images per second in windows of a second, once the loop has ended.",
-       "A window ends with the first step that ends a second or more after its begin.",
+       "Images per second in windows of one second. It is known when the loop has ended.",
+       "A window ends with the first step that ends one second or more after its begin.",
        by_stat([](R r) { return r.run.window_rates; })},
       {"elapsed_s", counter, Unit::seconds,
-       "Time since the loop began, until checkpoints and drains have ended.", "Monotonic clock.",
-       one([](R r) { return r.elapsed_s; })},
-      {"now_unix_s", gauge, Unit::unix_time, "When this was read.", "System clock.",
-       one([](R r) { return r.unix_s; })},
-      {"eta_s", gauge, Unit::seconds, "Steps left, at the pace so far.", "wall_s / steps.",
-       one(seconds_left)},
-      {"started_unix_s", gauge, Unit::unix_time, "When the run began.", "System clock.",
-       one([](R r) { return r.run.info.started_unix_s; })},
-      {"last_step_unix_s", gauge, Unit::unix_time, "When the last step finished: heartbeat.",
-       "System clock.", one([](R r) { return r.run.last_step_unix_s; })},
+       "Time from the begin of the loop until checkpoints and drains have ended.",
+       "Monotonic clock.", one([](R r) { return r.elapsed_s; })},
+      {"now_unix_s", gauge, Unit::unix_time, "The time at which the figures were read.",
+       "System clock.", one([](R r) { return r.unix_s; })},
+      {"eta_s", gauge, Unit::seconds, "The time that the remaining steps take at the pace so far.",
+       "wall_s / steps.", one(seconds_left)},
+      {"started_unix_s", gauge, Unit::unix_time, "The time at which the run began.",
+       "System clock.", one([](R r) { return r.run.info.started_unix_s; })},
+      {"last_step_unix_s", gauge, Unit::unix_time,
+       "The time at which the last step finished, as a heartbeat.", "System clock.",
+       one([](R r) { return r.run.last_step_unix_s; })},
       {"since_progress_s", gauge, Unit::seconds,
        "Time since a step, a batch of the evaluation or a phase of the run ended.",
        "Monotonic clock.", one([](R r) { return r.run.since_beat_s; })},
@@ -84,65 +90,70 @@ std::vector<Figure> progress() {
        "Sinks that could not write and were left out; the run ends with exit code 3.",
        "Counted where a sink throws.", one([](R r) { return r.run.sinks_failed; })},
       {"first_batch_s", gauge, Unit::seconds,
-       "From the begin of the loop to the first batch in the trainer's hands.", kLedger,
+       "Time from the begin of the loop until the trainer has the first batch.", kLedger,
        one([](R r) { return r.run.first_batch_s; })},
   };
 }
 
 std::vector<Figure> ledger() {
   return {
-      {"io_share", quotient, Unit::share, "segments_s.data_wait / wall_s.",
-       "From before the call that may block to the batch in the trainer's hands. A wait behind "
-       "work that is queued on the device costs nothing: see device.idle_share_by_cause.",
+      {"io_share", quotient, Unit::share,
+       "The share of the run that the trainer waited for data: segments_s.data_wait / wall_s.",
+       "From before the call that may block until the trainer has the batch. A wait costs nothing "
+       "while the device still has work: see device.idle_share_by_cause.",
        one([](R r) { return ratio(data_wait_s(r), of(r).wall_s); })},
       {"segments_s.{segment}", counter, Unit::seconds,
-       "Time of the trainer's thread by what it did: exclusive segments that add up to wall_s. "
-       "compute is submitting work and waiting for the loss, not device time.",
+       "Time of the trainer's thread by what it does, in exclusive segments that add up to wall_s. "
+       "compute is submitting work and waiting for the loss; it is not device time.",
        kLedger, each(segment_name, [](R r) { return of(r).segments; })},
-      {"segments_share.{segment}", quotient, Unit::share, "segments_s / wall_s.", "As both are.",
+      {"segments_share.{segment}", quotient, Unit::share,
+       "The share of the run in each segment: segments_s / wall_s.",
+       "Computed from the two figures.",
        each(segment_name, [](R r) { return shares(of(r).segments, of(r).wall_s); })},
       {"closure_error", gauge, Unit::share,
-       "Sum of segments_s against wall_s: their difference / wall_s, so far.", "As both are.",
-       one([](R r) { return of(r).closure_error; })},
+       "How well the ledger adds up: the difference between the sum of segments_s and wall_s, / "
+       "wall_s.",
+       "Computed from the two figures.", one([](R r) { return of(r).closure_error; })},
       {"step_duration_s", histogram, Unit::seconds,
-       "Wall time from the end of a step to the end of the next.", kLedger,
+       "Wall time from the end of one step to the end of the next.", kLedger,
        several([](R r, const auto& add) { add({}, histogram_of(r.run.step_times)); })},
-      {"data_wait_s", histogram, Unit::seconds, "Time the trainer blocked for the batch of a step.",
-       kLedger, several([](R r, const auto& add) { add({}, histogram_of(r.run.data_waits)); })},
+      {"data_wait_s", histogram, Unit::seconds,
+       "Time for which the trainer waited for the batch of a step.", kLedger,
+       several([](R r, const auto& add) { add({}, histogram_of(r.run.data_waits)); })},
       {"queue_fill", gauge, Unit::share,
-       "Batches in the queue before the trainer / its capacity, now.", "Counted by the queue.",
-       one([](R r) { return r.queue_fill; })},
+       "How full the queue before the trainer is now: its batches / its capacity.",
+       "Counted by the queue.", one([](R r) { return r.queue_fill; })},
   };
 }
 
 std::vector<Figure> learning() {
   return {
-      {"loss", gauge, Unit::none, "Training loss of the last step whose loss was read.",
-       "Read every metrics.every_steps steps, which waits for the device.",
+      {"loss", gauge, Unit::none, "Training loss of the last step for which it was read.",
+       "It is read every metrics.every_steps steps, because reading it waits for the device.",
        one([](R r) { return r.run.loss; })},
-      {"learning_rate", gauge, Unit::none, "Learning rate of that step.", "The schedule's.",
+      {"learning_rate", gauge, Unit::none, "Learning rate of that step.", "From the schedule.",
        one([](R r) { return r.run.learning_rate; })},
       {"nonfinite_losses", counter, Unit::none, "Losses that were NaN or infinite.",
-       "Of those that were read.", one([](R r) { return r.run.nonfinite_losses; })},
+       "Only losses that were read count.", one([](R r) { return r.run.nonfinite_losses; })},
       {"evaluation.accuracy.{measure}", gauge, Unit::share,
-       "The newest evaluation of the test split: top-1, top-5, mean over the classes of top-1; "
-       "beside them 1 / classes and always guessing the largest class.",
+       "The newest evaluation of the test split: top-1, top-5 and the mean of top-1 over the "
+       "classes. For comparison: 1 / classes, and always guessing the largest class.",
        kEvaluation, several([](R r, const auto& add) {
          for (const char* name : kAccuracyMeasures) add({name}, measure(newest(r), name));
        })},
       {"evaluation.auc", gauge, Unit::share,
-       "Area under the receiver operating characteristic of class 1 of two (evaluation.metric: "
-       "auc).",
-       "Samples counted by the probability of class 1, in bins between thresholds; trapezoids as "
-       "TensorFlow sums them.",
+       "Area under the receiver operating characteristic for class 1 of two classes "
+       "(evaluation.metric: auc).",
+       "Samples are counted by the probability of class 1, in bins between thresholds. The "
+       "trapezoids are summed as TensorFlow does.",
        newest_measure("auc")},
       {"evaluation.iou", gauge, Unit::share,
-       "Mean over the classes of intersection over union (evaluation.metric: iou).",
+       "Intersection over union, as the mean over the classes (evaluation.metric: iou).",
        "The confusion matrix of all pixels.", newest_measure("iou")},
-      {"evaluation.step", gauge, Unit::none, "Step after which it was made.", kTrainer,
-       newest_evaluation(&Evaluation::step)},
-      {"evaluation.samples", gauge, Unit::none, "Samples that it looked at.", kTrainer,
-       newest_evaluation(&Evaluation::samples)},
+      {"evaluation.step", gauge, Unit::none, "The step after which the newest evaluation was made.",
+       kTrainer, newest_evaluation(&Evaluation::step)},
+      {"evaluation.samples", gauge, Unit::none, "How many samples the newest evaluation looked at.",
+       kTrainer, newest_evaluation(&Evaluation::samples)},
       {"evaluation.batches", counter, Unit::none, "Batches of all evaluations of this process.",
        kTrainer, one([](R r) { return r.run.eval_batches; })},
       {"evaluation.images", counter, Unit::none, "Images of all evaluations of this process.",

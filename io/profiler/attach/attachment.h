@@ -20,11 +20,11 @@ struct AttachFigures {
   int64_t left_out = 0;     // libc, the loader, preloaded libraries, sanitizers
   int64_t relocations = 0;  // of those looked at
   int64_t slots = 0;        // that hold a wrapper now
-  // Of the slots, since attach(): those that no call had bound yet; those that a first call, under
-  // way while its slot was replaced, bound over again; those in pages that are read-only.
+  // Slots since attach(): those that no call had bound yet; those that a first call bound over
+  // again because it was under way while its slot was replaced; those in pages that are read-only.
   int64_t unbound = 0, bound_over = 0, read_only = 0;
   struct Skipped {
-    int64_t other_library = 0;  // hold a function that is no libc's, preload's or sanitizer's
+    int64_t other_library = 0;  // hold a function that is not libc's, preload's or sanitizer's
     int64_t undefined = 0;      // hold nothing: a weak function that the process lacks
     int64_t no_wrapper = 0;     // the function has more originals than wrappers
     int64_t refused = 0;        // their page could not be made writable

@@ -12,15 +12,16 @@
 namespace stoker {
 
 // An ELF object of 64 bits, little endian, x86-64 or aarch64: what its program headers say, and its
-// bytes by the addresses that the object itself uses (its first segment mostly begins at 0). Of a
-// mapped object or of a file's bytes; refers to them. A value; any thread.
+// bytes by the addresses that the object itself uses (its first segment mostly begins at 0). It
+// refers to a mapped object or to a file's bytes. A value; any thread.
 //
-// Nothing is believed that the object says: what lies outside of its segments is not there.
+// It does not trust what the object says: whatever lies outside of its segments is not there.
 class ElfObject {
  public:
-  // Mapped by the loader, of this machine. headers: of it, as dl_iterate_phdr gives them.
+  // An object of this machine that the loader has mapped. headers: its own, as dl_iterate_phdr
+  // gives them.
   ElfObject(uint64_t base, std::span<const Elf64_Phdr> headers);
-  // nullopt: the file is no such object.
+  // nullopt: the file is not such an object.
   static std::optional<ElfObject> of_file(std::span<const std::byte> file);
 
   uint16_t machine() const { return machine_; }

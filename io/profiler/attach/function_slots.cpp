@@ -137,7 +137,7 @@ class SlotFinder {
   }
 
   void add(const Elf64_Rela& entry, SlotKind kind, uint32_t symbol, uint32_t function) {
-    // An address with something added is no function's.
+    // An address with something added is not a function's.
     if (kind == SlotKind::address && entry.r_addend != 0) return;
     const uint64_t last = entry.r_offset + sizeof(void*) - 1;
     if (entry.r_offset % sizeof(void*) != 0 || last < entry.r_offset ||

@@ -29,13 +29,13 @@ struct LoadedObject {
   std::string_view file_name() const;
 };
 
-// File names of what was preloaded into this process, when it began.
+// File names of the libraries that were preloaded into this process when it began.
 std::set<std::string, std::less<>> preloaded_names();
 
 // All objects of the process. Under the loader's lock (loader_lock.h).
 std::vector<LoadedObject> loaded_objects(const std::set<std::string, std::less<>>& preloaded);
 
-// The object that has code at the address; null: none.
+// The object that has code at the address. Null: no object has.
 const LoadedObject* object_at(const std::vector<LoadedObject>& objects, const void* address);
 
 // How many objects the loader has ever loaded. Any thread.

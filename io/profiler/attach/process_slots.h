@@ -27,7 +27,7 @@ class ProcessSlots {
   void put_back();
   // As put_in(), once more, for the same functions: slots that were bound over, new objects.
   void look_again();
-  // The same where objects were loaded since the last pass; cheap where none were.
+  // The same for objects that were loaded since the last pass. It is cheap if no objects were.
   void cover_new();
   AttachFigures figures() const;
 
@@ -52,7 +52,7 @@ class ProcessSlots {
   void restore(const LoadedObject& object, Known& known, size_t index, SlotWriter& writer);
   static bool is_unbound(const LoadedObject& object, const FunctionSlot& slot, const void* value);
   void* resolve(Pass& pass, uint32_t function) const;
-  // The instance that calls `original`; null: there is none, and why is counted.
+  // The instance that calls `original`. Null: no instance can be had, and the reason is counted.
   WrapperInstance* instance_for(const Pass& pass, const WrappedFunction& function, void* original);
   Known& slots_of(Pass& pass, const LoadedObject& object);
 

@@ -9,7 +9,7 @@
 
 namespace stoker {
 
-// Which sizes (strides) a file's calls had, and how often: of the whole time, and of the part since
+// Which sizes (strides) a file's calls had, and how often: in the whole time, and in the part since
 // the last restart(), each by Darshan's rule: the first 32 different values are counted, and zero
 // is one of them but never among the commonest. One thread at a time.
 class CommonValues {

@@ -25,13 +25,14 @@ enum class CounterMerge {
   other  // by a rule of its own, or nobody fills it
 };
 
-using enum CounterMerge;
-#define STOKER_COUNTER(name, merge) merge,
-#define STOKER_TIME(name, in_logs, merge) merge,
+#define STOKER_COUNTER(name, merge) CounterMerge::merge,
+#define STOKER_TIME(name, in_logs, merge) CounterMerge::merge,
 constexpr CounterMerge kPosixCounters[] = {STOKER_POSIX_COUNTERS(STOKER_COUNTER)};
 constexpr CounterMerge kPosixTimes[] = {STOKER_POSIX_TIMES(STOKER_TIME)};
 constexpr CounterMerge kStdioCounters[] = {STOKER_STDIO_COUNTERS(STOKER_COUNTER)};
 constexpr CounterMerge kStdioTimes[] = {STOKER_STDIO_TIMES(STOKER_TIME)};
+#undef STOKER_COUNTER
+#undef STOKER_TIME
 
 int64_t sum_of_two(int64_t a, int64_t b) { return sum_of(a, b); }
 double sum_of_two(double a, double b) { return a + b; }
@@ -39,18 +40,18 @@ double sum_of_two(double a, double b) { return a + b; }
 template <class T>
 T merged(CounterMerge how, T into, T later) {
   switch (how) {
-    case sum:
+    case CounterMerge::sum:
       return sum_of_two(into, later);
-    case larger:
-    case latest:
+    case CounterMerge::larger:
+    case CounterMerge::latest:
       return std::max(into, later);
-    case first:
+    case CounterMerge::first:
       return into != 0 ? into : later;
-    case last:
+    case CounterMerge::last:
       return later != 0 ? later : into;
-    case earliest:
+    case CounterMerge::earliest:
       return into == 0 || (later != 0 && later < into) ? later : into;
-    case other:
+    case CounterMerge::other:
       break;
   }
   return into;

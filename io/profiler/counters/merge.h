@@ -7,7 +7,7 @@ namespace stoker {
 // Two counts of the same file as one, by the rules with which Darshan makes the record of a file
 // that several processes share: sums, maxima, first and last times, the slowest call with its size,
 // and the commonest of both lists. Mode, alignments and the source of a rename: `into`'s own, or
-// the other's where it has none; a mode that `later` has replaces it. Pure; any thread.
+// the other's if it has not got them; a mode that `later` has replaces it. Pure; any thread.
 void merge(PosixCounters& into, const PosixCounters& later);
 void merge(StdioCounters& into, const StdioCounters& later);
 

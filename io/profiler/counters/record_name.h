@@ -21,7 +21,7 @@ class RecordName {
   // "//" and "/./" are cut; ".." and links stay, so that one file may have several names. Reserved
   // names ("<STDIN>") stay as they are. False: longer than any path may be.
   bool set(std::string_view directory, std::string_view path);
-  // Of the last set() that returned true.
+  // The name of the last set() that returned true.
   std::string_view text() const { return {text_.data(), length_}; }
 
  private:

@@ -13,7 +13,8 @@ constexpr int64_t sum_of(int64_t a, int64_t b) {
   return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
 }
 
-// A time that can be added and compared; 0 for what is none, or of more than 30,000 years.
+// A time that can be added and compared. It is 0 if `seconds` is not a number, or is more than
+// 30,000 years.
 inline double finite(double seconds) { return std::abs(seconds) < 1e12 ? seconds : 0; }
 
 }  // namespace stoker

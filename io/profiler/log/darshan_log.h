@@ -34,11 +34,11 @@ void write_darshan_log(const IoProfile& profile, const std::string& path);
 
 // A log of Darshan 3 (formats 3.00 to 3.41), ours or another program's, in either byte order and
 // any compression: POSIX (1 to 4), STDIO (1 and 2) and DXT_POSIX (1 and 2). Counters and times that
-// an older module does not have are -1, as Darshan's own tools say it; times that are no numbers
+// an older module does not have are -1, as Darshan's own tools say it; times that are not numbers
 // are 0. Version 1 of POSIX, which has the calls of streams too, has them as calls. Any thread.
 //
 // IoError where the file cannot be read; Error(ExitCode::data), which says what is wrong and what
-// to do, where it is no such log, is damaged, or would take more than `most_memory`.
+// to do, if it is not such a log, is damaged, or would take more than `most_memory`.
 constexpr uint64_t kDarshanMemory = uint64_t{2} << 30;
 DarshanLog read_darshan_log(const std::string& path, uint64_t most_memory = kDarshanMemory);
 // The same of a file's bytes; `name` is for messages.

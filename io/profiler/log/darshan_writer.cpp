@@ -70,7 +70,7 @@ class PackedPart {
   z_stream stream_{};
 };
 
-// At most so many bytes of it, and no part of a character: readers take it for UTF-8.
+// At most `most` bytes of the text, and no part of a character, because readers take it for UTF-8.
 std::string first_bytes(std::string text, size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;

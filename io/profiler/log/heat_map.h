@@ -16,7 +16,7 @@ struct HeatMap {
   std::vector<int64_t> read, written;  // of the same size, at least one bin
 };
 
-// Of the segments of each rank that has any; all with the same bins. Any thread.
+// A heat map of the segments of each rank that has any. All have the same bins. Any thread.
 std::map<int64_t, HeatMap> heat_maps(const IoProfile& profile);
 
 }  // namespace stoker

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/core/system/memory.h"
+#include "io/profiler/log/log_format.h"
 
 namespace stoker {
 
@@ -20,7 +21,7 @@ class Unpacker;
 // damaged.
 class LogRegion {
  public:
-  // swapped: numbers are in the other byte order. what: of the messages, "LOG: POSIX".
+  // swapped: numbers are in the other byte order. what: how messages begin, "LOG: POSIX".
   struct Source {
     Bytes bytes;
     DarshanFormat::Compression compression = DarshanFormat::kZlib;
@@ -36,7 +37,7 @@ class LogRegion {
   bool read(std::span<uint8_t> to);
   // The same for numbers of 8 bytes.
   bool read(std::span<uint64_t> to);
-  // Up to the next NUL, which is left out; Error: none within `most` bytes.
+  // The text up to the next NUL, which is left out. Error: no NUL comes within `most` bytes.
   std::string read_text(size_t most);
   // The same where the length stands before it, in 4 bytes.
   std::string read_counted_text(size_t most);
@@ -46,7 +47,7 @@ class LogRegion {
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
-  // More bytes into the buffer. False: there are none.
+  // Unpacks more bytes into the buffer. False: the region has no more.
   bool refill();
   size_t take(std::span<uint8_t> to);
 

@@ -19,7 +19,7 @@ class DescriptorTable {
   explicit DescriptorTable(Arena& arena) : arena_(arena) {}
   // Null: of none that is known.
   FileRecord* find(int fd) const;
-  // `fd` is of `file` (null: of none that is known), since a call that ended at `since_ns`.
+  // Says that `fd` belongs to `file` (null: an unknown one) since a call that ended at `since_ns`.
   // False: no memory is left.
   bool set(int fd, FileRecord* file, int64_t since_ns);
   // The same where nothing is known of it.

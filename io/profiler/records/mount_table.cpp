@@ -47,7 +47,7 @@ MountTable::MountTable(const char* table) {
   // The kernel lists what is mounted below the root of a process. After chroot() into a folder,
   // that does not include the file system on which the folder lies.
   if (!has_root) add("unknown", "/");
-  // Of equal paths the last one covers the others.
+  // If paths are equal, the last one covers the others.
   std::reverse(entries_.begin(), entries_.end());
   std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
     return a->mount.path.size() > b->mount.path.size();

@@ -15,8 +15,8 @@ namespace stoker {
 // tmpfs, ...). Any thread.
 class MountTable {
  public:
-  // Those that are listed in the file `table` now, and the root's, of type "unknown" where it is
-  // not.
+  // The mounts that the file `table` lists now. If the root is not among them, it is added, of type
+  // "unknown".
   explicit MountTable(const char* table = "/proc/self/mounts");
   // The block size of the file system on which `path` lies, which Darshan takes for the alignment
   // of its files: 1 MiB on Lustre, 4096 where it does not say, -1 of no path. A file system is

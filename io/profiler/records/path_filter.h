@@ -7,11 +7,11 @@
 namespace stoker {
 
 // Which paths are looked at: those that begin with one of `include`, and of all others those that
-// begin with none of `exclude`. A value; any thread.
+// do not begin with one of `exclude`. A value; any thread.
 struct PathFilter {
   std::vector<std::string> exclude, include;
-  // Also of Darshan's reserved names ("<STDOUT>"), which always are. Never of what is no path: the
-  // kernel's names of pipes and sockets.
+  // Whether a file of this name is looked at. Darshan's reserved names ("<STDOUT>") always are. The
+  // kernel's names of pipes and sockets never are, as they are not paths.
   bool sees(std::string_view name) const;
 };
 

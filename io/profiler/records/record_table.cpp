@@ -16,7 +16,7 @@ constexpr size_t kSlack = 64;  // for the alignment of three blocks
 // 1. A record is complete before its slot gets it (release, acquire), and no slot is emptied.
 // 2. A larger table is complete before it becomes the table. Who still looks into the older one
 //    misses at most what was made since, and looks again under the lock before making a record.
-// 3. Older tables stay in the arena; together they are no larger than the last.
+// 3. Older tables stay in the arena; together they are at most as large as the last.
 
 struct RecordTable::Slots {
   explicit Slots(std::span<std::atomic<FileRecord*>> records) : records(records) {}
@@ -26,7 +26,7 @@ struct RecordTable::Slots {
       if (record == nullptr || record->id == id) return record;
     }
   }
-  // It is in none yet. Under the lock.
+  // The record is not in the table yet. Called under the lock.
   void put(FileRecord* record) const {
     size_t i = record->id;
     while (at(i).load(std::memory_order_relaxed) != nullptr) ++i;

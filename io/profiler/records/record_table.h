@@ -15,10 +15,10 @@ namespace stoker {
 class RecordTable {
  public:
   explicit RecordTable(Arena& arena) : arena_(arena) {}
-  // Null: none has this number.
+  // Null: no record has this number.
   FileRecord* find(uint64_t id) const;
-  // The record of this number; made where there is none. The name is copied. Null: no memory is
-  // left.
+  // The record with this number, which is made if it does not exist. The name is copied. Null: no
+  // memory is left.
   FileRecord* find_or_make(uint64_t id, std::string_view name, int64_t block_bytes);
   // The newest; from there by next_made to all others.
   FileRecord* newest() const { return newest_.load(std::memory_order_acquire); }

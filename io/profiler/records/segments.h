@@ -38,7 +38,7 @@ class SegmentList {
  public:
   // False: the pool has no memory left.
   bool add(const IoSegment& segment, SegmentPool& pool);
-  // All that were added, and none are left.
+  // Takes all that were added, so that nothing is left.
   std::vector<IoSegment> take(SegmentPool& pool);
 
  private:

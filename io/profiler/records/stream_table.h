@@ -15,10 +15,10 @@ namespace stoker {
 class StreamTable {
  public:
   explicit StreamTable(Arena& arena) : arena_(arena) {}
-  // Null: of none that is known.
+  // Null: its file is not known.
   FileRecord* find(const FILE* stream);
-  // `stream` is of `file`, on the descriptor `fd`, since a call that ended at `since_ns`. Null: of
-  // none that is known. False: no memory is left.
+  // Says that `stream` belongs to `file` (null: an unknown one), on the descriptor `fd`, since a
+  // call that ended at `since_ns`. False: no memory is left.
   bool set(const FILE* stream, FileRecord* file, int fd, int64_t since_ns);
   struct Closed {
     FileRecord* file = nullptr;

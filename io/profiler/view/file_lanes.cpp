@@ -28,7 +28,7 @@ TraceEvent event_of(const char* name, const IoSegment& segment, TimePoint begin)
   return event;
 }
 
-// In the order in which they began.
+// The events of a file, in the order in which they began.
 std::vector<TraceEvent> events_of(const FileIo& file, TimePoint begin) {
   std::vector<TraceEvent> events;
   events.reserve(file.reads.size() + file.writes.size());

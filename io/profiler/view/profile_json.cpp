@@ -122,7 +122,7 @@ json job_json(const IoProfile& profile, double seconds) {
   return job;
 }
 
-// Of the session's time in all ranks; those of several threads at once add up.
+// Shares of the session's time in all ranks. Times of several threads at once add up.
 json time_shares(const ProfileSummary& summary, int64_t ranks) {
   const double whole = summary.seconds * static_cast<double>(std::max<int64_t>(1, ranks));
   if (whole <= 0) return nullptr;

@@ -7,7 +7,7 @@
 
 namespace stoker {
 
-// How much of what has no end a view shows. A value.
+// How much a view shows of lists that may be endless. A value.
 struct ProfileViewLimits {
   size_t files = 50;        // those that took the most time
   size_t directories = 20;  // those with the most bytes

@@ -21,7 +21,7 @@ static_assert(sizeof(aiocb) == sizeof(aiocb64), "the names of 64 bits take the s
 
 // When requests that are under way began, by their control blocks. aio_return() may be called by a
 // signal handler, so there is no lock and no allocation: a request looks for a free place among
-// some, and is not remembered where there is none.
+// some, and is not remembered if none of them is free.
 class RequestTimes {
  public:
   void began(const void* request, int64_t ns) {

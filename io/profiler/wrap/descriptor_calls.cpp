@@ -6,7 +6,7 @@
 #include "io/profiler/wrap/wrapped_functions.h"
 #include "io/profiler/wrap/wrapper.h"
 
-// Calls after which a descriptor is another file, or none.
+// Calls after which a descriptor is another file, or no file.
 
 namespace stoker {
 namespace {
@@ -109,7 +109,7 @@ struct Duplicate {
   }
 };
 
-// The third argument may be a pointer, of which an int would lose a half.
+// The third argument may be a pointer, and an int would lose half of it.
 struct Control {
   using Original = int (*)(int, int, ...);
   static void tell(int result, CallTime time, int fd, int command, void*) {

@@ -45,7 +45,7 @@ struct StatAt {
   }
 };
 
-// Of programs that were linked before glibc 2.33: the first argument is a version.
+// For programs that were linked before glibc 2.33: the first argument is a version.
 struct OldStatPath {
   static void tell(int result, CallTime time, int, const char* path, Stat* what) {
     tell_stat(result, time, AT_FDCWD, path, *what, 0);
@@ -84,7 +84,7 @@ struct Seek {
   }
 };
 
-// Of no file, a descriptor may be given all the same.
+// A descriptor may be given although no file is recorded.
 struct Map {
   static void tell(void* result, CallTime time, void*, size_t, int, int flags, int fd, off64_t) {
     const bool of_file = fd >= 0 && (flags & MAP_ANONYMOUS) == 0;

@@ -21,7 +21,7 @@ struct OpenStreamOfDescriptor {
   }
 };
 
-// The stream's descriptor will be closed within libc: from now on it is no file's.
+// The stream's descriptor will be closed within libc: from now on it belongs to no file.
 void forget_descriptor(FILE* stream) {
   if (stream == nullptr) return;
   const OwnIo own;

@@ -69,7 +69,7 @@ int UringWatch::table_file(uint32_t place) const {
 }
 
 std::optional<UringWatch::Request> UringWatch::request_of(const io_uring_sqe& entry) const {
-  // Of what completes in silence nobody knows when.
+  // Nobody knows when a request ends that completes in silence.
   if (!is_watched(entry.opcode) || (entry.flags & IOSQE_CQE_SKIP_SUCCESS) != 0) {
     return std::nullopt;
   }

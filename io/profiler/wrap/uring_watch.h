@@ -19,7 +19,7 @@ class UringWatch {
  public:
   static constexpr int kFirstOfRings = 1 << 17;
 
-  // number: of the ring, for those of its files.
+  // number: the ring's, from which its files get theirs.
   UringWatch(const io_uring& ring, uint32_t number);
 
   // Remembers what the ring is about to submit.
@@ -35,7 +35,7 @@ class UringWatch {
     const void* memory;
     bool data_only;    // a sync
     std::string path;  // of an open; fd is its directory
-    // Of an open: the place in the ring's own table; 0: none, else one more.
+    // For an open: the place in the ring's own table, plus one. 0: it has no such place.
     uint32_t table_place;
     int64_t begin_ns;
   };

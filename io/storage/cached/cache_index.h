@@ -22,10 +22,10 @@ class CacheIndex {
 
   // A copy that is there already; counts against the limit, which it may exceed.
   void adopt(const std::string& key, uint64_t bytes);
-  // An object under this key that is no copy of ours.
+  // Says that the object under this key is not a copy of ours.
   void avoid(const std::string& key);
 
-  // The size of the copy; absent: there is none to be read.
+  // The size of the copy. Absent: no copy can be read.
   std::optional<uint64_t> find(const std::string& key) const;
   // What all copies take, those under way included.
   uint64_t bytes() const;
@@ -39,7 +39,7 @@ class CacheIndex {
   bool reserve(const std::string& key, uint64_t bytes);
   // The copy is complete on its tier: from now on find() gives it.
   void publish(const std::string& key);
-  // There is no copy after all; gives back the claim and the room.
+  // Says that no copy was made after all, and gives back the claim and the room.
   void abandon(const std::string& key);
 
   // The copy could not be read: it is not read again, and its place stays taken.

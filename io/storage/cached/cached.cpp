@@ -113,7 +113,7 @@ class CachedStorage final : public Storage {
   const std::unique_ptr<Storage> in_;
   std::vector<ObjectInfo> planned_;  // of order: plan, which named_ are the keys of
   std::unordered_set<std::string> named_;
-  // Copies are no part of what a reader sees, so reading makes them.
+  // Copies are not part of what a reader sees, so reading may make them.
   mutable CacheIndex index_;
   mutable std::once_flag looked_;
   mutable std::once_flag begun_;

@@ -5,7 +5,7 @@
 
 namespace stoker {
 
-// Who makes copies. read: the reader of an object that has none, in the same call. ahead: a thread
+// Who makes copies. read: the reader of an object without a copy, in the same call. ahead: a thread
 // that begins with the first read and goes through all objects in the rule's order. both: whoever
 // is first, so that nothing is read a second time in order to be copied.
 enum class CacheFill { read, ahead, both };
@@ -21,11 +21,11 @@ struct CachedOptions {
   StagingRule rule;
   template <class V>
   void visit(V& v) {
-    v.required("inner", inner, "the tier that holds the data");
-    v("in", in, "the tier for copies of its objects");
+    v.required("inner", inner, "The tier that holds the data.");
+    v("in", in, "The tier that keeps copies of its objects.");
     v("fill", fill,
-      "read: the reader of an object copies it; ahead: a thread copies while others read; both: "
-      "whoever is first");
+      "`read`: whoever reads an object also copies it. `ahead`: a thread copies objects while "
+      "others read. `both`: whichever comes first copies it.");
     rule.visit(v);
   }
   void check(const Section& section) const { rule.check(section); }

@@ -52,7 +52,7 @@ ObjectInfo object_of(const Json& row) {
   try {
     check_key(object.key);
   } catch (const IoError& error) {
-    refuse_plan(std::string("has an object whose key is none: ") + error.what());
+    refuse_plan(std::string("has an object whose key is not valid: ") + error.what());
   }
   return object;
 }

@@ -23,14 +23,14 @@ namespace stoker {
 // The text of such a file. facts: its further members, an object or null.
 std::string plan_json(const StagingPlan& plan, const nlohmann::ordered_json& facts);
 
-// Error(ExitCode::config) for what is no plan: no JSON, another version, a member that is missing
-// or of another kind, a key that is none or is there twice, sizes that do not add up.
+// Error(ExitCode::config) if the text is not a plan: not JSON, another version, a member that is
+// missing or of another kind, a key that is not valid or is there twice, sizes that do not add up.
 StagingPlan parse_plan(std::string_view text);
 // The same of a file, which the message names; ExitCode::environment where it is missing.
 StagingPlan read_plan(const std::string& path);
 
 // Error(ExitCode::config) where an object of the plan is not in the listing (sorted by key), or has
-// another size there: it was made of other objects. path: of the plan, for the message.
+// another size there: it was made of other objects. path: the plan's, for the message.
 void check_plan(const StagingPlan& plan, const std::vector<ObjectInfo>& listing,
                 const std::string& path);
 

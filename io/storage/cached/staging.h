@@ -30,12 +30,14 @@ struct StagingRule {
   std::optional<Path> plan;  // of order: plan
   template <class V>
   void visit(V& v) {
-    v("limit", limit, "bytes of copies");
-    v("below", below, "copy only objects smaller than this");
+    v("limit", limit, "The most bytes that all copies together may take.");
+    v("below", below,
+      "Only objects smaller than this are copied. Without it, objects of any size are.");
     v("order", order,
-      "what comes first where a thread copies ahead; most_read: after as many reads as there are "
-      "objects; plan: what that file names, and nothing else, whoever copies");
-    v("plan", plan, "order: plan: the file, as `stoker advise` writes it");
+      "Which objects a thread that copies ahead takes first. `most_read` waits until as many reads "
+      "were made as there are objects. With `plan` only the objects that the plan names are "
+      "copied, in its order, whatever `fill` says.");
+    v("plan", plan, "The file with the plan for `order: plan`, as `stoker advise` writes it.");
   }
   // Error(ExitCode::config) for a plan without its order, or beside a second rule.
   void check(const Section& section) const;
@@ -54,13 +56,13 @@ struct StagingPlan {
 
 // What the rule chooses from: the listing; or of order: plan the objects of that file, in its
 // order. Error, which names the file and what is wrong: ExitCode::environment where it is missing,
-// ExitCode::config where it is no plan, was made of other objects (one that is not listed, or has
-// another size), or takes more than the rule's limit.
+// ExitCode::config where it is not a plan, was made of other objects (one that is not listed, or
+// has another size), or takes more than the rule's limit.
 std::vector<ObjectInfo> candidates(std::vector<ObjectInfo> listing, const StagingRule& rule);
 
 // Those of `objects` (candidates) that the rule takes into what is left of its limit after `used`
 // bytes. An object that does not fit is left out, and smaller ones behind it still have their
-// chance. Ties keep the order of `objects`. Empty directories ("name/") are no objects.
+// chance. Ties keep the order of `objects`. Empty directories ("name/") are not objects.
 StagingPlan choose(const std::vector<ObjectInfo>& objects, const StagingRule& rule, uint64_t used,
                    const ReadCounts& reads = {});
 

@@ -17,9 +17,9 @@ struct EmulatedOptions {
   void visit(V& v) {
     figures.visit(v);
     v("shared", shared,
-      "one device for all processes of this user that have a tier of this name and these options; "
-      "false: each has its own");
-    v.required("inner", inner, "the tier that holds the data");
+      "With true, all processes of this user whose tier has this name and these options share one "
+      "device. With false each process has a device of its own.");
+    v.required("inner", inner, "The tier that holds the data.");
     const bool told = figures.profile || figures.read_mb_per_s || figures.write_mb_per_s;
     if (!told) figures.profile = TierProfile::hdd;
   }

@@ -13,9 +13,9 @@
 
 // The slots are a leaky bucket (the generic cell rate algorithm): an operation of latency L fills
 // it by L / queue_depth, and waits only where it is full. So queue_depth operations that come at
-// once begin at once, as on a device with so many slots; behind them one begins every
-// L / queue_depth; what comes in the end is what such a device has done by then. Unlike single
-// slots it takes a queue depth that is no integer, and it has one number for any depth.
+// once begin at once, as on a device with queue_depth slots, and behind them one begins every L /
+// queue_depth. In the end as many are done as on such a device. Unlike single slots it takes a
+// queue depth that is not an integer, and one number is enough for any depth.
 
 namespace stoker {
 namespace {
@@ -25,7 +25,8 @@ using Kind = TierOperation::Kind;
 // A transfer gives way to others after this long, or after the longest latency if that is longer:
 // with shorter pieces all threads would end, and begin anew, together.
 constexpr double kPieceNs = 2e6;
-// A cache writes what lies so many requests apart in its order, whichever thread was quicker.
+// A cache writes requests that are at most this many apart in the order of their places, whichever
+// thread was quicker.
 constexpr uint64_t kSortedWrites = 8;
 
 double ns(Clock::duration duration) {
@@ -105,7 +106,7 @@ TierDevice::Piece TierDevice::transfer(const Transfer& transfer) {
   const int64_t ready = ns(transfer.ready);
   const double bytes_per_ns = 1e-9 * (writes ? costs_.write_bytes_per_s : costs_.read_bytes_per_s);
   const double most = std::max(4096.0, bytes_per_ns * std::max(kPieceNs, longest_));
-  // The last piece is no shorter than the others.
+  // The last piece is at least as long as the others.
   const uint64_t piece =
       static_cast<double>(bytes) > 2 * most ? static_cast<uint64_t>(most) : bytes;
   const auto amount = static_cast<double>(piece);

@@ -17,7 +17,7 @@ struct TierCosts {
   Clock::duration read_latency{};  // means
   Clock::duration write_latency{};
   Clock::duration metadata_latency{};  // of everything that moves no bytes
-  Clock::duration seek{};              // on top, of a read or write that goes on nowhere
+  Clock::duration seek{};              // on top, where a read or write goes on nowhere
   double queue_depth = 1;              // latencies that may pass at the same time
   double latency_sigma = 0;            // of a latency's logarithm; 0: it is constant
   double stream_bytes_per_s = 0;       // the most that one operation gets; 0: all there is
@@ -29,7 +29,7 @@ struct TierOperation {
   enum class Kind { read, write, metadata };
   Kind kind;
   uint64_t bytes = 0;
-  uint64_t object = 0;  // tier_object() of what is read or written
+  uint64_t object = 0;  // tier_object() of the object that is read or written
   uint64_t offset = 0;  // where in it
 };
 

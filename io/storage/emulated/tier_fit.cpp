@@ -12,12 +12,12 @@ namespace {
 
 using Vector = std::vector<double>;
 
-constexpr double kLeastLatency = 1e-7;  // seconds; below that it is none
+constexpr double kLeastLatency = 1e-7;  // seconds; anything shorter counts as 0
 
 // In MB/s, as an emulated tier takes it: from memory, a few points may say any number.
 double sayable(double bytes_per_s) { return std::clamp(1e-6 * bytes_per_s, 0.01, 1e6); }
 
-// Of one direction, in bytes/s and seconds.
+// The figures of one direction, in bytes/s and seconds.
 struct Figures {
   double bandwidth = 0;
   double latency = 0;
@@ -114,7 +114,8 @@ Device fit_at_depth(const std::vector<TierPoint>& points, double queue_depth, do
   return device(minimise([&](const Vector& at) { return error_of(device(at), points); }, start));
 }
 
-// Over all depths that the threads of the points can tell apart; of equals the deepest.
+// Tries all depths that the threads of the points can tell apart. If several fit equally well, it
+// takes the deepest.
 Device fit_reads(const std::vector<TierPoint>& points) {
   const int64_t most = std::ranges::max(points, {}, &TierPoint::threads).threads;
   Device best;

@@ -37,9 +37,9 @@ struct TierFit {
 };
 
 // The figures whose predictions lie closest to the points, by the sum of the squared logarithms of
-// their ratios. Queue depth and seek are the reads' where there are any. metadata_latency_ms is
-// none of the points' and is left 0. Deterministic; `points` must not be empty, nor any of them 0
-// operations/s.
+// their ratios. Queue depth and seek are taken from the reads if there are any. The points say
+// nothing about metadata_latency_ms, so it is left 0. Deterministic; `points` must not be empty,
+// nor any of them 0 operations/s.
 TierFit fit_tier(const std::vector<TierPoint>& points);
 
 }  // namespace stoker

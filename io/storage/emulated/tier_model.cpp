@@ -11,13 +11,13 @@
 //    thread's last sleep. So a thousand short operations take a thousand times the cost of one, not
 //    a thousand times that and a wake-up (50 us and more).
 // 2. An operation arrives at the device by its thread's virtual clock, and goes from one part of
-// the
-//    device to the next when the device says, not when its thread wakes up.
+//    the device to the next when the device says, not when its thread wakes up.
 // 3. The thread sleeps before it asks for the next part, however short, so that the parts are asked
 //    for in the order of their time: 4 KiB reads of an SSD by 8 threads were a third too slow when
 //    waits below 100 us were left to the last sleep.
 // 4. The thread goes on when the device is done, or when the operation itself has ended, whichever
-//    comes last. An operation that was slower than its model is no lateness and is not made good.
+//    comes last. An operation that was slower than its model does not count as late and is not made
+//    good.
 
 namespace stoker {
 namespace {
@@ -54,15 +54,20 @@ void TierModel::go_on(TierPassage& passage) {
 }
 
 void TierModel::passed(TimePoint arrival, TimePoint modelled, TimePoint done) {
+  // An overrun is the tier below being slower than the model. That the thread wakes up late is
+  // another matter: finish() makes it good.
   modelled_.fetch_add((modelled - arrival).count(), std::memory_order_relaxed);
   if (modelled < done) overran(done - modelled);
 }
 
 void TierModel::finish(TimePoint begun, const TierOperation& operation) {
   const TimePoint done = clock_.now();
+  // This thread's lateness: by how much its last sleep was too long (1.).
   std::atomic<Clock::rep>& own = late_.here();
   const Clock::duration late(own.load(std::memory_order_relaxed));
   TierPassage passage = enter(begun - late, operation);
+  // Piece by piece, each asked for when its time has come, so that pieces of other threads get
+  // between them as they would on the device (3.).
   while (passage.left > 0) {
     if (passage.at > clock_.now()) clock_.sleep_until(passage.at);
     go_on(passage);
@@ -70,6 +75,8 @@ void TierModel::finish(TimePoint begun, const TierOperation& operation) {
   passed(begun - late, passage.at, done - late);
   const TimePoint end = std::max(passage.at, done - late);
   if (end > clock_.now()) clock_.sleep_until(end);
+  // The thread's next operation makes up for this, up to a limit. The rest counts as an overrun,
+  // because the run is slower by that than with the real device.
   const Clock::duration now_late = since(end);
   if (now_late > kMaxLate) overran(now_late - kMaxLate);
   own.store(std::min(now_late, kMaxLate).count(), std::memory_order_relaxed);
@@ -80,6 +87,7 @@ void TierModel::overran(Clock::duration by) {
   meter_->overran(by);
   const Clock::rep sum = overrun_.fetch_add(by.count(), std::memory_order_relaxed) + by.count();
   const Clock::duration modelled(modelled_.load(std::memory_order_relaxed));
+  // A single hiccup at the begin of a run is a large share of little.
   if (modelled < kEnoughToJudge) return;
   if (seconds(Clock::duration(sum)) > kTooSlow * seconds(modelled)) {
     meter_->add_condition(kCondition);
@@ -94,7 +102,7 @@ TierOperation tier_operation(FileCall::Op op, const std::string& path, uint64_t 
 }
 
 int64_t TierLayer::call(const FileCall& call, const Next& next) {
-  // Who maps a file reads it unseen.
+  // Reads of a mapped file are page faults that this layer does not see, so it refuses to map.
   if (call.op == FileCall::Op::map) return -EOPNOTSUPP;
   const TimePoint begun = model_->begin();
   const int64_t result = next(call);

@@ -23,7 +23,7 @@ struct TierClock {
   };
 };
 
-// An operation on its way through a device. A value, of its TierModel's.
+// An operation on its way through a device. A value that only its TierModel changes.
 struct TierPassage {
   TierOperation::Kind kind;
   uint64_t left;        // bytes that have yet to pass

@@ -27,7 +27,7 @@ struct TierState {
   uint32_t writing = 0;     // its direction
   uint32_t unused = 0;      // the layout has no holes
   int64_t slots_busy = 0;   // sum of what the operations took of the slots
-  int64_t pipe_busy = 0;    // and of the transfers
+  int64_t pipe_busy = 0;    // and what they took of the pipe
   uint64_t bytes_read = 0;  // of all processes
   uint64_t bytes_written = 0;
 };

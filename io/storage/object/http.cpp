@@ -31,13 +31,13 @@ struct HttpOptions {
   TransferOptions transfers;
   template <class V>
   void visit(V& v) {
-    v.required("url", url, "where the objects are; keys are added behind it");
+    v.required("url", url, "The URL where the objects are. Keys are added behind it.");
     v("index", index,
-      "key of an object that lists all: lines of bytes, a tab and a key; or keys alone, whose "
-      "sizes "
-      "are then asked for one by one");
+      "The key of an object that lists all others, a line for each: the size in bytes, a tab and "
+      "the key, or the key alone, whose size is then asked for.");
     v("listing", listing,
-      "json: the server lists directories as nginx does by `autoindex on; autoindex_format json`");
+      "How the server lists directories. json: as nginx does by `autoindex on; autoindex_format "
+      "json`. none: not at all.");
     transfers.visit(v);
   }
   StorageInfo info() const { return {.read_only = true}; }

@@ -15,8 +15,9 @@ struct IndexLine {
   std::string key;
   std::optional<uint64_t> bytes;  // nothing: the line had the key alone
 };
-// Lines of "bytes<TAB>key", or of keys alone; empty ones do not count. Sorted by key.
-// Error(ExitCode::data) that names the line for what is no key, no number, or there twice.
+// Reads lines of "bytes<TAB>key", or of keys alone; empty ones do not count. The result is sorted
+// by key. Error(ExitCode::data), which names the line, for what is no key, no number, or there
+// twice.
 std::vector<IndexLine> parse_index(std::string_view text);
 
 // An entry of a directory as nginx's `autoindex_format json` has it. A value.
@@ -25,7 +26,7 @@ struct DirectoryEntry {
   bool directory = false;
   uint64_t bytes = 0;
 };
-// Error(ExitCode::data) for what is none.
+// Error(ExitCode::data) where it is no such listing.
 std::vector<DirectoryEntry> parse_directory(std::string_view json);
 
 }  // namespace stoker

@@ -21,10 +21,10 @@ struct ObjectPlace {
   std::string shown(const std::string& operation, const std::string& key) const;
 };
 
-// An answer that is none of the expected ones, as an IoError: what was asked for, the status, the
-// server's own reason where it is an error of S3, and what to do. Any thread.
+// Throws an IoError about an answer that nobody expected. It says what was asked for, the status,
+// the server's own reason where it is an error of S3, and what to do. Any thread.
 [[noreturn]] void throw_answer(const std::string& shown, const HttpAnswer& answer);
-// The object is another one than before (errno_value ESTALE).
+// Throws an IoError (ESTALE): the object is another one than before.
 [[noreturn]] void throw_changed(const std::string& shown);
 
 // Which version of an object is meant. A value.
@@ -44,14 +44,15 @@ class KnownObjects {
   std::optional<ObjectVersion> find(const std::string& key) const;
   // How many objects we ourselves have replaced or removed.
   uint64_t changes() const;
-  // What was seen since there were so many changes of ours; nothing where there were more since,
-  // for it may be of before. A listing replaces what was known, an answer does not.
+  // Adds what was seen after `changes` changes of ours. Where there were more since, nothing is
+  // added, for it may have been seen before them. A listing replaces what was known, an answer does
+  // not.
   void add_listed(uint64_t changes, const std::vector<Seen>& seen);
   void add(uint64_t changes, const std::string& key, const ObjectVersion& version);
-  // We begin, and have ended, to replace or remove it: nothing is known of it then.
+  // To be called before and after we replace or remove an object: nothing is known of it then.
   void begin_change(const std::string& key);
   void end_change(const std::string& key);
-  // Whether one of ours is under way.
+  // Whether we are replacing or removing it now.
   bool changing(const std::string& key) const;
 
  private:

@@ -43,7 +43,7 @@ bool is_strong(const std::string& etag) { return etag.starts_with('"'); }
                 EIO);
 }
 
-// Is the beginning of this answer that of these bytes of this version?
+// Throws where the head of this answer is not that of these bytes of this version.
 void check_part(const std::string& shown, const HttpHead& head, const ObjectVersion& version,
                 uint64_t offset, uint64_t length) {
   const bool other = !version.etag.empty() && !head.etag.empty() && version.etag != head.etag;
@@ -58,7 +58,7 @@ void check_part(const std::string& shown, const HttpHead& head, const ObjectVers
   }
 }
 
-// Of a request for a part.
+// Checks the answer to a request for a part.
 void check_answer(const std::string& shown, const HttpAnswer& answer) {
   const long status = answer.head.status;
   if (status == 412 || status == 416) throw_changed(shown);
@@ -130,8 +130,8 @@ void ObjectReads::read_once(const std::string& key, Buffer& out, Range range) {
   read_parts(key, first, range.offset + done, {out.data() + done, out.size() - done});
 }
 
-// Of an object of which nothing is known: the first part, whose answer says the rest. Makes room
-// for all parts; `done` is what it read.
+// Reads the first part of an object that nothing is known of; its answer says the rest. Makes room
+// for all parts; `done` is how much it read.
 ObjectVersion ObjectReads::read_first(const std::string& key, Buffer& out, Range range,
                                       uint64_t& done) {
   const std::string shown = place_.shown("read", key);

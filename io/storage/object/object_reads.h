@@ -15,9 +15,9 @@ namespace stoker {
 
 // Reading objects over HTTP: Storage::read() and expect() of the tiers http and s3. Any thread.
 //
-// A range is asked for in parts, all in flight at once, each straight into its place. All parts of
-// an object, and of later reads of it, are of one version: by If-Match, and by the ETag and total
-// size of each answer. Else: IoError with ESTALE.
+// A range is asked for in parts, all in flight at once, each straight into its place. If-Match, and
+// the ETag and total size of each answer, make sure that all parts of an object, and of later reads
+// of it, are of one version. Else: IoError with ESTALE.
 class ObjectReads {
  public:
   struct Settings {
@@ -34,8 +34,7 @@ class ObjectReads {
   // The same in two steps, so that many can be under way.
   std::future<HttpAnswer> ask_version(const std::string& key);
   ObjectVersion version_of(const std::string& key, const HttpAnswer& answer) const;
-  // Lives while we replace or remove an object: what was known of it, or read ahead, counts no
-  // more.
+  // Lives while we replace or remove an object. What was known of it, or read ahead, is forgotten.
   class Change {
    public:
     Change(ObjectReads& reads, const std::string& key);

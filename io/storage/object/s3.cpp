@@ -26,15 +26,16 @@ struct S3Options {
   template <class V>
   void visit(V& v) {
     v.required("endpoint", endpoint,
-               "URL of the service, such as https://s3.eu-west-1.amazonaws.com");
-    v.required("bucket", bucket, "the bucket; it has to be there");
-    v("prefix", prefix, "the tier's objects are those whose keys begin with this and a '/'");
-    v("region", region, "the service's region, which is part of the signature");
+               "The URL of the service, such as https://s3.eu-west-1.amazonaws.com.");
+    v.required("bucket", bucket, "The name of the bucket, which has to exist.");
+    v("prefix", prefix, "The tier's objects are those whose keys begin with this text and a '/'.");
+    v("region", region, "The service's region, which is part of the signature.");
     v("credentials", credentials,
-      same_results("a file of AWS's format with the credentials; without it they are "
-                   "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN"));
-    v("profile", profile, same_results("which part of that file"));
-    v("anonymous", anonymous, same_results("requests are not signed: for public buckets"));
+      same_results(
+          "A file of AWS's format that has the credentials. Without it, they are taken from "
+          "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN."));
+    v("profile", profile, same_results("The part of that file that is used."));
+    v("anonymous", anonymous, same_results("Do not sign requests, as for a public bucket."));
     transfers.visit(v);
   }
   void check(const Section& section) const {

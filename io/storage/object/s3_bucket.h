@@ -13,7 +13,7 @@ namespace stoker {
 // What the tier s3 and the writers of its objects share: the bucket's requests, signed. Any thread.
 class S3Bucket {
  public:
-  // credentials: none, and nothing is signed.
+  // Without credentials nothing is signed.
   S3Bucket(const std::string& bucket_url, std::string prefix, HttpTransport::Inputs transport,
            ObjectReads::Settings reads, const std::optional<AwsCredentials>& credentials,
            const std::string& region);
@@ -21,13 +21,13 @@ class S3Bucket {
   // A request about one object; query: "uploads=", or empty.
   HttpRequest request(const std::string& method, const std::string& operation,
                       const std::string& key, const std::string& query = {}) const;
-  // A body, and its hash, by which the server refuses it where it was damaged under way.
+  // Sets the body, and its hash, by which the server refuses it where it was damaged under way.
   static void set_body(HttpRequest& request, std::string body);
   HttpTransport& transport() { return *transport_; }
   ObjectReads& reads() { return reads_; }
 
   std::vector<ObjectInfo> list(const std::string& prefix);
-  // Absent is fine.
+  // It need not be there.
   void remove(const std::string& key);
 
  private:
@@ -43,7 +43,7 @@ class S3Bucket {
 };
 
 // One object being written: one PUT where it is small, else a multipart upload whose parts leave in
-// the background, a few at a time. `bucket` must outlive it. As every ObjectWriter.
+// the background, a few at a time. `bucket` must outlive it.
 std::unique_ptr<ObjectWriter> make_s3_writer(S3Bucket& bucket, std::string key, uint64_t part);
 
 }  // namespace stoker

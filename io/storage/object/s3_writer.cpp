@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPartsUnderWay = 4;
 constexpr size_t kMostParts = 10'000;
-// After so many parts they become twice as large: 10,000 of 8 MiB alone would end at 80 GB.
+// After this many parts, the size of parts doubles: 10,000 of 8 MiB alone would end at 80 GB.
 constexpr size_t kPartsOfOneSize = 2'000;
 
 std::string xml_text(const std::string& text) {
@@ -109,7 +109,7 @@ class S3Writer final : public ObjectWriter {
     if (number % kPartsOfOneSize == 0) part_ *= 2;
   }
 
-  // Of the oldest part.
+  // Waits for the oldest part.
   void finish_part() {
     auto [number, future] = std::move(under_way_.front());
     under_way_.pop_front();
@@ -125,7 +125,7 @@ class S3Writer final : public ObjectWriter {
     HttpRequest request =
         bucket_.request("POST", "write", key_, "uploadId=" + percent_encoded(upload_));
     S3Bucket::set_body(request, "<CompleteMultipartUpload>" + list_ + "</CompleteMultipartUpload>");
-    request.patience = 10;  // S3 says minutes, of a large one
+    request.patience = 10;  // S3 may take minutes for a large one
     const std::string shown = request.shown;
     const HttpAnswer answer = perform(std::move(request));
     // It may answer 200 before it knows.
@@ -141,7 +141,7 @@ class S3Writer final : public ObjectWriter {
   const std::string key_;
   uint64_t part_;
   std::string buffer_;
-  std::string upload_;  // its id; empty: there is none
+  std::string upload_;  // its id; empty: no upload was begun
   size_t parts_ = 0;
   std::deque<std::pair<size_t, std::future<HttpAnswer>>> under_way_;
   std::string list_;

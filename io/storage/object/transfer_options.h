@@ -21,25 +21,27 @@ struct TransferOptions {
   template <class V>
   void visit(V& v) {
     v("connections", connections,
-      same_results("requests in flight, each on a connection of its own that is kept open"),
+      same_results(
+          "How many requests are in flight at once, each on a connection of its own that is kept "
+          "open."),
       Limits{1, 1024});
     v("part", part,
       same_results(
-          "larger reads and objects being written are split into parts of this size, which "
-          "are in flight together"));
+          "Larger reads, and objects being written, are split into parts of this size, which "
+          "are in flight together."));
     v("ahead", ahead,
       same_results(
-          "most bytes that are read before they are asked for, where it is known that they "
-          "will be"));
-    v("timeout", timeout, same_results("of one attempt at one request"));
+          "At most this many bytes are read before they are asked for, where it is known that "
+          "they will be."));
+    v("timeout", timeout, same_results("The time limit of one attempt at one request."));
     v("retries", retries,
       same_results(
-          "of a request that was answered 429 or 5xx, took too long, or whose connection was "
-          "cut; the waits between grow from 0.1 s to 10 s, at random, or are what the "
-          "server says"),
+          "A request is made again up to this many times where the server was busy (429, 5xx) "
+          "or the connection failed. The waits in between are random and grow from 0.1 s to "
+          "10 s, or are what the server asks for."),
       Limits{0, 100});
     v("ca_file", ca_file,
-      same_results("certificates to trust, in one file; default: the system's"));
+      same_results("A file with the certificates to trust. Without it, the system's are trusted."));
   }
   void check(const Section& section) const;
 
@@ -48,7 +50,7 @@ struct TransferOptions {
   ObjectReads::Settings reads() const { return {part.bytes, ahead.bytes}; }
 };
 
-// The URL of an option, checked without showing it.
+// Checks the URL of an option without showing it.
 void check_url(const Section& section, const char* key, const std::string& url);
 
 }  // namespace stoker

@@ -2,7 +2,7 @@
 """What the first ./run.sh builds: the program and its default decoder, without tools and other plug-ins."""
 import unittest
 
-from stoker import BUILD, StokerTest, configuration
+from stoker import BUILD, StokerTest, configuration, free_port
 
 
 class FirstBuildTest(StokerTest):
@@ -26,11 +26,18 @@ class FirstBuildTest(StokerTest):
     def test_a_tool_or_plug_in_that_is_not_there_is_one_line_that_says_how_to_get_it(self):
         for arguments, what, plugin in (
                 (["report", "runs/latest"], "command 'report'", "stoker_report"),
-                (["check", self.config, "decoder.type=opencv"], "decoder 'opencv'", "stoker_opencv")):
+                (["check", self.config, "decoder.type=opencv"], "decoder 'opencv'", "stoker_opencv"),
+                (["healthcheck", "127.0.0.1:1"], "http transport 'curl'", "stoker_http")):
             done = self.run_it(*arguments, code=3)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(f"{what} is in the plug-in {self.lib}/{plugin}.so, which is not there: build the target {plugin}, "
                           "or install it (./run.sh list builds all of them)", done.stderr)
+
+    def test_a_sink_that_pushes_is_an_error_before_the_training(self):
+        sink = f"{{type: prometheus, listen: '127.0.0.1:{free_port()}', pushgateway: 'http://127.0.0.1:1'}}"
+        done = self.run_it("train", self.config, f"metrics.sinks=[{sink}]", code=3)
+        self.assertIn(f"http transport 'curl' is in the plug-in {self.lib}/stoker_http.so, which is not there", done.stderr)
+        self.assertNotIn("step 1", done.stderr)
 
     def test_the_help_names_the_commands_that_are_not_there(self):
         done = self.run_it("--help", code=0)

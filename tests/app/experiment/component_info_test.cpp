@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 
 // What components say before anything is opened; loaders, devices and tiers are asked in their
 // contracts.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/tools/sweep/options.h"
+#include "app/tools/sweep/sweep_options.h"
 #include "tests/app/experiment/described.h"
 
 namespace stoker {

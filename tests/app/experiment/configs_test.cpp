@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/tools/sweep/plan.h"
 #include "tests/support/errors.h"
 

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "io/core/config/plugin.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_directory.h"

@@ -124,12 +124,12 @@ struct CheckpointBenchmark {
 SaveCost save(SavedModel& model, int64_t round) {
   SaveCost cost;
   const TimePoint begin = Clock::now();
-  const std::unique_ptr<Twin> twin = model.save(round);
+  const std::unique_ptr<BackBuffer> back = model.save(round);
   cost.stall_s = seconds(Clock::now() - begin);
   model.flush();
   cost.durable_s = seconds(Clock::now() - begin);
   cost.saved_s = model.checkpointer().status().save_s.back();
-  if (twin) twin->finish();
+  if (back) back->finish();
   return cost;
 }
 

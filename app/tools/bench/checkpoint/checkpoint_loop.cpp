@@ -54,14 +54,14 @@ class CheckpointLoop {
     double busy = 0;
     for (int64_t i = 0; i < arguments_.every; ++i) {
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(arguments_.step_ms));
-      std::unique_ptr<Twin> twin;
+      std::unique_ptr<BackBuffer> back;
       const bool save = saves && i == 0;
       const TimePoint begin = Clock::now();
       if (save) {
-        twin = model_.save(*saves);
+        back = model_.save(*saves);
         times_.stall.push_back(seconds(Clock::now() - begin));
       }
-      const double update = timed([&] { model_.update(twin.get()); });
+      const double update = timed([&] { model_.update(back.get()); });
       (save ? times_.update_after : times_.update).push_back(update);
       busy += seconds(Clock::now() - begin);
     }

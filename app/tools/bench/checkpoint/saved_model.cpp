@@ -79,7 +79,7 @@ SavedModel::SavedModel(const ExperimentOptions& options)
   fill(step_);
   checkpointer_ = experiment_.make_checkpointer(
       tensors_.infos(), {}, [this](const std::string& text) { warnings_.push_back(text); });
-  if (const auto places = checkpointer_->finish_copy()) tensors_.twin(*places)->finish();
+  if (const auto places = checkpointer_->finish_copy()) tensors_.back_buffer(*places)->finish();
   checkpointer_->load();
 }
 
@@ -96,7 +96,7 @@ SavedModel::~SavedModel() {
   }
 }
 
-std::unique_ptr<Twin> SavedModel::save(int64_t step) {
+std::unique_ptr<BackBuffer> SavedModel::save(int64_t step) {
   checkpointer_->save({step, false, 0, true}, [&] {
     TrainingState state;
     state.step = step;
@@ -104,7 +104,7 @@ std::unique_ptr<Twin> SavedModel::save(int64_t step) {
     return state;
   });
   const std::optional<StatePlaces> places = checkpointer_->finish_copy();
-  return places ? tensors_.twin(*places) : nullptr;
+  return places ? tensors_.back_buffer(*places) : nullptr;
 }
 
 void SavedModel::flush() {

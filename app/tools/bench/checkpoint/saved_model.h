@@ -53,10 +53,10 @@ class SavedModel {
   const std::string& directory() const { return directory_; }
 
   // Returns when the tensors may change. Where they are to change in other memory, it returns the
-  // twin for that, which has to be finished before the next save.
-  std::unique_ptr<Twin> save(int64_t step);
-  // The optimizer's update. twin: may be null.
-  void update(Twin* twin) { step_.update(0, twin); }
+  // back buffer for that, which has to be finished before the next save.
+  std::unique_ptr<BackBuffer> save(int64_t step);
+  // The optimizer's update. back: may be null.
+  void update(BackBuffer* back) { step_.update(0, back); }
   // Waits for what was saved. Error(ExitCode::storage) where that has failed.
   void flush();
 

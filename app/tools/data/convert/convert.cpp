@@ -116,7 +116,7 @@ class Conversion {
         try {
           write_shard(source, missing[static_cast<size_t>(i)]);
         } catch (...) {
-          // The others stop because of it, and their errors are none.
+          // The other threads stop because of this error, so theirs are not reported.
           const std::lock_guard lock(mutex_);
           if (!failed_.exchange(true)) error_ = std::current_exception();
           throw;
@@ -225,8 +225,8 @@ class Conversion {
                               "{}: run the same command again, which writes this shard anew",
                               sample.key, shard.name, sample.how));
     }
-    if (!comparison.same_order && hooks_.remark) {
-      hooks_.remark(
+    if (!comparison.same_order && hooks_.note) {
+      hooks_.note(
           "dataset convert: this format has an order of its own: batches are others than those of "
           "the source");
     }
@@ -257,7 +257,7 @@ class Conversion {
   ConvertJournal journal_;
   std::vector<ShardReceipt> receipts_;
   std::atomic<bool> failed_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards what follows
   std::exception_ptr error_;
   int64_t done_ = 0;
   int64_t left_out_ = 0;

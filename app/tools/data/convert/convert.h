@@ -22,7 +22,7 @@ struct ConvertTarget {
   const Tiers& tiers;
   std::string tier;
   std::string folder = {};  // empty: the tier's root
-  // Of its keys: empty, or the folder with a '/' behind it.
+  // The beginning of its keys: empty, or the folder with a '/' after it.
   std::string prefix() const;
 };
 
@@ -30,35 +30,36 @@ struct ConvertTarget {
 struct ConvertOptions {
   Component<ShardFormatWriter> format;
   PlanOptions plan;
-  // That read, decode and write.
+  // Number of threads that read, decode and write.
   int64_t threads = 1;
   // What is converted, for people; some formats keep it.
   std::string source = {};
-  // On what the pixels depend beside the samples, for formats that hold pixels.
+  // What the pixels depend on in addition to the samples. For formats that hold pixels.
   std::string pixels = {};
-  // Reads all of it again.
+  // Read everything again and compare.
   bool verify = true;
 };
 
-// What the caller gets to know and to say meanwhile. Any may be empty.
+// Functions of the caller that are called meanwhile. Each may be empty.
 struct ConvertHooks {
-  // What is done ("samples"), how many of how many. One thread at a time.
+  // Gets what is counted ("samples"), how many are done, and of how many. One thread at a time.
   std::function<void(const std::string&, int64_t, int64_t)> progress;
-  // Not ExitCode::ok: the code with which to stop. Any thread.
+  // Asked whether to go on. A result other than ExitCode::ok is the code with which to stop. Any
+  // thread.
   std::function<ExitCode()> stop;
-  Notify remark;
+  Notify note;
 };
 
 // What was written. A value.
 struct ConvertResult {
   int64_t samples = 0;
-  // In the order of the samples.
+  // The samples that were left out, in their order.
   std::vector<LeftOutSample> left_out;
   std::vector<ToleratedSample> tolerated;
   int64_t shards = 0;
-  // Of these, those that an earlier call had written.
+  // How many of these an earlier call had written.
   int64_t found = 0;
-  // Of all samples, as they were written.
+  // Bytes of all samples, as they were written.
   uint64_t bytes = 0;
   // The data set that reads it, as an experiment has it.
   Node dataset = {};
@@ -71,8 +72,9 @@ struct ConvertResult {
 //
 // After any failure, kill -9 too, the same call goes on with the shards that are missing, and the
 // result is the same to the byte (journal.h). Throws Error(ExitCode::environment) where the folder
-// has something else, Error(ExitCode::data) for bad samples, Error(ExitCode::storage) for what does
-// not read as it was written, Error of hooks.stop; IoError. Starts and joins threads of its own.
+// has something else, Error(ExitCode::data) for bad samples, Error(ExitCode::storage) if something
+// does not read as it was written, Error with the code of hooks.stop; IoError. Starts and joins
+// threads of its own.
 ConvertResult convert_dataset(const Dataset& dataset, const Decoder& decoder,
                               const ConvertTarget& target, const ConvertOptions& options,
                               const ConvertHooks& hooks = {});

@@ -9,7 +9,7 @@
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/data/convert/convert.h"
 #include "app/tools/data/fetch.h"
@@ -72,7 +72,8 @@ struct TargetTiers {
   }
 };
 
-// Of an option, so that another policy for bad samples goes on with the same conversion.
+// Leaves out on_error, so that a call with another policy for bad samples goes on with the same
+// conversion.
 std::string without_on_error(Node dataset) {
   std::erase_if(dataset.entries, [](const Node::Entry& entry) { return entry.key == "on_error"; });
   return to_yaml(dataset);
@@ -81,7 +82,8 @@ std::string without_on_error(Node dataset) {
 ConvertOptions convert_options(const ConvertArguments& arguments,
                                const ExperimentOptions& experiment) {
   ConvertOptions options;
-  // Not by the command line's parser, which would say this of a slip in the option's name, too.
+  // Checked here and not by the command line's parser, which would report this also for a mistyped
+  // option.
   if (arguments.format.empty()) {
     throw Error(ExitCode::config, "dataset convert: name the format to write by --format");
   }
@@ -156,14 +158,14 @@ ExitCode convert_experiment(const ConvertArguments& arguments) {
   if (!arguments.tier.empty()) find_tier(experiment, arguments.tier);
   const ConvertOptions options = convert_options(arguments, experiment);
   const StopSignal stop;
-  const ExperimentData data(experiment, print_remark);
+  const ExperimentData data(experiment, print_note);
   const TargetTiers to(arguments, data.tiers());
   ConvertHooks hooks;
   hooks.progress = [](const std::string& what, int64_t done, int64_t total) {
     show_progress(what, static_cast<uint64_t>(done), static_cast<uint64_t>(total));
   };
   hooks.stop = [&stop] { return stop.exit_code(); };
-  hooks.remark = print_remark;
+  hooks.note = print_note;
   const ConvertResult result =
       convert_dataset(data.dataset(), data.decoder(), to.target, options, hooks);
   return print_conversion(arguments, result,

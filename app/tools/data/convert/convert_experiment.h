@@ -13,9 +13,9 @@ namespace stoker {
 struct ConvertArguments : ConfigArguments {
   // Where to: a directory; with `tier`, a folder of that tier ("." is its root).
   std::string to;
-  std::string tier;    // of the experiment; empty: the directory
+  std::string tier;    // a tier of the experiment; empty: `to` is a directory
   std::string format;  // a writable one of the registry
-  // Of one shard, at most; a sample at least is in each.
+  // Largest size of one shard. Each shard has at least one sample.
   ByteSize shard_size{uint64_t{256} << 20};
   bool pixels = false;   // the format's option of that name
   bool shuffle = false;  // by the experiment's run.seed

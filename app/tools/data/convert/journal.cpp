@@ -37,7 +37,7 @@ ConvertJournal::ConvertJournal(Storage& to, std::string prefix, Work work, size_
       apart_(apart) {
   check_work(list_if_there(to_, prefix_));
   lock();
-  // Once more: with the lock nobody else changes it.
+  // Read once more: with the lock, nobody else changes it.
   const std::vector<ObjectInfo> objects = list_if_there(to_, prefix_);
   check_work(objects);
   for (const ObjectInfo& object : objects) found_[object.key] = object.bytes;
@@ -139,7 +139,7 @@ std::optional<ShardReceipt> ConvertJournal::find(const PlannedShard& shard) cons
   }
 }
 
-// It is of this shard, and what it says is there.
+// The receipt is that of this shard, and the objects that it names are there.
 bool ConvertJournal::fits(const ShardReceipt& receipt, const PlannedShard& shard) const {
   const WrittenShard& written = receipt.written;
   const size_t samples = written.samples.size();

@@ -51,7 +51,8 @@ class ConvertJournal {
   ConvertJournal(const ConvertJournal&) = delete;
   ConvertJournal& operator=(const ConvertJournal&) = delete;
 
-  // Of a shard whose objects are all there, in their sizes. Nothing: it is to be written.
+  // The receipt of a shard whose objects are all there with the right sizes. Nothing: it has to be
+  // written.
   std::optional<ShardReceipt> find(const PlannedShard& shard) const;
   void keep(const PlannedShard& shard, const ShardReceipt& receipt);
   void forget(const PlannedShard& shard);

@@ -22,7 +22,8 @@ struct PlannedShard {
 
 // What decides where a sample is written to. A value.
 struct PlanOptions {
-  // Of one shard, at most, by what is known before anything is read; but each holds a sample.
+  // Largest size of one shard, by what is known before anything is read. Each shard holds at least
+  // one sample.
   uint64_t shard_bytes = uint64_t{256} << 20;
   // Training samples in an order that is drawn by this seed; absent: in their own.
   std::optional<uint64_t> shuffle;
@@ -32,13 +33,13 @@ struct PlanOptions {
 // read. Immutable; any thread.
 class ConvertPlan {
  public:
-  // bytes: of each sample, where that is known; else as the data set says. writer: of the format
-  // that is described by `info`. Error(ExitCode::config) where two samples would have one name, or
-  // a class's name has a line break.
+  // bytes: the size of each sample, if that is known; otherwise the data set says it. writer: the
+  // one of the format that `info` describes. Error(ExitCode::config) where two samples would have
+  // one name, or a class's name has a line break.
   ConvertPlan(const Dataset& dataset, const ShardFormatWriter& writer, const WritableInfo& info,
               const PlanOptions& options, std::optional<uint64_t> bytes);
 
-  // In the order of the samples, those of Split::train first.
+  // All shards in the order of the samples, those of Split::train first.
   const std::vector<PlannedShard>& shards() const { return shards_; }
   // The samples of a shard, by their indices in the data set.
   std::vector<int64_t> samples(const PlannedShard& shard) const;
@@ -51,7 +52,7 @@ class ConvertPlan {
               std::optional<uint64_t> bytes);
   int64_t at(Split split, int64_t place) const;
 
-  std::vector<int64_t> shuffled_;  // of Split::train; empty: in its own order
+  std::vector<int64_t> shuffled_;  // order of Split::train; empty: its own order
   std::vector<PlannedShard> shards_;
   int64_t samples_ = 0;
   std::string hash_;

@@ -21,9 +21,9 @@ namespace stoker {
 // How the samples of a shard become bytes. What it refers to must outlive who uses it. A value.
 struct SampleSource {
   const Dataset& dataset;
-  // Null: as the data set gives them.
+  // Null: the bytes stay as the data set gives them.
   const Decoder* decoder = nullptr;
-  // That read at once for one shard.
+  // Number of threads that read at once for one shard.
   int64_t threads = 1;
 };
 
@@ -39,8 +39,8 @@ class ShardRun {
   ShardRun(const SampleSource& source, Check check, Count count);
   ~ShardRun();
 
-  // What it did with these samples of the split; commits nothing. Fails as the source and the
-  // writer.
+  // Writes these samples of the split and says what became of them. Commits nothing. Throws the
+  // errors of the source and the writer.
   ShardReceipt run(Split split, std::span<const int64_t> samples, ShardWriter& writer);
 
  private:

@@ -25,7 +25,7 @@ bool is_name(std::string_view key, std::string_view name) {
   return ends(key) || ends(without_image_extension(key));
 }
 
-// Of one split.
+// Compares one split.
 class SplitComparison {
  public:
   SplitComparison(const Dataset& dataset, Split split, const WrittenSet& written,
@@ -39,7 +39,7 @@ class SplitComparison {
     if (!info.ordered) find_places();
   }
 
-  // Of the whole split, before any sample is read. Empty: nothing.
+  // What differs in the whole split, before any sample is read. Empty: nothing does.
   std::string counts() const {
     const int64_t found = dataset_.size(split_);
     if (found == std::ssize(samples_)) return {};
@@ -86,7 +86,7 @@ class SplitComparison {
     return label < std::ssize(classes) ? classes[static_cast<size_t>(label)] : "";
   }
 
-  // The data set's index of each sample, by its name; -1: there is none.
+  // Finds the data set's index of each written sample by its name. -1: no sample has this name.
   void find_places() {
     std::unordered_map<std::string, int64_t> names;
     for (int64_t i = 0; i < size(); ++i) {
@@ -98,7 +98,7 @@ class SplitComparison {
       const std::string key = dataset_.info(split_, place).key;
       std::string_view name = without_image_extension(key);
       auto at = names.find(std::string(name));
-      // Without the folders before it, one after the other.
+      // Tries the name without the folders before it, one after the other.
       for (size_t slash; at == names.end() && (slash = name.find('/')) != name.npos;) {
         name.remove_prefix(slash + 1);
         at = names.find(std::string(name));

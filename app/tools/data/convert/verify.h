@@ -14,7 +14,7 @@ namespace stoker {
 
 // A sample that does not read as it was written. A value.
 struct UnlikeSample {
-  size_t shard = 0;  // of WrittenSet::shards
+  size_t shard = 0;  // index in WrittenSet::shards
   std::string key;   // as its source calls it
   std::string how;   // "its label is 2, not 3"
 };
@@ -34,8 +34,9 @@ struct WrittenComparison {
 //     extension and the folders before it;
 //   - its label is the same, and the name of its class;
 //   - its bytes are the same, by number and XXH3-64.
-// Reads every sample, by so many threads. progress: of samples; called by one thread at a time, and
-// may throw to stop. Error, IoError and BadSample of reading a sample make it an unlike one.
+// Reads every sample with this many threads. progress gets the number of samples that are done; one
+// thread at a time calls it, and it may throw to stop. A sample whose reading throws Error, IoError
+// or BadSample counts as different.
 WrittenComparison compare_written(const Dataset& dataset, const WrittenSet& written,
                                   const ShardFormatWriter& writer, const WritableInfo& info,
                                   int64_t threads, const std::function<void(int64_t)>& progress);

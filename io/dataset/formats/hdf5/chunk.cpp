@@ -35,7 +35,7 @@ void inflate_all(Bytes stored, size_t unpacked, uint8_t* out) {
   if (result != Z_STREAM_END || left != 0) corrupt("its chunk can't be inflated to its size");
 }
 
-// Byte k of all elements lies together; what is no whole element stays at the end.
+// The bytes k of all elements lie together; bytes that are not a whole element stay at the end.
 void unshuffle(Bytes in, size_t element, uint8_t* out) {
   const size_t count = in.size() / element;
   for (size_t k = 0; k < element; ++k) {

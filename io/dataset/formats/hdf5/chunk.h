@@ -14,8 +14,8 @@ namespace stoker {
 // none. Empty: not what this program undoes: deflate and shuffle, each once at most.
 std::optional<uint64_t> hdf5_packing(std::span<const Hdf5FilterUse> filters);
 
-// Whether a chunk that lies in so many bytes can be as large as that: 1 GiB at most, and no more
-// than deflate gets out of them. To be asked before memory is taken for it.
+// Whether a chunk that is stored in `stored` bytes can have `unpacked` bytes: at most 1 GiB, and no
+// more than deflate gets out of the stored ones. Ask it before memory is taken for the chunk.
 bool hdf5_chunk_fits(uint64_t stored, uint64_t unpacked);
 
 // Undoes them: `unpacked` bytes are written to `out`. BadSample(corrupt) where `stored` gives

@@ -85,7 +85,7 @@ class Hdf5Format final : public ShardFormat {
     try {
       std::vector<ShardSample> samples = hdf5_samples(
           parse_hdf5_layout(answer.bytes(), shard.bytes), shard.bytes, stem_of(shard.key));
-      // A map says the classes of its pixels, and its sample needs none.
+      // A map says the classes of its pixels, so its sample needs no class.
       for (ShardSample& sample : samples) {
         if (!names_.target.empty()) sample.label = std::max<int64_t>(sample.label, 0);
       }
@@ -144,29 +144,35 @@ class Hdf5 final : public Sharded {
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
-      v("images", images, "path of the data set that holds the samples, such as climate/data");
+      v("images", images,
+        "Path inside each file of the data set that holds the samples, such as climate/data.");
       v("offsets", offsets,
-        "data set that says where in it each encoded file begins, and where the last one ends");
+        "The data set that says where in it each encoded file begins, and where the last one "
+        "ends.");
       v("labels", labels,
-        "data set with the number of each sample's class; where there is none, the first folder of "
-        "its key is the class");
+        "The data set with the number of each sample's class. If it does not exist, the first "
+        "folder of the sample's key is the class.");
       v("keys", keys,
-        "data set with the samples' names, strings of fixed length; where there is none, they are "
-        "numbered");
+        "The data set with the samples' names, which are strings of fixed length. If it does not "
+        "exist, the samples are numbered.");
       v("target", target,
-        "data set whose part, a row or with samples: file all of it, follows a sample's own: the "
-        "class of each pixel (decoder planes, target: true); empty: none");
+        "The data set whose part follows each sample: the class of each pixel, for the decoder "
+        "`planes` with target: true. The part is a row, or with `samples: file` the whole data "
+        "set. Empty: nothing follows.");
       v("stats", stats,
-        "likewise, behind that: numbers of each channel (decoder planes, stats); empty: none");
+        "The data set whose part follows the sample and its target: numbers of each channel, for "
+        "the decoder `planes` with `stats`. Empty: nothing follows.");
       v("samples", form,
-        "what is a sample; auto: as there are offsets or not; encoded: a file such as a JPEG, a "
-        "part of a data set of bytes; rows: an element along the first axis; file: all of a "
-        "file's data set");
+        "What one sample is. `encoded`: a file such as a JPEG, stored as a part of a data set of "
+        "bytes. `rows`: one element along the first axis. `file`: the whole data set of a file. "
+        "`auto`: encoded where there are offsets, else rows.");
       v("access", access,
-        same_results("parts: read each sample; whole: read a whole shard for the first of its "
-                     "samples (for loader.order local_files and global_files)"));
+        same_results(
+            "`parts`: read each sample by itself. `whole`: read a whole shard when the first of "
+            "its samples is needed, which suits loader.order local_files and global_files."));
       v("keep_shards", keep_shards,
-        same_results("access: whole: shards in memory, those that were asked for last"),
+        same_results("With `access: whole`: how many shards stay in memory. Those that were used "
+                     "last stay."),
         Limits{1, 1 << 20});
     }
     DatasetInfo info() const { return {storage.name, access == Hdf5Access::whole}; }
@@ -232,7 +238,7 @@ class Hdf5ShardWriter final : public ShardWriter {
   }
 
  private:
-  // Of the data set with that number in commit().
+  // Appends the values of the data set with that number in commit().
   void append_values(size_t set, size_t width) {
     switch (set) {
       case 0:

@@ -105,7 +105,7 @@ Hdf5Layout read_layout(Bytes bytes) {
 struct Extent {
   uint64_t row = 0;    // bytes of a row
   uint64_t total = 0;  // bytes of all rows
-  uint64_t chunk = 0;  // bytes of a chunk, of the last one as well
+  uint64_t chunk = 0;  // bytes of every chunk, the last one included
 };
 
 Extent extent_of(const Hdf5Array& array) {
@@ -258,7 +258,7 @@ std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_b
     if (!layout.labels.empty()) sample.label = layout.labels[i];
     const bool file = layout.form == Hdf5Form::file;
     if (layout.form == Hdf5Form::encoded) {
-      // None overlaps another: so there are no more parts than samples and chunks.
+      // No sample overlaps another, so there are no more parts than samples and chunks.
       if (layout.offsets[i] < reached) sample.bad = kNoPlace;
       add(sample, layout.images, layout.offsets[i], layout.offsets[i + 1]);
       reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));

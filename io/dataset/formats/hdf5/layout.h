@@ -28,8 +28,8 @@ struct Hdf5Array {
   uint64_t element_bytes = 0;
   std::vector<uint64_t> shape;
   std::vector<Hdf5FilterUse> filters;  // in the order in which they were applied
-  // 0: it lies in one piece, which is the only one of `chunks`. Else the chunks follow each other
-  // along the first axis, each of so many of its rows and of all other axes.
+  // 0: it lies in one piece, which is the only one of `chunks`. Otherwise the chunks follow each
+  // other along the first axis, and each has this many of its rows and all of the other axes.
   uint64_t chunk_rows = 0;
   std::vector<Hdf5Chunk> chunks;
 };
@@ -39,16 +39,16 @@ struct Hdf5Layout {
   Hdf5Form form{};
   Hdf5Array images;
   std::vector<uint64_t> offsets;  // of form `encoded`: one more than samples
-  std::vector<int64_t> labels;    // one for each sample; or none
+  std::vector<int64_t> labels;    // one for each sample, or empty
   uint64_t key_width = 0;
-  std::string keys;  // padded by zeros to that width; or none
-  // What follows a sample's own bytes: of form `file` all of them, else a row of each, one after
-  // another.
+  std::string keys;  // padded by zeros to that width, or empty
+  // What follows a sample's own bytes, one after another: with form `file` all of these arrays,
+  // else a row of each.
   std::vector<Hdf5Array> beside;
 };
 
-// Error(ExitCode::data) for an answer that contradicts itself, or what a file of so many bytes can
-// hold. Any thread.
+// Error(ExitCode::data) for an answer that contradicts itself, or says more than a file of
+// `shard_bytes` bytes can hold. Any thread.
 Hdf5Layout parse_hdf5_layout(Bytes answer, uint64_t shard_bytes);
 
 // The samples of a layout that was parsed. `stem` begins the names of those without keys. One whose

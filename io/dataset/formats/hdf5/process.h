@@ -21,7 +21,7 @@ struct Hdf5Call {
   std::string subject;
   // What to do, and with what: protocol.h.
   std::vector<std::string> arguments;
-  // Gives bytes of what it works on, of which there are so many.
+  // Gives bytes of the object that the program works on.
   std::function<void(Range, Buffer&)> read = {};
   uint64_t readable = 0;
   // Its descriptor 3; -1: none.

@@ -15,7 +15,7 @@
 namespace stoker {
 namespace {
 
-// A record above is no image, and is not read into the memory.
+// A larger record is not an image, and is not read into memory.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
 // Places in TFRecordFormat::names_.
@@ -56,7 +56,7 @@ int64_t label_of(const ExampleFeature& feature, const std::string& name, int64_t
   return feature.integer - first;
 }
 
-// Names the sample; of one whose class has a name, its first folder is that class.
+// The name of a sample. If its class has a name, its first folder is that class.
 std::string key_of(const std::string& class_name, const std::string& filename,
                    const std::string& otherwise) {
   const std::string& key = filename.empty() ? otherwise : filename;

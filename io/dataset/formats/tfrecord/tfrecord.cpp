@@ -32,16 +32,19 @@ class TFRecord final : public Sharded {
     template <class V>
     void visit(V& v) {
       ShardedOptions::visit(v);
-      v("image", image, "feature with the encoded image");
-      v("label", label, "feature with the number of its class; \"\": none has one");
+      v("image", image, "The feature that holds the encoded image.");
+      v("label", label,
+        "The feature that holds the number of its class. \"\": no sample has such a number.");
       v("label_offset", label_offset,
-        "number of the first class in that feature: 1 for ImageNet as TensorFlow packs it",
+        "The number that this feature gives to the first class. ImageNet as TensorFlow packs it "
+        "needs 1.",
         Limits{0, 1e6});
       v("text", text,
-        "feature with the name of its class, which counts where there is no number; \"\": none");
+        "The feature that holds the name of its class. It counts where a sample has no number. "
+        "\"\": no sample has such a name.");
       v("filename", filename,
-        "feature that names the sample; without a number and a name of its class its first folder "
-        "is the class; \"\": none");
+        "The feature that names the sample. Where a sample has neither the number nor the name of "
+        "its class, the first folder of this name is the class. \"\": samples have no names.");
     }
     void check(const Section& section) const {
       ShardedOptions::check(section);

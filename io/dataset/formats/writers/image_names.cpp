@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kImages{"jpg", "jpeg", "png", "bmp", "webp"};
 
-// In small letters; empty: that of no image.
+// In small letters. Empty: it is not an image's.
 std::string extension_of(std::string_view key) {
   const size_t dot = key.rfind('.');
   if (dot == key.npos || key.find('/', dot) != key.npos) return {};

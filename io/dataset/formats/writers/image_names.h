@@ -9,8 +9,8 @@ namespace stoker {
 
 // Names of files for samples whose keys come from any format. Pure; any thread.
 
-// What the bytes are, by how they begin: "jpg", "png", "bmp" or "webp". Else what the key's
-// extension says, and "jpg" where that is none of these.
+// What the bytes are, by how they begin: "jpg", "png", "bmp" or "webp". If they begin otherwise,
+// the key's extension decides, or "jpg" if that is another one.
 std::string image_extension(Bytes bytes, std::string_view key);
 
 // The key without an image's extension, if it has one.

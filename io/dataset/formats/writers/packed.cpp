@@ -28,7 +28,7 @@ class PixelShard final : public ShardWriter {
   const size_t sample_bytes_;
 };
 
-// Pixels, and at the end packed.json, without which they are no data set.
+// Writes pixels, and at the end packed.json, because without it they are not a data set.
 class PackedWriter final : public ShardFormatWriter {
  public:
   struct Options {

@@ -81,7 +81,7 @@ class TarWriter final : public ShardWriter {
     }
     return static_cast<la_ssize_t>(count);
   }
-  // A warning is that of a name which is not ASCII; its bytes are written as they are.
+  // A warning says that a name is not ASCII; its bytes are written as they are.
   void check(int result, std::string_view key = "") const {
     if (error_) std::rethrow_exception(error_);
     if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;

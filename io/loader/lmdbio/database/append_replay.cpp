@@ -11,7 +11,7 @@ constexpr uint64_t kMostValueBytes = 0xffffffff;
 
 constexpr uint64_t even(uint64_t bytes) { return bytes + bytes % 2; }
 
-// Of the first child of a branch no key is kept.
+// The first child of a branch has no key.
 constexpr uint64_t kFirstChild = kNode + kSlot;
 constexpr uint64_t child_bytes(uint64_t key) { return even(kNode + key) + kSlot; }
 

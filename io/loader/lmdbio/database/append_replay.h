@@ -48,7 +48,7 @@ class AppendReplay {
 
   int64_t added() const { return static_cast<int64_t>(shape_.entries); }
   int64_t placed() const { return added() - static_cast<int64_t>(open_.size()); }
-  // Of the file, after finish().
+  // The meta of the file after finish().
   LmdbMeta meta() const;
 
  private:

@@ -20,7 +20,7 @@ constexpr uint32_t kData = 4, kLabel = 5, kFloatData = 6, kEncoded = 7;
 // Thrown where the walk comes to bytes that are not known.
 struct Unknown {};
 
-// Protobuf's wire format, of a value of which the ends are known.
+// Reads protobuf's wire format in a value whose ends are known.
 class DatumReader {
  public:
   explicit DatumReader(const DatumEnds& value) : value_(value) {}

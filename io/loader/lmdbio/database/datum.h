@@ -27,8 +27,8 @@ struct Datum {
   uint64_t data_bytes = 0;
 };
 
-// A value of which its first and its last bytes are known, which is enough where data are in front
-// of label, as protobuf writes them. A value that points to both.
+// A value whose first and last bytes are known. This is enough if the data lie in front of the
+// label, as protobuf writes them. A value that points to both.
 struct DatumEnds {
   Bytes head;
   Bytes tail;
@@ -38,12 +38,12 @@ struct DatumEnds {
 // Whether a value begins as a Datum does, and as no image file does.
 bool begins_as_datum(Bytes value);
 // Nothing: what is known of the value is not enough, which is so for no value that is known as a
-// whole. BadSample where it is no Datum.
+// whole. BadSample if it is not a Datum.
 std::optional<Datum> read_datum(const DatumEnds& value);
 inline Datum read_datum(Bytes value) { return *read_datum({value, {}, value.size()}); }
 
 // The image in a Datum as decoders take it: a part of `value`, which is then rows of interleaved
-// RGB where it was planes. BadSample: it has none, or of a kind that no decoder takes.
+// RGB where it was planes. BadSample: it has no image, or one of a kind that no decoder takes.
 Bytes datum_image(Buffer& value);
 
 // The Datum of pixels, rows of interleaved RGB (or of one channel) as `spec` says: planes, as

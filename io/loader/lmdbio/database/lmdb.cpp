@@ -30,7 +30,7 @@ EnumNames<LmdbValues> enum_names(LmdbValues) {
 
 namespace {
 
-// Of a Datum: what is in front of its data and behind them has 40 bytes at most.
+// The bytes of a Datum in front of its data and behind them. They are 40 at most.
 constexpr uint64_t kEnd = 64;
 // A Datum in another order of its fields is read as a whole, up to this.
 constexpr uint64_t kMostWhole = uint64_t{64} << 20;
@@ -92,7 +92,7 @@ class LmdbFormat final : public ShardFormat {
     }
   };
 
-  // Of those that did not come with their pages.
+  // The ends of those values that did not come with their pages.
   std::vector<Ends> ends_of(std::span<const LmdbEntry> entries, const Storage& tier,
                             const ObjectInfo& shard) const {
     std::vector<Ends> ends;
@@ -153,8 +153,9 @@ class Lmdb final : public Sharded, public StoredRecords {
     void visit(V& v) {
       ShardedOptions::visit(v);
       v("values", values,
-        "datum: Caffe's message, with a label; raw: image files, whose class is the first folder "
-        "of the key; auto: each as it begins");
+        "What the values are. `datum`: Caffe's message, with a label. `raw`: image files, whose "
+        "class is the first folder of the key. `auto`: each value is taken for what it begins "
+        "like.");
     }
   };
   Lmdb(const Options& options, const Inputs& inputs)
@@ -177,8 +178,8 @@ class LmdbFormatWriter final : public ShardFormatWriter {
     template <class V>
     void visit(V& v) {
       v("pixels", pixels,
-        "values are pixels, as the experiment's decoder makes them for an evaluation, and no "
-        "image files");
+        "Store pixels, as the experiment's decoder makes them for an evaluation, instead of image "
+        "files.");
     }
   };
   LmdbFormatWriter(const Options& options, const Inputs& inputs) {

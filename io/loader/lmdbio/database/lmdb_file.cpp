@@ -12,7 +12,8 @@ namespace stoker {
 namespace {
 
 constexpr int64_t kTransactionEntries = 1000;
-// Of the tree, for one entry; twice what a tree of eight levels that splits at each of them takes.
+// Pages of the tree that one entry may take: twice as many as a tree of eight levels takes that
+// splits at each of them.
 constexpr uint64_t kTreePages = 32;
 // The map costs addresses alone, and must not end inside of a transaction.
 constexpr uint64_t kFirstMapPages = uint64_t{1} << 19;

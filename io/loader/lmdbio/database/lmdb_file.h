@@ -10,11 +10,11 @@ namespace stoker {
 // A new database of Caffe's kind in a file of this machine, made by liblmdb: keys "00000012_NAME"
 // in ascending order, appended, 1,000 entries a transaction as Caffe's tools do. One thread at a
 // time. Throws IoError; Error(ExitCode::data) for a name that is too long, and for more entries
-// than keys have digits for. Without finish() the file is no use, and stays.
+// than keys have digits for. Without finish() the file is of no use, and stays.
 class LmdbFile {
  public:
-  // path: where nothing is yet. most_pages: of the values of a transaction, which liblmdb keeps in
-  // memory; one that would have more ends early.
+  // path: where nothing is yet. most_pages: the most pages that the values of a transaction may
+  // have, which liblmdb keeps in memory; one that would have more ends early.
   LmdbFile(std::string path, uint64_t most_pages);
   ~LmdbFile();
 

@@ -28,8 +28,7 @@ T number_at(Bytes bytes, size_t offset) {
   return value;
 }
 
-// Of 48 bytes: pad u32 | flags u16 | depth u16 | pages of branches, leaves, values, entries, root
-// u64
+// 48 bytes: pad u32 | flags u16 | depth u16 | pages of branches, leaves, values, entries, root u64
 LmdbShape shape_at(Bytes tree) {
   LmdbShape shape;
   shape.depth = number_at<uint16_t>(tree, 6);

@@ -33,7 +33,7 @@ struct LmdbShape {
   uint64_t leaf_pages = 0;
   uint64_t overflow_pages = 0;
   uint64_t entries = 0;
-  // Of a tree that is not empty.
+  // The root of the tree, if that is not empty.
   uint64_t root = 0;
   bool operator==(const LmdbShape&) const = default;
 };
@@ -56,8 +56,9 @@ struct LmdbMeta {
   LmdbShape free;
 };
 
-// The meta that counts, of a file's first kLmdbMostPageBytes + kLmdbMetaBytes, or as many as it
-// has. One that was written half does not count. Nothing: there is none.
+// The meta that counts among those in a file's first kLmdbMostPageBytes + kLmdbMetaBytes bytes, or
+// as many as it has. A meta that was written half does not count. Nothing: the file has no valid
+// meta.
 std::optional<LmdbMeta> newest_lmdb_meta(Bytes first);
 
 // An entry of a page. A value that points into it.
@@ -65,9 +66,9 @@ struct LmdbNode {
   uint16_t flags = 0;
   Bytes key;
   uint64_t child = 0;     // branch: a page
-  uint64_t bytes = 0;     // leaf: of the value
-  uint64_t overflow = 0;  // leaf: the first page of the value; 0: it lies in this page, at
-  uint64_t offset = 0;
+  uint64_t bytes = 0;     // leaf: the size of the value
+  uint64_t overflow = 0;  // leaf: the first page of the value; 0: it lies in this page
+  uint64_t offset = 0;    // leaf: where the value lies in this page
   static constexpr uint16_t kOverflow = 1;
   static constexpr uint16_t kDatabase = 2;
   static constexpr uint16_t kDuplicates = 4;
@@ -84,7 +85,7 @@ class LmdbPage {
  public:
   LmdbPage(Bytes page, uint64_t number);
   bool leaf() const { return leaf_; }
-  // Of its nodes, 1 at least.
+  // The number of its nodes; at least 1.
   size_t size() const { return size_; }
   // index: below size().
   LmdbNode node(size_t index) const;
@@ -98,8 +99,8 @@ class LmdbPage {
   size_t size_ = 0;
 };
 
-// How many pages a value of so many bytes has, if it has its own. They lie one after the other,
-// and the value begins kLmdbHeader behind the begin of the first.
+// How many pages a value of `bytes` bytes has, if it has pages of its own. They lie one after the
+// other, and the value begins kLmdbHeader behind the begin of the first.
 constexpr uint64_t lmdb_overflow_pages(uint64_t bytes, uint64_t page_bytes) {
   return (kLmdbHeader - 1 + bytes) / page_bytes + 1;
 }

@@ -45,7 +45,7 @@ class LmdbTree {
 
  private:
   void read_pages(std::span<const uint64_t> pages);
-  // Of those that were read last.
+  // A page of those that were read last.
   LmdbPage page(size_t place, uint64_t number, bool leaf) const;
   void add_children(std::span<const uint64_t> branches, std::vector<uint64_t>& children);
   void add_entries(std::span<const uint64_t> leaves, std::vector<LmdbEntry>& entries);

@@ -19,8 +19,9 @@
 namespace stoker {
 namespace {
 
-// Of a transaction: 256 MiB, so that it has Caffe's 1,000 records where they have up to 256 KiB:
-// readers may compute where records lie from how often the writer has committed.
+// The most pages of a transaction. They are 256 MiB, so that it has Caffe's 1,000 records if these
+// have up to 256 KiB: readers may compute where records lie from how often the writer has
+// committed.
 constexpr uint64_t kTransactionPages = 65536;
 
 // A new folder, which goes with what is in it.

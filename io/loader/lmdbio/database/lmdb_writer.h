@@ -12,7 +12,7 @@ namespace stoker {
 
 // Begins a database of Caffe's kind: keys "00000012_<key>", values Datum. liblmdb makes it in a
 // file in the folder for temporary files (TMPDIR), which is copied to the tier at the end. pixels:
-// of the samples, which are rows of RGB then and no image files. Contract as
+// what the samples are, if they are rows of RGB and not image files. Contract as
 // ShardFormatWriter::create.
 std::unique_ptr<ShardWriter> create_lmdb(Storage& to, const std::string& key,
                                          std::optional<SampleSpec> pixels = {});

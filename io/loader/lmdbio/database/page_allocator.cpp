@@ -5,8 +5,9 @@
 
 // The argument, by mdb.c of 0.9.24:
 // 1. mdb_page_alloc looks for a run of pages among those that were read from the list of free pages
-//    in this transaction; where there is none, it reads the next record of the list, if that is of
-//    the transaction before the last one or older; where there is none, it takes new pages.
+//    in this transaction; if it finds no run, it reads the next record of the list, provided that
+//    it belongs to the transaction before the last one or an older one; if there is no such record,
+//    it takes new pages.
 // 2. mdb_page_touch copies a page of an earlier transaction: takes one, then frees the old one.
 // 3. mdb_freelist_save, at commit: the list's own page is touched first if records were read; these
 //    are deleted; the pages that this transaction freed become its record, again if writing that
@@ -17,7 +18,7 @@ namespace stoker {
 namespace {
 
 constexpr uint64_t kMostAllocated = uint64_t{1} << 48;
-// Above so many, liblmdb may stop to look (`retry`).
+// Above this many, liblmdb may stop looking (`retry`).
 constexpr size_t kMostRecords = 50;
 
 // Bytes of a record in a leaf: slot, header of the node, a key and a count of 8 bytes each.

@@ -25,7 +25,7 @@ class LmdbPageAllocator {
 
   // The next transaction; take() and release() belong to one.
   void begin();
-  // The first of so many pages, which lie one behind the other.
+  // Takes `count` pages that lie one behind the other, and returns the first.
   uint64_t take(uint64_t count);
   // A page of an earlier transaction is free from this one on.
   void release(uint64_t page) { freed_.push_back(page); }
@@ -40,7 +40,7 @@ class LmdbPageAllocator {
   // An entry of that tree: pages that a transaction freed, or what is left of those that were read.
   struct Record {
     uint64_t transaction = 0;
-    uint64_t room = 0;  // for so many pages
+    uint64_t room = 0;  // the number of pages that fit
     std::vector<uint64_t> pages = {};
   };
   std::optional<uint64_t> take_reusable(uint64_t count);
@@ -55,8 +55,8 @@ class LmdbPageAllocator {
   uint64_t transaction_ = 0;
   LmdbShape tree_;
   std::vector<Record> records_;  // in the order of their transactions
-  // Of the open transaction: pages that are free for it, in ascending order; the last record that
-  // they came from (0: none); what it has freed.
+  // For the open transaction: the pages that are free for it, in ascending order; the last record
+  // that they came from (0: no record was read); the pages that it has freed.
   std::vector<uint64_t> reusable_;
   uint64_t fetched_ = 0;
   std::vector<uint64_t> freed_;

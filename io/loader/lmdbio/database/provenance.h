@@ -15,15 +15,16 @@ namespace stoker {
 // information) instead of read from its tree. Immutable; any thread, if `sizes` is.
 class Provenance {
  public:
-  // Of record i, by the order of keys. Lives as long as this.
+  // The sizes of record i, by the order of keys. It lives as long as this.
   using Sizes = std::function<LmdbRecordSizes(int64_t)>;
-  // Replays the writing of so many records; some 50 ns for each.
+  // Replays the writing of `records` records, in some 50 ns for each.
   Provenance(const LmdbHistory& history, int64_t records, Sizes sizes);
 
   // Empty: a database of this history has just this meta. Otherwise which assumption does not hold,
   // as a sentence without its end.
   std::string check(const LmdbMeta& meta) const;
-  // Of records [first, last). Replays some thousand of them. Not where check() found something.
+  // The places of records [first, last). Replays some thousand of them. Do not call it if check()
+  // found something.
   std::vector<LmdbPlace> places(int64_t first, int64_t last) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 // of a hard disk, 0.6 ms of 100 MB/s.
 constexpr uint64_t kGap = uint64_t{64} << 10;
 constexpr uint64_t kMostBytes = uint64_t{1} << 20;
-// Of those that are made together, and whose bytes are there at once.
+// How many requests are made together; the bytes of all of them are in memory at once.
 constexpr size_t kRoundRequests = 128;
 constexpr uint64_t kRoundBytes = uint64_t{16} << 20;
 constexpr int64_t kInFlight = 16;

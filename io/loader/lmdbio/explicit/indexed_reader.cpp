@@ -91,7 +91,7 @@ class IndexedReader final : public RecordReader {
                                           range.offset + range.length));
   }
 
-  // Of reads that lie one behind the other in the plan.
+  // Takes the values of reads that lie one behind the other in the plan.
   void take_values(const RangePlan& plan, std::span<const Buffer> buffers) {
     for (const Window::Place& place : plan.places) {
       const auto behind =

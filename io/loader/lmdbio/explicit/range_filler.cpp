@@ -22,10 +22,10 @@
 namespace stoker {
 namespace {
 
-// Reads ranges of an object of a tier into memory that the caller has. Where the tier keeps files
-// they get there straight, by pread through its layers. Of other tiers by their own read() and a
-// copy: they fill a Buffer; so do those that read past the page cache, for which addresses and
-// offsets must lie on blocks. One thread. IoError as the tier's.
+// Reads ranges of an object of a tier into memory that the caller has. If the tier keeps files,
+// pread reads them straight there, through the tier's layers. Other tiers read with their own
+// read() into a Buffer, and the bytes are copied. So do tiers that read past the page cache,
+// because addresses and offsets must then lie on blocks. One thread. IoError as the tier's.
 class ObjectRanges {
  public:
   ObjectRanges(const Storage& tier, std::string key);
@@ -71,13 +71,13 @@ void ObjectRanges::cut(uint64_t offset, uint64_t bytes) const {
                           key_, offset, offset + bytes));
 }
 
-// Who may read: `stagger` nodes at once. Each waits until the one so many places before it is
-// through, and says so to the one so many behind it. One thread.
+// Who may read: `stagger` nodes at once. Each waits until the node that is `stagger` places before
+// it is done, and tells the one that is as many places behind it. One thread.
 class Turns {
  public:
   Turns(Group& group, int64_t stagger) : group_(group), stagger_(stagger) {}
 
-  // Until it is this node's turn.
+  // Waits until it is this node's turn.
   void wait(int64_t batch) const {
     const int64_t before = group_.node() - stagger_;
     if (stagger_ == 0 || before < 0) return;

@@ -34,8 +34,8 @@ struct RangePlan {
 
 // One read from the begin of the first record in the file to the end of the last one, whatever lies
 // between them; where that is more than 4 times what is needed, several for which it is not. The
-// records are in any order. Offsets and sizes have been checked against the object: their sums are
-// no problem. Pure; any thread.
+// records are in any order. Offsets and sizes have been checked against the object: their sums do
+// not overflow. Pure; any thread.
 RangePlan plan_ranges(std::span<const RecordPlace> records);
 
 }  // namespace stoker

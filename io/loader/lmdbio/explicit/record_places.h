@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-// Where the records of a node's stretches lie. One thread. Failures as of RecordReader.
+// Where the records of a node's stretches lie. One thread. Failures are those of RecordReader.
 class RecordPlaces {
  public:
   virtual ~RecordPlaces() = default;
@@ -22,8 +22,8 @@ class RecordPlaces {
   virtual void check(int64_t record, Bytes lead_and_value) const = 0;
 };
 
-// Of a walk through the database, by the first reader alone; the others get theirs by messages.
-// Made by all readers of the group together.
+// The places that a walk through the database finds. The first reader walks alone, and the others
+// get theirs by messages. All readers of the group make it together.
 std::unique_ptr<RecordPlaces> walk_places(const ReaderInputs& inputs);
 // Computed from the writer's history (Provenance); null: that does not hold, and why is a remark.
 // Made by all readers of the group together.

@@ -11,7 +11,7 @@
 namespace stoker {
 namespace {
 
-// So many records are replayed at a time.
+// How many records are replayed at a time.
 constexpr int64_t kChunk = 1 << 14;
 // What the first reader has found, and tells the others.
 enum Verdict : uint8_t { kWalk, kAppended, kInOrder };
@@ -82,7 +82,7 @@ class ReplayedPlaces final : public RecordPlaces {
  private:
   Range verified(int64_t record) const { return inputs_.records.place(inputs_.split, record); }
 
-  // With the verified index, which costs no reading.
+  // Compares them with the verified index, which costs no reading.
   std::string compare() {
     for (int64_t record = 0; record < records_; ++record) {
       find({record, record + 1});
@@ -116,7 +116,7 @@ class ReplayedPlaces final : public RecordPlaces {
   int64_t first_ = 0;
 };
 
-// By the first reader; the others take it.
+// The first reader judges; the others take its verdict.
 Verdict judge(const ReaderInputs& inputs, ReplayedPlaces& places) {
   const std::string refusal = places.take_history(kAppended);
   if (refusal.empty()) return kAppended;

@@ -35,7 +35,7 @@ Hdf5DataSet::Hdf5DataSet(hid_t file, std::string path)
       set_(H5Dopen2(file, path_.c_str(), H5P_DEFAULT), H5Dclose, name(path_) + " can't be opened"),
       list_(H5Dget_create_plist(set_.get()), H5Pclose, name(path_) + " can't be opened"),
       type_(H5Dget_type(set_.get()), H5Tclose, name(path_) + " has no type") {
-  check_storage();  // before its shape: that of a virtual one is asked of other files
+  check_storage();  // before its shape, because a virtual one's shape is read from other files
   const Hdf5Handle space(H5Dget_space(set_.get()), H5Sclose, name(path_) + " has no shape");
   const int rank = H5Sget_simple_extent_ndims(space.get());
   if (H5Sget_simple_extent_type(space.get()) == H5S_NULL || rank < 0 ||

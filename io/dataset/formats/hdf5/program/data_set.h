@@ -12,14 +12,14 @@ namespace stoker {
 // A data set of an open file. Everything throws Hdf5Refusal, which names it. One thread.
 class Hdf5DataSet {
  public:
-  // False: there is none of that path. Refuses a path through links out of the file.
+  // False: no data set has that path. A path through links out of the file is refused.
   static bool is_there(hid_t file, const std::string& path);
   // Refuses external storage, virtual data sets, and filters but deflate and shuffle.
   Hdf5DataSet(hid_t file, std::string path);
 
   const std::vector<hsize_t>& shape() const { return shape_; }
   uint64_t elements() const;
-  // Of the creation list and the file.
+  // The handle of the creation list.
   hid_t list() const { return list_.get(); }
   hid_t id() const { return set_.get(); }
   H5T_class_t type_class() const { return H5Tget_class(type_.get()); }

@@ -14,7 +14,7 @@ class Hdf5Medium {
   virtual ~Hdf5Medium() = default;
   virtual uint64_t bytes() const = 0;
   virtual bool read(uint64_t offset, size_t bytes, void* out) = 0;
-  // Of one that is only read, both fail.
+  // Both fail for a file that is only read.
   virtual bool write(uint64_t /*offset*/, size_t /*bytes*/, const void* /*from*/) { return false; }
   virtual bool resize(uint64_t /*bytes*/) { return false; }
 };

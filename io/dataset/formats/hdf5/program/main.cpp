@@ -26,7 +26,7 @@ void limit(decltype(RLIMIT_CPU) what, rlim_t most) {
   ::setrlimit(what, &both);
 }
 
-// From then on no file can be opened, none grows, and memory and time come to an end.
+// From then on no file can be opened or grow, and memory and time are limited.
 void confine() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
@@ -40,7 +40,7 @@ void confine() {
 void set_up() {
   ::prctl(PR_SET_DUMPABLE, 0);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  // Not a part of every build of libhdf5; where it is none, nothing is loaded.
+  // Not every build of libhdf5 has plug-ins; a build without them loads nothing.
   H5PLset_loading_state(0);
   check_hdf5(H5Lunregister(H5L_TYPE_EXTERNAL) >= 0, "libhdf5 follows external links");
 }

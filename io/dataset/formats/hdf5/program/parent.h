@@ -16,7 +16,7 @@ namespace stoker {
 // it is gone. One thread.
 class Hdf5Parent final : public Hdf5Medium {
  public:
-  // `bytes`: of what it reads for this process.
+  // `bytes`: the size of the object that it reads for this process.
   explicit Hdf5Parent(uint64_t bytes) : bytes_(bytes) {}
 
   uint64_t bytes() const override { return bytes_; }

@@ -132,7 +132,7 @@ void add_array(const Hdf5DataSet& images, Words& words) {
   }
 }
 
-// Nothing where there is none of that name.
+// Nothing if no data set has that path.
 std::optional<Hdf5DataSet> find(hid_t file, const std::string& path) {
   if (path.empty() || !Hdf5DataSet::is_there(file, path)) return std::nullopt;
   return std::optional<Hdf5DataSet>(std::in_place, file, path);

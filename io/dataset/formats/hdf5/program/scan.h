@@ -16,7 +16,7 @@ struct Hdf5Scan {
   std::string offsets;
   std::string labels;
   std::string keys;
-  // Of data sets that have to be there: what follows each sample, one after another.
+  // Data sets whose parts follow each sample, one after another. They have to be there.
   std::vector<std::string> beside;
 };
 

@@ -39,7 +39,7 @@ class GivenFile final : public Hdf5Medium {
   }
 };
 
-// By the name that NumPy has for it.
+// The type that NumPy calls so.
 Hdf5Handle type_of(const std::string& name) {
   if (name.starts_with('S')) {
     Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, kFailure);

@@ -93,7 +93,7 @@ class Converted(ConvertTest):
 
     def test_what_it_prints_trains_with_the_same_batches(self):
         plain = self.digests()
-        known = re.search(r"--format TEXT.*format to write: (.*)", self.stoker("dataset", "convert", "--help").stdout)
+        known = re.search(r"--format TEXT.*one of: (.*)\.", self.stoker("dataset", "convert", "--help").stdout)
         formats = known[1].split(", ")
         self.assertIn("lmdb", formats)
         for number, format in enumerate(formats):

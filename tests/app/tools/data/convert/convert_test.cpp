@@ -262,16 +262,16 @@ TEST_F(Convert, samples_are_mixed_by_a_seed) {
 }
 
 TEST_F(Convert, a_format_with_an_order_of_its_own_says_so) {
-  std::string remark;
+  std::string note;
   ConvertHooks hooks;
-  hooks.remark = [&](const std::string& text) { remark = text; };
+  hooks.note = [&](const std::string& text) { note = text; };
   Converted plain, mixed;
   plain.write(files(), "image_folder", hooks);
-  EXPECT_EQ(remark, "");
+  EXPECT_EQ(note, "");
   ConvertOptions options = conversion("image_folder", kShard);
   options.plan.shuffle = 1;
   mixed.write(*source.dataset, options, hooks);
-  EXPECT_THAT(remark, testing::HasSubstr("has an order of its own"));
+  EXPECT_THAT(note, testing::HasSubstr("has an order of its own"));
   EXPECT_EQ(contents(mixed.data.tier()), contents(plain.data.tier()));
 }
 

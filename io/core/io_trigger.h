@@ -16,7 +16,7 @@ class IoTrigger {
   }
   void begin() noexcept { wish_ = Wish::begin; }
   void end() noexcept { wish_ = Wish::end; }
-  // Begins a session where there is none, else ends it.
+  // Begins a session, or ends the one that is under way.
   void toggle() noexcept { wish_ = Wish::toggle; }
   // Whether there shall be a session, now that there is one or not; the wish is then fulfilled.
   // Empty: nobody asked.

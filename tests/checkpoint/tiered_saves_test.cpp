@@ -1,4 +1,4 @@
-#include "io/checkpoint/saving/engine.h"
+#include "io/checkpoint/saving/tiered_saves.h"
 
 #include <gtest/gtest.h>
 
@@ -24,20 +24,20 @@ Steps due(const std::string& options) {
   return run.steps("slow");
 }
 
-TEST(Engine, saves_every_so_many_steps) { EXPECT_EQ(due(", every_steps: 5"), (Steps{5, 10})); }
+TEST(TieredSaves, saves_every_so_many_steps) { EXPECT_EQ(due(", every_steps: 5"), (Steps{5, 10})); }
 
-TEST(Engine, saves_every_so_many_epochs) {
+TEST(TieredSaves, saves_every_so_many_epochs) {
   EXPECT_EQ(due(", every_epochs: 1"), (Steps{3, 6, 9, 12}));
   EXPECT_EQ(due(", every_epochs: 2"), (Steps{6, 12}));
 }
 
-TEST(Engine, saves_where_any_rule_says_so) {
+TEST(TieredSaves, saves_where_any_rule_says_so) {
   EXPECT_EQ(due(", every_epochs: 2, every_steps: 4"), (Steps{4, 6, 8, 12}));
 }
 
-TEST(Engine, saves_nothing_without_a_rule) { EXPECT_EQ(due(""), Steps{}); }
+TEST(TieredSaves, saves_nothing_without_a_rule) { EXPECT_EQ(due(""), Steps{}); }
 
-TEST(Engine, saves_when_so_much_time_has_passed) {
+TEST(TieredSaves, saves_when_so_much_time_has_passed) {
   CheckpointRun run;
   run.start("type: direct, slow: slow, every_seconds: 0.001");
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -45,7 +45,7 @@ TEST(Engine, saves_when_so_much_time_has_passed) {
   EXPECT_EQ(due(", every_seconds: 1000000"), Steps{});
 }
 
-TEST(Engine, saves_at_the_end_whatever_the_rules_are) {
+TEST(TieredSaves, saves_at_the_end_whatever_the_rules_are) {
   CheckpointRun run;
   run.start("type: direct, slow: slow");
   EXPECT_FALSE(run.offer({.step = 1}));
@@ -53,7 +53,7 @@ TEST(Engine, saves_at_the_end_whatever_the_rules_are) {
   EXPECT_EQ(run.steps("slow"), Steps{2});
 }
 
-TEST(Engine, saves_no_step_twice) {
+TEST(TieredSaves, saves_no_step_twice) {
   CheckpointRun run;
   run.start(kDirect);
   EXPECT_TRUE(run.save(1));
@@ -62,7 +62,7 @@ TEST(Engine, saves_no_step_twice) {
   EXPECT_EQ(run->status().saved, 1);
 }
 
-TEST(Engine, saves_the_step_it_resumed_from_no_second_time) {
+TEST(TieredSaves, saves_the_step_it_resumed_from_no_second_time) {
   CheckpointRun run;
   run.start(kDirect);
   run.save(1);
@@ -70,7 +70,7 @@ TEST(Engine, saves_the_step_it_resumed_from_no_second_time) {
   EXPECT_FALSE(run.offer({.step = 1, .last = true}));
 }
 
-TEST(Engine, sync_returns_when_the_set_is_committed) {
+TEST(TieredSaves, sync_returns_when_the_set_is_committed) {
   CheckpointRun run;
   run.start(kDirect);
   for (int64_t step = 1; step <= 3; ++step) {
@@ -82,7 +82,7 @@ TEST(Engine, sync_returns_when_the_set_is_committed) {
   }
 }
 
-TEST(Engine, async_returns_before_the_set_is_written) {
+TEST(TieredSaves, async_returns_before_the_set_is_written) {
   CheckpointRun run;
   const auto gate = std::make_shared<GateLayer>();
   run.slow = {gate};
@@ -96,7 +96,7 @@ TEST(Engine, async_returns_before_the_set_is_written) {
   EXPECT_TRUE(run.intact("slow", 1));
 }
 
-TEST(Engine, finish_copy_waits_for_the_copy_and_not_for_the_write) {
+TEST(TieredSaves, finish_copy_waits_for_the_copy_and_not_for_the_write) {
   CheckpointRun run;
   const auto gate = std::make_shared<GateLayer>();
   run.slow = {gate};
@@ -132,7 +132,7 @@ struct PatientCopies final : DeviceCopies {
   int fences = 0;
 };
 
-TEST(Engine, finish_copy_lets_the_device_wait_and_not_the_trainer) {
+TEST(TieredSaves, finish_copy_lets_the_device_wait_and_not_the_trainer) {
   CheckpointRun run;
   run.start(kDirect + ", snapshot: async");
   const auto copies = std::make_shared<PatientCopies>();
@@ -156,7 +156,7 @@ struct FailingCopies final : DeviceCopies {
   void wait() override { throw std::runtime_error("the device is lost"); }
 };
 
-TEST(Engine, a_copy_that_fails_is_a_failed_checkpoint) {
+TEST(TieredSaves, a_copy_that_fails_is_a_failed_checkpoint) {
   CheckpointRun run;
   run.start(kDirect);
   run->save({.step = 1}, [&] {
@@ -170,7 +170,7 @@ TEST(Engine, a_copy_that_fails_is_a_failed_checkpoint) {
   EXPECT_EQ(run.steps("slow"), Steps{2});
 }
 
-TEST(Engine, news_arrive_with_the_next_offer) {
+TEST(TieredSaves, news_arrive_with_the_next_offer) {
   CheckpointRun run;
   run.start("type: direct, slow: slow, snapshot: async, every_steps: 10");
   EXPECT_TRUE(run.offer({.step = 10}));
@@ -181,7 +181,7 @@ TEST(Engine, news_arrive_with_the_next_offer) {
   EXPECT_NE(run.infos().find("checkpoint of step 10: "), std::string::npos) << run.infos();
 }
 
-TEST(Engine, a_failed_save_is_told_and_the_next_one_works) {
+TEST(TieredSaves, a_failed_save_is_told_and_the_next_one_works) {
   CheckpointRun run;
   run.slow = {std::make_shared<FaultLayer>(Fault{.op = Op::write, .times = 2, .error = EIO})};
   run.start(kDirect);
@@ -199,7 +199,7 @@ TEST(Engine, a_failed_save_is_told_and_the_next_one_works) {
   EXPECT_EQ(run.others("slow"), std::vector<std::string>{});
 }
 
-TEST(Engine, a_step_that_failed_is_saved_at_the_end) {
+TEST(TieredSaves, a_step_that_failed_is_saved_at_the_end) {
   CheckpointRun run;
   run.slow = {std::make_shared<FaultLayer>(Fault{.op = Op::write, .times = 2, .error = EIO})};
   run.start(kDirect);
@@ -208,7 +208,7 @@ TEST(Engine, a_step_that_failed_is_saved_at_the_end) {
   EXPECT_EQ(run.steps("slow"), Steps{1});
 }
 
-TEST(Engine, what_is_no_utf8_fails_no_save) {
+TEST(TieredSaves, what_is_no_utf8_fails_no_save) {
   for (const std::string layout : {"safetensors", "tf_saver"}) {
     CheckpointRun run;
     run.start(kDirect + ", layout: " + layout);
@@ -224,7 +224,7 @@ TEST(Engine, what_is_no_utf8_fails_no_save) {
   }
 }
 
-TEST(Engine, a_set_is_read_into_the_room_that_is_given_as_far_as_it_goes) {
+TEST(TieredSaves, a_set_is_read_into_the_room_that_is_given_as_far_as_it_goes) {
   CheckpointRun run;
   run.start(kDirect + ", shards: 3");
   run.save(1);
@@ -245,7 +245,7 @@ TEST(Engine, a_set_is_read_into_the_room_that_is_given_as_far_as_it_goes) {
   EXPECT_FALSE(in_room(2));
 }
 
-TEST(Engine, saves_after_a_resume_are_whole) {
+TEST(TieredSaves, saves_after_a_resume_are_whole) {
   for (const std::string snapshot : {"sync", "async", "swap"}) {
     CheckpointRun run;
     run.start(kDirect + ", shards: 1");
@@ -259,7 +259,7 @@ TEST(Engine, saves_after_a_resume_are_whole) {
   }
 }
 
-TEST(Engine, a_failing_drain_stays_visible_while_saves_succeed) {
+TEST(TieredSaves, a_failing_drain_stays_visible_while_saves_succeed) {
   CheckpointRun run;
   run.slow = {
       std::make_shared<FaultLayer>(Fault{.op = Op::write, .times = SIZE_MAX, .error = EIO})};
@@ -272,7 +272,7 @@ TEST(Engine, a_failing_drain_stays_visible_while_saves_succeed) {
   EXPECT_EQ(run->status().saved, 2);
 }
 
-TEST(Engine, one_set_that_cannot_be_drained_does_not_keep_the_others_back) {
+TEST(TieredSaves, one_set_that_cannot_be_drained_does_not_keep_the_others_back) {
   CheckpointRun run;
   run.fast = {std::make_shared<FaultLayer>(
       Fault{.op = Op::read, .path = set_name(1), .times = SIZE_MAX, .error = EIO})};
@@ -284,7 +284,7 @@ TEST(Engine, one_set_that_cannot_be_drained_does_not_keep_the_others_back) {
   EXPECT_EQ(run->status().drains_left, 1);
 }
 
-TEST(Engine, a_set_that_vanished_before_its_drain_is_not_durable) {
+TEST(TieredSaves, a_set_that_vanished_before_its_drain_is_not_durable) {
   CheckpointRun run;
   const auto gate = std::make_shared<GateLayer>();
   run.slow = {gate};
@@ -300,7 +300,7 @@ TEST(Engine, a_set_that_vanished_before_its_drain_is_not_durable) {
   EXPECT_EQ(run->status().failed, 1);
 }
 
-TEST(Engine, a_full_fast_tier_loses_only_what_is_drained) {
+TEST(TieredSaves, a_full_fast_tier_loses_only_what_is_drained) {
   CheckpointRun run;
   const auto gate = std::make_shared<GateLayer>();
   run.slow = {gate};
@@ -319,7 +319,7 @@ TEST(Engine, a_full_fast_tier_loses_only_what_is_drained) {
   EXPECT_EQ(run.steps("slow"), (Steps{1, 2, 3, 4}));
 }
 
-TEST(Engine, a_full_tier_without_anything_drained_fails_the_save_only) {
+TEST(TieredSaves, a_full_tier_without_anything_drained_fails_the_save_only) {
   CheckpointRun run;
   run.fast = {std::make_shared<FaultLayer>(Fault{.op = Op::reserve, .skip = 1, .error = ENOSPC})};
   const auto gate = std::make_shared<GateLayer>();

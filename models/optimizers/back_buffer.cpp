@@ -1,4 +1,4 @@
-#include "models/optimizers/twin.h"
+#include "models/optimizers/back_buffer.h"
 
 #include <ATen/TensorIterator.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -18,7 +18,7 @@
 namespace stoker {
 namespace {
 
-// Values of a piece: with a list for the parameters, two of Adam's and the gradients it fits into a
+// Number of values in a piece. Four lists of it (parameters, two of Adam's, gradients) fit into a
 // second-level cache. A multiple of every vector's length.
 constexpr int64_t kPiece = 32 << 10;
 constexpr size_t kPieceBytes = kPiece * 8;  // at most
@@ -34,8 +34,8 @@ at::Tensor flat_at(void* memory, const at::Tensor& like) {
 uint8_t* bytes_of(const at::Tensor& tensor) { return static_cast<uint8_t*>(tensor.data_ptr()); }
 
 // Calls work(begin, end) for parts of [0, count) in one parallel region of LibTorch's own threads,
-// so that kernels in `work` stay on the thread that calls them; at::parallel_for() is none where
-// the caller is compiled without OpenMP, as this program is.
+// so that kernels in `work` stay on the thread that calls them; at::parallel_for() is not parallel
+// if its caller is compiled without OpenMP, as this program is.
 void on_all_threads(int64_t count, const std::function<void(int64_t, int64_t)>& work) {
   const at::Tensor numbers = at::arange(count, at::kLong);
   at::TensorIterator::borrowing_nullary_op(numbers).for_each(
@@ -48,11 +48,11 @@ void on_all_threads(int64_t count, const std::function<void(int64_t, int64_t)>& 
 
 }  // namespace
 
-void Twin::add(const at::Tensor& tensor, uint8_t* to) {
+void BackBuffer::add(const at::Tensor& tensor, uint8_t* to) {
   places_[tensor.unsafeGetTensorImpl()] = {tensor, to};
 }
 
-Twin::Flat Twin::flat(const Values& values, size_t of) {
+BackBuffer::Flat BackBuffer::flat(const Values& values, size_t of) {
   Flat flat;
   for (const std::vector<at::Tensor>& list : values.changed) {
     const at::Tensor& tensor = list[of];
@@ -66,7 +66,7 @@ Twin::Flat Twin::flat(const Values& values, size_t of) {
   return flat;
 }
 
-void Twin::update(const Values& values, const Kernel& kernel) {
+void BackBuffer::update(const Values& values, const Kernel& kernel) {
   struct Piece {
     size_t of;
     int64_t begin;
@@ -109,13 +109,14 @@ void Twin::update(const Values& values, const Kernel& kernel) {
   });
 }
 
-void Twin::finish() {
+void BackBuffer::finish() {
   for (const auto& [impl, place] : places_) {
     if (place.written) continue;
     flat_at(place.to, place.tensor).copy_(flat_at(place.tensor.data_ptr(), place.tensor));
   }
   for (const auto& [impl, place] : places_) {
-    // Of the storage, not of the tensor: detached handles and views are to follow.
+    // The pointer of the storage changes, not that of the tensor, so that detached handles and
+    // views follow.
     place.tensor.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(
         c10::InefficientStdFunctionContext::makeDataPtr(
             place.to, [memory = memory_](void*) {}, at::kCPU));

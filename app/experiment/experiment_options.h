@@ -25,7 +25,7 @@ namespace stoker {
 // nothing. Each visit() has a line for every key of the YAML file, with its default, what it may be
 // and its help; check() adds what two keys say of one another, and throws Error(ExitCode::config).
 
-// What becomes of a training whose loss or weights are no numbers any more.
+// What happens if the loss or the weights are NaN or infinite.
 enum class OnNan { stop, warn };
 EnumNames<OnNan> enum_names(OnNan);
 
@@ -40,7 +40,7 @@ struct TrainingOptions {
   double label_smoothing = 0;
   bool deterministic = false;
   OnNan on_nan = OnNan::stop;
-  // Refused where the device has no graphs, or batches have more than one size.
+  // Refused if the device has no graphs, or if batches have more than one size.
   bool cuda_graph = false;
   // Without it batches are read and moved to the device, which shows what that costs by itself.
   bool compute = true;
@@ -84,7 +84,8 @@ struct EvaluationOptions {
     v("enabled", enabled, "Evaluate on the test split at the end of the run.");
     v("every_epochs", every_epochs, "Evaluate whenever this number of epochs has ended, too.",
       Limits{1, 1e9});
-    v("metric", metric, "What is measured. Its first figure decides which checkpoint is the best.");
+    v("metric", metric,
+      "What is measured. Its first measure is the score by which checkpoint.keep_best chooses.");
   }
 };
 
@@ -153,7 +154,7 @@ struct ExperimentOptions : DataOptions {
   // For classes or for maps, as the model answers them.
   Component<Loss> loss = default_component<Loss>("cross_entropy");
   Component<Optimizer> optimizer = default_component<Optimizer>("sgd");
-  // A factor of the optimizer's rate.
+  // Its factor multiplies the optimizer's rate.
   Component<Schedule> schedule = default_component<Schedule>("constant");
   TrainingOptions training;
   // Absent: one process, whatever started it.
@@ -196,10 +197,10 @@ struct ExperimentOptions : DataOptions {
 // ExitCode::environment for a file that cannot be read. One thread at a time.
 ExperimentOptions read_experiment(const std::string& path,
                                   const std::vector<std::string>& overrides,
-                                  const Notify& note = print_remark);
+                                  const Notify& note = print_note);
 
-// The same of a file that need not have a `dataset`, for commands that use none. What it has is
-// checked all the same.
+// The same for a file that need not have a `dataset`, for commands that need no data. What it has
+// is checked all the same.
 ExperimentOptions read_experiment_without_data(const std::string& path,
                                                const std::vector<std::string>& overrides);
 

@@ -1,4 +1,4 @@
-#include "app/experiment/options.h"
+#include "app/experiment/experiment_options.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 namespace stoker {
 namespace {
 
-// What is known before the device is opened; `auto` may come to be a GPU.
+// Checks what is known before the device is opened. `auto` may turn out to be a GPU.
 void check_cuda_graph(const ExperimentOptions& options, const Section& root) {
   if (!options.device.info().graphs) {
     root.child("training", *root.node().find("training"))
@@ -59,10 +59,10 @@ void check_checkpoint_tiers(const ExperimentOptions& options, const Section& roo
   }
 }
 
-// A state that is written from where it lies has to lie there as files have it.
+// A state that is written from where it lies has to lie there in the order of the file.
 void check_swap(const ExperimentOptions& options, const Section& root) {
   const Section checkpoint = root.child("checkpoint", *root.node().find("checkpoint"));
-  if (!options.optimizer.info().twin) {
+  if (!options.optimizer.info().out_of_place) {
     checkpoint.fail("snapshot",
                     "must not be swap where optimizer.type is " + options.optimizer.type() +
                         ", which can write its update nowhere but in place: set "
@@ -92,7 +92,7 @@ void check_targets(const ExperimentOptions& options, const Section& root) {
   require("evaluation", options.evaluation.metric, "evaluation.metric", maps ? "iou" : "accuracy");
 }
 
-// What one section says of another.
+// Checks what one section says about another.
 void check_together(const ExperimentOptions& options, const Section& root) {
   check_data(options, root);
   if (options.training.cuda_graph) check_cuda_graph(options, root);
@@ -141,7 +141,7 @@ ExperimentOptions read_experiment_without_data(const std::string& path,
   if (root.find("dataset") == nullptr) {
     root.entries.push_back({"dataset", {}, default_component<Dataset>("synthetic").dump()});
   }
-  return read_experiment_tree(root, print_remark);
+  return read_experiment_tree(root, print_note);
 }
 
 ExperimentOptions read_experiment_tree(const Node& root, const Notify& note) {

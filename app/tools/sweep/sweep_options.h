@@ -41,9 +41,11 @@ struct SweepPreparation {
   std::vector<Word> run;
   template <class V>
   void visit(V& v) {
-    v.required("creates", creates, "nothing is run where this exists");
+    v.required("creates", creates,
+               "Path of what the command makes. If it exists, the command is not run.");
     v.required("run", run,
-               "arguments of stoker, e.g. [dataset, synth, data/x]; ${NAME} as in paths");
+               "Arguments of stoker, for example [dataset, synth, data/x]. ${NAME} is replaced as "
+               "in paths.");
   }
 };
 // Its command, with ${NAME} and ${NAME:-default} replaced in each word as in a path. Error(config)
@@ -71,10 +73,10 @@ struct PublishedSeries {
   std::string source;
   template <class V>
   void visit(V& v) {
-    v("series", series, "which of our series it stands beside");
-    v.required("points", points, "[x, y] each");
-    v("mark", mark, "how it is known: V verbatim, S second-hand, M from memory");
-    v.required("source", source, "where it was published");
+    v("series", series, "Name of our series that it is drawn beside.");
+    v.required("points", points, "Points of the series, each as [x, y].");
+    v("mark", mark, "How the figures are known. V: verbatim. S: second-hand. M: from memory.");
+    v.required("source", source, "Where it was published.");
   }
 };
 
@@ -102,17 +104,18 @@ struct PlotOptions {
   std::vector<PublishedSeries> published;
   template <class V>
   void visit(V& v) {
-    v.required("title", title, "above the plot");
-    v.required("x", x, "an axis, or time");
-    v.required("y", y, "a figure; with time a column of timeline.csv");
-    v("series", series, "an axis or a list of axes: a line for each of their values");
+    v.required("title", title, "Title above the plot.");
+    v.required("x", x, "The horizontal axis: an axis of the matrix, or time.");
+    v.required("y", y, "The figure to draw. If x is time, a column of timeline.csv.");
+    v("series", series, "An axis or a list of axes. Each of their values has a line.");
     v("stack", stack,
-      "instead of series: parts of y, whose figures are y.PART, drawn one upon the other");
-    v("where", where, "only cells with these values");
-    v("relative_to", relative_to, "y is divided by that of the cell with these values");
-    v("scale", scale, "of y");
-    v("note", note, "a note for the reader of the plot");
-    v("published", published, "what others measured");
+      "Parts of y that are drawn on top of each other, instead of series. The figure of a part is "
+      "y.PART.");
+    v("where", where, "Draw only cells with these values.");
+    v("relative_to", relative_to, "Divide y by that of the cell with these values.");
+    v("scale", scale, "Scale of y: linear or log.");
+    v("note", note, "A note for readers of the plot.");
+    v("published", published, "What others measured, to draw beside ours.");
   }
 };
 
@@ -120,7 +123,8 @@ struct PlotOptions {
 //   ratio   value(of) / value(over)
 //   value   value(of)
 //   spread  largest / smallest - 1 of value over the cells that match `among`
-// With `less` the value of that cell is taken off first: the cost of something beside nothing.
+// With `less` the value of that cell is subtracted first, for the cost of something in comparison
+// with nothing.
 //
 // It has to be able to fail: with `published` and its tolerance, with at_most, with at_least, or
 // with several of them, all of which must hold. A value.
@@ -141,20 +145,23 @@ struct FindingOptions {
   std::string note;
   template <class V>
   void visit(V& v) {
-    v.required("name", name, "the statement in words");
-    v.required("value", value, "a figure");
-    v("of", of, "one cell");
-    v("over", over, "one cell: the figure is the ratio of the two");
-    v("less", less, "one cell, whose value is subtracted from the others first");
-    v("among", among, "cells: the figure is their largest value over their smallest, minus 1");
-    v("published", published, "what others measured");
-    v("tolerance", tolerance, "share of the published figure, to either side");
-    v("at_most", at_most, "a limit");
-    v("at_least", at_least, "a limit");
-    v("fitted", fitted, "the setting that was chosen so that this holds: then it is no finding");
-    v("mark", mark, "how it is known: V verbatim, S second-hand, M from memory");
-    v("source", source, "where it was published");
-    v("note", note, "a note for the reader of the finding");
+    v.required("name", name, "The statement in words.");
+    v.required("value", value, "The figure that the statement is about.");
+    v("of", of, "The cell that the statement is about.");
+    v("over", over, "A second cell. The statement is about the ratio of `of` to this one.");
+    v("less", less, "A cell whose value is first subtracted from those of the others.");
+    v("among", among,
+      "Cells to compare. The statement is about their largest value over their smallest, minus 1.");
+    v("published", published, "The value that others measured.");
+    v("tolerance", tolerance, "How far our value may be from the published one, as a share of it.");
+    v("at_most", at_most, "The largest value for which the statement holds.");
+    v("at_least", at_least, "The smallest value for which the statement holds.");
+    v("fitted", fitted,
+      "Name of the setting that was chosen so that the statement holds. The statement then does "
+      "not count as a finding.");
+    v("mark", mark, "How the figures are known. V: verbatim. S: second-hand. M: from memory.");
+    v("source", source, "Where it was published.");
+    v("note", note, "A note for readers of the finding.");
   }
   // "ratio", "value" or "spread".
   std::string kind() const;
@@ -182,21 +189,25 @@ struct SweepOptions {
   std::vector<FindingOptions> findings;
   template <class V>
   void visit(V& v) {
-    v.required("name", name, "name of the sweep and of its directory");
+    v.required("name", name, "Name of the sweep and of its directory.");
     v.required("base", base,
-               "an experiment: its path, relative to the sweep file, or its contents");
-    v("command", command, "train, launch, or bench with its sub-command");
-    v("arguments", arguments, "arguments of that command, e.g. [--page-cache=cold]");
-    v("set", set, "overrides of every run");
-    v("prepare", prepare, "what has to be there before the first run");
-    v.required("matrix", matrix, "axes: a key with values, or a name with variants");
-    v("repeat", repeat, "runs of every cell", Limits{1, 1000});
-    v("drop_first", drop_first, "leave the first repetition out of all statistics");
-    v("interleave", interleave, "one repetition of all cells, then the next; else cell by cell");
-    v("exclude", exclude, "cells that are not run");
-    v("figures", figures, "names for places in a run's JSON: a.b.0.c, or 'a.b / c' for a ratio");
-    v("plots", plots, "what is drawn");
-    v("findings", findings, "statements that are checked against a published figure or a limit");
+               "The experiment: its path relative to the sweep file, or its contents.");
+    v("command", command, "The command to run: train, launch, or bench with its sub-command.");
+    v("arguments", arguments, "Arguments of that command, for example [--page-cache=cold].");
+    v("set", set, "Overrides for every run.");
+    v("prepare", prepare, "What has to be there before the first run, and how to make it.");
+    v.required("matrix", matrix, "The axes. Each is a key with values, or a name with variants.");
+    v("repeat", repeat, "Number of runs of each cell.", Limits{1, 1000});
+    v("drop_first", drop_first, "Leave the first repetition out of all statistics.");
+    v("interleave", interleave,
+      "Run one repetition of all cells, then the next. false: all repetitions of a cell before the "
+      "next cell.");
+    v("exclude", exclude, "Cells that are not run.");
+    v("figures", figures,
+      "Names for values in the JSON of a run. A value is a path such as a.b.0.c, or a ratio such "
+      "as 'a.b / c'.");
+    v("plots", plots, "The plots to draw.");
+    v("findings", findings, "Statements that are checked against a published figure or a limit.");
   }
   void check(const Section& section) const;
 };

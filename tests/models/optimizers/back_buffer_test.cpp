@@ -1,4 +1,4 @@
-#include "models/optimizers/twin.h"
+#include "models/optimizers/back_buffer.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
@@ -19,11 +19,11 @@ std::vector<at::Tensor> all_state(const Optimizer& optimizer, const Parameters& 
   return all;
 }
 
-// Those of all_state() that an update writes into a twin.
+// Those of all_state() that an update writes into a back buffer.
 std::vector<at::Tensor> moving(const Optimizer& optimizer, const Parameters& parameters) {
   std::vector<at::Tensor> some = parameters.list();
   for (const OptimizerState& state : optimizer.state()) {
-    if (state.in_twin) some.insert(some.end(), state.tensors.begin(), state.tensors.end());
+    if (state.in_back_buffer) some.insert(some.end(), state.tensors.begin(), state.tensors.end());
   }
   return some;
 }
@@ -40,8 +40,8 @@ struct Room {
       next += rounded_up(tensor.nbytes(), 64);
     }
   }
-  Twin twin(const std::vector<at::Tensor>& tensors) const {
-    Twin made(memory.data);
+  BackBuffer back_buffer(const std::vector<at::Tensor>& tensors) const {
+    BackBuffer made(memory.data);
     for (size_t i = 0; i < tensors.size(); ++i) made.add(tensors[i], places[i]);
     return made;
   }
@@ -49,13 +49,13 @@ struct Room {
   std::vector<uint8_t*> places;
 };
 
-struct TwinOf : testing::TestWithParam<std::tuple<const char*, at::ScalarType, int>> {
+struct BackBufferOf : testing::TestWithParam<std::tuple<const char*, at::ScalarType, int>> {
   void SetUp() override { at::set_num_threads(std::get<2>(GetParam())); }
   void TearDown() override { at::set_num_threads(1); }
 };
 
-// Some steps in place, some into a twin, which is the memory of the state two moves before.
-TEST_P(TwinOf, an_update_into_it_is_that_in_place_and_leaves_what_was) {
+// Some steps in place, some into a back buffer, which is the memory of the state two moves before.
+TEST_P(BackBufferOf, an_update_into_it_is_that_in_place_and_leaves_what_was) {
   const auto& [yaml, type, threads] = GetParam();
   Parameters plain(type), moved(type);
   for (Parameters* each : {&plain, &moved}) {
@@ -66,7 +66,7 @@ TEST_P(TwinOf, an_update_into_it_is_that_in_place_and_leaves_what_was) {
   const auto optimizer = make<Optimizer>(yaml, {moved.list()});
   const std::vector<at::Tensor> tensors = moving(*optimizer, moved);
   const Room rooms[2] = {Room(tensors), Room(tensors)};
-  rooms[0].twin(tensors).finish();
+  rooms[0].back_buffer(tensors).finish();
   size_t moves = 0;
   for (int step = 0; step < 9; ++step) {
     plain.set_gradients(step);
@@ -81,9 +81,9 @@ TEST_P(TwinOf, an_update_into_it_is_that_in_place_and_leaves_what_was) {
         before.push_back(at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(),
                                        tensor.options().requires_grad(false)));
       }
-      Twin twin = rooms[++moves % 2].twin(tensors);
-      optimizer->step_into(twin, rate(optimizer->base_lr(), step));
-      twin.finish();
+      BackBuffer back = rooms[++moves % 2].back_buffer(tensors);
+      optimizer->step_into(back, rate(optimizer->base_lr(), step));
+      back.finish();
     }
     const std::vector<at::Tensor> expected = all_state(*reference, plain);
     const std::vector<at::Tensor> got = all_state(*optimizer, moved);
@@ -98,7 +98,7 @@ TEST_P(TwinOf, an_update_into_it_is_that_in_place_and_leaves_what_was) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, TwinOf,
+    All, BackBufferOf,
     testing::Combine(
         testing::Values("{type: sgd, weight_decay: 0.1}", "{type: sgd, momentum: 0.9}",
                         "{type: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.1}",
@@ -108,13 +108,13 @@ INSTANTIATE_TEST_SUITE_P(
                         "{type: larc, mode: scale, inner: {type: adam}}"),
         testing::Values(at::kFloat, at::kDouble), testing::Values(1, 3)));
 
-TEST(Twin, handles_and_views_follow) {
+TEST(BackBuffer, handles_and_views_follow) {
   const at::Tensor tensor = at::randn({70, 3}).set_requires_grad(true);
   const at::Tensor detached = tensor.detach(), row = detached[69];
   const at::Tensor value = detached.clone();
   {
     const Room room({tensor});
-    room.twin({tensor}).finish();
+    room.back_buffer({tensor}).finish();
   }
   EXPECT_NE(detached.data_ptr(), value.data_ptr());
   EXPECT_EQ(detached.data_ptr(), tensor.data_ptr());
@@ -123,13 +123,13 @@ TEST(Twin, handles_and_views_follow) {
   EXPECT_TRUE(at::equal(row, value[69] * 2));
 }
 
-TEST(Twin, only_optimizers_that_say_so_have_it) {
+TEST(BackBuffer, only_optimizers_that_say_so_have_it) {
   for (const char* type : {"sgd", "adam", "adamw", "larc"}) {
     const Node node = parse_yaml(std::string("{type: ") + type + "}", "test.yaml");
     EXPECT_TRUE(Registry<Optimizer>::global()
                     .parse(Section(node, "", Optimizer::kKind, nullptr))
                     .info()
-                    .twin);
+                    .out_of_place);
   }
 }
 

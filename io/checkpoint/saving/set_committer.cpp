@@ -1,3 +1,5 @@
+#include "io/checkpoint/saving/set_committer.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -7,12 +9,30 @@
 #include <numeric>
 #include <utility>
 
-#include "io/checkpoint/saving/saver.h"
+#include "io/core/digest.h"
 #include "io/core/parallel.h"
 #include "io/core/text/json.h"
 #include "io/storage/uring_queue.h"
 
-// How a Saver's thread writes a set, and commits it together with the other processes.
+// How a snapshot becomes a committed set. After each step every process says how it went, and waits
+// for what the others say (Collective): a step is done when all have done it.
+//
+// 1. "begun": the first process makes the set, under a name that is no set's, and tells the others
+//    all that must be equal in their manifests.
+// 2. "written": each process reserves the space of its own files, writes them in pieces of 8 MiB by
+//    `threads` threads, and syncs each. It tells the others their checksums. From these all make
+//    the same manifest.
+// 3. "published", where each process has a store of its own: all but the first commit, which writes
+//    and syncs the manifest, renames the set, and syncs its parent (the sets' own sources say how).
+// 4. "committed": the first does the same. From here on the set is there. If a process dies before,
+//    a part of the set is there at most, which is never taken for one.
+// 5. "verified", with verify: all: each reads its own files back and compares their checksums.
+//
+// Where a step fails, what this process had committed is removed, and the writer's destructor
+// clears up the rest. A second attempt writes everything anew, from the snapshot, under another
+// name. There is none where the tier is full and no room can be made, where the copy into the
+// snapshot had failed, or where a process is gone (RankLost). After RankLost nothing is removed,
+// for the others may have committed the set.
 
 namespace stoker {
 namespace {
@@ -33,15 +53,22 @@ std::string utc_now() {
 
 }  // namespace
 
+SetCommitter::SetCommitter(const Inputs& inputs)
+    : inputs_(inputs),
+      options_(inputs_.options),
+      threads_(options_.resolve_threads()),
+      writer_id_(unique_name("") + unique_name("")),
+      collective_(inputs_.group, "save", [&stop = inputs_.stop] { return !stop; }) {}
+
 // After a failed sync the kernel may have dropped the pages and marked them clean, so that a second
 // sync of the same file succeeds without writing them ("Can applications recover from fsync
 // failures?", ATC 2020). Every attempt therefore writes a new set from the snapshot memory.
-SaveResult Saver::write(const Job& job) {
+SaveResult SetCommitter::commit(const SaveJob& job) {
   SaveResult result{job.state.step, job.state.score, job.offered, 0,
                     "the process ended before it was written"};
-  for (int attempt = 1; attempt <= kAttempts && !stop_; ++attempt) {
+  for (int number = 1; number <= kAttempts && !inputs_.stop; ++number) {
     try {
-      write_once(job, attempt);
+      attempt(job, number);
       result.error.clear();
       break;
     } catch (const Skipped& skipped) {
@@ -62,20 +89,10 @@ SaveResult Saver::write(const Job& job) {
   return result;
 }
 
-std::string Saver::or_make_room(const std::function<std::string()>& work) const {
-  try {
-    return work();
-  } catch (const IoError& error) {
-    const bool full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
-    if (full && !hooks_.make_room()) throw NoRetry(error.code(), error.what());
-    throw;
-  }
-}
-
-void Saver::write_once(const Job& job, int attempt) {
-  const std::string set = fmt::format("checkpoint of step {}, attempt {}", job.state.step, attempt);
+void SetCommitter::attempt(const SaveJob& job, int number) {
+  const std::string set = fmt::format("checkpoint of step {}, attempt {}", job.state.step, number);
   std::unique_ptr<SetWriter> writer;
-  const Manifest manifest = write_part(job, set, writer);
+  const Manifest manifest = write(job, set, writer);
   bool there = false;  // under its name
   const auto commit = [&] {
     return or_make_room([&] {
@@ -86,39 +103,32 @@ void Saver::write_once(const Job& job, int attempt) {
   };
   try {
     collective_.all(set + ": published",
-                    [&] { return store_.shared() || collective_.first() ? "" : commit(); });
+                    [&] { return inputs_.store.shared() || collective_.first() ? "" : commit(); });
     collective_.first_only(set + ": committed", commit);
-    watch_.step();
+    inputs_.watch.step();
     if (options_.verify != Verify::all) return;
     collective_.all(set + ": verified", [&] {
-      const size_t own = job.slot->sums().files.size();
-      std::vector<size_t> files(manifest.parts == 1 ? manifest.files.size() : own);
-      std::iota(files.begin(), files.end(), own_.begin);
-      try {
-        store_.verify(manifest, files, threads_,
-                      [this](size_t, uint64_t, Bytes) { watch_.step(); });
-      } catch (const DamagedSet& error) {
-        throw Error(error.code(), error.what());  // it is written again
-      }
+      verify(job, manifest);
       return "";
     });
   } catch (const RankLost&) {
     throw;  // for the others it may be committed
   } catch (const Error&) {
-    if (there) store_.remove(manifest.step);
+    if (there) inputs_.store.remove(manifest.step);
     throw;
   }
 }
 
 // What all have written, as one set.
-Manifest Saver::write_part(const Job& job, const std::string& set,
-                           std::unique_ptr<SetWriter>& writer) {
+Manifest SetCommitter::write(const SaveJob& job, const std::string& set,
+                             std::unique_ptr<SetWriter>& writer) {
+  SetStore& store = inputs_.store;
   const int64_t step = job.state.step;
   const auto begin = [&](const std::string& place) {
-    writer = store_.begin(step, place);
+    writer = store.begin(step, place);
     return writer->place();
   };
-  // All that differs from rank to rank in what they know of it: the first one's counts.
+  // What the ranks know of these may differ, so the first one's counts.
   nlohmann::json first = {{"created", utc_now()},
                           {"writer", writer_id_},
                           {"training", job.state.training},
@@ -133,7 +143,7 @@ Manifest Saver::write_part(const Job& job, const std::string& set,
     if (!job.slot) return std::string();
     if (!job.error.empty()) throw NoRetry(ExitCode::device, job.error);
     return or_make_room([&] {
-      if (!writer && store_.shared()) {
+      if (!writer && store.shared()) {
         if (first["place"] == "")
           return to_text(PartSums{});  // the first has failed, or left it out
         begin(first["place"].get<std::string>());
@@ -153,22 +163,23 @@ Manifest Saver::write_part(const Job& job, const std::string& set,
   manifest.writer = first["writer"];
   manifest.durability = options_.durability == Durability::fsync ? "fsync" : "none";
   manifest.training = std::move(first["training"]);
-  put_together(manifest, layout_, parts);
+  put_together(manifest, inputs_.layout, parts);
   return manifest;
 }
 
-PartSums Saver::write_own(const Job& job, SetWriter& writer) {
+PartSums SetCommitter::write_own(const SaveJob& job, SetWriter& writer) {
+  const FileRange own = inputs_.own;
   PartSums part = job.slot->sums();
   std::vector<Bytes> files;
-  for (size_t i = own_.begin; i < own_.end; ++i) {
+  for (size_t i = own.begin; i < own.end; ++i) {
     files.push_back(job.slot->image(i));
-    writer.add_file(layout_.files[i].name, files.back().size(), data_access(options_.write));
+    writer.add_file(inputs_.layout.files[i].name, files.back().size(), data_access(options_.write));
   }
   std::vector<TextFile> texts;
-  if (own_.begin < own_.end) {
+  if (own.begin < own.end) {
     Manifest described;  // of one file with all tensors, where there are such texts
     described.training = job.state.training;
-    put_together(described, layout_, {part});
+    put_together(described, inputs_.layout, {part});
     texts = tf_saver_texts(described);
   }
   for (const TextFile& text : texts) {
@@ -181,7 +192,9 @@ PartSums Saver::write_own(const Job& job, SetWriter& writer) {
   return part;
 }
 
-void Saver::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
+// As the files of `writer`, by their numbers: in pieces of kChunkBytes, by all threads. Where it
+// takes a file's bytes in order only, each file by one of them.
+void SetCommitter::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
   struct Stretch {
     size_t file;
     uint64_t begin, end;
@@ -201,13 +214,38 @@ void Saver::write_files(const std::vector<Bytes>& files, SetWriter& writer) {
     for (size_t i = next++; i < stretches.size(); i = next++) {
       const auto [file, begin, end] = stretches[i];
       for (uint64_t at = begin; at < end; at += kChunkBytes) {
-        if (stop_) throw Error(ExitCode::sigterm, "the process ended before it was written");
+        if (inputs_.stop) {
+          throw Error(ExitCode::sigterm, "the process ended before it was written");
+        }
         const uint64_t size = std::min(kChunkBytes, end - at);
         writer.write(file, at, files[file].subspan(at, size), queue.get());
-        watch_.step();
+        inputs_.watch.step();
       }
     }
   });
+}
+
+void SetCommitter::verify(const SaveJob& job, const Manifest& manifest) {
+  const size_t own = job.slot->sums().files.size();
+  std::vector<size_t> files(manifest.parts == 1 ? manifest.files.size() : own);
+  std::iota(files.begin(), files.end(), inputs_.own.begin);
+  try {
+    inputs_.store.verify(manifest, files, threads_,
+                         [this](size_t, uint64_t, Bytes) { inputs_.watch.step(); });
+  } catch (const DamagedSet& error) {
+    throw Error(error.code(), error.what());  // it is written again
+  }
+}
+
+// Where the tier is full and no room can be made, there is no use in trying again.
+std::string SetCommitter::or_make_room(const std::function<std::string()>& work) const {
+  try {
+    return work();
+  } catch (const IoError& error) {
+    const bool full = error.errno_value() == ENOSPC || error.errno_value() == EDQUOT;
+    if (full && !inputs_.make_room()) throw NoRetry(error.code(), error.what());
+    throw;
+  }
 }
 
 }  // namespace stoker

@@ -10,13 +10,14 @@
 
 namespace stoker {
 
-// Other memory for the values that one update changes: it reads them where they are and writes them
-// here, so that what was before it is left as it is (checkpoint.snapshot: swap). Then the tensors
-// move: their handles, and all that share their memory, see the new values. Tensors are on the CPU,
-// dense, and own their memory alone. One thread, that of the optimizer; one update's.
-class Twin {
+// Other memory that one update writes its results to (checkpoint.snapshot: swap). The update reads
+// the values where they are and writes the new ones here, so that a save can go on reading the old
+// ones. finish() then swaps: the tensors, their handles, and all that share their memory see the
+// new values. Tensors are on the CPU, dense, and own their memory alone. One thread, that of the
+// optimizer. Serves one update.
+class BackBuffer {
  public:
-  // What an update is made of. Each list has one tensor for each parameter; `gradients` have the
+  // The values of an update. Each list has one tensor for each parameter; `gradients` have the
   // parameters' strides.
   struct Values {
     std::vector<std::vector<at::Tensor>> changed;
@@ -26,15 +27,15 @@ class Twin {
   // value by itself. Called by several threads at once.
   using Kernel = std::function<void(const Values& piece, size_t of)>;
 
-  // memory: owns all that add() names.
-  explicit Twin(std::shared_ptr<void> memory) : memory_(std::move(memory)) {}
+  // memory: owns all memory that add() is given.
+  explicit BackBuffer(std::shared_ptr<void> memory) : memory_(std::move(memory)) {}
   // `to`: as many bytes as the tensor has, aligned as LibTorch aligns its own (64).
   void add(const at::Tensor& tensor, uint8_t* to);
 
-  // Of each piece: what it changes is copied to where it stays in the cache, changed there, and
-  // written here past the cache: as much of the memory's rate as an update in place takes. Bit for
-  // bit what the kernel makes of whole tensors, whose vectors the pieces do not split. Tensors that
-  // add() does not know are changed where they are.
+  // Updates piece by piece: the values of a piece are copied to a buffer that stays in the cache,
+  // changed there, and written here past the cache. That moves as many bytes as an update in place.
+  // The result is, bit for bit, that of the kernel on whole tensors, because pieces do not split
+  // its vectors. Tensors that add() does not know are changed where they are.
   void update(const Values& values, const Kernel& kernel);
   // Copies the tensors that no update has changed, and moves all. Once; afterwards only the
   // destructor.
@@ -46,7 +47,7 @@ class Twin {
     uint8_t* to;
     bool written = false;
   };
-  // Of tensor `of` in each of a list; flat.
+  // The tensors with index `of` in each list, flattened.
   struct Flat {
     std::vector<at::Tensor> from, to;
     at::Tensor gradient;

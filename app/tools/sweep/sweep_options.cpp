@@ -1,4 +1,4 @@
-#include "app/tools/sweep/options.h"
+#include "app/tools/sweep/sweep_options.h"
 
 #include <fmt/format.h>
 
