@@ -10,7 +10,9 @@ from stoker import SOURCE, StokerTest
 
 QUICKSTART = SOURCE / "configs/quickstart.yaml"
 SECTIONS = {"storage": "storage.data", "metric": "evaluation.metric", "sink": "metrics.sinks.0"}
-STEP = ["loader.batch_size=8", "training.max_steps=1", "evaluation.enabled=false"]
+# One sink, for two of a type would write one file.
+STEP = ["loader.batch_size=8", "training.max_steps=1", "evaluation.enabled=false",
+        "metrics.sinks=[{type: prometheus, port: auto}]"]
 CONVERTED = "storage.data.root={}/"  # and the format
 WORDS = {
     # The data have to be there in the format.
