@@ -84,7 +84,8 @@ struct EvaluationOptions {
     v("enabled", enabled, "Evaluate on the test split at the end of the run.");
     v("every_epochs", every_epochs, "Evaluate whenever this number of epochs has ended, too.",
       Limits{1, 1e9});
-    v("metric", metric, "What is measured. Its first figure decides which checkpoint is the best.");
+    v("metric", metric,
+      "What is measured. Its first measure is the score by which checkpoint.keep_best chooses.");
   }
 };
 

@@ -26,7 +26,15 @@ struct ResidentSetup {
         parse_yaml("{type: device_resident, batch_size: 8, workers: 2, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
-        .create({dataset, decoder, on, Split::train, 7, [](const std::string&) {}, meter});
+        .create({dataset,
+                 decoder,
+                 on.allocator(),
+                 Split::train,
+                 7,
+                 [](const std::string&) {},
+                 meter,
+                 {},
+                 &on});
   }
   FakeDataset dataset;
   Tracer tracer;

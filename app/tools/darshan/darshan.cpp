@@ -45,7 +45,7 @@ class ProfileTrace {
  private:
   Hub hub_;
   std::string line_;
-  std::unique_ptr<MetricsSink> sink_;  // of the hub
+  std::unique_ptr<MetricsSink> sink_;  // it refers to the hub
   const TimePoint start_;              // where the first profile begins
   std::optional<int64_t> first_ns_;    // its begin
 };

@@ -7,7 +7,7 @@ namespace stoker {
 
 // The number of the plug-in interfaces. The first change of an interface header
 // after a release raises it (tests/style_test.py keeps their hash).
-#define STOKER_ABI 8
+#define STOKER_ABI 9
 
 // Loads a plug-in, whose registrars then add its components. `path` must be absolute. The stamp
 // that stoker_add_plugin() puts into the file is read from the file and compared before any of its

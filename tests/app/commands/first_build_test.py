@@ -24,11 +24,11 @@ class FirstBuildTest(StokerTest):
         self.run_it("check", self.config, code=0)
 
     def test_a_tool_or_plug_in_that_is_not_there_is_one_line_that_says_how_to_get_it(self):
-        for arguments, what, plugin in (
-                (["report", "runs/latest"], "command 'report'", "stoker_report"),
-                (["check", self.config, "decoder.type=opencv"], "decoder 'opencv'", "stoker_opencv"),
-                (["healthcheck", "127.0.0.1:1"], "http transport 'curl'", "stoker_http")):
-            done = self.run_it(*arguments, code=3)
+        for arguments, code, what, plugin in (
+                (["report", "runs/latest"], 3, "command 'report'", "stoker_report"),
+                (["check", self.config, "decoder.type=opencv"], 2, "decoder 'opencv'", "stoker_opencv"),
+                (["healthcheck", "127.0.0.1:1"], 3, "http transport 'curl'", "stoker_http")):
+            done = self.run_it(*arguments, code=code)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(f"{what} is in the plug-in {self.lib}/{plugin}.so, which is not there: build the target {plugin}, "
                           "or install it (./run.sh list builds all of them)", done.stderr)

@@ -27,8 +27,7 @@ TEST(RunDirectory, every_run_gets_its_own_and_latest_points_to_the_newest) {
   const fs::path parent = fs::path(::testing::TempDir()) / "runs_of_this_test";
   fs::remove_all(parent);
   const ExperimentOptions options = options_in(parent.string());
-  const auto alone = no_peers();
-  const RunDirectory first(options, {}, *alone), second(options, {"a=b"}, *alone);
+  const RunDirectory first(options, {}, alone()), second(options, {"a=b"}, alone());
   EXPECT_NE(first.path(), second.path());
   EXPECT_TRUE(fs::path(first.path()).filename().string().starts_with("trial-20"));
   EXPECT_EQ(fs::canonical(parent / "latest"), fs::canonical(second.path()));

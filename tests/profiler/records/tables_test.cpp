@@ -178,7 +178,7 @@ TEST(MountTable, knows_the_block_size_of_each_path_but_of_no_others) {
 TEST(MountTable, knows_the_root_where_the_kernel_does_not_list_it) {
   const TemporaryDirectory directory;
   directory.write("mounts", "proc /proc proc rw 0 0\n");
-  for (const std::string table : {directory / "mounts", directory / "not_there"}) {
+  for (const std::string& table : {directory / "mounts", directory / "not_there"}) {
     const MountTable mounts(table.c_str());
     EXPECT_THAT(mounts.list(), ElementsAre(Field(&IoProfile::Mount::path, "/")));
     EXPECT_GE(mounts.block_bytes("/tmp/x"), 512);
