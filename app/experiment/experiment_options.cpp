@@ -99,7 +99,7 @@ void check_together(const ExperimentOptions& options, const Section& root) {
   if (!options.training.compute && options.device.info().emulated) {
     root.fail("training",
               "must not say compute: false where device.type is emulated, which "
-              "computes nothing as it is: leave compute out, or set device.type=cpu");
+              "computes nothing as it is: set training.compute=true, or device.type=cpu");
   }
   check_targets(options, root);
   check_checkpoint_tiers(options, root);

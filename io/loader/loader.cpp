@@ -35,7 +35,9 @@ std::string Scalar<Workers>::format(const Workers& value) {
 
 void LoaderOptions::check(const Section& section) const {
   if (order != SampleOrder::permutation && !shuffle) {
-    section.fail("order", "says how samples are shuffled, and shuffle is false: leave one out");
+    section.fail("order",
+                 "says how samples are shuffled, and shuffle is false: set "
+                 "loader.order=permutation, or leave shuffle out");
   }
   if (single_file_stays && order != SampleOrder::global_files) {
     section.fail("single_file_stays", "is for order: global_files: set that, or leave it out");

@@ -112,7 +112,7 @@ class Build:
         for folder in ("io", "tests"):
             shutil.copytree(ROOT / folder, directory / folder, ignore=shutil.ignore_patterns("__pycache__"))
         self.sources = [source for room in ("checkpoint", "core", "storage", "metrics")
-                        for source in (directory / "io" / room).rglob("*.cpp")]
+                        for source in (directory / "io" / room).rglob("*.cpp") if source.parent.name != "object"]
         self.flags = ["-std=c++20", "-O1", "-fPIC", "-I%s" % directory, "-DSTOKER_SOURCE_DIR=\"%s\"" % ROOT,
                       "-DSTOKER_PLUGIN_STAMP=\"mutants\""]
 

@@ -381,7 +381,7 @@ TEST(SampleOrder, what_makes_no_sense_is_refused) {
   for (const char* order : {"window", "local_files", "global_files", "local_window", "shards"}) {
     EXPECT_EQ(refused(std::string("shuffle: false, order: ") + order),
               "t.yaml:1:37: loader: 'order' says how samples are shuffled, and shuffle is false: "
-              "leave one out");
+              "set loader.order=permutation, or leave shuffle out");
   }
   EXPECT_EQ(refused("single_file_stays: true, order: local_files"),
             "t.yaml:1:33: loader: 'single_file_stays' is for order: global_files: set that, or "

@@ -35,8 +35,8 @@ std::string Scalar<Coalesce>::format(const Coalesce& value) {
 void LmdbioOptions::check(const Section& section) const {
   if (shuffle) {
     section.fail("shuffle",
-                 "must be false: lmdbio reads records in the order of their keys; "
-                 "leave it out, or use another loader");
+                 "must be false, for lmdbio reads records in the order of their keys: "
+                 "set loader.shuffle=false, or use another loader");
   }
   LoaderOptions::check(section);
 }

@@ -42,7 +42,8 @@ const std::map<std::string, std::string> kWords{
     {"dataset.type=lmdb", "storage=<data>"},
     {"decoder.type=bytes", "decoder.augment.color_jitter=null"},
     {"loader.type=device_resident", "decoder.augment={}"},
-    {"loader.type=lmdbio", "loader.reader=indexed"},
+    {"loader.type=lmdbio", "loader.shuffle=false loader.order=permutation loader.reader=indexed"},
+    {"device.type=emulated", "training.compute=true"},
     // A model answers classes or maps, and loss and metric are for what it answers.
     {"model.type", "loss.type=<> evaluation.metric.type=<>"},
     {"loss.type", "loss.type=<>"},
@@ -113,7 +114,7 @@ std::vector<std::string> words_of(const std::string& message, const std::string&
 std::string fault(const std::string& file, const std::string& swap,
                   const ExperimentOptions& options) {
   std::vector<std::string> overrides{swap};
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 6; ++round) {
     const std::string message = error_of([&] { read_experiment(file, overrides, {}); });
     if (message.empty()) return "";
     const std::string* known = listed(swap);

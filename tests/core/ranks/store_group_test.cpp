@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/errors.h"
@@ -67,6 +70,10 @@ Ranks rank_of(int64_t rank, int64_t world) {
   return ranks;
 }
 
+Texts meet(RankGroup& group, const std::string& channel, const std::string& own) {
+  return group.meet(channel, own);
+}
+
 // What each of these ranks gives, each a thread with a group on the same store.
 Texts in_groups(int64_t world, const MemoryStore& store,
                 const std::function<std::string(StoreGroup&)>& f) {
@@ -87,15 +94,13 @@ Texts in_groups(int64_t world, const MemoryStore& store,
   return results;
 }
 
-const auto kForever = [] { return true; };
-
 TEST(StoreGroup, all_hear_what_each_has_said_on_a_channel) {
   MemoryStore store;
   const Texts seen = in_groups(3, store, [](StoreGroup& group) {
     std::string all;
     for (int round = 0; round < 4; ++round) {
       const std::string own = std::to_string(10 * group.rank() + round);
-      for (const std::string& text : group.meet(round % 2 == 0 ? "even" : "odd", own, kForever)) {
+      for (const std::string& text : meet(group, round % 2 == 0 ? "even" : "odd", own)) {
         all += text + " ";
       }
     }
@@ -106,10 +111,10 @@ TEST(StoreGroup, all_hear_what_each_has_said_on_a_channel) {
 
 TEST(StoreGroup, what_was_said_before_the_last_meeting_does_not_stay_in_the_store) {
   MemoryStore store;
-  in_groups(2, store, [](StoreGroup& group) { return group.meet("a", "", kForever).front(); });
+  in_groups(2, store, [](StoreGroup& group) { return meet(group, "a", "").front(); });
   const size_t once = store.size();
   in_groups(2, store, [](StoreGroup& group) {
-    for (int round = 0; round < 20; ++round) group.meet("b", "", kForever);
+    for (int round = 0; round < 20; ++round) meet(group, "b", "");
     return std::string();
   });
   EXPECT_LE(store.size(), once + 2 * 2);
@@ -142,7 +147,7 @@ TEST(StoreGroup, a_rank_that_left_with_an_error_ends_those_who_wait_for_it) {
       group.leave("the disk is full");
       return std::string("left");
     }
-    return group.meet("a", "", kForever).front();
+    return meet(group, "a", "").front();
   });
   EXPECT_TRUE(seen[0].starts_with("lost: rank 0 of 2: rank 1 (pid ")) << seen[0];
   EXPECT_TRUE(seen[0].ends_with("has ended: the disk is full")) << seen[0];
@@ -162,7 +167,7 @@ TEST(StoreGroup, a_store_that_is_gone_is_named) {
   StoreGroup group(rank_of(0, 2), store, milliseconds(5'000));
   EXPECT_EQ(group.gone(), "");
   store.lose();
-  EXPECT_EQ(error_of([&] { group.meet("a", "", kForever); }),
+  EXPECT_EQ(error_of([&] { meet(group, "a", ""); }),
             "rank 0 of 2: the ranks' store at node1:29500 is gone, and with it the process that "
             "served it");
 }

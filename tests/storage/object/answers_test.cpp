@@ -28,7 +28,8 @@ TEST(S3Answers, what_is_no_listing_is_an_error) {
     return error_of([&] { parse_s3_listing(xml); });
   };
   EXPECT_EQ(refused(""), "an answer of S3 is not XML: XML_ERROR_EMPTY_DOCUMENT");
-  EXPECT_EQ(refused("<ListBucketResult>"), "an answer of S3 is not XML: XML_ERROR_PARSING");
+  EXPECT_EQ(refused("<ListBucketResult>"),
+            "an answer of S3 is not XML: XML_ERROR_MISMATCHED_ELEMENT");
   EXPECT_EQ(refused("<html></html>"), "an answer of S3 is no listing");
   EXPECT_EQ(refused("<ListBucketResult><a></b></ListBucketResult>"),
             "an answer of S3 is not XML: XML_ERROR_MISMATCHED_ELEMENT");
@@ -44,8 +45,9 @@ TEST(S3Answers, what_is_no_listing_is_an_error) {
 TEST(S3Answers, a_hostile_one_neither_grows_nor_overflows) {
   const std::string key =
       "<ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>";
-  EXPECT_THROW(parse_s3_listing("<!DOCTYPE a [<!ENTITY b \"cccccccc\">]>" + key), Error);
-  EXPECT_EQ(parse_s3_listing(key).objects.at(0).key, "&b;") << "an entity that nobody defined";
+  for (const char* before : {"", "<!DOCTYPE a [<!ENTITY b \"cccccccc\">]>"}) {
+    EXPECT_EQ(parse_s3_listing(before + key).objects.at(0).key, "&b;") << "no entity is expanded";
+  }
   std::string deep = "<ListBucketResult>";
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
   EXPECT_EQ(error_of([&] { parse_s3_listing(deep); }),
