@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 libraries='' program=$root/build/bin/stoker torch=${STOKER_LIBTORCH:-}
 if [ -x "$root/bin/stoker" ]; then
-  libraries=$root/lib program=$root/bin/stoker
+  libraries=$root/lib:$root/lib/stoker program=$root/bin/stoker
   folder_of_torch='import importlib.util as util
 torch = util.find_spec("torch")
 print(torch.submodule_search_locations[0].rsplit("/", 1)[0] if torch else "")'

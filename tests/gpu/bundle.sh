@@ -41,7 +41,7 @@ stand_in() {
 collect() {
   local name path
   for name in $(needed "$1"); do
-    [[ $name =~ $glibc || -e $out/lib/$name ]] && continue
+    [[ $name =~ $glibc || -e $out/lib/$name || -e $out/lib/stoker/$name ]] && continue
     path=${paths[$name]:-}
     [ -n "$path" ] || die "$name, which $1 needs, was not found"
     [[ $path == "$torch"/* ]] && continue
@@ -72,8 +72,12 @@ take_sample() {
 mkdir -p "$out"/{bin,lib/stoker,tests,datasets}
 out=$(cd "$out" && pwd)
 cp "$build/bin/stoker" "$out/bin/"
-cp "$build/lib/libstoker.so" "$out/lib/"
-own=("$out/bin/stoker" "$out/lib/libstoker.so")
+cp "$build"/lib/libstoker{,_core,_profiler}.so "$out/lib/"
+# The plug-ins and tools that the acceptance uses, and those that these are linked with.
+for name in jpeg bench data report darshan hdf5 lmdb; do
+  if [ -e "$build/lib/stoker/stoker_$name.so" ]; then cp "$build/lib/stoker/stoker_$name.so" "$out/lib/stoker/"; fi
+done
+own=("$out/bin/stoker" "$out"/lib/*.so "$out"/lib/stoker/*.so)
 if [ -e "$build/lib/stoker/stoker_cuda.so" ]; then
   cp "$build/lib/stoker/stoker_cuda.so" "$out/lib/stoker/"
   own+=("$out/lib/stoker/stoker_cuda.so")
@@ -87,7 +91,7 @@ fi
 
 declare -A paths
 while read -r name path; do paths[$name]=$path; done < <(
-  LD_LIBRARY_PATH=$build/lib ldd "${own[@]}" | sed -n 's/^\t\(.*\) => \(\/[^ ]*\) (.*/\1 \2/p')
+  LD_LIBRARY_PATH=$build/lib:$build/lib/stoker ldd "${own[@]}" | sed -n 's/^\t\(.*\) => \(\/[^ ]*\) (.*/\1 \2/p')
 torch=${paths[libtorch_cpu.so]:?LibTorch was not found}
 torch=${torch%/torch/lib/*}
 for file in "${own[@]}"; do
