@@ -45,7 +45,7 @@ std::vector<std::string> digests(const Dataset& dataset, const std::string& deco
   const auto batches =
       Registry<Loader>::global()
           .parse(Section(node, "", "loader", nullptr))
-          .create({dataset, *pixels, device.allocator(), Split::train, 5, {}, meter});
+          .create({dataset, *pixels, device.allocator(), Split::train, 5, {}, meter, {}, &device});
   std::vector<std::string> result;
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
     batches->start(epoch, 0);

@@ -77,8 +77,15 @@ struct FirstBatch {
     const Node node = parse_yaml("{type: threaded, digest: true, " + options + "}", "t.yaml");
     const auto loader = Registry<Loader>::global()
                             .parse(Section(node, "", "loader", nullptr))
-                            .create({dataset, decoder, device.allocator(), Split::train, 7,
-                                     [](const std::string&) {}, meter});
+                            .create({dataset,
+                                     decoder,
+                                     device.allocator(),
+                                     Split::train,
+                                     7,
+                                     [](const std::string&) {},
+                                     meter,
+                                     {},
+                                     &device});
     loader->start(0, 0);
     const Batch batch = *loader->next();
     places.resize(static_cast<size_t>(batch.size));

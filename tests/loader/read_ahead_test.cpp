@@ -19,8 +19,15 @@ struct ReadAheadSetup {
     const Node node = parse_yaml("{batch_size: 5, workers: 3, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
-        .create({dataset, decoder, device.allocator(), Split::train, 7,
-                 [this](const std::string& text) { remark = text; }, meter});
+        .create({dataset,
+                 decoder,
+                 device.allocator(),
+                 Split::train,
+                 7,
+                 [this](const std::string& text) { remark = text; },
+                 meter,
+                 {},
+                 &device});
   }
   // Waits until nothing moves any more.
   int64_t settled() {

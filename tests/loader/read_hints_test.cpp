@@ -64,7 +64,7 @@ struct Hinted {
     const Node node = parse_yaml("{batch_size: 7, workers: 3, " + options + "}", "t.yaml");
     return Registry<Loader>::global()
         .parse(Section(node, "", "loader", nullptr))
-        .create({dataset, decoder, device.allocator(), Split::train, 7, {}, meter});
+        .create({dataset, decoder, device.allocator(), Split::train, 7, {}, meter, {}, &device});
   }
   HintedDataset dataset;
   Tracer tracer;

@@ -8,7 +8,7 @@
 
 #include "app/experiment/experiment_options.h"
 #include "io/core/config/plugin.h"
-#include "tests/support/errors.h"
+#include "io/core/error.h"
 #include "tests/support/temporary_directory.h"
 
 // "Each one word of a YAML file": every type of every kind, by one override, on each configuration
@@ -110,12 +110,22 @@ std::vector<std::string> words_of(const std::string& message, const std::string&
   return words;
 }
 
+// What reading says against these overrides; empty: nothing.
+std::string refusal(const std::string& file, const std::vector<std::string>& overrides) {
+  try {
+    read_experiment(file, overrides, {});
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 // What is wrong with a swap; empty: nothing is.
 std::string fault(const std::string& file, const std::string& swap,
                   const ExperimentOptions& options) {
   std::vector<std::string> overrides{swap};
   for (int round = 0; round < 6; ++round) {
-    const std::string message = error_of([&] { read_experiment(file, overrides, {}); });
+    const std::string message = refusal(file, overrides);
     if (message.empty()) return "";
     const std::string* known = listed(swap);
     if (known == nullptr) return "needs words that nobody listed: " + message;

@@ -252,10 +252,10 @@ struct EmulatedTier : testing::Test {
   TemporaryDirectory root;
 };
 
-TEST_F(EmulatedTier, without_a_profile_both_bandwidths_are_needed) {
+TEST_F(EmulatedTier, is_a_hard_disk_where_nothing_is_said_and_else_needs_both_bandwidths) {
   const std::string message =
       "test.yaml:1:1: storage: give a profile, or read_mb_per_s and write_mb_per_s";
-  EXPECT_EQ(error_of([] { make_storage("{type: emulated, inner: {type: memory}}"); }), message);
+  EXPECT_NE(make_storage("{type: emulated, inner: {type: memory}}"), nullptr);
   EXPECT_EQ(
       error_of([] { make_storage("{type: emulated, read_mb_per_s: 1, inner: {type: memory}}"); }),
       message);

@@ -37,7 +37,7 @@ inline std::vector<std::string> digests(const Dataset& dataset, const std::strin
   const Node node =
       parse_yaml("{type: " + loader + ", batch_size: 7, workers: 3, digest: true}", "test.yaml");
   const auto batches = parse_component<Loader>(node).create(
-      {dataset, *pixels, device.allocator(), split, 5, {}, meter, shard});
+      {dataset, *pixels, device.allocator(), split, 5, {}, meter, shard, &device});
   std::vector<std::string> result;
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     batches->start(epoch, 0);
