@@ -44,7 +44,7 @@ class Lmdbio(StokerTest):
 
     def test_other_data_sets_are_refused(self):
         done = self.stoker("train", self.config, f"storage.data={posix(MINI)}", "loader.type=lmdbio", code=2)
-        self.assertIn("set dataset.type to lmdb", done.stderr)
+        self.assertIn("set dataset.type=lmdb", done.stderr)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ TEST(MappedReaders, need_a_file_that_may_be_mapped) {
 TEST(Lmdbio, reads_one_database_and_nothing_else) {
   const FakeDataset other(50);
   EXPECT_EQ(error_of([&] { LoaderRun(other, "{type: lmdbio}"); }),
-            "loader: lmdbio reads LMDB databases: set dataset.type to lmdb, or use another loader");
+            "loader: lmdbio reads LMDB databases: set dataset.type=lmdb, or use another loader");
   LmdbDatabase database;
   database.put({{"00000000_cat/1", "x"}});
   TestDataset data(make_storage("{type: memory}"));
