@@ -1,5 +1,6 @@
 // A metric: the share of samples that the model gets right.
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/eq.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/stack.h>
 
@@ -17,7 +18,7 @@ class RightAnswers final : public Metric {
   };
   RightAnswers(Options, const Inputs&) {}
   at::Tensor count(const at::Tensor& logits, const at::Tensor& targets) const override {
-    const at::Tensor right = (at::argmax(logits, 1) == targets).sum();
+    const at::Tensor right = at::eq(at::argmax(logits, 1), targets).sum();
     return at::stack({right, at::full({}, targets.numel(), right.options())});
   }
   std::vector<Measure> measures(const std::vector<int64_t>& counts) const override {
