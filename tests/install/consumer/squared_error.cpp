@@ -1,5 +1,6 @@
 // A loss: the mean squared difference between the shares that the model gives the classes and the
 // target's.
+#include <ATen/ops/mse_loss.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/softmax.h>
 
@@ -18,7 +19,7 @@ class SquaredError final : public Loss {
   SquaredError(Options, const Inputs& inputs) : classes_(inputs.classes) {}
   at::Tensor operator()(const at::Tensor& logits, const at::Tensor& targets) const override {
     const at::Tensor shares = at::softmax(logits, 1);
-    return (shares - at::one_hot(targets, classes_)).square().mean();
+    return at::mse_loss(shares, at::one_hot(targets, classes_).to(shares.scalar_type()));
   }
 
  private:
