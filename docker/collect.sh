@@ -58,7 +58,9 @@ mkdir -p "$out"
 case $kind in
   cpu)
     opencv=$from/usr/local/lib/stoker/stoker_opencv.so
-    mapfile -t program < <(find "$from/usr/local/bin" "$from/usr/local/lib" -type f -perm -u+x ! -path "$opencv")
+    # CMake installs libraries without the right to execute them where the distribution does.
+    mapfile -t program < <(find "$from/usr/local/bin" "$from/usr/local/lib" -type f \
+      \( -perm -u+x -o -name '*.so' \) ! -path "$opencv")
     linked=$(libraries "${program[@]}")
     debian() { grep -v -e "^$torch/" -e "^$from/" | packages; }
     debian <<<"$linked" >"$out/packages"

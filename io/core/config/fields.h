@@ -245,7 +245,8 @@ std::vector<FieldHelp> describe_struct(T defaults) {
   std::vector<FieldHelp> rows = describer.take();
   if constexpr (requires { T::kIdle; }) {
     for (FieldHelp& row : rows) {
-      for (const std::string key : T::kIdle) {
+      for (const char* const word : T::kIdle) {
+        const std::string key = word;
         row.idle |= key == "*" || row.key == key || row.key.starts_with(key + ".");
       }
     }

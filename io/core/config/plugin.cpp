@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -144,7 +145,7 @@ std::string load_type(const std::string& kind, const std::string& type) {
   for (const PluginType& known : plugin_types()) {
     if (kind != known.kind || type != known.type) continue;
     const std::string path = plugin_beside_library(known.plugin);
-    const std::string where = kind + " '" + type + "' is in the plug-in " + path;
+    const std::string where = fmt::format("{} '{}' is in the plug-in {}", kind, type, path);
     if (!std::filesystem::exists(path)) {
       return where + ", which is not there: build the target " + known.plugin +
              ", or install it (./run.sh list builds all of them)";

@@ -81,7 +81,7 @@ S3Listing parse_s3_listing(std::string_view xml) {
 std::string parse_s3_upload_id(std::string_view xml) {
   tinyxml2::XMLDocument document;
   const XMLElement* root = read_root(document, xml, "InitiateMultipartUploadResult");
-  const std::string id = root == nullptr ? "" : text_of(*root, "UploadId");
+  std::string id = root == nullptr ? "" : text_of(*root, "UploadId");
   if (id.empty()) bad_answer("has no UploadId");
   return id;
 }
