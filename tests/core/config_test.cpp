@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "tests/support/errors.h"
 
@@ -255,6 +256,17 @@ TEST(Config, a_tier_name_must_be_one_of_storage) {
   EXPECT_EQ(error_of([&] { read_struct(Section(node, "", "dataset", &context), options); }),
             "t.yaml:1:10: dataset: 'storage' names no tier under storage:, got 'dta' (did you mean "
             "'data'?)");
+}
+
+TEST(WhatIsThere, the_nearest_name_comes_first_of_at_most_five) {
+  EXPECT_EQ(some_of({}), "");
+  EXPECT_EQ(some_of({"a"}), "'a'");
+  EXPECT_EQ(some_of({"a", "b", "c"}), "'a', 'b' and 'c'");
+  EXPECT_EQ(some_of({"a", "b", "c", "d", "e", "f", "g"}), "'a', 'b', 'c', 'd', 'e' and 2 more");
+  EXPECT_EQ(what_is_there("image", {}), "; there are none");
+  EXPECT_EQ(what_is_there("pixels", {"image"}), "; there is 'image'");
+  EXPECT_EQ(what_is_there("images", {"label", "image"}),
+            " (did you mean 'image'?); there are 'image' and 'label'");
 }
 
 }  // namespace

@@ -152,4 +152,26 @@ std::string suggestion(const std::string& given, const std::vector<std::string>&
                                          : fmt::format(" (known: {})", fmt::join(known, ", "));
 }
 
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, names.size()); ++i) {
+    const bool last = i > 0 && i + 1 == names.size();
+    text += fmt::format("{}'{}'", i == 0 ? "" : last ? " and " : ", ", names[i]);
+  }
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+std::string what_is_there(const std::string& wanted, std::vector<std::string> names) {
+  if (names.empty()) return "; there are none";
+  std::string text = did_you_mean(wanted, names);
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (text.find("'" + *name + "'") == std::string::npos) continue;
+    std::rotate(names.begin(), name, name + 1);
+    break;
+  }
+  return text + (names.size() == 1 ? "; there is " : "; there are ") + some_of(names);
+}
+
 }  // namespace stoker

@@ -17,4 +17,12 @@ std::string did_you_mean(const std::string& given, const std::vector<std::string
 // The same, but " (known: a, b)" where none is close. Empty where nothing is known.
 std::string suggestion(const std::string& given, const std::vector<std::string>& known);
 
+// Up to five of the names, in their order, for a message: "'a', 'b' and 3 more". Empty: no names.
+std::string some_of(const std::vector<std::string>& names);
+
+// What a message says of a thing that is looked for and not there: " (did you mean 'x'?); there
+// are 'x', 'y' and 3 more", or "; there is 'x'", or "; there are none". The close name is chosen
+// from all of them, and the list begins with it.
+std::string what_is_there(const std::string& wanted, std::vector<std::string> names);
+
 }  // namespace stoker
