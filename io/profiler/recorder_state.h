@@ -5,11 +5,11 @@
 #include <mutex>
 #include <string_view>
 
+#include "io/metrics/io_profile/io_recorder_options.h"
 #include "io/profiler/counters/arena.h"
 #include "io/profiler/counters/call_span.h"
 #include "io/profiler/counters/record_name.h"
 #include "io/profiler/io_recorder.h"
-#include "io/profiler/io_recorder_options.h"
 #include "io/profiler/profile_begin.h"
 #include "io/profiler/records/descriptor_table.h"
 #include "io/profiler/records/file_record.h"

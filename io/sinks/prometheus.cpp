@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/io_trigger.h"
 #include "io/core/system/file.h"
 #include "io/core/text/json.h"
 #include "io/http/client.h"
 #include "io/http/server.h"
 #include "io/http/transport.h"
 #include "io/metrics/hub.h"
+#include "io/metrics/io_profile/io_trigger.h"
 #include "io/metrics/sink.h"
 #include "io/metrics/verdict.h"
 #include "io/sinks/exposition.h"

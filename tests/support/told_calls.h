@@ -9,8 +9,8 @@
 #include <string>
 
 #include "io/metrics/clock.h"
+#include "io/metrics/io_profile/io_recorder_options.h"
 #include "io/profiler/io_recorder.h"
-#include "io/profiler/io_recorder_options.h"
 
 namespace stoker {
 

@@ -1,0 +1,89 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "io/core/bounded_queue.h"
+#include "io/core/text/json.h"
+#include "io/metrics/hub.h"
+#include "io/metrics/io_profile/io_sessions.h"
+#include "io/profiler/io_profiler.h"
+#include "io/profiler/io_session.h"
+#include "io/profiler/log/darshan_log.h"
+#include "io/profiler/own_io.h"
+#include "io/profiler/view/file_lanes.h"
+#include "io/profiler/view/profile_json.h"
+
+namespace stoker {
+namespace {
+
+// Sessions begin and end on the trainer's thread. Writing a log takes longer than a step, so it is
+// done on a thread of its own (`writer_`), whose own I/O the profiler does not count (OwnIo).
+
+// As much as the live page can show at a glance.
+constexpr ProfileViewLimits kLive{.files = 20, .directories = 8, .values = 4, .bins = 60};
+
+class RunSessions final : public IoSessions {
+ public:
+  struct Options {
+    template <class V>
+    void visit(V& /*v*/) {}
+  };
+  RunSessions(const Options& /*options*/, const Inputs& inputs)
+      : run_dir_(inputs.run_dir), hub_(inputs.hub), profiler_(inputs.recorder), writer_([this] {
+          const OwnIo own;
+          try {
+            while (const std::optional<Ended> ended = ended_.pop()) write(*ended);
+          } catch (...) {
+            ended_.close(std::current_exception());
+          }
+        }) {}
+  ~RunSessions() override { ended_.close(); }
+
+  void begin() override { session_.emplace(); }
+  bool open() const override { return session_.has_value(); }
+
+  void end(const std::string& name, int64_t first, int64_t last) override {
+    IoProfile profile = session_->end();
+    session_.reset();
+    profile.steps = IoProfile::Steps{first, last};
+    // If the writer has failed, its queue is closed and drops the session.
+    ended_.push({name + ".darshan", std::move(profile)});
+  }
+
+  void finish() override {
+    ended_.close();
+    writer_.join();
+    while (ended_.pop()) {  // throws the writer's error, if there is one
+    }
+  }
+
+ private:
+  struct Ended {
+    std::string name;  // name of the log file
+    IoProfile profile;
+  };
+
+  void write(const Ended& ended) {
+    const IoProfile& profile = ended.profile;
+    write_darshan_log(profile, run_dir_ + "/" + ended.name);
+    hub_.tracer().add(file_lanes(profile));
+    nlohmann::json json = profile_json(profile, kLive);
+    json["first_step"] = profile.steps->first;
+    hub_.set_io_profile(json_text(json));
+  }
+
+  const std::string run_dir_;
+  Hub& hub_;
+  IoProfiler profiler_;
+  std::optional<IoSession> session_;
+  BoundedQueue<Ended> ended_{4};
+  std::jthread writer_;
+};
+
+STOKER_REGISTER(IoSessions, "profiler", RunSessions);
+
+}  // namespace
+}  // namespace stoker
