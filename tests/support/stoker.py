@@ -197,6 +197,11 @@ def needed(*programs, package):
     return found or sys.exit(f"FAILED: {programs[0]} is not here: install Debian's package {package}")
 
 
+# For Python 3.13, PyPI has it without the library in C that reads logs. The library of the package for 3.12 does as well: it knows
+# nothing of Python.
+DARSHAN = "darshan==3.5.0"
+
+
 def environment(*names):
     """The Python of an environment that has these packages of PyPI, which is made once in the build folder. Tests beside this one wait
     until it is whole."""
@@ -210,6 +215,11 @@ def environment(*names):
             base = pathlib.Path(sys.base_prefix) / "bin/python3"  # one with pip: installing that as well takes seconds
             done = subprocess.run([base, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", *names],
                                   capture_output=True, text=True, check=False)
+            if done.returncode == 0 and DARSHAN in names and sys.version_info >= (3, 13):
+                [packages] = directory.glob("lib/python3.*/site-packages")
+                done = subprocess.run([base, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--python-version", "3.12",
+                                       "--only-binary", ":all:", "--no-deps", "--upgrade", "--target", packages, DARSHAN],
+                                      capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 sys.exit(f"FAILED: pip cannot install {' '.join(names)}: {done.stderr}")
             whole.touch()

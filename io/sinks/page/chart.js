@@ -106,7 +106,9 @@ class Chart {
   }
 
   shareRange(most) {
-    return this.spec.share === "whole" ? [0, 1] : [0, Math.min(1, Math.max(0.25, 1.1 * most))];
+    const top = this.spec.share === "whole" ? 1 : Math.min(1, Math.max(0.25, 1.1 * most));
+    // Rounding may bring a sum of shares above 1, and dygraphs complains of points above the range.
+    return [0, Math.max(top, most) * (1 + 1e-9)];
   }
 
   axis(ticker, range) {

@@ -11,11 +11,11 @@ import sys
 import unittest
 
 import strace_log
-from stoker import MINI, StokerTest, configuration, environment, flow, needed, posix
+from stoker import DARSHAN, MINI, StokerTest, configuration, environment, flow, needed, posix
 
 # The tests may lie where the defaults look away.
 WHOLE = flow(every_steps=1000000, steps=1000000, exclude="[]", include="[]")
-DFTRACER, DARSHAN = "dftracer==2.2.0", "darshan==3.5.0"
+DFTRACER = "dftracer==2.2.0"
 
 
 class OtherToolsTest(StokerTest):

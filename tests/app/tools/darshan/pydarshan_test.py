@@ -10,10 +10,9 @@ import sys
 import tempfile
 import unittest
 
-from stoker import environment, stoker, with_packages
+from stoker import DARSHAN, environment, stoker, with_packages
 
-PACKAGE = "darshan==3.5.0"
-with_packages(darshan=PACKAGE)
+with_packages(darshan=DARSHAN)
 
 import darshan  # noqa: E402, pylint: disable=wrong-import-position
 from darshan.backend import cffi_backend as backend  # noqa: E402, pylint: disable=wrong-import-position
@@ -213,7 +212,7 @@ class PydarshanTest(unittest.TestCase):
             ours(next(path for path in EXAMPLES if path.name == name), "--output", copies[-1])
 
         def run(*arguments):
-            done = subprocess.run([environment(PACKAGE), "-m", "darshan", *map(str, arguments)], capture_output=True, text=True,
+            done = subprocess.run([environment(DARSHAN), "-m", "darshan", *map(str, arguments)], capture_output=True, text=True,
                                   cwd=self.dir, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout
