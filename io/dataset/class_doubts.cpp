@@ -58,9 +58,10 @@ void doubt_classes(const std::vector<std::string>& classes, const Notify& notify
     const auto [other, fresh] = known.emplace(folded(name), name);
     if (trimmed(name).empty()) notify("dataset: a class has no name");
     if (fresh) continue;
-    notify(fmt::format("dataset: the classes '{}' and '{}' differ in the case of letters or in "
-                       "blanks alone: rename one of them if they are the same",
-                       other->second, name));
+    notify(
+        fmt::format("dataset: the classes '{}' and '{}' differ in the case of letters or in "
+                    "blanks alone: rename one of them if they are the same",
+                    other->second, name));
   }
   const bool parts = std::ranges::all_of(classes, [](const std::string& name) {
     return names_training_part(name) || names_testing_part(name);

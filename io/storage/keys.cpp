@@ -53,10 +53,12 @@ std::string key_extension(std::string_view key) {
 
 bool is_system_folder(std::string_view name) {
   // Of ext4, Windows, archives of macOS, and servers of Synology, QNAP and NetApp.
-  static constexpr std::string_view kNames[] = {
-      "lost+found", "System Volume Information", "$RECYCLE.BIN", "RECYCLER",
-      "__MACOSX",   "@eaDir",                    "#recycle",     "#snapshot",
-      "@Recycle",   "@Recently-Snapshot",        "@tmp",         "~snapshot"};
+  static constexpr std::string_view kNames[] = {"lost+found",   "System Volume Information",
+                                                "$RECYCLE.BIN", "RECYCLER",
+                                                "__MACOSX",     "@eaDir",
+                                                "#recycle",     "#snapshot",
+                                                "@Recycle",     "@Recently-Snapshot",
+                                                "@tmp",         "~snapshot"};
   return name.starts_with('.') || std::ranges::find(kNames, name) != std::end(kNames);
 }
 

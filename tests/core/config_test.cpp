@@ -267,7 +267,8 @@ TEST(Config, paths_begin_in_a_home_as_a_shell_has_it) {
   EXPECT_EQ(read("./~/x"), "./~/x");
   const passwd* const root = ::getpwuid(0);
   if (root != nullptr) {
-    EXPECT_EQ(read(std::string("~") + root->pw_name + "/data"), root->pw_dir + std::string("/data"));
+    EXPECT_EQ(read(std::string("~") + root->pw_name + "/data"),
+              root->pw_dir + std::string("/data"));
   }
   setenv("HOME", home.c_str(), 1);
 }

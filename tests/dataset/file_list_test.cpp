@@ -90,8 +90,7 @@ TEST(ListedFiles, what_is_no_row_is_refused_with_its_place) {
 }
 
 TEST(FileList, numbers_are_labels) {
-  Listed list({"a/1.jpg", "b/2.jpg", "c.jpg"},
-              "path,label\nb/2.jpg,1\na/1.jpg,0\nb/2.jpg,2.0\n");
+  Listed list({"a/1.jpg", "b/2.jpg", "c.jpg"}, "path,label\nb/2.jpg,1\na/1.jpg,0\nb/2.jpg,2.0\n");
   put(list.tier(), "test.csv", "c.jpg,2\n");
   const Dataset& data = list.build(", test: test.csv");
   EXPECT_EQ(data.classes(), (Strings{"0", "1", "2"}));
@@ -201,9 +200,9 @@ TEST(FileList, a_list_that_is_not_there_names_those_that_are) {
                 convert);
   TemporaryDirectory root;
   TestDataset absent(posix_storage(root / "absent"));
-  EXPECT_EQ(error_of([&] { absent.build("{type: file_list, storage: data}"); }),
-            "list " + root / "absent" + ": No such file or directory; there are none in " +
-                root.path());
+  EXPECT_EQ(
+      error_of([&] { absent.build("{type: file_list, storage: data}"); }),
+      "list " + root / "absent" + ": No such file or directory; there are none in " + root.path());
 }
 
 TEST(FileList, paths_that_fit_no_file_say_which_files_are_there) {
@@ -216,12 +215,12 @@ TEST(FileList, paths_that_fit_no_file_say_which_files_are_there) {
                                 "the tier's root or at dataset.folder");
   put(list.tier(), "train.csv", "IMG/0.JPG,0\nIMG/1.JPG,1\n");
   EXPECT_EQ(list.refused(),
-            begin + "such as 'IMG/0.JPG' (did you mean 'img/0.jpg'?); there are 'img/0.jpg', "
-                    "'img/1.jpg' and 'train.csv': set dataset.folder to the folder below which the "
-                    "paths are");
+            begin +
+                "such as 'IMG/0.JPG' (did you mean 'img/0.jpg'?); there are 'img/0.jpg', "
+                "'img/1.jpg' and 'train.csv': set dataset.folder to the folder below which the "
+                "paths are");
   put(list.tier(), "train.csv", "cat,img/0.jpg\ndog,img/1.jpg\n");
-  EXPECT_EQ(list.refused(),
-            begin + "such as 'cat': the columns are swapped; expected path,label");
+  EXPECT_EQ(list.refused(), begin + "such as 'cat': the columns are swapped; expected path,label");
   EXPECT_EQ(list.refused(", folder: imgs"),
             "dataset: there is no folder 'imgs' in tier 'data' (did you mean 'img'?); there is "
             "'img': set dataset.folder");
@@ -272,21 +271,24 @@ TEST(FileList, labels_that_can_hardly_be_meant_are_said) {
             "the classes in an object (dataset.classes)");
   EXPECT_EQ(remark("0.jpg,-1\n1.jpg,0\n").substr(0, 60),
             "dataset: labels are numbers such as '0' (train.csv:2) and na");
-  EXPECT_EQ(remark("0.jpg,1\n1.jpg,2\n"),
-            "dataset: no file has label 0, and there are 3 classes with it: if labels begin with 1, "
-            "set dataset.label_offset=1");
+  EXPECT_EQ(
+      remark("0.jpg,1\n1.jpg,2\n"),
+      "dataset: no file has label 0, and there are 3 classes with it: if labels begin with 1, "
+      "set dataset.label_offset=1");
   EXPECT_EQ(remark("0.jpg,0\n1.jpg,255\n"),
             "dataset: 2 of 256 classes have files: labels are numbers with gaps");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n", "2.jpg,horse\n"),
             "dataset: label 'horse' (test.csv:1) is in no line that is trained on");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,cat\n"),
             "dataset: there is one class alone, 'cat', so every answer is right");
-  EXPECT_EQ(remark("0.jpg,cat\n1.jpg,Cat\n"),
-            "dataset: the classes 'Cat' and 'cat' differ in the case of letters or in blanks alone: "
-            "rename one of them if they are the same");
-  EXPECT_EQ(Listed({"0.jpg", "1.jpg"}, "0.jpg,0\n1.jpg,999999\n").refused(),
-            "dataset: label '999999' (train.csv:2) makes 1000000 classes, and 2 of them have files: "
-            "number the classes from 0 on, or name them in an object (dataset.classes)");
+  EXPECT_EQ(
+      remark("0.jpg,cat\n1.jpg,Cat\n"),
+      "dataset: the classes 'Cat' and 'cat' differ in the case of letters or in blanks alone: "
+      "rename one of them if they are the same");
+  EXPECT_EQ(
+      Listed({"0.jpg", "1.jpg"}, "0.jpg,0\n1.jpg,999999\n").refused(),
+      "dataset: label '999999' (train.csv:2) makes 1000000 classes, and 2 of them have files: "
+      "number the classes from 0 on, or name them in an object (dataset.classes)");
 }
 
 TEST(FileList, files_that_changed_are_read_as_a_whole_up_to_the_limit) {

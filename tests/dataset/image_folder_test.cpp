@@ -159,9 +159,10 @@ TEST(ImageFolder, a_missing_folder_says_what_to_do) {
 
 TEST(ImageFolder, a_tier_without_classes_says_what_to_do) {
   Folder folder({"README.md", "a.jpg"});
-  EXPECT_EQ(folder.refused("{type: image_folder, storage: data}"),
-            std::string("dataset: tier 'data' holds no class folders, only 'README.md' and 'a.jpg'") +
-                kHint);
+  EXPECT_EQ(
+      folder.refused("{type: image_folder, storage: data}"),
+      std::string("dataset: tier 'data' holds no class folders, only 'README.md' and 'a.jpg'") +
+          kHint);
 }
 
 TEST(ImageFolder, a_wrong_folder_names_those_that_are_there) {
@@ -210,11 +211,12 @@ TEST(ImageFolder, a_class_without_images_says_what_lies_there) {
     return message.substr(message.find("): ") + 3);
   };
   const std::string leave_out = ", or leave it out with dataset.exclude=[b]";
-  EXPECT_EQ(refused({"1.HEIC", "2.heic", "notes.txt"}),
-            "its files are 2 .heic, 1 .txt: to take them set dataset.extensions=[.heic]" + leave_out);
-  EXPECT_EQ(refused({"0001", "0002"}),
-            "its files are 2 without an extension: to take them set dataset.extensions=['']" +
-                leave_out);
+  EXPECT_EQ(
+      refused({"1.HEIC", "2.heic", "notes.txt"}),
+      "its files are 2 .heic, 1 .txt: to take them set dataset.extensions=[.heic]" + leave_out);
+  EXPECT_EQ(
+      refused({"0001", "0002"}),
+      "its files are 2 without an extension: to take them set dataset.extensions=['']" + leave_out);
   EXPECT_EQ(refused({"1.ppm", "x/2.ppm", "3.gif", "4.avif", "5.svg", "6.ico", "7.dng", "8.raw"}),
             "its files are 2 .ppm, 1 .avif, 1 .dng, 1 .gif, 1 .ico and 2 more kinds: to take them "
             "set dataset.extensions=[.ppm]" +
@@ -229,8 +231,7 @@ TEST(ImageFolder, the_ends_of_names_are_taken_in_any_form) {
     return keys(folder.build("{type: image_folder, storage: data" + extensions + "}"),
                 Split::train);
   };
-  EXPECT_EQ(taken(""),
-            (Strings{"a/1.JPG", "a/2.jfif", "a/3.tif", "a/x.depth.png", "a/x.rgb.png"}));
+  EXPECT_EQ(taken(""), (Strings{"a/1.JPG", "a/2.jfif", "a/3.tif", "a/x.depth.png", "a/x.rgb.png"}));
   for (const char* written : {".jpg", ".JPG", "jpg", "Jpg", "'*.jpg'"}) {
     EXPECT_EQ(taken(", extensions: [" + std::string(written) + "]"), Strings{"a/1.JPG"}) << written;
   }

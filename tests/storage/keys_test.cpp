@@ -11,8 +11,8 @@ TEST(Keys, are_relative_paths_that_stay_inside) {
   for (const char* key : {"a", "a/b.jpg", "a b/..c", "a.", ".hidden/x", "caf\\xe9.jpg"}) {
     EXPECT_TRUE(is_key(key)) << key;
   }
-  for (const char* key : {"", "/", "/a", "a/", "a//b", ".", "./a", "a/..", "../a", ".tmp-1/a",
-                          "\\x2e\\x2e/a"}) {
+  for (const char* key :
+       {"", "/", "/a", "a/", "a//b", ".", "./a", "a/..", "../a", ".tmp-1/a", "\\x2e\\x2e/a"}) {
     EXPECT_FALSE(is_key(key)) << key;
   }
 }

@@ -90,8 +90,7 @@ void remove_left_objects(Storage& tier, const std::string& folder) {
 }  // namespace
 
 std::string bench_folder_name(const std::string& below) {
-  return unique_name(
-      fmt::format("{}{}{}-{}-", prefix_of(below), kBegin, this_world(), ::getpid()));
+  return unique_name(fmt::format("{}{}{}-{}-", prefix_of(below), kBegin, this_world(), ::getpid()));
 }
 
 BenchFolder::BenchFolder(Storage& tier, std::string path)

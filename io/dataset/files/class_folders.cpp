@@ -170,11 +170,11 @@ void ClassFolders::refuse_parts() const {
       test.empty() ? "" : " and dataset.test_folder=" + prefix_ + test.front();
   Strings all = train;
   std::ranges::copy(test, std::back_inserter(all));
-  throw Error(ExitCode::config,
-              fmt::format("dataset: {} has no classes but the parts of a data set, {}, and the "
-                          "classes lie in these: set dataset.{}={}{}{}",
-                          place_.text(), some_of(all), place_.option, prefix_, train.front(),
-                          tests));
+  throw Error(
+      ExitCode::config,
+      fmt::format("dataset: {} has no classes but the parts of a data set, {}, and the "
+                  "classes lie in these: set dataset.{}={}{}{}",
+                  place_.text(), some_of(all), place_.option, prefix_, train.front(), tests));
 }
 
 void ClassFolders::fail_empty() const {
@@ -187,15 +187,16 @@ void ClassFolders::fail_empty() const {
   const std::string above = images && !prefix_.empty()
                                 ? ": set dataset." + place_.option + " to the folder above it"
                                 : "";
-  throw Error(ExitCode::environment,
-              "dataset: " + place_.text() + " holds no class folders" +
-                  (files.empty() ? "" : ", only " + some_of(files)) + above + kHint);
+  throw Error(ExitCode::environment, "dataset: " + place_.text() + " holds no class folders" +
+                                         (files.empty() ? "" : ", only " + some_of(files)) + above +
+                                         kHint);
 }
 
 void ClassFolders::fail_without_images(const std::string& name) const {
   Strings files;
   for (const std::string& key : ignored) {
-    const bool hidden = name_in(key).starts_with('.') || in_system_folder(key.substr(prefix_.size()));
+    const bool hidden =
+        name_in(key).starts_with('.') || in_system_folder(key.substr(prefix_.size()));
     if (key.starts_with(prefix_ + name + "/") && !hidden) files.push_back(key);
   }
   const Kinds kinds = kinds_of(files);

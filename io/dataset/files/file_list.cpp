@@ -80,7 +80,8 @@ class FileList final : public Dataset {
     }
     DatasetInfo info() const { return {storage.name}; }
     void check(const Section& section) const {
-      if (train.value.empty()) section.fail("train", "must be the name of a list such as train.csv");
+      if (train.value.empty())
+        section.fail("train", "must be the name of a list such as train.csv");
     }
   };
 
@@ -96,7 +97,8 @@ class FileList final : public Dataset {
     FileRows test{test_.name, rows(test_.name, "test")};
     const std::vector<ObjectInfo> objects = tier_.list(folder.prefix());
     if (objects.empty() && !folder.folder.empty()) folder.fail_absent();
-    for (FileRows* const list : {&train, &test}) drop_heading(*list, folder, objects, inputs.notify);
+    for (FileRows* const list : {&train, &test})
+      drop_heading(*list, folder, objects, inputs.notify);
     if (train.rows.empty()) fail_empty(train, "");
     if (test.rows.empty() && !test.name.empty()) fail_empty(test, ", or leave dataset.test out");
     const ListedLabels labels(read_class_names(tier_, options.classes.value),
@@ -168,8 +170,9 @@ class FileList final : public Dataset {
     if (!has_heading(list.rows, is_there)) return;
     const ListedFile& row = list.rows.front();
     if (notify) {
-      notify(fmt::format("dataset: {}:{}: '{},{}' is taken for a heading, for there is no such file",
-                         list.name, row.line, row.path, row.label));
+      notify(
+          fmt::format("dataset: {}:{}: '{},{}' is taken for a heading, for there is no such file",
+                      list.name, row.line, row.path, row.label));
     }
     list.rows.erase(list.rows.begin());
   }
@@ -237,10 +240,10 @@ class FileList final : public Dataset {
     if (find_object(objects, row.label) != nullptr) {
       mend = ": the columns are swapped; expected path,label";
     } else if (same != objects.end() && same->key.ends_with("/" + row.path)) {
-      mend = ": set dataset.folder=" +
-             same->key.substr(0, same->key.size() - row.path.size() - 1);
+      mend = ": set dataset.folder=" + same->key.substr(0, same->key.size() - row.path.size() - 1);
     } else if (same != objects.end()) {
-      mend = ", but '" + same->key + "': the paths must begin at the tier's root or at dataset.folder";
+      mend =
+          ", but '" + same->key + "': the paths must begin at the tier's root or at dataset.folder";
     }
     throw Error(ExitCode::environment,
                 fmt::format("dataset: tier '{}' has none of the {} files that {} names, such as "

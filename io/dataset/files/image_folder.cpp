@@ -6,9 +6,9 @@
 
 #include "io/core/error.h"
 #include "io/dataset/class_doubts.h"
-#include "io/dataset/files/class_folders.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/fetch.h"
+#include "io/dataset/files/class_folders.h"
 #include "io/dataset/files/file_per_sample.h"
 #include "io/dataset/split.h"
 #include "io/storage/keys.h"
@@ -26,8 +26,7 @@ class ImageFolder final : public Dataset {
     KeyPath folder;
     KeyPath test_folder;
     Strings exclude;
-    Strings extensions{".jpg", ".jpeg", ".jpe",  ".jfif", ".png",
-                       ".bmp", ".webp", ".tif", ".tiff"};
+    Strings extensions{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".webp", ".tif", ".tiff"};
     SplitOptions split;
     std::string fetch;
     ByteSize max_file_bytes{uint64_t{64} << 20};
@@ -160,21 +159,21 @@ class ImageFolder final : public Dataset {
   void report_ignored(const Notify& notify) const {
     const size_t count = ignored().size();
     if (count == 0) return;
-    notify(fmt::format("dataset: ignored {} of a class: {}",
-                       count == 1 ? "1 file that is no image"
-                                  : fmt::format("{} files that are no images", count),
-                       some_of(ignored())));
+    notify(fmt::format(
+        "dataset: ignored {} of a class: {}",
+        count == 1 ? "1 file that is no image" : fmt::format("{} files that are no images", count),
+        some_of(ignored())));
   }
 
   void report_doubts(const Options& options, const ClassFolders& folders,
                      const Notify& notify) const {
     doubt_classes(classes_, notify);
-    const Strings inner =
-        classes_.size() == 1 ? folders.folders_in(classes_.front()) : Strings();
+    const Strings inner = classes_.size() == 1 ? folders.folders_in(classes_.front()) : Strings();
     if (!inner.empty()) {
-      notify(fmt::format("dataset: its images lie in {}: if these are the classes, set "
-                         "dataset.folder={}",
-                         some_of(inner), plain_key("./" + options.folder.value + "/" + classes_.front())));
+      notify(fmt::format(
+          "dataset: its images lie in {}: if these are the classes, set "
+          "dataset.folder={}",
+          some_of(inner), plain_key("./" + options.folder.value + "/" + classes_.front())));
     }
     report_untested(options, notify);
   }
@@ -190,10 +189,10 @@ class ImageFolder final : public Dataset {
       if (!tested[i]) untested.push_back(classes_[i]);
     }
     if (untested.empty()) return;
-    notify(fmt::format("dataset: {} of {} classes {} no test image: {}; {}", untested.size(),
-                       classes_.size(), untested.size() == 1 ? "has" : "have", some_of(untested),
-                       apart ? "add some to dataset.test_folder"
-                             : "raise dataset.split.test_fraction"));
+    notify(fmt::format(
+        "dataset: {} of {} classes {} no test image: {}; {}", untested.size(), classes_.size(),
+        untested.size() == 1 ? "has" : "have", some_of(untested),
+        apart ? "add some to dataset.test_folder" : "raise dataset.split.test_fraction"));
   }
 
   Storage& tier_;

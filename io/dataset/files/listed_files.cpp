@@ -78,8 +78,7 @@ bool has_heading(std::span<const ListedFile> rows,
   const std::string extension = key_extension(first.path);
   const std::span<const ListedFile> others = rows.subspan(1);
   const bool alike = std::ranges::any_of(others, [&](const ListedFile& row) {
-    return row.label == first.label ||
-           (!extension.empty() && key_extension(row.path) == extension);
+    return row.label == first.label || (!extension.empty() && key_extension(row.path) == extension);
   });
   return !alike && std::ranges::any_of(others, is_there, &ListedFile::path);
 }
@@ -164,10 +163,9 @@ void doubt_numbers(const FirstRows& rows, const ListedLabels& labels, const Noti
   constexpr int64_t kMany = 10'000;
   constexpr int64_t kTimes = 1'000;
   if (classes > kMany && classes / with_files > kTimes) {
-    const std::string highest =
-        rows.first([&](const std::string& label, const FirstRows::Row&) {
-          return labels.find(label) == *used.rbegin();
-        });
+    const std::string highest = rows.first([&](const std::string& label, const FirstRows::Row&) {
+      return labels.find(label) == *used.rbegin();
+    });
     throw Error(ExitCode::config,
                 fmt::format("dataset: label {} makes {} classes, and {} of them have files: number "
                             "the classes from 0 on, or name them in an object (dataset.classes)",
@@ -175,12 +173,13 @@ void doubt_numbers(const FirstRows& rows, const ListedLabels& labels, const Noti
   }
   if (!notify) return;
   if (*used.begin() > 0 && *used.begin() + with_files == classes) {
-    return notify(fmt::format("dataset: no file has label {0}, and there are {1} classes with it: "
-                              "if labels begin with {2}, set dataset.label_offset={2}",
-                              labels.first(), classes, labels.first() + *used.begin()));
+    return notify(
+        fmt::format("dataset: no file has label {0}, and there are {1} classes with it: "
+                    "if labels begin with {2}, set dataset.label_offset={2}",
+                    labels.first(), classes, labels.first() + *used.begin()));
   }
-  notify(fmt::format("dataset: {} of {} classes have files: labels are numbers with gaps", with_files,
-                     classes));
+  notify(fmt::format("dataset: {} of {} classes have files: labels are numbers with gaps",
+                     with_files, classes));
 }
 
 }  // namespace
@@ -199,15 +198,16 @@ void doubt_labels(const FileRows& train, const FileRows& test, const ListedLabel
   tell("dataset: label {} is in no line that is trained on",
        rows.first([](const std::string&, const Row& row) { return !row.trains; }));
   if (!labels.are_names()) return;
-  const std::string number = rows.first(
-      [](const std::string& label, const Row&) { return has_digits_alone(label); });
-  const std::string name = rows.first(
-      [](const std::string& label, const Row&) { return !has_digits_alone(label); });
+  const std::string number =
+      rows.first([](const std::string& label, const Row&) { return has_digits_alone(label); });
+  const std::string name =
+      rows.first([](const std::string& label, const Row&) { return !has_digits_alone(label); });
   if (number.empty() || name.empty()) return;
-  notify(fmt::format("dataset: labels are numbers such as {} and names such as {}, and all are "
-                     "taken for names: if the numbers are those of classes, name the classes in an "
-                     "object (dataset.classes)",
-                     number, name));
+  notify(
+      fmt::format("dataset: labels are numbers such as {} and names such as {}, and all are "
+                  "taken for names: if the numbers are those of classes, name the classes in an "
+                  "object (dataset.classes)",
+                  number, name));
 }
 
 }  // namespace stoker

@@ -34,9 +34,9 @@ struct FileRows {
 // thread.
 std::vector<ListedFile> parse_listed_files(std::string_view text, const std::string& name);
 
-// Whether the first row of a list is a heading of its own words ("image_id,breed"): there is no such
-// file, while there are files of other rows, and nothing about the row is like the others: neither
-// the extension of its path nor its label, which is no number. Pure but for `is_there`.
+// Whether the first row of a list is a heading of its own words ("image_id,breed"): there is no
+// such file, while there are files of other rows, and nothing about the row is like the others:
+// neither the extension of its path nor its label, which is no number. Pure but for `is_there`.
 bool has_heading(std::span<const ListedFile> rows,
                  const std::function<bool(const std::string& path)>& is_there);
 
@@ -64,8 +64,8 @@ class ListedLabels {
   const int64_t first_;
 };
 
-// Tells what can hardly be meant, a line for each: labels for a value that is missing ("nan"), names
-// among numbers, classes without files, labels that are tested and not trained.
+// Tells what can hardly be meant, a line for each: labels for a value that is missing ("nan"),
+// names among numbers, classes without files, labels that are tested and not trained.
 // Error(ExitCode::config) where a number makes a thousand times as many classes as have files. Any
 // thread.
 void doubt_labels(const FileRows& train, const FileRows& test, const ListedLabels& labels,

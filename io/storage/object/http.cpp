@@ -188,8 +188,9 @@ class HttpStorage final : public Storage {
     if (answer.head.status != 200 && in_system_folder(directory.key)) return;
     if (answer.head.status != 200) throw_answer(shown, answer, place_);
     if (lower_case(answer.head.type).starts_with("text/html")) {
-      throw IoError(shown + ": the server lists in HTML: set `autoindex_format json` on it, or give "
-                            "`index`",
+      throw IoError(shown +
+                        ": the server lists in HTML: set `autoindex_format json` on it, or give "
+                        "`index`",
                     EIO);
     }
     const std::vector<DirectoryEntry> entries =

@@ -51,8 +51,9 @@ Remedy remedy_of(long status, bool of_s3) {
     return {"", "check the credentials, their rights, `region` and this machine's clock"};
   }
   if (status == 401) {
-    return {"", "it wants a login, and the tier http has none: let the server give it without one, "
-                "or use a tier of type s3"};
+    return {"",
+            "it wants a login, and the tier http has none: let the server give it without one, "
+            "or use a tier of type s3"};
   }
   if (status == 403) return {"", "check the URL, and who may read it on the server"};
   if (status == 407) return {"", "the proxy wants a login"};
@@ -133,7 +134,7 @@ bool is_page(const std::string& shown, const HttpHead& head) {
 
 // Names of files that are compressed themselves: some servers call that their encoding.
 bool is_compressed(const std::string& shown) {
-  static constexpr std::string_view kNames[] = {".gz", ".tgz", ".z",   ".br", ".zst",
+  static constexpr std::string_view kNames[] = {".gz", ".tgz", ".z",   ".br",  ".zst",
                                                 ".xz", ".bz2", ".lz4", ".svgz"};
   return std::ranges::find(kNames, key_extension(shown)) != std::end(kNames);
 }

@@ -19,8 +19,8 @@ namespace stoker {
 // Checks the status of an answer to a request for bytes of this version.
 void check_answer(const std::string& shown, const HttpAnswer& answer, const ObjectVersion& version,
                   const ObjectPlace& place);
-// Checks that the head of such an answer is that of these bytes of this version, neither encoded nor
-// a page in its place.
+// Checks that the head of such an answer is that of these bytes of this version, neither encoded
+// nor a page in its place.
 void check_part(const std::string& shown, const HttpHead& head, const ObjectVersion& version,
                 uint64_t offset, uint64_t length, const ObjectPlace& place);
 // The size that the head of a first answer says; ranged: it was a GET for a range, else a HEAD.

@@ -99,9 +99,10 @@ class S3Storage final : public Storage {
 
  private:
   void remark_no_keys(const std::vector<std::string>& keys) const {
-    inputs_.remark(fmt::format("{} objects are passed over, for their keys are no paths inside the "
-                               "tier: {}; rename them",
-                               keys.size(), some_of(keys)));
+    inputs_.remark(
+        fmt::format("{} objects are passed over, for their keys are no paths inside the "
+                    "tier: {}; rename them",
+                    keys.size(), some_of(keys)));
   }
 
   const uint64_t part_;

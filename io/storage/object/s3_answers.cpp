@@ -57,7 +57,9 @@ S3Error parse_s3_error(std::string_view xml) {
   try {
     const XMLElement* error = read_root(document, xml, "Error");
     if (error == nullptr) return {};
-    const auto text = [&](const char* name) { return text_of(*error, name).substr(0, kLongestText); };
+    const auto text = [&](const char* name) {
+      return text_of(*error, name).substr(0, kLongestText);
+    };
     return {text("Code"), text("Message"), text("Region"), text("Endpoint")};
   } catch (const Error&) {
     return {};  // a page of a proxy, or cut

@@ -92,10 +92,10 @@ void S3Bucket::list_page(const std::string& prefix, std::string& token,
     page = parse_s3_listing(answer.text);
   } catch (const Error& error) {
     const bool html = lower_case(answer.head.type).starts_with("text/html");
-    throw IoError(shown + ": " + error.what() +
-                      (html ? ": a page of HTML; check `endpoint`, for consoles have another port"
-                            : ""),
-                  EIO);
+    throw IoError(
+        shown + ": " + error.what() +
+            (html ? ": a page of HTML; check `endpoint`, for consoles have another port" : ""),
+        EIO);
   }
   if (!page.next.empty() && page.next == token) {
     throw IoError(shown + ": the server answers the same page again and again", EIO);

@@ -75,7 +75,8 @@ TEST(HttpListing, an_index_has_sizes_or_keys_alone) {
 
 TEST(HttpListing, an_index_may_be_what_find_and_du_print) {
   std::string keys;
-  for (const IndexLine& line : parse_index("\xef\xbb\xbf.\n7\t./cat/1.jpg\n8\tdog//2.jpg\n./x/\n")) {
+  for (const IndexLine& line :
+       parse_index("\xef\xbb\xbf.\n7\t./cat/1.jpg\n8\tdog//2.jpg\n./x/\n")) {
     keys += line.key + "=" + (line.bytes ? std::to_string(*line.bytes) : "?") + " ";
   }
   EXPECT_EQ(keys, "cat/1.jpg=7 dog/2.jpg=8 x=? ");

@@ -46,10 +46,10 @@ TEST(ObjectErrors, of_another_size_say_why) {
             "the server answered 200 with a page (text/html; charset=utf-8) instead of the file: "
             "look at the URL in a browser; it may want a login, or say that there is no such file");
   for (const char* encoding : {"gzip", "br", "deflate"}) {
-    const std::string message = "the server sent it encoded (Content-Encoding: " +
-                                std::string(encoding) +
-                                "), though the request says Accept-Encoding: identity: switch that "
-                                "off for these files";
+    const std::string message =
+        "the server sent it encoded (Content-Encoding: " + std::string(encoding) +
+        "), though the request says Accept-Encoding: identity: switch that "
+        "off for these files";
     EXPECT_EQ(said({.status = 200, .encoding = encoding, .length = 7}), message);
     EXPECT_EQ(said({.status = 200, .encoding = encoding}), message) << "in chunks";
   }
@@ -69,8 +69,8 @@ TEST(ObjectErrors, of_ranges_say_what_the_server_sent) {
             std::string(kShown) +
                 ": the server sent more than was asked for; it must know range requests");
   EXPECT_NO_THROW(check_part(kShown, {.status = 200}, {10}, 0, 10, kWeb)) << "in chunks";
-  EXPECT_NO_THROW(check_part(kShown, {.status = 200, .encoding = "gzip", .length = 10}, {10}, 0, 10,
-                             kBucket))
+  EXPECT_NO_THROW(
+      check_part(kShown, {.status = 200, .encoding = "gzip", .length = 10}, {10}, 0, 10, kBucket))
       << "a name for what the object is, and the bytes are those listed";
 }
 
@@ -110,7 +110,8 @@ TEST(ObjectErrors, of_a_web_server_speak_of_no_bucket) {
 TEST(ObjectErrors, of_s3_have_the_remedy_of_their_code) {
   const auto remedy = [](long status, const std::string& code, const std::string& more = "") {
     const std::string message = refused(status, code, kBucket, more);
-    const std::string begin = "the server answered " + std::to_string(status) + " (" + code + ": m); ";
+    const std::string begin =
+        "the server answered " + std::to_string(status) + " (" + code + ": m); ";
     EXPECT_EQ(message.substr(0, begin.size()), begin);
     return message.substr(begin.size());
   };
@@ -129,15 +130,13 @@ TEST(ObjectErrors, of_s3_have_the_remedy_of_their_code) {
   EXPECT_EQ(refused(403, "", kBucket),
             "the server answered 403; check the credentials, their rights, `region` and this "
             "machine's clock");
-  EXPECT_EQ(refused(400, "InvalidRequest", kBucket),
-            "the server answered 400 (InvalidRequest: m)");
+  EXPECT_EQ(refused(400, "InvalidRequest", kBucket), "the server answered 400 (InvalidRequest: m)");
 }
 
 TEST(ObjectErrors, have_the_exit_code_of_their_cause) {
   const auto code = [](long status, const std::string& text = "") {
-    return code_of([&] {
-      throw_answer(kShown, {.head = {.status = status}, .text = text}, kBucket);
-    });
+    return code_of(
+        [&] { throw_answer(kShown, {.head = {.status = status}, .text = text}, kBucket); });
   };
   EXPECT_EQ(code(404), ExitCode::environment);
   EXPECT_EQ(code(403), ExitCode::environment);

@@ -34,8 +34,8 @@ struct Bucket {
 };
 
 TEST(S3Listing, keys_that_are_no_paths_are_passed_over_and_said_once) {
-  Bucket bucket({"/cat/1.jpg", "cat//2.jpg", "cat/3.jpg", "cat/", "dog/", "//", "./owl/4.jpg",
-                 "a/../5.jpg"});
+  Bucket bucket(
+      {"/cat/1.jpg", "cat//2.jpg", "cat/3.jpg", "cat/", "dog/", "//", "./owl/4.jpg", "a/../5.jpg"});
   const auto tier = bucket.tier();
   EXPECT_EQ(listing(*tier), "cat/3.jpg=3 dog/=3");
   EXPECT_EQ(listing(*tier), "cat/3.jpg=3 dog/=3");

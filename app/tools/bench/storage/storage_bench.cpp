@@ -260,7 +260,8 @@ ExitCode bench_storage(const StorageBenchArguments& arguments) {
   StorageWorkload workload = workload_of(arguments);
   if (files_of(*tier) == nullptr) workload.objects = true;
   const StopSignal stop;
-  StorageBench bench(*tier, [&stop] { return stop.requested(); }, directory);
+  StorageBench bench(
+      *tier, [&stop] { return stop.requested(); }, directory);
   std::vector<StorageResult> results;
   StorageFit fit;
   if (arguments.fit) {
