@@ -96,7 +96,10 @@ std::string bench_folder_name(const std::string& below) {
 BenchFolder::BenchFolder(Storage& tier, std::string path)
     : tier_(tier), files_(files_of(tier)), path_(std::move(path)) {
   const std::string above = folder_above(path_);
-  if (files_ == nullptr) return remove_left_objects(tier_, above);
+  if (files_ == nullptr) {
+    remove_left_objects(tier_, above);
+    return;
+  }
   remove_left_files(*files_, above);
   for (std::string one = above; !one.empty() && !files_->exists(one); one = folder_above(one)) {
     made_.push_back(one);

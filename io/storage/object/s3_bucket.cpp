@@ -37,7 +37,7 @@ HttpTransport::Inputs signed_by(HttpTransport::Inputs inputs, const AwsSigner* s
   return inputs;
 }
 
-std::string_view without_slash(std::string_view key) {
+std::string_view without_last_slash(std::string_view key) {
   if (key.ends_with('/')) key.remove_suffix(1);
   return key;
 }
@@ -127,7 +127,7 @@ S3Bucket::Objects S3Bucket::list(const std::string& prefix) {
   objects.found.reserve(seen.size());
   for (KnownObjects::Seen& object : seen) {
     if (!object.key.starts_with(prefix)) continue;
-    if (!is_key(without_slash(object.key))) {
+    if (!is_key(without_last_slash(object.key))) {
       objects.no_keys.push_back(std::move(object.key));
     } else {
       objects.found.push_back({std::move(object.key), object.version.bytes});
