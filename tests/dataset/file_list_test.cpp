@@ -79,8 +79,8 @@ TEST(ListedFiles, what_is_no_row_is_refused_with_its_place) {
             "dataset: l.csv:1: has no label: expected path,label, got 'b.jpg;1'");
   EXPECT_EQ(refused("\n,1"), "dataset: l.csv:2: has no path: expected path,label");
   EXPECT_EQ(refused("a.jpg,1,2\n"),
-            "dataset: l.csv:1: has more than two columns: a path with a comma needs quotes "
-            "(\"a,b.jpg\",1)");
+            "dataset: l.csv:1: has 3 columns: expected path,label, where a path with a comma needs "
+            "quotes (\"a,b.jpg\",1)");
   EXPECT_EQ(refused("\n\"a.jpg,1\nb.jpg,2\n"),
             "dataset: l.csv:2: has a quoted field without an end");
   EXPECT_EQ(refused("\"a\"b.jpg,1\n"), "dataset: l.csv:1: has something behind a quoted field");
@@ -94,7 +94,7 @@ TEST(FileList, numbers_are_labels) {
   put(list.tier(), "test.csv", "c.jpg,2\n");
   const Dataset& data = list.build(", test: test.csv");
   EXPECT_EQ(data.classes(), (Strings{"0", "1", "2"}));
-  EXPECT_EQ(keys(data, Split::train), (Strings{"b/2.jpg", "a/1.jpg", "b/2.jpg"}));
+  EXPECT_EQ(keys(data, Split::train), (Strings{"b/2.jpg", "a/1.jpg", "d.jpg"}));
   EXPECT_EQ(labels(data, Split::train), (std::vector<int64_t>{1, 0, 2}));
   EXPECT_EQ(labels(data, Split::test), std::vector<int64_t>{2});
   EXPECT_EQ(data.info(Split::train, 0).bytes, 7u);
@@ -279,6 +279,12 @@ TEST(FileList, labels_that_can_hardly_be_meant_are_said) {
             "dataset: 2 of 256 classes have files: labels are numbers with gaps");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n", "2.jpg,horse\n"),
             "dataset: label 'horse' (test.csv:1) is in no line that is trained on");
+  EXPECT_EQ(remark("0.jpg,cat\n0.jpg,cat\n1.jpg,dog\n"), "0");
+  EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n0.jpg,dog\n"),
+            "dataset: 1 files have another label in another line: '0.jpg' has 'cat' (train.csv:1) "
+            "and 'dog' (train.csv:3)");
+  EXPECT_EQ(remark("0.jpg,cat\n1.jpg,dog\n", "./1.jpg,dog\n2.jpg,cat\n"),
+            "dataset: 1 files of test.csv are trained on as well, such as '1.jpg'");
   EXPECT_EQ(remark("0.jpg,cat\n1.jpg,cat\n"),
             "dataset: there is one class alone, 'cat', so every answer is right");
   EXPECT_EQ(

@@ -294,9 +294,9 @@ TEST(ImageFolder, classes_that_can_hardly_be_meant_are_said) {
                      "dataset: its images lie in 'cat' and 'dog': if these are the classes, set "
                      "dataset.folder=images"}));
   EXPECT_EQ(remarks({"cat/1.jpg", "cat /2.jpg", "Dog/3.jpg", "dog/4.jpg"}),
-            (Strings{"dataset: the classes 'Dog' and 'dog' differ in the case of letters or in "
+            (Strings{"dataset: the classes 'cat' and 'cat ' differ in the case of letters or in "
                      "blanks alone: rename one of them if they are the same",
-                     "dataset: the classes 'cat' and 'cat ' differ in the case of letters or in "
+                     "dataset: the classes 'Dog' and 'dog' differ in the case of letters or in "
                      "blanks alone: rename one of them if they are the same"}));
 }
 
@@ -316,6 +316,9 @@ TEST(ImageFolder, classes_without_a_test_image_are_said) {
   apart.build("{type: image_folder, storage: data, folder: train, test_folder: val}");
   EXPECT_EQ(apart.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'b'; add some to "
                                    "dataset.test_folder"});
+  apart.build("{type: image_folder, storage: data, folder: train, test_folder: ./train/}");
+  EXPECT_EQ(apart.remarks, Strings{"dataset: dataset.test_folder is dataset.folder, so the tests "
+                                   "are trained on"});
 }
 
 // Runs as a user who owns nothing, prints what is thrown, and ends.

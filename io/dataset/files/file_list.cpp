@@ -107,7 +107,7 @@ class FileList final : public Dataset {
     add(train, folder, objects, labels, train_);
     add(test, folder, objects, labels, test_);
     report_absent(train, objects, inputs.notify);
-    doubt_labels(train, test, labels, inputs.notify);
+    doubt_lists(train, test, labels, inputs.notify);
     doubt_classes(classes_, inputs.notify);
   }
 

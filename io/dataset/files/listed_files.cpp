@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "io/core/config/config.h"
@@ -43,7 +45,10 @@ ListedFile listed_file(const std::vector<std::string>& fields, int64_t line,
   const std::string no_label = "has no label: expected path,label, got '" + fields[0] + "'";
   if (fields.size() < 2) refuse(no_label);
   if (fields.size() > 2) {
-    refuse("has more than two columns: a path with a comma needs quotes (\"a,b.jpg\",1)");
+    refuse(
+        fmt::format("has {} columns: expected path,label, where a path with a comma needs quotes "
+                    "(\"a,b.jpg\",1)",
+                    fields.size()));
   }
   ListedFile row{plain_key(to_text(fields[0])), to_text(trimmed(fields[1])), line};
   if (row.path.empty()) refuse("has no path: expected path,label");
@@ -124,14 +129,13 @@ struct FirstRows {
   struct Row {
     const FileRows* list;
     const ListedFile* file;
-    bool trains;
   };
   std::map<std::string, Row> by_label;
 
   FirstRows(const FileRows& train, const FileRows& test) {
     for (const FileRows* list : {&train, &test}) {
       for (const ListedFile& row : list->rows) {
-        by_label.try_emplace(row.label, Row{list, &row, list == &train});
+        by_label.try_emplace(row.label, Row{list, &row});
       }
     }
   }
@@ -139,7 +143,7 @@ struct FirstRows {
   template <class F>
   std::string first(const F& condition) const {
     for (const auto& [label, row] : by_label) {
-      if (condition(label, row)) {
+      if (condition(label)) {
         return fmt::format("'{}' ({}:{})", label, row.list->name, row.file->line);
       }
     }
@@ -163,9 +167,8 @@ void doubt_numbers(const FirstRows& rows, const ListedLabels& labels, const Noti
   constexpr int64_t kMany = 10'000;
   constexpr int64_t kTimes = 1'000;
   if (classes > kMany && classes / with_files > kTimes) {
-    const std::string highest = rows.first([&](const std::string& label, const FirstRows::Row&) {
-      return labels.find(label) == *used.rbegin();
-    });
+    const std::string highest =
+        rows.first([&](const std::string& label) { return labels.find(label) == *used.rbegin(); });
     throw Error(ExitCode::config,
                 fmt::format("dataset: label {} makes {} classes, and {} of them have files: number "
                             "the classes from 0 on, or name them in an object (dataset.classes)",
@@ -182,26 +185,55 @@ void doubt_numbers(const FirstRows& rows, const ListedLabels& labels, const Noti
                      with_files, classes));
 }
 
+// Files that have two labels, or are trained on and tested as well.
+void doubt_files(const FileRows& train, const FileRows& test, const Notify& notify) {
+  std::unordered_map<std::string_view, FirstRows::Row> known;
+  int64_t contradicted = 0, both = 0;
+  std::string contradiction, shared;
+  for (const FileRows* list : {&train, &test}) {
+    for (const ListedFile& row : list->rows) {
+      const auto [at, fresh] = known.emplace(row.path, FirstRows::Row{list, &row});
+      const auto& [first_list, first] = at->second;
+      if (first->label != row.label && contradicted++ == 0) {
+        contradiction =
+            fmt::format("'{}' has '{}' ({}:{}) and '{}' ({}:{})", row.path, first->label,
+                        first_list->name, first->line, row.label, list->name, row.line);
+      }
+      if (first_list != list && both++ == 0) shared = row.path;
+    }
+  }
+  if (contradicted > 0) {
+    notify(fmt::format("dataset: {} files have another label in another line: {}", contradicted,
+                       contradiction));
+  }
+  if (both > 0) {
+    notify(fmt::format("dataset: {} files of {} are trained on as well, such as '{}'", both,
+                       test.name, shared));
+  }
+}
+
 }  // namespace
 
-void doubt_labels(const FileRows& train, const FileRows& test, const ListedLabels& labels,
-                  const Notify& notify) {
+void doubt_lists(const FileRows& train, const FileRows& test, const ListedLabels& labels,
+                 const Notify& notify) {
   const FirstRows rows(train, test);
+  std::set<std::optional<int64_t>> trained;
+  for (const auto& [label, row] : rows.by_label) {
+    if (row.list == &train) trained.insert(labels.find(label));
+  }
   if (labels.are_numbers()) doubt_numbers(rows, labels, notify);
   if (!notify) return;
-  using Row = FirstRows::Row;
+  doubt_files(train, test, notify);
   const auto tell = [&](const char* what, const std::string& label) {
     if (!label.empty()) notify(fmt::format(fmt::runtime(what), label));
   };
   tell("dataset: label {} looks like that of a value that is missing: remove its files, or name it",
-       rows.first([](const std::string& label, const Row&) { return means_nothing(label); }));
+       rows.first(means_nothing));
   tell("dataset: label {} is in no line that is trained on",
-       rows.first([](const std::string&, const Row& row) { return !row.trains; }));
+       rows.first([&](const std::string& label) { return !trained.contains(labels.find(label)); }));
   if (!labels.are_names()) return;
-  const std::string number =
-      rows.first([](const std::string& label, const Row&) { return has_digits_alone(label); });
-  const std::string name =
-      rows.first([](const std::string& label, const Row&) { return !has_digits_alone(label); });
+  const std::string number = rows.first(has_digits_alone);
+  const std::string name = rows.first(std::not_fn(has_digits_alone));
   if (number.empty() || name.empty()) return;
   notify(
       fmt::format("dataset: labels are numbers such as {} and names such as {}, and all are "

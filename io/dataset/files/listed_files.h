@@ -68,7 +68,7 @@ class ListedLabels {
 // names among numbers, classes without files, labels that are tested and not trained.
 // Error(ExitCode::config) where a number makes a thousand times as many classes as have files. Any
 // thread.
-void doubt_labels(const FileRows& train, const FileRows& test, const ListedLabels& labels,
-                  const Notify& notify);
+void doubt_lists(const FileRows& train, const FileRows& test, const ListedLabels& labels,
+                 const Notify& notify);
 
 }  // namespace stoker
