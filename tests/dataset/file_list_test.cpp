@@ -90,7 +90,8 @@ TEST(ListedFiles, what_is_no_row_is_refused_with_its_place) {
 }
 
 TEST(FileList, numbers_are_labels) {
-  Listed list({"a/1.jpg", "b/2.jpg", "c.jpg"}, "path,label\nb/2.jpg,1\na/1.jpg,0\nb/2.jpg,2.0\n");
+  Listed list({"a/1.jpg", "b/2.jpg", "c.jpg", "d.jpg"},
+              "path,label\nb/2.jpg,1\na/1.jpg,0\nd.jpg,2.0\n");
   put(list.tier(), "test.csv", "c.jpg,2\n");
   const Dataset& data = list.build(", test: test.csv");
   EXPECT_EQ(data.classes(), (Strings{"0", "1", "2"}));

@@ -168,7 +168,8 @@ class ImageFolder final : public Dataset {
   void report_doubts(const Options& options, const ClassFolders& folders,
                      const Notify& notify) const {
     doubt_classes(classes_, notify);
-    if (options.test_folder.value == options.folder.value && !test_.empty()) {
+    const std::string& tests = options.test_folder.value;
+    if (!tests.empty() && tests == options.folder.value) {
       notify("dataset: dataset.test_folder is dataset.folder, so the tests are trained on");
     }
     const Strings inner = classes_.size() == 1 ? folders.folders_in(classes_.front()) : Strings();
