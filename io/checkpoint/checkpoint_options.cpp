@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/core/system/usable_cores.h"
+#include "io/storage/keys.h"
 
 namespace stoker {
 namespace {
@@ -56,10 +57,8 @@ void CheckpointOptions::check(const Section& section) const {
   if (layout == FileLayout::tf_saver && shards != 1) {
     section.fail("shards", "must be 1 with layout: tf_saver");
   }
-  const bool plain =
-      directory.empty() || (directory.front() != '/' && directory.front() != '.' &&
-                            directory.find("..") == std::string::npos && directory.back() != '/');
-  if (!plain) section.fail("directory", "must be a relative path inside the tier");
+  if (directory.empty() || is_key(directory)) return;
+  section.fail("directory", "must be a relative path inside the tier");
 }
 
 bool CheckpointOptions::due(const CheckpointOffer& offer, double since_s) const {

@@ -15,6 +15,7 @@
 #include "io/core/error.h"
 #include "io/dataset/unpack.h"
 #include "io/storage/cached/staging.h"
+#include "io/storage/keys.h"
 
 namespace stoker {
 namespace {
@@ -102,7 +103,9 @@ using Sizes = std::map<std::string, uint64_t>;
 Sizes objects_in(const Storage& target, const std::string& folder) {
   Sizes sizes;
   for (ObjectInfo& object : list_if_there(target, folder)) {
-    if (!object.key.ends_with('/')) sizes.emplace(std::move(object.key), object.bytes);
+    const bool foreign = in_system_folder(std::string_view(object.key).substr(folder.size()));
+    if (foreign || object.key.ends_with('/')) continue;
+    sizes.emplace(std::move(object.key), object.bytes);
   }
   return sizes;
 }

@@ -12,6 +12,7 @@
 #include "io/dataset/kept_pixels.h"
 #include "io/dataset/packed_index.h"
 #include "io/dataset/whole_files.h"
+#include "io/storage/keys.h"
 
 namespace stoker {
 
@@ -30,7 +31,7 @@ class Packed final : public Dataset {
  public:
   struct Options {
     TierName storage;
-    std::string folder;
+    KeyPath folder;
     PackedAccess access = PackedAccess::automatic;
     int64_t keep_shards = 2;
     OnError on_error;
@@ -56,8 +57,7 @@ class Packed final : public Dataset {
   Packed(const Options& options, const Inputs& inputs)
       : Dataset(options.on_error),
         tier_(inputs.tiers.at(options.storage.name)),
-        prefix_(options.folder.empty() || options.folder.ends_with('/') ? options.folder
-                                                                        : options.folder + "/"),
+        prefix_(options.folder.value.empty() ? "" : options.folder.value + "/"),
         index_(read_index(options.storage.name)),
         starts_(starts_of(index_)),
         sample_bytes_(index_.sample_bytes()),

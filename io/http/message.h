@@ -44,11 +44,12 @@ bool is_this_machine(std::string_view url);
 // The beginning of an answer. A value.
 struct HttpHead {
   long status = 0;
-  std::string type;                // "text/plain; charset=utf-8"
-  std::string etag;                // as it stands there, with its quotes; empty: none
-  std::string modified;            // the date in Last-Modified, as it stands there
-  std::optional<uint64_t> length;  // the body's length, where the server says it
-  std::optional<ContentRange> range;
+  std::string type = {};                // "text/plain; charset=utf-8"
+  std::string encoding = {};            // "gzip"; empty: the body is the thing itself
+  std::string etag = {};                // as it stands there, with its quotes; empty: none
+  std::string modified = {};            // the date in Last-Modified, as it stands there
+  std::optional<uint64_t> length = {};  // the body's length, where the server says it
+  std::optional<ContentRange> range = {};
 };
 
 // An answer, or why there is none. It is data, for an exception has to be thrown by the thread that

@@ -11,20 +11,47 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/metrics/tier_meter.h"
+#include "io/storage/keys.h"
 
 namespace stoker {
 namespace {
+
+namespace fs = std::filesystem;
+
+// What a message says of a directory that is not there: which ones there are where it should be.
+std::string instead_of(const std::string& directory) {
+  std::error_code error;
+  fs::path missing = fs::absolute(directory, error).lexically_normal();
+  if (!missing.has_filename()) missing = missing.parent_path();
+  while (missing.has_relative_path() && !fs::exists(missing.parent_path(), error)) {
+    missing = missing.parent_path();
+  }
+  std::vector<std::string> names;
+  fs::directory_iterator entry(missing.parent_path(), error);
+  for (const auto end = decltype(entry)(); !error && entry != end; entry.increment(error)) {
+    const std::string name = to_text(entry->path().filename().native());
+    std::error_code unknown;
+    if (entry->is_directory(unknown) && !is_system_folder(name)) names.push_back(name);
+  }
+  if (error) return "";
+  std::ranges::sort(names);
+  return what_is_there(to_text(missing.filename().native()), std::move(names)) + " in " +
+         to_text(missing.parent_path().native());
+}
 
 // Lists a directory tree. Symbolic links are followed; a directory that is its own ancestor is not
 // entered again.
 class Walk {
  public:
-  Walk(const std::string& root, const std::string& prefix) : root_(root), prefix_(prefix) {}
+  Walk(const std::string& tier, const std::string& root, const std::string& prefix)
+      : tier_(tier), root_(root), prefix_(prefix) {}
 
   std::vector<ObjectInfo> run() {
     // Only the directory part of the prefix can be opened.
@@ -47,7 +74,10 @@ class Walk {
     if (directory) return directory;
     const bool absent = errno == ENOENT || errno == ENOTDIR;
     if (absent && !key.empty() && ::access(root_.c_str(), F_OK) == 0) return nullptr;
-    throw_errno("list", key.empty() ? root_ : path, errno);
+    if (errno != ENOENT) throw_errno("list", key.empty() ? root_ : path, errno);
+    const std::string option = tier_.empty() ? "" : ": mend `root` of storage '" + tier_ + "'";
+    throw IoError("list " + root_ + ": No such file or directory" + instead_of(root_) + option,
+                  ENOENT);
   }
 
   // Null: the end, or errno is not 0.
@@ -91,13 +121,26 @@ class Walk {
     if (S_ISREG(status.st_mode)) keep(key, static_cast<uint64_t>(status.st_size));
     const std::string below = key + "/";
     const bool wanted = below.starts_with(prefix_) || prefix_.starts_with(below);
-    if (S_ISDIR(status.st_mode) && wanted) enter(below, open_directory(below));
+    if (S_ISDIR(status.st_mode) && wanted) descend(below, name);
+  }
+
+  // A disk's "lost+found" is not ours to read, and nobody's data: it is listed as if it were empty.
+  void descend(const std::string& key, const char* name) {
+    const size_t depth = above_.size();
+    try {
+      enter(key, open_directory(key));
+    } catch (const IoError&) {
+      if (!is_system_folder(name)) throw;
+      above_.resize(depth);
+      keep(key, 0);
+    }
   }
 
   void keep(const std::string& key, uint64_t bytes) {
     if (key.starts_with(prefix_)) found_.push_back({key, bytes});
   }
 
+  const std::string& tier_;
   const std::string& root_;
   const std::string& prefix_;
   std::vector<std::pair<dev_t, ino_t>> above_;
@@ -142,7 +185,8 @@ int64_t pread_file(const ObjectFile& file, uint8_t* data, uint64_t bytes, uint64
 }
 
 FileObjects::FileObjects(std::string root, FileAccess access, const Inputs& inputs)
-    : root_(std::move(root)),
+    : name_(inputs.name),
+      root_(std::move(root)),
       files_(root_, access),
       meter_(inputs.meter),
       direct_(access == FileAccess::direct && takes_direct(root_)) {
@@ -160,7 +204,7 @@ std::string FileObjects::path_of(const std::string& key) const {
 }
 
 std::vector<ObjectInfo> FileObjects::list(const std::string& prefix) const {
-  return Walk(root_, prefix).run();
+  return Walk(name_, root_, prefix).run();
 }
 
 std::unique_ptr<ObjectWriter> FileObjects::create(const std::string& key) {

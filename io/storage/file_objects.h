@@ -57,6 +57,7 @@ class FileObjects : public Storage, public KeepsFiles {
   // False: O_DIRECT was refused after all.
   static bool try_read(const ReadFile& read, const ObjectFile& file, Buffer& out, Range range);
 
+  std::string name_;
   std::string root_;
   FileTree files_;
   TierMeter* meter_;

@@ -1,13 +1,11 @@
 #include "io/storage/storage.h"
 
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
 #include "io/core/error.h"
-#include "io/core/system/file.h"
-#include "io/core/text/text.h"
 #include "io/metrics/tier_meter.h"
+#include "io/storage/keys.h"
 
 namespace stoker {
 
@@ -18,22 +16,9 @@ Registry<Storage>& Registry<Storage>::global() {
 }
 
 void check_key(const std::string& key) {
-  // One key for one name: "\\x2e\\x2e" would lead out of the tier.
-  if (key.find('\\') != key.npos && to_text(from_text(key)) != key) {
-    throw IoError("key '" + key + "' must be as to_text() writes a name", EINVAL);
-  }
-  for (size_t begin = 0; begin <= key.size();) {
-    const size_t end = std::min(key.find('/', begin), key.size());
-    const std::string_view part = std::string_view(key).substr(begin, end - begin);
-    // Copied only where it might be a temporary name: this runs for every sample.
-    const bool hidden = part.starts_with('.');
-    if (part.empty() || part == "." || part == ".." ||
-        (hidden && is_temporary(std::string(part))) || part.find('\0') != part.npos) {
-      throw IoError("key '" + key + "' must be a relative path inside its tier such as a/b.jpg",
-                    EINVAL);
-    }
-    begin = end + 1;
-  }
+  if (is_key(key)) return;
+  throw IoError("key '" + key + "' must be a relative path inside its tier such as a/b.jpg",
+                EINVAL);
 }
 
 void Storage::Inputs::remark(const std::string& text) const {

@@ -1,6 +1,7 @@
 #include "io/core/config/config.h"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
 
 #include <algorithm>
 #include <array>
@@ -247,6 +248,29 @@ TEST(Config, paths_take_environment_variables) {
   EXPECT_EQ(path.value, "data/a");
   EXPECT_FALSE(Scalar<Path>::parse("${STOKER_TEST_UNSET}/a", path));
   EXPECT_FALSE(Scalar<Path>::parse("${STOKER", path));
+}
+
+TEST(Config, paths_begin_in_a_home_as_a_shell_has_it) {
+  const auto read = [](const std::string& text) {
+    Path path;
+    EXPECT_TRUE(Scalar<Path>::parse(text, path)) << text;
+    return path.value;
+  };
+  setenv("STOKER_TEST_ROOT", "~/x", 1);
+  const std::string home = std::getenv("HOME") == nullptr ? "/" : std::getenv("HOME");
+  setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(read("~/data"), "/home/me/data");
+  EXPECT_EQ(read("~"), "/home/me");
+  EXPECT_EQ(read("${STOKER_TEST_ROOT}"), "/home/me/x");
+  EXPECT_EQ(read("~nobody-has-this-name/data"), "~nobody-has-this-name/data");
+  EXPECT_EQ(read("data/~/x"), "data/~/x");
+  EXPECT_EQ(read("./~/x"), "./~/x");
+  const passwd* const root = ::getpwuid(0);
+  if (root != nullptr) {
+    EXPECT_EQ(read(std::string("~") + root->pw_name + "/data"),
+              root->pw_dir + std::string("/data"));
+  }
+  setenv("HOME", home.c_str(), 1);
 }
 
 TEST(Config, a_tier_name_must_be_one_of_storage) {

@@ -44,7 +44,7 @@ TEST_P(WholeCaltech101, has_102_classes_and_9144_images) {
   EXPECT_EQ(whole->size(Split::train), 9144);
   EXPECT_EQ(whole->ignored(), Strings{"BACKGROUND_Google/tmp"});
   EXPECT_EQ(data.remarks.back(),
-            "dataset: ignored 1 file that is no image of a class: BACKGROUND_Google/tmp");
+            "dataset: ignored 1 file that is no image of a class: 'BACKGROUND_Google/tmp'");
   uint64_t bytes = 0;
   for (int64_t i = 0; i < 9144; ++i) {
     EXPECT_EQ(read_sample(*whole, Split::train, i).size(), whole->info(Split::train, i).bytes);

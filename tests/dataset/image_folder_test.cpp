@@ -1,4 +1,8 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "io/core/error.h"
 #include "tests/support/datasets.h"
@@ -32,11 +36,11 @@ Strings numbered(const std::string& folder, int count) {
 }
 
 TEST(ImageFolder, classes_are_the_sorted_folder_names) {
-  Folder folder({"b/2.jpg", "b/1.JPG", "a/x.jpeg", "c/y.png", "B/z.webp", "b/deep/er/3.bmp"});
+  Folder folder({"b/2.jpg", "b/1.JPG", "a/x.jpeg", "c/y.png", "C2/z.webp", "b/deep/er/3.bmp"});
   const Dataset& data = folder.build("{type: image_folder, storage: data}");
-  EXPECT_EQ(data.classes(), (Strings{"B", "a", "b", "c"}));
+  EXPECT_EQ(data.classes(), (Strings{"C2", "a", "b", "c"}));
   EXPECT_EQ(keys(data, Split::train),
-            (Strings{"B/z.webp", "a/x.jpeg", "b/1.JPG", "b/2.jpg", "b/deep/er/3.bmp", "c/y.png"}));
+            (Strings{"C2/z.webp", "a/x.jpeg", "b/1.JPG", "b/2.jpg", "b/deep/er/3.bmp", "c/y.png"}));
   EXPECT_EQ(data.size(Split::test), 0);
   const SampleInfo sample = data.info(Split::train, 2);
   EXPECT_EQ(sample.label, 2);
@@ -63,7 +67,7 @@ TEST(ImageFolder, test_images_may_have_a_folder_of_their_own) {
   put(folder.tier(), "val/bb/7.jpg", "7");
   EXPECT_EQ(folder.refused(options + "}"),
             "dataset: test_folder has a class 'bb' of which there are no training images (did you "
-            "mean 'b'?): remove its folder, or add some");
+            "mean 'b'?); there are 'b', 'a' and 'c': remove its folder, or add some");
 }
 
 TEST(ImageFolder, other_files_are_ignored_and_named) {
@@ -74,12 +78,12 @@ TEST(ImageFolder, other_files_are_ignored_and_named) {
   EXPECT_EQ(data.ignored(), (Strings{".git/x.jpg", "README.md", "a/._1.jpg", "a/.hidden.jpg",
                                      "a/2.jpg.txt", "a/tmp", "b/jpg", "stray.jpg"}));
   EXPECT_EQ(folder.remarks,
-            Strings{"dataset: ignored 8 files that are no images of a class: .git/x.jpg, "
-                    "README.md, a/._1.jpg, a/.hidden.jpg, a/2.jpg.txt and 3 more"});
+            Strings{"dataset: ignored 8 files that are no images of a class: '.git/x.jpg', "
+                    "'README.md', 'a/._1.jpg', 'a/.hidden.jpg', 'a/2.jpg.txt' and 3 more"});
   folder.build("{type: image_folder, storage: data, exclude: [a]}");
   EXPECT_EQ(folder.remarks.at(0),
-            "dataset: ignored 4 files that are no images of a class: .git/x.jpg, README.md, b/jpg, "
-            "stray.jpg");
+            "dataset: ignored 4 files that are no images of a class: '.git/x.jpg', 'README.md', "
+            "'b/jpg' and 'stray.jpg'");
 }
 
 TEST(ImageFolder, a_folder_of_the_tier_can_be_chosen) {
@@ -95,7 +99,7 @@ TEST(ImageFolder, excluded_classes_are_left_out_and_unknown_ones_refused) {
   EXPECT_EQ(folder.build(yaml + "[BACKGROUND_Google]}").classes(), (Strings{"ant", "bass"}));
   EXPECT_EQ(folder.refused(yaml + "[BACKGROUND_Goggle]}"),
             "dataset: exclude: there is no class 'BACKGROUND_Goggle' (did you mean "
-            "'BACKGROUND_Google'?)");
+            "'BACKGROUND_Google'?); there are 'BACKGROUND_Google', 'ant' and 'bass'");
   EXPECT_EQ(folder.refused(yaml + "[ant, bass, BACKGROUND_Google]}"),
             std::string("dataset: tier 'data' holds no class folders") + kHint);
 }
@@ -147,37 +151,219 @@ TEST(ImageFolder, a_missing_folder_says_what_to_do) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::environment);
-    EXPECT_EQ(error.what(),
-              "dataset: list " + root / "absent" + ": No such file or directory" + kHint);
+    EXPECT_EQ(error.what(), "dataset: list " + root / "absent" +
+                                ": No such file or directory; there are none in " + root.path() +
+                                kHint);
   }
 }
 
 TEST(ImageFolder, a_tier_without_classes_says_what_to_do) {
   Folder folder({"README.md", "a.jpg"});
-  EXPECT_EQ(folder.refused("{type: image_folder, storage: data}"),
-            std::string("dataset: tier 'data' holds no class folders") + kHint);
-  EXPECT_EQ(folder.refused("{type: image_folder, storage: data, folder: x/y/}"),
-            std::string("dataset: folder 'x/y/' of tier 'data' holds no class folders") + kHint);
+  EXPECT_EQ(
+      folder.refused("{type: image_folder, storage: data}"),
+      std::string("dataset: tier 'data' holds no class folders, only 'README.md' and 'a.jpg'") +
+          kHint);
+}
+
+TEST(ImageFolder, a_wrong_folder_names_those_that_are_there) {
+  Folder folder({"train/cat/1.jpg", "train/dog/1.jpg", "val/cat/2.jpg", ".git/x"});
+  const std::string yaml = "{type: image_folder, storage: data, folder: ";
+  EXPECT_EQ(folder.refused(yaml + "trian}"),
+            "dataset: there is no folder 'trian' in tier 'data' (did you mean 'train'?); there are "
+            "'train' and 'val': set dataset.folder");
+  EXPECT_EQ(folder.refused(yaml + "./train, test_folder: vall/}"),
+            "dataset: there is no folder 'vall' in tier 'data' (did you mean 'val'?); there are "
+            "'val' and 'train': set dataset.test_folder");
+  EXPECT_EQ(folder.refused(yaml + "train/cta}"),
+            "dataset: there is no folder 'train/cta' in tier 'data' (did you mean 'train/cat'?); "
+            "there are 'train/cat' and 'train/dog': set dataset.folder");
+  EXPECT_EQ(folder.refused(yaml + "images/cat}"),
+            "dataset: there is no folder 'images/cat' in tier 'data'; there are 'train' and 'val': "
+            "set dataset.folder");
+  EXPECT_EQ(folder.refused(yaml + "train/cat}"),
+            std::string("dataset: folder 'train/cat' of tier 'data' holds no class folders, only "
+                        "'1.jpg': set dataset.folder to the folder above it") +
+                kHint);
+  EXPECT_EQ(folder.build(yaml + "./train/}").classes(), (Strings{"cat", "dog"}));
 }
 
 TEST(ImageFolder, an_empty_class_is_an_error) {
   const std::string yaml = "{type: image_folder, storage: data}";
-  const auto message = [](const std::string& name) {
-    return "dataset: class '" + name +
-           "' has no images (.jpg, .jpeg, .png, .bmp, .webp): add some, remove the folder, or "
-           "leave "
-           "it out with dataset.exclude=[" +
-           name + "]";
-  };
-  Folder folder({"a/1.jpg", "b/notes.txt"});
-  EXPECT_EQ(folder.refused(yaml), message("b"));
   TemporaryDirectory root;
   root.write("cats/1.jpg", "x");
+  root.write("cows/1.jpg", "x");
   std::filesystem::create_directory(root / "dogs");
   TestDataset data(posix_storage(root.path()));
-  EXPECT_EQ(error_of([&] { data.build(yaml); }), message("dogs"));
+  EXPECT_EQ(error_of([&] { data.build(yaml); }),
+            "dataset: class 'dogs' has no images (.jpg, .jpeg, .jpe, .jfif, .png, .bmp, .webp, "
+            ".tif, .tiff): it is empty: add some, remove the folder, or leave it out with "
+            "dataset.exclude=[dogs]");
   EXPECT_EQ(data.build("{type: image_folder, storage: data, exclude: [dogs]}").classes(),
-            Strings{"cats"});
+            (Strings{"cats", "cows"}));
+}
+
+TEST(ImageFolder, a_class_without_images_says_what_lies_there) {
+  const auto refused = [](const Strings& files, const std::string& extensions = "") {
+    Strings all{"a/1.jpg"};
+    for (const std::string& file : files) all.push_back("b/" + file);
+    const std::string message =
+        Folder(all).refused("{type: image_folder, storage: data" + extensions + "}");
+    return message.substr(message.find("): ") + 3);
+  };
+  const std::string leave_out = ", or leave it out with dataset.exclude=[b]";
+  EXPECT_EQ(
+      refused({"1.HEIC", "2.heic", "notes.txt"}),
+      "its files are 2 .heic, 1 .txt: to take them set dataset.extensions=[.heic]" + leave_out);
+  EXPECT_EQ(
+      refused({"0001", "0002"}),
+      "its files are 2 without an extension: to take them set dataset.extensions=['']" + leave_out);
+  EXPECT_EQ(refused({"1.ppm", "x/2.ppm", "3.gif", "4.avif", "5.svg", "6.ico", "7.dng", "8.raw"}),
+            "its files are 2 .ppm, 1 .avif, 1 .dng, 1 .gif, 1 .ico and 2 more kinds: to take them "
+            "set dataset.extensions=[.ppm]" +
+                leave_out);
+  EXPECT_EQ(refused({".DS_Store", "@eaDir/1.jpg"}),
+            "it is empty: add some, remove the folder, or leave it out with dataset.exclude=[b]");
+}
+
+TEST(ImageFolder, the_ends_of_names_are_taken_in_any_form) {
+  Folder folder({"a/1.JPG", "a/2.jfif", "a/3.tif", "a/x.rgb.png", "a/x.depth.png", "a/0001"});
+  const auto taken = [&](const std::string& extensions) {
+    return keys(folder.build("{type: image_folder, storage: data" + extensions + "}"),
+                Split::train);
+  };
+  EXPECT_EQ(taken(""), (Strings{"a/1.JPG", "a/2.jfif", "a/3.tif", "a/x.depth.png", "a/x.rgb.png"}));
+  for (const char* written : {".jpg", ".JPG", "jpg", "Jpg", "'*.jpg'"}) {
+    EXPECT_EQ(taken(", extensions: [" + std::string(written) + "]"), Strings{"a/1.JPG"}) << written;
+  }
+  EXPECT_EQ(taken(", extensions: [.rgb.png]"), Strings{"a/x.rgb.png"});
+  EXPECT_EQ(taken(", extensions: ['']"), Strings{"a/0001"});
+}
+
+TEST(ImageFolder, folders_of_systems_and_programs_are_no_data_at_any_depth) {
+  Folder folder({"a/1.jpg", "a/.ipynb_checkpoints/1-checkpoint.jpg", "a/@eaDir/1.jpg",
+                 "a/deep/.thumbnails/1.jpg", "__MACOSX/a/2.jpg", "lost+found/3.jpg",
+                 "#recycle/b/4.jpg", "b/1.jpg", ".stoker-bench-1/read-0"});
+  const Dataset& data = folder.build("{type: image_folder, storage: data}");
+  EXPECT_EQ(data.classes(), (Strings{"a", "b"}));
+  EXPECT_EQ(keys(data, Split::train), (Strings{"a/1.jpg", "b/1.jpg"}));
+  EXPECT_EQ(data.ignored().size(), 7u);
+  EXPECT_EQ(folder.remarks.size(), 1u);
+  EXPECT_EQ(folder.build("{type: image_folder, storage: data, exclude: [lost+found, .Trash-0]}")
+                .classes(),
+            (Strings{"a", "b"}))
+      << "who left them out by hand may go on to do so";
+}
+
+TEST(ImageFolder, the_parts_of_a_data_set_are_no_classes) {
+  const auto refused = [](const std::string& train, const std::string& test) {
+    return Folder({train + "/cat/1.jpg", train + "/dog/2.jpg", test + "/cat/3.jpg", "README.md",
+                   "meta/list.txt"})
+        .refused("{type: image_folder, storage: data}");
+  };
+  for (const auto& [train, test] :
+       {std::pair("train", "val"), std::pair("Training", "Validation"),
+        std::pair("seg_train", "seg_test"), std::pair("TrainSet2017", "testing")}) {
+    EXPECT_EQ(refused(train, test),
+              fmt::format("dataset: tier 'data' has no classes but the parts of a data set, '{0}' "
+                          "and '{1}', and the classes lie in these: set dataset.folder={0} and "
+                          "dataset.test_folder={1}",
+                          train, test));
+  }
+  EXPECT_EQ(Folder({"in/test/c/1.jpg", "in/train/c/2.jpg", "in/valid/c/3.jpg"})
+                .refused("{type: image_folder, storage: data, folder: in}"),
+            "dataset: folder 'in' of tier 'data' has no classes but the parts of a data set, "
+            "'train', 'valid' and 'test', and the classes lie in these: set "
+            "dataset.folder=in/train and dataset.test_folder=in/valid");
+  Folder vehicles({"train/1.jpg", "ship/1.jpg", "train/deep/2.jpg"});
+  vehicles.build("{type: image_folder, storage: data}");
+  EXPECT_TRUE(vehicles.remarks.empty());
+  Folder flat({"train/1.jpg", "test/1.jpg"});
+  flat.build("{type: image_folder, storage: data}");
+  EXPECT_EQ(flat.remarks, Strings{"dataset: the classes are 'test' and 'train': are these the "
+                                  "parts of a data set?"});
+}
+
+TEST(ImageFolder, classes_that_can_hardly_be_meant_are_said) {
+  const auto remarks = [](const Strings& files, const std::string& options = "") {
+    Folder folder(files);
+    folder.build("{type: image_folder, storage: data" + options + "}");
+    return folder.remarks;
+  };
+  EXPECT_EQ(remarks({"images/cat/1.jpg", "images/dog/2.jpg"}),
+            (Strings{"dataset: there is one class alone, 'images', so every answer is right",
+                     "dataset: its images lie in 'cat' and 'dog': if these are the classes, set "
+                     "dataset.folder=images"}));
+  EXPECT_EQ(remarks({"cat/1.jpg", "cat /2.jpg", "Dog/3.jpg", "dog/4.jpg"}),
+            (Strings{"dataset: the classes 'cat' and 'cat ' differ in the case of letters or in "
+                     "blanks alone: rename one of them if they are the same",
+                     "dataset: the classes 'Dog' and 'dog' differ in the case of letters or in "
+                     "blanks alone: rename one of them if they are the same"}));
+}
+
+TEST(ImageFolder, classes_without_a_test_image_are_said) {
+  Strings all = numbered("cat", 4);
+  for (const std::string& key : numbered("dog", 40)) all.push_back(key);
+  Folder folder(all);
+  folder.build("{type: image_folder, storage: data, split: {test_fraction: 0.1}}");
+  EXPECT_EQ(folder.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'cat'; raise "
+                                    "dataset.split.test_fraction"});
+  folder.build("{type: image_folder, storage: data, split: {test_fraction: 0.01}}");
+  EXPECT_EQ(folder.remarks, Strings{"dataset: 2 of 2 classes have no test image: 'cat' and 'dog'; "
+                                    "raise dataset.split.test_fraction"});
+  folder.build("{type: image_folder, storage: data, split: {test_fraction: 0}}");
+  EXPECT_TRUE(folder.remarks.empty());
+  Folder apart({"train/a/1.jpg", "train/b/1.jpg", "val/a/2.jpg"});
+  apart.build("{type: image_folder, storage: data, folder: train, test_folder: val}");
+  EXPECT_EQ(apart.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'b'; add some to "
+                                   "dataset.test_folder"});
+  apart.build("{type: image_folder, storage: data, folder: train, test_folder: ./train/}");
+  EXPECT_EQ(apart.remarks, Strings{"dataset: dataset.test_folder is dataset.folder, so the tests "
+                                   "are trained on"});
+}
+
+// Runs as a user who owns nothing, prints what is thrown, and ends.
+template <class F>
+[[noreturn]] void as_nobody(const F& work) {
+  if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
+  std::string message = "no error";
+  try {
+    work();
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  std::fprintf(stderr, "%s", message.c_str());
+  ::_exit(0);
+}
+
+TEST(ImageFolder, what_may_not_be_read_is_no_class_or_can_be_excluded) {
+  TemporaryDirectory root;
+  std::filesystem::permissions(root.path(), std::filesystem::perms(0755));
+  for (const char* file : {"a/1.jpg", "b/1.jpg", "lost+found/x", ".Trash-0/files/1.jpg"}) {
+    root.write(file, "x");
+  }
+  for (const char* folder : {"lost+found", ".Trash-0/files"}) {
+    std::filesystem::permissions(root / folder, std::filesystem::perms::none);
+  }
+  TestDataset data(posix_storage(root.path()));
+  const auto print_classes = [&](const std::string& options) {
+    std::string text;
+    for (const std::string& name :
+         data.build("{type: image_folder, storage: data" + options + "}").classes()) {
+      text += name + " ";
+    }
+    throw std::runtime_error(text);
+  };
+  EXPECT_EXIT(as_nobody([&] { print_classes(""); }), testing::ExitedWithCode(0), "^a b $");
+  root.write("c/deep/1.jpg", "x");
+  std::filesystem::permissions(root / "c/deep", std::filesystem::perms::none);
+  EXPECT_EXIT(as_nobody([&] { print_classes(""); }), testing::ExitedWithCode(0),
+              "^dataset: list .*/c/deep/: Permission denied: make it readable, or leave the class "
+              "out with dataset.exclude=.c.$");
+  EXPECT_EXIT(as_nobody([&] { print_classes(", exclude: [c]"); }), testing::ExitedWithCode(0),
+              "^a b $");
+  for (const char* folder : {"lost+found", ".Trash-0/files", "c/deep"}) {
+    std::filesystem::permissions(root / folder, std::filesystem::perms::owner_all);
+  }
 }
 
 TEST(ImageFolder, data_of_an_interrupted_fetch_are_refused) {

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "io/core/text/text.h"
-#include "io/dataset/listed_files.h"
+#include "io/dataset/files/listed_files.h"
 #include "tests/fuzz/target.h"
 
 namespace stoker {

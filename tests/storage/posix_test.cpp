@@ -27,9 +27,10 @@ TEST_F(Posix, constructing_touches_nothing) {
   const std::string absent = root / "absent";
   const auto tier = posix_storage(absent);
   EXPECT_FALSE(fs::exists(absent));
-  EXPECT_EQ(error_of([&] { tier->list(""); }), "list " + absent + ": No such file or directory");
-  EXPECT_EQ(error_of([&] { tier->list("a/"); }),
-            "list " + absent + "/a/: No such file or directory");
+  const std::string message =
+      "list " + absent + ": No such file or directory; there are none in " + root.path();
+  EXPECT_EQ(error_of([&] { tier->list(""); }), message);
+  EXPECT_EQ(error_of([&] { tier->list("a/"); }), message);
   put(*tier, "a/b", "x");
   EXPECT_EQ(root.read("absent/a/b"), "x");
 }
@@ -37,6 +38,26 @@ TEST_F(Posix, constructing_touches_nothing) {
 TEST_F(Posix, a_root_is_required) {
   EXPECT_EQ(error_of([] { make_storage("{type: posix}"); }),
             "test.yaml:1:1: storage: missing key 'root'");
+}
+
+TEST_F(Posix, a_root_that_is_not_there_names_what_is) {
+  for (const char* file : {"images/x", "masks/x", ".git/x", "notes"}) root.write(file, "x");
+  const auto list = [&](const std::string& path) {
+    const Node node = parse_yaml("{type: posix, root: '" + path + "'}", "test.yaml");
+    const auto tier = Registry<Storage>::global()
+                          .parse(Section(node, "", "storage", nullptr))
+                          .create({.name = "data"});
+    return error_of([&] { tier->list(""); });
+  };
+  EXPECT_EQ(list(root / "imagse"),
+            "list " + root / "imagse" +
+                ": No such file or directory (did you mean 'images'?); there are 'images' and "
+                "'masks' in " +
+                root.path() + ": mend `root` of storage 'data'");
+  EXPECT_EQ(list(root / "data/imagenet/train/"),
+            "list " + root / "data/imagenet/train/" +
+                ": No such file or directory; there are 'images' and 'masks' in " + root.path() +
+                ": mend `root` of storage 'data'");
 }
 
 TEST_F(Posix, a_root_that_is_a_file_is_named) {

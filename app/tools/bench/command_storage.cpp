@@ -1,5 +1,5 @@
 #include "app/tools/bench/commands.h"
-#include "app/tools/bench/storage.h"
+#include "app/tools/bench/storage/storage.h"
 
 namespace stoker {
 namespace {
@@ -45,6 +45,9 @@ void add_bench_storage(const Command& bench) {
       .required();
   command.overrides(arguments.overrides);
   add_workload(command, arguments);
+  command.argument("--directory", arguments.directory,
+                   "The folder of the tier in which the benchmark makes a folder of its own, which "
+                   "it removes. Without it, that is the tier's root.");
   command
       .argument("--rounds", arguments.rounds,
                 "Number of rounds, which follow one that does not count. Medians are shown.")

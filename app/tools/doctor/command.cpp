@@ -7,7 +7,7 @@ namespace {
 constexpr const char* kDoctorFooter = R"(
 --verify repeats the run in child processes, in turn as it was (A) and with the proposed overrides (B): A B A B. There
 are --rounds such pairs in RUN/verify, and each run takes about --seconds. Call it in the directory in which the run was
-started, because paths of the configuration may be relative. Checkpoints of these runs go to the folder doctor-verify
+started, because paths of the configuration may be relative. Checkpoints of these runs go to the folder .doctor-verify
 on their tiers, and stay there.)";
 
 void add_doctor(const Command& program) {

@@ -37,7 +37,7 @@ std::vector<std::string> common_words(const RunFiles& run, const Evidence& evide
                                  fmt::format("training.max_steps={}", trial.steps),
                                  "run.dir=" + trial.directory};
   if (evidence.checkpoint.saves) {
-    words.emplace_back("checkpoint.directory=doctor-verify");
+    words.emplace_back("checkpoint.directory=.doctor-verify");
     words.emplace_back("checkpoint.resume=none");
   }
   return words;

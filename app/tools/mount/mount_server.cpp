@@ -149,8 +149,10 @@ void MountServer::charge(MountRequest& request, const TierOperation& operation) 
 void MountServer::open(fuse_req_t request, uint64_t number, const fuse_file_info& file) {
   MountRequest& open = begin(request, TierOp::open, number);
   open.file = file;
-  open.bytes = 0;
-  open.parts = 1;
+  open.offset = open.bytes = 0;
+  // No read would tell that an empty file is not there any more, or not empty.
+  const bool look = number != kProbeNumber && node(number)->bytes == 0;
+  open.parts = model_ != nullptr && look ? 2 : 1;
   if (number == kProbeNumber) {
     open.file.direct_io = 1;
     return part_done(open);
@@ -164,8 +166,9 @@ void MountServer::open(fuse_req_t request, uint64_t number, const fuse_file_info
     ++state.times;
     state.cached = true;
   }
-  if (model_ == nullptr) return part_done(open);
-  charge(open, {TierOperation::Kind::metadata});
+  if (model_ != nullptr) charge(open, {TierOperation::Kind::metadata});
+  if (look) return pool_.push(open);
+  if (model_ == nullptr) part_done(open);
 }
 
 void MountServer::release(uint64_t number) {
@@ -194,15 +197,27 @@ void MountServer::read(fuse_req_t request, uint64_t number, uint64_t offset, uin
   pool_.push(read);
 }
 
+// The kernel knows a file's size from the listing. At its end a byte more is asked for, because a
+// longer file would be cut there.
+void MountServer::fetch_file(MountRequest& request, const MountTree::Node& file) {
+  const bool at_end = request.offset + request.bytes == file.bytes;
+  data_.read(file.key, request.data, {request.offset, request.bytes + (at_end ? 1 : 0)});
+  if (request.data.size() == request.bytes) return;
+  request.error = EIO;
+  if (!changed_.exchange(true)) {
+    meter_.add_condition("an object is not as long as when it was mounted: " + file.key +
+                         "; mount the tier again");
+  }
+}
+
 void MountServer::fetch(MountRequest& request) {
   const TimePoint begun = Clock::now();
   try {
     if (request.number == kProbeNumber) {
       std::memset(request.data.resize(request.bytes), 0, request.bytes);
     } else {
-      data_.read(node(request.number)->key, request.data, {request.offset, request.bytes});
+      fetch_file(request, *node(request.number));
     }
-    if (request.data.size() != request.bytes) request.error = EIO;
   } catch (const IoError& error) {
     request.error = error.errno_value() == 0 ? EIO : error.errno_value();
   } catch (const std::bad_alloc&) {

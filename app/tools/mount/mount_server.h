@@ -121,6 +121,7 @@ class MountServer {
   MountRequest& begin(fuse_req_t request, TierOp op, uint64_t number);
   void charge(MountRequest& request, const TierOperation& operation);
   void fetch(MountRequest& request);
+  void fetch_file(MountRequest& request, const MountTree::Node& file);
   void part_done(MountRequest& request);
   void answer(MountRequest& request);
   void count(MountRequest& request);
@@ -136,6 +137,7 @@ class MountServer {
   const std::unique_ptr<Probe> probe_;
   std::atomic<bool> ended_{false};
   std::atomic<bool> realtime_{false};
+  std::atomic<bool> changed_{false};  // an object has, and it was said
 
   std::mutex files_mutex_;
   std::unordered_map<uint64_t, OpenFile> open_files_;

@@ -1,8 +1,11 @@
 #include "io/core/config/config.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -55,6 +58,29 @@ std::string format_units(std::span<const Unit> units, uint64_t value) {
     }
   }
   return std::to_string(value) + (units.front().factor == 1 ? units.front().suffix : "");
+}
+
+// The home directory of a user; without a name, of ours. Empty: there is none.
+std::string home_of(const std::string& user) {
+  const char* const home = std::getenv("HOME");
+  if (user.empty() && home != nullptr && *home != '\0') return home;
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 16384> room{};
+  if (user.empty()) {
+    ::getpwuid_r(::geteuid(), &entry, room.data(), room.size(), &found);
+  } else {
+    ::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
+  }
+  return found == nullptr ? "" : found->pw_dir;
+}
+
+// "~/data" and "~user/data" as a shell reads them: an unknown user's stays as it is.
+std::string with_home(const std::string& path) {
+  if (!path.starts_with('~')) return path;
+  const size_t end = std::min(path.find('/'), path.size());
+  const std::string home = home_of(path.substr(1, end - 1));
+  return home.empty() ? path : home + path.substr(end);
 }
 
 }  // namespace
@@ -156,7 +182,7 @@ bool Scalar<Path>::parse(const std::string& text, Path& out) {
     result += value != nullptr ? value : fallback;
     at = close + 1;
   }
-  out.value = result;
+  out.value = with_home(result);
   return !result.empty();
 }
 

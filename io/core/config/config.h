@@ -160,7 +160,7 @@ bool parse_number(std::string_view text, T& out);
 
 // A path of the file system: bytes, which a configuration writes as to_text() does. ${NAME} and
 // ${NAME:-default} are replaced from the environment when it is read: the only place where the
-// environment reaches a configuration.
+// environment reaches a configuration. "~/" and "~user/" at its begin are replaced as a shell does.
 struct Path {
   std::string value;
 };

@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "io/core/text/letters.h"
 
 namespace stoker {
 namespace {
@@ -33,11 +34,6 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 // The number of slips that one may make in a name of this length.
 size_t slips(const std::string& name) { return std::max<size_t>(1, name.size() / 3); }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 // The only name that begins so, else the longest one that `given` begins with; both have two
 // letters or more. Null: there is no such name.
 const std::string* with_same_begin(const std::string& given,
@@ -45,11 +41,11 @@ const std::string* with_same_begin(const std::string& given,
   const std::string *longer = nullptr, *shorter = nullptr;
   bool only = true;
   for (const std::string& name : known) {
-    if (given.size() > 1 && lower(name).starts_with(lower(given))) {
+    if (given.size() > 1 && lower_case(name).starts_with(lower_case(given))) {
       only = longer == nullptr;
       longer = &name;
     }
-    if (name.size() > 1 && lower(given).starts_with(lower(name)) &&
+    if (name.size() > 1 && lower_case(given).starts_with(lower_case(name)) &&
         (shorter == nullptr || name.size() > shorter->size())) {
       shorter = &name;
     }
@@ -63,7 +59,7 @@ const std::string* nearest(const std::string& given, const std::vector<std::stri
   const std::string* best = nullptr;
   size_t least = slips(given) + 1;
   for (const std::string& name : known) {
-    const size_t distance = edit_distance(lower(given), lower(name));
+    const size_t distance = edit_distance(lower_case(given), lower_case(name));
     if (distance >= least) continue;
     least = distance;
     best = &name;
@@ -129,7 +125,7 @@ constexpr Synonym kSynonyms[] = {
 // Null: the word stands for no known name.
 const std::string* with_same_meaning(const std::string& given,
                                      const std::vector<std::string>& known) {
-  const std::string word = lower(given);
+  const std::string word = lower_case(given);
   for (const Synonym& synonym : kSynonyms) {
     if (word != synonym.word) continue;
     const auto found = std::ranges::find(known, synonym.name);

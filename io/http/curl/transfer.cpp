@@ -102,6 +102,7 @@ void Transfer::set_limits() {
 void Transfer::set_request(const std::vector<std::string>& more_headers) {
   set(CURLOPT_URL, request_->url.c_str());
   set(CURLOPT_PATH_AS_IS, 1L);
+  add_header("Accept-Encoding: identity");  // parts of something compressed are of no use
   for (const std::string& line : request_->headers) add_header(line);
   for (const std::string& line : more_headers) add_header(line);
   if (request_->method == "HEAD") {
@@ -147,6 +148,7 @@ HttpHead Transfer::head() const {
   HttpHead head;
   curl_easy_getinfo(handle(), CURLINFO_RESPONSE_CODE, &head.status);
   head.type = header("Content-Type");
+  head.encoding = header("Content-Encoding");
   head.etag = header("ETag");
   head.modified = header("Last-Modified");
   curl_off_t length = -1;

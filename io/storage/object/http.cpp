@@ -10,8 +10,11 @@
 
 #include "io/core/error.h"
 #include "io/core/system/file.h"
+#include "io/core/text/letters.h"
 #include "io/http/transport.h"
+#include "io/storage/keys.h"
 #include "io/storage/object/http_listing.h"
+#include "io/storage/object/object_errors.h"
 #include "io/storage/object/object_reads.h"
 #include "io/storage/object/transfer_options.h"
 #include "io/storage/storage.h"
@@ -26,7 +29,7 @@ EnumNames<HttpLists> enum_names(HttpLists) {
 
 struct HttpOptions {
   std::string url;
-  std::optional<std::string> index;
+  std::optional<KeyPath> index;
   HttpLists listing = HttpLists::none;
   TransferOptions transfers;
   template <class V>
@@ -68,19 +71,21 @@ class HttpStorage final : public Storage {
  public:
   using Options = HttpOptions;
   HttpStorage(const Options& options, const Inputs& inputs)
-      : place_{with_slash(options.url)},
-        index_(options.index),
+      : place_{with_slash(options.url), false, options.index.value_or(KeyPath()).value},
         lists_(options.listing),
         transport_(new_http_transport(following(options.transfers.transport(inputs)))),
         reads_(*transport_, place_, options.transfers.reads()) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
-    std::vector<ObjectInfo> objects = index_ ? list_index(prefix) : list_directories(prefix);
-    std::ranges::sort(objects, {}, &ObjectInfo::key);
-    std::vector<KnownObjects::Seen> seen;
-    seen.reserve(objects.size());
-    for (const ObjectInfo& object : objects) seen.push_back({object.key, {object.bytes, ""}});
+    const bool indexed = !place_.index.empty();
+    std::vector<KnownObjects::Seen> seen = indexed ? list_index(prefix) : list_directories(prefix);
     reads_.known().add_listed(reads_.known().changes(), seen);
+    std::vector<ObjectInfo> objects;
+    objects.reserve(seen.size());
+    for (KnownObjects::Seen& one : seen) {
+      objects.push_back({std::move(one.key), one.version.bytes});
+    }
+    std::ranges::sort(objects, {}, &ObjectInfo::key);
     return objects;
   }
   void read(const std::string& key, Buffer& out, Range range) const override {
@@ -109,23 +114,24 @@ class HttpStorage final : public Storage {
     }
   }
 
-  std::vector<ObjectInfo> list_index(const std::string& prefix) const {
-    { const ObjectReads::Change another(reads_, *index_); }  // than the last listing was of
+  std::vector<KnownObjects::Seen> list_index(const std::string& prefix) const {
+    { const ObjectReads::Change another(reads_, place_.index); }  // than the last listing was of
     Buffer text;
-    reads_.read(*index_, text, {});
+    reads_.read(place_.index, text, {});
     const std::string_view view(reinterpret_cast<const char*>(text.data()), text.size());
     std::vector<IndexLine> lines =
-        parsed(place_.shown("list", *index_), [&] { return parse_index(view); });
+        parsed(place_.shown("list", place_.index), [&] { return parse_index(view); });
     std::erase_if(lines, [&](const IndexLine& line) { return !line.key.starts_with(prefix); });
-    std::vector<ObjectInfo> objects;
+    std::vector<KnownObjects::Seen> seen;
+    seen.reserve(lines.size());
     for (size_t begin = 0; begin < lines.size(); begin += kHeadsUnderWay) {
       add_sizes(std::span(lines).subspan(begin, std::min(kHeadsUnderWay, lines.size() - begin)),
-                objects);
+                seen);
     }
-    return objects;
+    return seen;
   }
 
-  void add_sizes(std::span<const IndexLine> lines, std::vector<ObjectInfo>& objects) const {
+  void add_sizes(std::span<const IndexLine> lines, std::vector<KnownObjects::Seen>& seen) const {
     std::vector<std::future<HttpAnswer>> heads(lines.size());
     for (size_t i = 0; i < lines.size(); ++i) {
       if (!lines[i].bytes) heads[i] = reads_.ask_version(lines[i].key);
@@ -135,7 +141,7 @@ class HttpStorage final : public Storage {
       const uint64_t bytes =
           lines[i].bytes ? *lines[i].bytes
                          : reads_.version_of(key, HttpTransport::get(std::move(heads[i]))).bytes;
-      objects.push_back({key, bytes});
+      seen.push_back({key, {bytes, "", lines[i].bytes.has_value()}});
     }
   }
 
@@ -150,14 +156,14 @@ class HttpStorage final : public Storage {
   }
 
   // Level by level, each level's directories side by side.
-  std::vector<ObjectInfo> list_directories(const std::string& prefix) const {
+  std::vector<KnownObjects::Seen> list_directories(const std::string& prefix) const {
     if (lists_ == HttpLists::none) {
       throw IoError(place_.shown("list", prefix) +
                         ": HTTP has no listing: give `index`, or `listing: json` where the server "
                         "is set up for it",
                     ENOTSUP);
     }
-    std::vector<ObjectInfo> objects;
+    std::vector<KnownObjects::Seen> seen;
     std::vector<Directory> level;
     const std::string top = prefix.substr(0, prefix.rfind('/') + 1);
     level.push_back(ask(top));
@@ -168,22 +174,29 @@ class HttpStorage final : public Storage {
                       ELOOP);
       }
       std::vector<Directory> next;
-      for (Directory& directory : level) add_entries(directory, prefix, objects, next);
+      for (Directory& directory : level) add_entries(directory, prefix, seen, next);
       level = std::move(next);
     }
-    return objects;
+    return seen;
   }
 
   void add_entries(Directory& directory, const std::string& prefix,
-                   std::vector<ObjectInfo>& objects, std::vector<Directory>& next) const {
+                   std::vector<KnownObjects::Seen>& seen, std::vector<Directory>& next) const {
     const std::string shown = place_.shown("list", directory.key);
     const HttpAnswer answer = HttpTransport::get(std::move(directory.answer));
     if (answer.head.status == 404 && !directory.key.empty()) return;
-    if (answer.head.status != 200) throw_answer(shown, answer);
+    if (answer.head.status != 200 && in_system_folder(directory.key)) return;
+    if (answer.head.status != 200) throw_answer(shown, answer, place_);
+    if (lower_case(answer.head.type).starts_with("text/html")) {
+      throw IoError(shown +
+                        ": the server lists in HTML: set `autoindex_format json` on it, or give "
+                        "`index`",
+                    EIO);
+    }
     const std::vector<DirectoryEntry> entries =
         parsed(shown, [&] { return parse_directory(answer.text); });
     if (entries.empty() && !directory.key.empty() && directory.key.starts_with(prefix)) {
-      objects.push_back({directory.key, 0});
+      seen.push_back({directory.key, {0, "", true}});
     }
     for (const DirectoryEntry& entry : entries) {
       if (is_temporary(entry.name)) continue;  // being written, as a posix tier has it
@@ -192,13 +205,12 @@ class HttpStorage final : public Storage {
         key += '/';
         if (key.starts_with(prefix) || prefix.starts_with(key)) next.push_back(ask(key));
       } else if (key.starts_with(prefix)) {
-        objects.push_back({std::move(key), entry.bytes});
+        seen.push_back({std::move(key), {entry.bytes, "", true}});
       }
     }
   }
 
   const ObjectPlace place_;
-  const std::optional<std::string> index_;
   const HttpLists lists_;
   const std::unique_ptr<HttpTransport> transport_;
   mutable ObjectReads reads_;

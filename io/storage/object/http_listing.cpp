@@ -10,11 +10,13 @@
 #include "io/core/error.h"
 #include "io/core/text/json.h"
 #include "io/core/text/text.h"
+#include "io/storage/keys.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr JsonLimits kOneDirectory{4, 20'000'000};
 
 IndexLine index_line(std::string_view line) {
@@ -28,8 +30,8 @@ IndexLine index_line(std::string_view line) {
     result.bytes = bytes;
     line.remove_prefix(tab + 1);
   }
-  result.key = to_text(line);
-  check_key(result.key);
+  result.key = plain_key(to_text(line));
+  if (!result.key.empty()) check_key(result.key);
   return result;
 }
 
@@ -52,6 +54,7 @@ DirectoryEntry directory_entry(const nlohmann::json& value) {
 
 std::vector<IndexLine> parse_index(std::string_view text) {
   std::vector<IndexLine> lines;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -60,6 +63,7 @@ std::vector<IndexLine> parse_index(std::string_view text) {
     if (line.empty()) continue;
     try {
       lines.push_back(index_line(line));
+      if (lines.back().key.empty()) lines.pop_back();  // the folder itself, as `find .` has it
     } catch (const Error& error) {
       throw Error(ExitCode::data, fmt::format("line {}: {}", number, error.what()));
     }

@@ -15,9 +15,9 @@ struct IndexLine {
   std::string key;
   std::optional<uint64_t> bytes;  // nothing: the line had the key alone
 };
-// Reads lines of "bytes<TAB>key", or of keys alone; empty ones do not count. The result is sorted
-// by key. Error(ExitCode::data), which names the line, for what is no key, no number, or there
-// twice.
+// Reads lines of "bytes<TAB>key", or of keys alone, as plain_key() makes them; empty ones do not
+// count. The result is sorted by key. Error(ExitCode::data), which names the line, for what is no
+// key, no number, or there twice.
 std::vector<IndexLine> parse_index(std::string_view text);
 
 // An entry of a directory as nginx's `autoindex_format json` has it. A value.

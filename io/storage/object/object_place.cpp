@@ -1,12 +1,7 @@
 #include "io/storage/object/object_place.h"
 
-#include <fmt/format.h>
-
-#include <cerrno>
-
-#include "io/core/error.h"
 #include "io/core/text/text.h"
-#include "io/storage/object/s3_answers.h"
+#include "io/http/message.h"
 
 namespace stoker {
 
@@ -16,37 +11,6 @@ std::string ObjectPlace::url_of(const std::string& key) const {
 
 std::string ObjectPlace::shown(const std::string& operation, const std::string& key) const {
   return operation + " " + url + key;
-}
-
-void throw_answer(const std::string& shown, const HttpAnswer& answer) {
-  const long status = answer.head.status;
-  if (status == 404 || status == 410) {
-    const S3Error error = parse_s3_error(answer.text);
-    if (error.code == "NoSuchBucket") {
-      throw IoError(shown + ": there is no such bucket; make it, or mend `bucket`", ENOENT);
-    }
-    throw IoError(shown + ": No such file or directory", ENOENT);
-  }
-  const S3Error error = parse_s3_error(answer.text);
-  const std::string reason =
-      error.code.empty() ? "" : fmt::format(" ({}: {})", error.code, error.message);
-  std::string advice;
-  int errno_value = EIO;
-  if (status == 401 || status == 403) {
-    errno_value = EACCES;
-    advice = "; check the credentials, their rights, `region` and this machine's clock";
-  } else if (status >= 300 && status < 400) {
-    advice = "; check the URL and `region`";
-  }
-  throw IoError(fmt::format("{}: the server answered {}{}{}", shown, status, reason, advice),
-                errno_value);
-}
-
-void throw_changed(const std::string& shown) {
-  throw IoError(shown +
-                    ": it changed while it was read (another ETag or size than before); leave "
-                    "the objects of a run as they are, and start it again",
-                ESTALE);
 }
 
 std::optional<ObjectVersion> KnownObjects::find(const std::string& key) const {

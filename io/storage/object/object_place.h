@@ -8,29 +8,24 @@
 #include <unordered_map>
 #include <vector>
 
-#include "io/http/message.h"
-
 namespace stoker {
 
 // Where the objects of a tier are: key to URL. A value; any thread.
 struct ObjectPlace {
-  std::string url;  // percent-encoded, with a "/" at its end
+  std::string url;         // percent-encoded, with a "/" at its end
+  bool of_s3 = false;      // else any web server's
+  std::string index = {};  // the key of the object that lists the others; empty: there is none
   // The URL of a key, which is as to_text() makes it.
   std::string url_of(const std::string& key) const;
   // "read http://host/bucket/a b.jpg".
   std::string shown(const std::string& operation, const std::string& key) const;
 };
 
-// Throws an IoError about an answer that nobody expected. It says what was asked for, the status,
-// the server's own reason where it is an error of S3, and what to do. Any thread.
-[[noreturn]] void throw_answer(const std::string& shown, const HttpAnswer& answer);
-// Throws an IoError (ESTALE): the object is another one than before.
-[[noreturn]] void throw_changed(const std::string& shown);
-
 // Which version of an object is meant. A value.
 struct ObjectVersion {
   uint64_t bytes = 0;
   std::string etag = {};  // empty: not known
+  bool listed = false;    // as a listing says it, and no answer yet
 };
 
 // The versions of a tier's objects, as listings and answers said them first: later reads must get

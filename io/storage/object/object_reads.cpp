@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/storage/object/object_errors.h"
 
 namespace stoker {
 namespace {
@@ -36,41 +37,13 @@ std::string range_header(uint64_t offset, uint64_t length) {
 // A weak one promises equal meaning, not equal bytes, and matches nothing.
 bool is_strong(const std::string& etag) { return etag.starts_with('"'); }
 
-[[noreturn]] void throw_wrong_range(const std::string& shown) {
-  throw IoError(shown +
-                    ": the server answered another range than was asked for; it must know "
-                    "range requests",
-                EIO);
-}
-
-// Throws where the head of this answer is not that of these bytes of this version.
-void check_part(const std::string& shown, const HttpHead& head, const ObjectVersion& version,
-                uint64_t offset, uint64_t length) {
-  const bool other = !version.etag.empty() && !head.etag.empty() && version.etag != head.etag;
-  if (other) throw_changed(shown);
-  if (head.status == 206) {
-    if (!head.range) throw_wrong_range(shown);
-    if (head.range->total != version.bytes) throw_changed(shown);
-    if (head.range->offset != offset || head.range->length != length) throw_wrong_range(shown);
-  } else {  // all of it
-    if (head.length && *head.length != version.bytes) throw_changed(shown);
-    if (offset != 0 || length != version.bytes) throw_wrong_range(shown);
-  }
-}
-
-// Checks the answer to a request for a part.
-void check_answer(const std::string& shown, const HttpAnswer& answer) {
-  const long status = answer.head.status;
-  if (status == 412 || status == 416) throw_changed(shown);
-  if (status != 200 && status != 206) throw_answer(shown, answer);
-}
-
 // Waits for all of them, for they write into the reader's memory; then throws the first error.
-void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& answers) {
+void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& answers,
+              const ObjectVersion& version, const ObjectPlace& place) {
   std::exception_ptr error;
   for (std::future<HttpAnswer>& answer : answers) {
     try {
-      check_answer(shown, HttpTransport::get(std::move(answer)));
+      check_answer(shown, HttpTransport::get(std::move(answer)), version, place);
     } catch (...) {
       if (!error) error = std::current_exception();
     }
@@ -83,6 +56,7 @@ void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& an
 
 // What is read before anybody asks for it.
 struct ObjectReads::Ahead {
+  ObjectVersion version;
   Buffer buffer;
   Answers answers;
 };
@@ -97,7 +71,7 @@ void ObjectReads::read(const std::string& key, Buffer& out, Range range) {
   check_key(key);
   if (const auto ahead = expected_.take(key, range)) {
     try {
-      wait_for(place_.shown("read", key), (*ahead)->answers);
+      wait_for(place_.shown("read", key), (*ahead)->answers, (*ahead)->version, place_);
       std::swap(out, (*ahead)->buffer);
       return;
     } catch (const IoError&) {
@@ -140,25 +114,25 @@ ObjectVersion ObjectReads::read_first(const std::string& key, Buffer& out, Range
   HttpRequest request{
       .url = place_.url_of(key), .shown = shown, .headers = {range_header(range.offset, most)}};
   request.place = [&](const HttpHead& head) -> std::span<uint8_t> {
-    const uint64_t total = head.status == 200 && head.length ? *head.length
-                           : head.range                      ? head.range->total
-                                                             : UINT64_MAX;
-    if (total == UINT64_MAX) throw_wrong_range(shown);
+    const uint64_t total = size_said(shown, head, place_, true);
     version = {total, head.etag};
     const uint64_t want = cut(range, total);
     const uint64_t here = head.status == 200 ? want : std::min(want, most);
-    check_part(shown, head, version, range.offset, here);
+    check_part(shown, head, version, range.offset, here, place_);
     done = here;
     return {room_for(out, want, shown), here};
   };
   const HttpAnswer answer = transport_.perform(std::move(request));
   if (answer.head.status != 416) {
-    check_answer(shown, answer);
+    check_answer(shown, answer, version, place_);
     return version;
   }
   out.resize(0);
   if (answer.head.range) version.bytes = answer.head.range->total;
-  if (answer.head.range && version.bytes > range.offset) throw_wrong_range(shown);
+  if (answer.head.range && version.bytes > range.offset) {
+    throw IoError(shown + ": the server refuses a range that it has; it must know range requests",
+                  EIO);
+  }
   return answer.head.range ? version : this->version(key);
 }
 
@@ -168,8 +142,8 @@ HttpRequest ObjectReads::part_request(const std::string& key, const ObjectVersio
   HttpRequest request{.url = place_.url_of(key), .shown = shown};
   if (out.size() < version.bytes) request.headers.push_back(range_header(offset, out.size()));
   if (is_strong(version.etag)) request.headers.push_back("If-Match: " + version.etag);
-  request.place = [shown, version, offset, out](const HttpHead& head) {
-    check_part(shown, head, version, offset, out.size());
+  request.place = [this, shown, version, offset, out](const HttpHead& head) {
+    check_part(shown, head, version, offset, out.size(), place_);
     return out;
   };
   return request;
@@ -195,7 +169,7 @@ void ObjectReads::read_parts(const std::string& key, const ObjectVersion& versio
     for (const auto& answer : answers) answer.wait();
     throw;
   }
-  wait_for(shown, answers);
+  wait_for(shown, answers, version, place_);
 }
 
 void ObjectReads::expect(std::span<const ObjectRange> reads) {
@@ -210,6 +184,7 @@ std::shared_ptr<ObjectReads::Ahead> ObjectReads::begin_ahead(const ExpectedRead&
   const std::optional<ObjectVersion> version = known_.find(what.key);
   if (!version) throw IoError("read " + what.key + ": it has changed", ESTALE);
   auto ahead = std::make_shared<Ahead>();
+  ahead->version = *version;
   const uint64_t want = cut(what.range, version->bytes);
   const std::span<uint8_t> out{ahead->buffer.resize(want), want};
   for (uint64_t done = 0; done < want; done += settings_.part) {
@@ -230,11 +205,14 @@ std::future<HttpAnswer> ObjectReads::ask_version(const std::string& key) {
 
 ObjectVersion ObjectReads::version_of(const std::string& key, const HttpAnswer& answer) const {
   const std::string shown = place_.shown("read", key);
-  if (answer.head.status != 200) throw_answer(shown, answer);
-  if (!answer.head.length) {
-    throw IoError(shown + ": the server does not say how long it is (Content-Length)", EIO);
+  const long status = answer.head.status;
+  if (status == 405 || status == 501) {
+    throw IoError(shown + ": the server does not say how long it is (HEAD is answered by " +
+                      std::to_string(status) + "): name its size in an index",
+                  EIO);
   }
-  return {*answer.head.length, answer.head.etag};
+  if (status != 200) throw_answer(shown, answer, place_);
+  return {size_said(shown, answer.head, place_, false), answer.head.etag};
 }
 
 ObjectVersion ObjectReads::version(const std::string& key) {

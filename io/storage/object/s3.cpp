@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,12 +77,15 @@ class S3Storage final : public Storage {
   using Options = S3Options;
   S3Storage(const Options& options, const Inputs& inputs)
       : part_(options.transfers.part.bytes),
+        inputs_(inputs),
         bucket_(without_slash(options.endpoint) + "/" + options.bucket, folder(options.prefix),
                 options.transfers.transport(inputs), options.transfers.reads(),
                 credentials_of(options), options.region) {}
 
   std::vector<ObjectInfo> list(const std::string& prefix) const override {
-    return bucket_.list(prefix);
+    S3Bucket::Objects objects = bucket_.list(prefix);
+    if (!objects.no_keys.empty()) std::call_once(told_, [&] { remark_no_keys(objects.no_keys); });
+    return std::move(objects.found);
   }
   void read(const std::string& key, Buffer& out, Range range) const override {
     bucket_.reads().read(key, out, range);
@@ -92,7 +98,16 @@ class S3Storage final : public Storage {
   void expect(std::span<const ObjectRange> reads) const override { bucket_.reads().expect(reads); }
 
  private:
+  void remark_no_keys(const std::vector<std::string>& keys) const {
+    inputs_.remark(
+        fmt::format("{} objects are passed over, for their keys are no paths inside the "
+                    "tier: {}; rename them",
+                    keys.size(), some_of(keys)));
+  }
+
   const uint64_t part_;
+  const Inputs inputs_;
+  mutable std::once_flag told_;
   mutable S3Bucket bucket_;
 };
 

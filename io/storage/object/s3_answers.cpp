@@ -10,7 +10,7 @@ namespace {
 
 using tinyxml2::XMLElement;
 
-constexpr size_t kLongestMessage = 200;
+constexpr size_t kLongestText = 200;
 // tinyxml2 reads no DTD, so that no entity grows, and refuses elements more than 100 deep. But a
 // document takes about thirty times its size in memory. A page of 1,000 keys has at most 7 MiB.
 constexpr size_t kLargestAnswer = size_t{8} << 20;
@@ -57,7 +57,10 @@ S3Error parse_s3_error(std::string_view xml) {
   try {
     const XMLElement* error = read_root(document, xml, "Error");
     if (error == nullptr) return {};
-    return {text_of(*error, "Code"), text_of(*error, "Message").substr(0, kLongestMessage)};
+    const auto text = [&](const char* name) {
+      return text_of(*error, name).substr(0, kLongestText);
+    };
+    return {text("Code"), text("Message"), text("Region"), text("Endpoint")};
   } catch (const Error&) {
     return {};  // a page of a proxy, or cut
   }

@@ -13,6 +13,9 @@ namespace stoker {
 struct S3Error {
   std::string code;     // "NoSuchBucket"; empty: the text is no error of S3
   std::string message;  // at most 200 bytes
+  // What S3 expects instead; empty: it does not say.
+  std::string region = {};
+  std::string endpoint = {};
 };
 S3Error parse_s3_error(std::string_view xml);
 

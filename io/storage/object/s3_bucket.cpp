@@ -8,7 +8,10 @@
 
 #include "io/core/digest.h"
 #include "io/core/error.h"
+#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
+#include "io/storage/keys.h"
+#include "io/storage/object/object_errors.h"
 #include "io/storage/object/s3_answers.h"
 
 namespace stoker {
@@ -34,6 +37,11 @@ HttpTransport::Inputs signed_by(HttpTransport::Inputs inputs, const AwsSigner* s
   return inputs;
 }
 
+std::string_view without_last_slash(std::string_view key) {
+  if (key.ends_with('/')) key.remove_suffix(1);
+  return key;
+}
+
 // Objects named "folder/" are made by some tools; beside what is in the folder they say nothing.
 void drop_folders(std::vector<ObjectInfo>& sorted) {
   size_t kept = 0;
@@ -55,7 +63,7 @@ S3Bucket::S3Bucket(const std::string& bucket_url, std::string prefix,
                    const std::optional<AwsCredentials>& credentials, const std::string& region)
     : bucket_url_(bucket_url),
       prefix_(std::move(prefix)),
-      place_{bucket_url + "/" + percent_encoded(prefix_, "/")},
+      place_{bucket_url + "/" + percent_encoded(prefix_, "/"), true},
       signer_(credentials ? std::make_unique<AwsSigner>(*credentials, region) : nullptr),
       transport_(new_http_transport(signed_by(std::move(transport), signer_.get()))),
       reads_(*transport_, place_, reads) {}
@@ -78,12 +86,16 @@ void S3Bucket::list_page(const std::string& prefix, std::string& token,
   if (!token.empty()) query += "&continuation-token=" + percent_encoded(token);
   const std::string shown = place_.shown("list", prefix);
   const HttpAnswer answer = transport_->perform({.url = bucket_url_ + "?" + query, .shown = shown});
-  if (answer.head.status != 200) throw_answer(shown, answer);
+  if (answer.head.status != 200) throw_answer(shown, answer, place_);
   S3Listing page;
   try {
     page = parse_s3_listing(answer.text);
   } catch (const Error& error) {
-    throw IoError(shown + ": " + error.what(), EIO);
+    const bool html = lower_case(answer.head.type).starts_with("text/html");
+    throw IoError(
+        shown + ": " + error.what() +
+            (html ? ": a page of HTML; check `endpoint`, for consoles have another port" : ""),
+        EIO);
   }
   if (!page.next.empty() && page.next == token) {
     throw IoError(shown + ": the server answers the same page again and again", EIO);
@@ -92,11 +104,11 @@ void S3Bucket::list_page(const std::string& prefix, std::string& token,
   for (S3Listing::Object& object : page.objects) {
     if (object.key.size() <= prefix_.size() || !object.key.starts_with(prefix_)) continue;
     seen.push_back({to_text(std::string_view(object.key).substr(prefix_.size())),
-                    {object.bytes, std::move(object.etag)}});
+                    {object.bytes, std::move(object.etag), true}});
   }
 }
 
-std::vector<ObjectInfo> S3Bucket::list(const std::string& prefix) {
+S3Bucket::Objects S3Bucket::list(const std::string& prefix) {
   const uint64_t changes = reads_.known().changes();
   std::vector<KnownObjects::Seen> seen;
   std::string token;
@@ -111,15 +123,18 @@ std::vector<ObjectInfo> S3Bucket::list(const std::string& prefix) {
     }
   } while (!token.empty());
   reads_.known().add_listed(changes, seen);
-  std::vector<ObjectInfo> objects;
-  objects.reserve(seen.size());
+  Objects objects;
+  objects.found.reserve(seen.size());
   for (KnownObjects::Seen& object : seen) {
-    if (object.key.starts_with(prefix)) {
-      objects.push_back({std::move(object.key), object.version.bytes});
+    if (!object.key.starts_with(prefix)) continue;
+    if (!is_key(without_last_slash(object.key))) {
+      objects.no_keys.push_back(std::move(object.key));
+    } else {
+      objects.found.push_back({std::move(object.key), object.version.bytes});
     }
   }
-  std::ranges::sort(objects, {}, &ObjectInfo::key);
-  drop_folders(objects);
+  std::ranges::sort(objects.found, {}, &ObjectInfo::key);
+  drop_folders(objects.found);
   return objects;
 }
 
@@ -131,7 +146,7 @@ void S3Bucket::remove(const std::string& key) {
   const HttpAnswer answer = transport_->perform(std::move(request));
   const long status = answer.head.status;
   if (status == 404 && parse_s3_error(answer.text).code != "NoSuchBucket") return;
-  if (status != 200 && status != 202 && status != 204) throw_answer(shown, answer);
+  if (status != 200 && status != 202 && status != 204) throw_answer(shown, answer, place_);
 }
 
 }  // namespace stoker

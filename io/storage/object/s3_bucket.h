@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/http/transport.h"
 #include "io/storage/object/aws_signature.h"
@@ -23,10 +24,16 @@ class S3Bucket {
                       const std::string& key, const std::string& query = {}) const;
   // Sets the body, and its hash, by which the server refuses it where it was damaged under way.
   static void set_body(HttpRequest& request, std::string body);
+  const ObjectPlace& place() const { return place_; }
   HttpTransport& transport() { return *transport_; }
   ObjectReads& reads() { return reads_; }
 
-  std::vector<ObjectInfo> list(const std::string& prefix);
+  // A bucket may have keys that are no paths ("a//b", "/a"): no tier can read them.
+  struct Objects {
+    std::vector<ObjectInfo> found;
+    std::vector<std::string> no_keys;
+  };
+  Objects list(const std::string& prefix);
   // It need not be there.
   void remove(const std::string& key);
 

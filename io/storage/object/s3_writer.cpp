@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/storage/object/object_errors.h"
 #include "io/storage/object/s3_answers.h"
 #include "io/storage/object/s3_bucket.h"
 
@@ -76,7 +77,7 @@ class S3Writer final : public ObjectWriter {
   HttpAnswer perform(HttpRequest request) {
     const std::string shown = request.shown;
     HttpAnswer answer = bucket_.transport().perform(std::move(request));
-    if (answer.head.status != 200) throw_answer(shown, answer);
+    if (answer.head.status != 200) throw_answer(shown, answer, bucket_.place());
     return answer;
   }
 
@@ -115,7 +116,7 @@ class S3Writer final : public ObjectWriter {
     under_way_.pop_front();
     const HttpAnswer answer = HttpTransport::get(std::move(future));
     const std::string shown = bucket_.request("PUT", "write", key_).shown;
-    if (answer.head.status != 200) throw_answer(shown, answer);
+    if (answer.head.status != 200) throw_answer(shown, answer, bucket_.place());
     if (answer.head.etag.empty()) throw IoError(shown + ": a part was answered without ETag", EIO);
     list_ += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", number,
                          xml_text(answer.head.etag));

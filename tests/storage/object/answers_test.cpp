@@ -60,6 +60,7 @@ TEST(S3Answers, an_error_has_a_code_and_a_page_of_a_proxy_has_none) {
   const S3Error error =
       parse_s3_error("<Error><Code>SlowDown</Code><Message>Reduce it.</Message></Error>");
   EXPECT_EQ(error.code + ": " + error.message, "SlowDown: Reduce it.");
+  EXPECT_EQ(parse_s3_error("<Error><Code>a</Code><Region>eu</Region></Error>").region, "eu");
   EXPECT_EQ(parse_s3_error("<html><p>busy</html>").code, "");
 }
 
@@ -70,6 +71,15 @@ TEST(HttpListing, an_index_has_sizes_or_keys_alone) {
   EXPECT_FALSE(lines[0].bytes);
   EXPECT_EQ(lines[1].key, "b/c d.jpg");
   EXPECT_EQ(lines[1].bytes, 7);
+}
+
+TEST(HttpListing, an_index_may_be_what_find_and_du_print) {
+  std::string keys;
+  for (const IndexLine& line :
+       parse_index("\xef\xbb\xbf.\n7\t./cat/1.jpg\n8\tdog//2.jpg\n./x/\n")) {
+    keys += line.key + "=" + (line.bytes ? std::to_string(*line.bytes) : "?") + " ";
+  }
+  EXPECT_EQ(keys, "cat/1.jpg=7 dog/2.jpg=8 x=? ");
 }
 
 TEST(HttpListing, an_index_that_is_wrong_names_the_line) {

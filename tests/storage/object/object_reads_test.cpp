@@ -90,12 +90,27 @@ TEST_F(ObjectReadsOf, a_range_behind_the_end_is_empty) {
 TEST_F(ObjectReadsOf, a_server_without_ranges_serves_whole_objects_only) {
   ignores_ranges_ = true;
   EXPECT_EQ(get(), text_);
-  EXPECT_EQ(
-      error_of([&] {
-        get({2, 3});
-      }),
-      "read " + server_.url("/a") +
-          ": the server answered another range than was asked for; it must know range requests");
+  EXPECT_EQ(error_of([&] {
+              get({2, 3});
+            }),
+            "read " + server_.url("/a") +
+                ": the server sent more than was asked for; it must know range requests");
+}
+
+TEST_F(ObjectReadsOf, what_a_listing_said_is_held_against_the_server) {
+  const auto listed = [&](uint64_t bytes) {
+    reads_.known().add_listed(reads_.known().changes(), {{"a", {bytes, "", true}}});
+  };
+  const std::string begin = "read " + server_.url("/a") + ": the listing says ";
+  const std::string end =
+      " bytes, and the server has 10: it changed since it was listed; start again";
+  listed(14);
+  EXPECT_EQ(error_of([&] { get(); }), begin + "14" + end);
+  EXPECT_EQ(error_of([&] { get({11, 2}); }), begin + "14" + end) << "behind its end";
+  listed(7);
+  EXPECT_EQ(error_of([&] { get({0, 3}); }), begin + "7" + end);
+  listed(10);
+  EXPECT_EQ(get(), text_);
 }
 
 TEST_F(ObjectReadsOf, what_is_expected_is_read_once_and_before_it_is_asked_for) {

@@ -2,15 +2,11 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/rand_like.h>
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 #include "io/core/parallel.h"
-#include "io/storage/file_tree.h"
 
 namespace stoker {
 namespace {
@@ -60,7 +56,7 @@ double MemcpyBaseline::seconds(int64_t threads) const {
 
 ExperimentOptions SavedModel::options(const ConfigArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back(fmt::format("checkpoint.directory=bench-{}", getpid()));
+  overrides.push_back("checkpoint.directory=" + bench_folder_name());
   overrides.emplace_back("checkpoint.resume=none");
   ExperimentOptions options = read_experiment(arguments.config, overrides);
   if (!options.checkpoint.info().saves) {
@@ -76,24 +72,14 @@ SavedModel::SavedModel(const ExperimentOptions& options)
       tensors_(step_, experiment_.device().info().emulated
                           ? at::Device(at::kCPU)
                           : experiment_.device().info().torch_device) {
+  for (const std::string& tier : options.checkpoint.info().tiers) {
+    folders_.push_back(std::make_unique<BenchFolder>(this->tier(tier), directory_));
+  }
   fill(step_);
   checkpointer_ = experiment_.make_checkpointer(
       tensors_.infos(), {}, [this](const std::string& text) { warnings_.push_back(text); });
   if (const auto places = checkpointer_->finish_copy()) tensors_.back_buffer(*places)->finish();
   checkpointer_->load();
-}
-
-SavedModel::~SavedModel() {
-  checkpointer_.reset();
-  std::error_code ignored;
-  for (const auto& [name, component] : experiment_.options().storage) {
-    Storage& tier = experiment_.tiers().at(name);
-    if (const FileTree* files = files_of(tier)) {
-      std::filesystem::remove_all(files->root() + "/" + directory_, ignored);
-    } else {
-      remove_objects(tier);
-    }
-  }
 }
 
 std::unique_ptr<BackBuffer> SavedModel::save(int64_t step) {
@@ -111,14 +97,6 @@ void SavedModel::flush() {
   if (checkpointer_->flush() && checkpointer_->status().failed == 0) return;
   throw Error(ExitCode::storage,
               "bench checkpoint: " + (warnings_.empty() ? "a save failed" : warnings_.back()));
-}
-
-void SavedModel::remove_objects(Storage& tier) const {
-  try {
-    for (const ObjectInfo& object : tier.list(directory_ + "/")) tier.remove(object.key);
-  } catch (const Error&) {
-    // The tier fails, and has said so before; or it is no tier of checkpoints.
-  }
 }
 
 }  // namespace stoker

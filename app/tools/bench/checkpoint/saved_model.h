@@ -8,6 +8,7 @@
 
 #include "app/base/config_arguments.h"
 #include "app/experiment/experiment.h"
+#include "app/tools/bench/bench_folder.h"
 #include "app/train/step.h"
 #include "app/train/tensors.h"
 
@@ -42,9 +43,6 @@ class SavedModel {
   // The experiment with such a directory. Error(ExitCode::config) where checkpoint.type is none.
   static ExperimentOptions options(const ConfigArguments& arguments);
   explicit SavedModel(const ExperimentOptions& options);
-  ~SavedModel();
-  SavedModel(const SavedModel&) = delete;
-  SavedModel& operator=(const SavedModel&) = delete;
 
   Device& device() { return experiment_.device(); }
   Experiment& experiment() { return experiment_; }
@@ -61,10 +59,9 @@ class SavedModel {
   void flush();
 
  private:
-  void remove_objects(Storage& tier) const;
-
   const std::string directory_;
   Experiment experiment_;
+  std::vector<std::unique_ptr<BenchFolder>> folders_;
   TrainStep step_;
   TrainingTensors tensors_;
   std::vector<std::string> warnings_;

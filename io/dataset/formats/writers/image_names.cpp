@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/core/text/letters.h"
 #include "io/core/text/text.h"
 
 namespace stoker {
@@ -14,10 +15,7 @@ constexpr std::array<std::string_view, 5> kImages{"jpg", "jpeg", "png", "bmp", "
 std::string extension_of(std::string_view key) {
   const size_t dot = key.rfind('.');
   if (dot == key.npos || key.find('/', dot) != key.npos) return {};
-  std::string extension(key.substr(dot + 1));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string extension = lower_case(key.substr(dot + 1));
   return std::ranges::find(kImages, extension) == kImages.end() ? std::string() : extension;
 }
 

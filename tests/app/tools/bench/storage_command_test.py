@@ -5,7 +5,7 @@ import signal
 import tempfile
 import unittest
 
-from stoker import StokerTest
+from stoker import MINI, StokerTest
 
 TIERS = """
 storage:
@@ -91,6 +91,34 @@ class BenchStorage(StokerTest):
         self.assertIn("must be a multiple of", self.bench("disk", "--block-size", "5k", code=2).stderr)
         self.assertIn("--transfer-size must be", self.bench("disk", "--transfer-size", "lots", code=2).stderr)
         self.assertIn("could be evicted", self.bench("memory", "--cold", code=2).stderr)
+
+    def test_nobody_who_trains_from_the_tier_meanwhile_sees_it(self):
+        for name in "cat", "dog":
+            (self.root / name).mkdir()
+            (self.root / name / "1.jpg").write_bytes(next(MINI.rglob("*.jpg")).read_bytes())
+        process = self.start("bench", "storage", self.config, "disk", "--rounds", 1000000, "--block-size", "1MiB")
+        process.until(lambda: list(self.root.glob(".stoker-bench-*/read-*")))
+        done = self.stoker("dataset", "inspect", self.config, "dataset={type: image_folder, storage: disk}", "--json")
+        self.assertEqual([one["name"] for one in json.loads(done.stdout)["classes"]], ["cat", "dog"])
+        process.send(signal.SIGTERM)
+        self.assertEqual(process.wait(), 75, process.log)
+        self.assertEqual(sorted(path.name for path in self.root.iterdir()), ["cat", "dog"])
+
+    def test_what_a_killed_one_left_is_removed_by_the_next(self):
+        process = self.start("bench", "storage", self.config, "disk", "--rounds", 1000000, "--block-size", "1MiB")
+        process.until(lambda: list(self.root.glob(".stoker-bench-*/read-*")))
+        process.kill()
+        self.assertNotEqual(list(self.root.iterdir()), [])
+        self.bench("disk", "--threads", 1, "--block-size", "4KiB", "--transfer-size", "4KiB", "--rounds", 1)
+
+    def test_a_directory_of_the_tier_can_be_chosen(self):
+        process = self.start("bench", "storage", self.config, "disk", "--rounds", 1000000, "--block-size", "1MiB",
+                             "--directory", "./a/b/")
+        process.until(lambda: list(self.root.glob("a/b/.stoker-bench-*/read-*")))
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(), 130, process.log)
+        self.assertEqual(list(self.root.iterdir()), [])
+        self.assertIn("--directory must be a relative path", self.bench("disk", "--directory", "../x", code=2).stderr)
 
     def test_a_stop_leaves_nothing(self):
         for stop, code in ((signal.SIGINT, 130), (signal.SIGTERM, 75)):

@@ -1,19 +1,22 @@
-#include "app/tools/bench/storage.h"
+#include "app/tools/bench/storage/storage.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <set>
 
-#include "app/tools/bench/storage_fit.h"
+#include "app/tools/bench/storage/storage_fit.h"
 #include "io/core/error.h"
 #include "io/core/system/file.h"
 #include "io/metrics/verdict.h"
 #include "io/storage/file_tree.h"
+#include "tests/support/datasets.h"
 #include "tests/support/errors.h"
 #include "tests/support/file_layers.h"
 #include "tests/support/storages.h"
@@ -237,6 +240,59 @@ TEST(StorageBenchOfMemory, moves_objects) {
     EXPECT_EQ(error_of([&] { bench.prepare(workload); }), "this tier has no files: give --objects");
   }
   EXPECT_EQ(listing(*tier), "");
+}
+
+// Another process is ended before it can clean up.
+void leave_by_killed_process(Storage& tier) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto* const folder = new BenchFolder(tier, bench_folder_name());
+    put(tier, folder->path() + "/deep/left", "x");
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+}
+
+TEST(BenchFolders, of_killed_processes_are_removed_by_the_next_and_those_of_others_are_not) {
+  TemporaryDirectory root;
+  const auto files = posix_storage(root.path());
+  CountingStorage objects(posix_storage(root.path()));
+  for (Storage* const tier : std::initializer_list<Storage*>{files.get(), &objects}) {
+    put(*tier, ".stoker-benchmark", "of somebody else");
+    leave_by_killed_process(*tier);
+    EXPECT_NE(listing(*tier).find("/deep/left=1"), std::string::npos);
+    const BenchFolder alive(*tier, bench_folder_name());
+    put(*tier, alive.path() + "/mine", "x");
+    EXPECT_EQ(listing(*tier).find("/deep/left=1"), std::string::npos) << listing(*tier);
+    { const BenchFolder next(*tier, bench_folder_name()); }
+    EXPECT_NE(listing(*tier).find(alive.path() + "/mine=1"), std::string::npos);
+  }
+  EXPECT_EQ(listing(*files), ".stoker-benchmark=16");
+}
+
+TEST(BenchFolders, are_no_class_of_a_data_set) {
+  TemporaryDirectory root;
+  TestDataset data(posix_storage(root.path()));
+  put(data.tier(), "cat/1.jpg", "x");
+  put(data.tier(), "dog/1.jpg", "x");
+  const BenchFolder folder(data.tier(), bench_folder_name());
+  put(data.tier(), folder.path() + "/read-0.jpg", "x");
+  EXPECT_EQ(data.build("{type: image_folder, storage: data}").classes(),
+            (std::vector<std::string>{"cat", "dog"}));
+}
+
+TEST(BenchFolders, leave_nothing_of_what_was_made_above_them) {
+  TemporaryDirectory root;
+  root.write("a/mine", "x");
+  const auto tier = posix_storage(root.path());
+  {
+    const BenchFolder folder(*tier, bench_folder_name("a/b/c"));
+    EXPECT_TRUE(folder.path().starts_with("a/b/c/.stoker-bench-"));
+    EXPECT_TRUE(std::filesystem::is_directory(root / folder.path()));
+  }
+  EXPECT_EQ(listing(*tier), "a/mine=1");
 }
 
 TEST_F(StorageBenchTest, what_cannot_be_done_is_refused) {

@@ -128,6 +128,7 @@ class Large(MountTest):
         self.config.write_text("storage: " + flow(
             slow=emulated(self.root, read_latency_ms=0.2, metadata_latency_ms=0.2),
             never=emulated(self.root, read_latency_ms=NEVER_MS),
+            plain=flow(type="direct", root=self.root),
             lists=emulated(self.root, metadata_latency_ms=1)) + "\n")
         self.file = self.at / "sub" / "file"
 
@@ -251,6 +252,39 @@ class Large(MountTest):
         subprocess.run([needed("fusermount3", package="fuse3"), "-u", self.at], check=True)
         self.assertEqual(process.wait(), 0, process.log)
         self.assertIn('"opens"', process.output)
+
+    def read_error(self, file):
+        with self.assertRaises(OSError) as caught:
+            file.read_bytes()
+        return caught.exception.errno
+
+    def test_a_file_that_is_longer_than_it_was_is_an_error_and_not_cut(self):
+        (self.root / "empty").touch()
+        (self.root / "small").write_bytes(b"0123456789")
+        for tier in "slow", "plain":
+            process = self.mount(tier)
+            self.assertEqual((self.at / "empty").read_bytes(), b"")
+            with (self.root / "small").open("ab") as file, (self.root / "empty").open("ab") as empty:
+                file.write(b"x")
+                empty.write(b"x")
+            self.assertEqual(self.read_error(self.at / "small"), errno.EIO)
+            self.assertEqual(self.read_error(self.at / "empty"), errno.EIO)
+            os.truncate(self.root / "empty", 0)
+            os.truncate(self.root / "small", 10)
+            self.assertEqual((self.at / "empty").read_bytes(), b"")
+            self.assertEqual((self.at / "small").read_bytes(), b"0123456789")
+            result = self.end(process)
+            self.assertIn("an object is not as long as when it was mounted: small; mount the tier again",
+                          result["tiers"][0]["conditions"])
+
+    def test_a_link_to_nothing_is_not_an_empty_file(self):
+        (self.root / "dangling").symlink_to("nowhere")
+        (self.root / "loop").symlink_to("loop")
+        for tier in "slow", "plain":
+            process = self.mount(tier)
+            self.assertEqual(self.read_error(self.at / "dangling"), errno.ENOENT)
+            self.assertEqual(self.read_error(self.at / "loop"), errno.ELOOP)
+            self.end(process)
 
     def test_a_file_that_is_cut_below_is_an_error_of_the_read(self):
         process = self.mount()

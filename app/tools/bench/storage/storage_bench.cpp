@@ -8,9 +8,10 @@
 #include "app/run/log.h"
 #include "app/run/stop_signal.h"
 #include "app/tools/bench/rounds.h"
-#include "app/tools/bench/storage.h"
-#include "app/tools/bench/storage_fit.h"
+#include "app/tools/bench/storage/storage.h"
+#include "app/tools/bench/storage/storage_fit.h"
 #include "app/tools/bench/tier_conditions.h"
+#include "io/storage/keys.h"
 
 namespace stoker {
 namespace {
@@ -229,6 +230,13 @@ std::vector<StorageResult> measure(StorageBench& bench, const StorageBenchArgume
   return results;
 }
 
+std::string directory_of(const StorageBenchArguments& arguments) {
+  std::string directory = plain_key(arguments.directory);
+  if (directory.empty() || is_key(directory)) return directory;
+  throw Error(ExitCode::config, "--directory must be a relative path inside the tier, got '" +
+                                    arguments.directory + "'");
+}
+
 StorageWorkload workload_of(const StorageBenchArguments& arguments) {
   StorageWorkload workload = arguments.workload;
   workload.block_bytes = arguments.block_size.bytes;
@@ -240,6 +248,7 @@ StorageWorkload workload_of(const StorageBenchArguments& arguments) {
 }  // namespace
 
 ExitCode bench_storage(const StorageBenchArguments& arguments) {
+  const std::string directory = directory_of(arguments);
   RunLog log(false);
   const ExperimentOptions options =
       read_experiment_without_data(arguments.config, arguments.overrides);
@@ -251,7 +260,8 @@ ExitCode bench_storage(const StorageBenchArguments& arguments) {
   StorageWorkload workload = workload_of(arguments);
   if (files_of(*tier) == nullptr) workload.objects = true;
   const StopSignal stop;
-  StorageBench bench(*tier, [&stop] { return stop.requested(); });
+  StorageBench bench(
+      *tier, [&stop] { return stop.requested(); }, directory);
   std::vector<StorageResult> results;
   StorageFit fit;
   if (arguments.fit) {

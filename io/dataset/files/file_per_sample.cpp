@@ -1,4 +1,4 @@
-#include "io/dataset/file_per_sample.h"
+#include "io/dataset/files/file_per_sample.h"
 
 #include <fmt/format.h>
 

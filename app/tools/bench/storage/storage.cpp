@@ -1,7 +1,6 @@
-#include "app/tools/bench/storage.h"
+#include "app/tools/bench/storage/storage.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -180,29 +179,16 @@ class StorageBench::Round {
   std::exception_ptr error_;
 };
 
-StorageBench::StorageBench(Storage& tier, std::function<bool()> stop_requested)
+StorageBench::StorageBench(Storage& tier, std::function<bool()> stop_requested,
+                           const std::string& below)
     : tier_(tier),
       files_(files_of(tier)),
       stop_requested_(std::move(stop_requested)),
-      directory_(fmt::format("stoker-bench-{}", ::getpid())),
-      direct_(files_ != nullptr && files_->access() == FileAccess::direct) {
-  if (files_ != nullptr) files_->make_directories(directory_, false);
-}
-
-StorageBench::~StorageBench() {
-  try {
-    if (files_ == nullptr) {
-      for (const auto& [key, bytes] : there_) tier_.remove(key);
-    } else {
-      files_->remove_directory(directory_);
-    }
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "warning: {}\n", error.what());
-  }
-}
+      folder_(tier, bench_folder_name(below)),
+      direct_(files_ != nullptr && files_->access() == FileAccess::direct) {}
 
 std::vector<std::string> StorageBench::keys(const StorageWorkload& workload) const {
-  const std::string begin = directory_ + (workload.write ? "/written-" : "/read-");
+  const std::string begin = folder_.path() + (workload.write ? "/written-" : "/read-");
   if (workload.shared) return {begin + "shared"};
   std::vector<std::string> keys;
   for (int64_t i = 0; i < workload.threads; ++i) keys.push_back(begin + std::to_string(i));
@@ -287,7 +273,7 @@ std::vector<double> StorageBench::metadata(int64_t count) {
   std::vector<double> seconds;
   if (files_ == nullptr) return seconds;
   for (int64_t i = 0; i < count && !stop_requested_(); ++i) {
-    const std::string key = directory_ + "/metadata-" + std::to_string(i);
+    const std::string key = folder_.path() + "/metadata-" + std::to_string(i);
     const TimePoint begin = Clock::now();
     { const TreeFile made = files_->create(key, FileAccess::buffered); }
     const TimePoint between = Clock::now();

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "app/tools/bench/storage.h"
+#include "app/tools/bench/storage/storage.h"
 #include "io/storage/emulated/tier_fit.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "app/tools/bench/storage_fit.h"
+#include "app/tools/bench/storage/storage_fit.h"
 
 #include <fmt/format.h>
 

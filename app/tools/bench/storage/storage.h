@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/base/config_arguments.h"
+#include "app/tools/bench/bench_folder.h"
 #include "io/core/config/config.h"
 #include "io/core/error.h"
 #include "io/storage/storage.h"
@@ -61,16 +62,14 @@ struct StorageRound {
   bool counts = true;
 };
 
-// The baseline of a tier, as IOR measures it. Its files lie in a directory of their own, which the
+// The baseline of a tier, as IOR measures it. Its files lie in a folder of their own, which the
 // destructor removes. One thread at a time; rounds start and join threads of their own.
 class StorageBench {
  public:
   // stop_requested is asked before every transfer, by all threads; once true, rounds end early and
-  // mean nothing. The tier must outlive it. Makes the directory; IoError.
-  StorageBench(Storage& tier, std::function<bool()> stop_requested);
-  ~StorageBench();
-  StorageBench(const StorageBench&) = delete;
-  StorageBench& operator=(const StorageBench&) = delete;
+  // mean nothing. below: the folder of the tier in which its folder is. The tier must outlive it.
+  // Makes the folder; IoError.
+  StorageBench(Storage& tier, std::function<bool()> stop_requested, const std::string& below = "");
 
   // Writes the files that such rounds read. Error(ExitCode::config) for a workload that the tier
   // cannot do.
@@ -90,7 +89,7 @@ class StorageBench {
 
  private:
   class Round;
-  // The names of the files or objects of one round, below the directory.
+  // The names of the files or objects of one round, in the folder.
   std::vector<std::string> keys(const StorageWorkload& workload) const;
   void write_object(const std::string& key, uint64_t bytes);
   void remove(const std::string& key);
@@ -98,7 +97,7 @@ class StorageBench {
   Storage& tier_;
   const FileTree* files_;  // null: the tier has none
   const std::function<bool()> stop_requested_;
-  const std::string directory_;
+  const BenchFolder folder_;
   bool direct_ = false;
   // What has been written and not removed: bytes by key.
   std::map<std::string, uint64_t> there_;
@@ -123,6 +122,8 @@ struct StorageBenchArguments : ConfigArguments {
   bool file_per_thread = true;
   // Find the emulated tier that behaves like this one instead.
   bool fit = false;
+  // The folder of the tier that holds the benchmark's own; empty: its root does.
+  std::string directory;
 };
 
 // `stoker bench storage`: measures bandwidth, IOPS and latency of one tier by number of threads, or

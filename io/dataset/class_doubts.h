@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/core/notify.h"
+
+// What can hardly be meant, and trains all the same. Pure but for what is told; any thread.
+
+namespace stoker {
+
+// Whether a folder of this name is a part of a data set, and no class: "train", "val2017",
+// "seg_test", "Validation".
+bool names_training_part(const std::string& name);
+bool names_testing_part(const std::string& name);
+
+// Tells, a line for each: that there is one class alone, that classes differ in the case of letters
+// or in blanks alone, that a class has no name, that all are named as the parts of a data set.
+void doubt_classes(const std::vector<std::string>& classes, const Notify& notify);
+
+}  // namespace stoker
