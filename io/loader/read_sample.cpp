@@ -33,7 +33,7 @@ Error bad_sample_error(const std::string& key, const std::string& reason,
   return {ExitCode::data,
           fmt::format("dataset: {}: {}: {} ({}set dataset.on_error={{policy: skip}})", key, reason,
                       message,
-                      advised ? "or, to go on without it, " : "repair or remove the file, or ")};
+                      advised ? "to go on without it, " : "repair or remove the file, or ")};
 }
 
 }  // namespace stoker

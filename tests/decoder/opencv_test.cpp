@@ -28,11 +28,11 @@ class OpenCv : public testing::Test {
   }
 };
 
-// PNG: after IHDR (8 + 25 bytes); OpenCV ignores it, as it is told to, so the checksum may be
-// wrong.
+// PNG: after IHDR (8 + 25 bytes). libpng leaves out a chunk that no pixel depends on where its
+// checksum is wrong.
 File png_with_orientation(const File& file, uint8_t orientation) {
-  File chunk{0, 0, 0, 22, 'e', 'X', 'I', 'f'};
   const File exif = tiff(orientation, true);
+  File chunk{0, 0, 0, static_cast<uint8_t>(exif.size()), 'e', 'X', 'I', 'f'};
   chunk.insert(chunk.end(), exif.begin(), exif.end());
   for (const int byte : {0, 0, 0, 0}) chunk.push_back(static_cast<uint8_t>(byte));
   return inserted(file, 33, chunk);
@@ -179,8 +179,7 @@ TEST_F(OpenCv, a_truncated_file_is_a_bad_sample) {
     File file = as(extension);
     file.pop_back();
     if (std::string(extension) == ".tiff") file.resize(file.size() / 2);
-    EXPECT_EQ(reason_of("{type: opencv}", file).substr(0, 33), "truncated: the file ends inside it")
-        << extension;
+    EXPECT_EQ(reason_of("{type: opencv}", file).substr(0, 10), "truncated:") << extension;
   }
 }
 

@@ -9,6 +9,7 @@ from stoker import LOADERS, MINI, StokerTest, configuration
 # libpng warns of a profile that is wrong, of a checksum in front of the pixels and of bytes behind them.
 REMARKABLE = {"profile.png": images.png(before=images.WRONG_PROFILE), "text.png": images.png(before=images.WRONG_CHECKSUM),
               "gamma.png": images.png(before=images.chunk(b"gAMA", b"\0\0\0\0"))}
+OURS = r"\A(\d\d:\d\d:\d\d \w+ .*\n)*\Z"  # lines of the log
 
 
 class MixedFolder(StokerTest):
@@ -55,7 +56,7 @@ class MixedFolder(StokerTest):
     def test_a_decoder_says_what_the_file_is_and_who_reads_it(self):
         self.put(**{"a.png": images.png()})
         done = self.stoker("train", self.config, "decoder.type=jpeg", code=4)
-        self.assertIn("dataset: one/a.png: unsupported: it is a PNG image: set decoder.type=auto, which reads it (or, to go on without it, "
+        self.assertIn("dataset: one/a.png: unsupported: it is a PNG image: set decoder.type=auto, which reads it (to go on without it, "
                       "set dataset.on_error={policy: skip})", done.stderr)
         for word, data in images.OTHERS.items():
             self.put(**{"a.png": data})
@@ -66,7 +67,7 @@ class MixedFolder(StokerTest):
         self.put(**REMARKABLE)
         for decoder in ("auto", "opencv"):
             done = self.stoker("train", self.config, f"decoder.type={decoder}", "training.epochs=3", "--json")
-            self.assertEqual(done.stderr, "")
+            self.assertRegex(done.stderr, OURS)
         # Nor of what is damaged: the message of the bad sample is ours.
         whole = images.tiff()
         damaged = {"zlib.png": images.png(packed=b"no zlib"), "short.png": images.png(packed=b"x\x9cc\0\0\0\1\0\1"),
@@ -77,14 +78,14 @@ class MixedFolder(StokerTest):
                    "letters.ppm": b"P3 2 2 255\nx y z"}
         self.put(**damaged)
         jpeg = next(self.folder.glob("*.jpg"))
-        self.put(**{"rotten.jpg": jpeg.read_bytes()[:3000] + bytes(50) + jpeg.read_bytes()[3050:]})
+        self.put(**{"rotten.jpg": jpeg.read_bytes()[:3000] + b"\xff\x13" * 20 + jpeg.read_bytes()[3040:]})
         for decoder in ("auto", "opencv"):
             done = self.stoker("train", self.config, f"decoder.type={decoder}", "dataset.on_error={policy: skip, budget: 100%}", "--json")
-            self.assertEqual(done.stderr, "")
+            self.assertRegex(done.stderr, OURS)
             skipped = (self.latest / "skipped.csv").read_text()
             for name in (*damaged, "rotten.jpg"):
                 with self.subTest(name):
-                    self.assertIn(f"one/{name},", skipped)
+                    self.assertIn(f'"one/{name}",', skipped)
 
 
 if __name__ == "__main__":
