@@ -107,6 +107,7 @@ endif()
 stoker_find_library(opencv_core opencv2/core.hpp opencv_core ${optional})
 stoker_find_library(opencv_imgproc opencv2/imgproc.hpp opencv_imgproc ${optional})
 stoker_find_library(opencv_imgcodecs opencv2/imgcodecs.hpp opencv_imgcodecs ${optional})
+stoker_find_library(png png.h png ${optional})
 stoker_find_library(hdf5 hdf5.h "hdf5_serial;hdf5" ${optional})
 
 if(STOKER_BUILD_TESTS)

@@ -32,7 +32,7 @@ _stoker_options() {
     "headspace") echo "--help --json --epochs --steps" ;;
     "dataset") echo "--help" ;;
     "dataset fetch") echo "--help --to --archive --url --json" ;;
-    "dataset inspect") echo "--help --json" ;;
+    "dataset inspect") echo "--help --json --samples" ;;
     "dataset synth") echo "--help --samples --classes --kind --size --per-file --test-files --per-test-file --median-bytes --sigma --seed --json" ;;
     "dataset convert") echo "--help --format --tier --shard-size --pixels --shuffle --no-verify --json" ;;
     "dataset stage") echo "--help --json --dry-run" ;;

@@ -11,7 +11,7 @@ program_packages=(
   libarchive-dev liblmdb-dev libxxhash-dev libturbojpeg0-dev libisal-dev libtinyxml2-dev liburing-dev libssl-dev
   zlib1g-dev libbz2-dev libfuse3-dev fuse3 prometheus-cpp-dev libjs-dygraphs)
 packages=(
-  "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libhdf5-dev)
+  "${program_packages[@]}" libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libpng-dev libhdf5-dev)
 test_packages=(
   libgtest-dev libgmock-dev libjpeg-dev chromium python3-pil python3-venv python3-yaml openmpi-bin mpich iproute2 strace)
 # Prometheus and promtool: unpacked, for their package would start a server.

@@ -30,7 +30,7 @@ namespace {
 
 struct DecodedOptions {
   Component<Dataset> inner;
-  Component<Decoder> decoder = default_component<Decoder>("jpeg");
+  Component<Decoder> decoder = default_component<Decoder>("auto");
   Component<Storage> in = default_component<Storage>("memory");
   ByteSize limit{uint64_t{10} << 30};
   KeepRule keep = KeepRule::first_read;
@@ -201,7 +201,8 @@ class Decoded final : public Dataset {
   void find_or_decode(Split split, int64_t index, size_t number, Buffer& scratch,
                       EncodedSample& sample) const {
     std::string key;
-    if (in_ != nullptr) {
+    // One without a usable label is a bad sample, whatever pixels an earlier process kept of it.
+    if (in_ != nullptr && sample.label >= 0) {
       const SampleInfo info = inner_->info(split, index);
       // Other shards may have samples of the same name and size.
       const std::string file = info.file < 0 ? "" : fmt::format("\n{}", info.file);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
@@ -22,6 +23,8 @@ struct DecoderInfo {
   bool frames = false;
   PixelType output = PixelType::uint8;
   JpegBy jpeg = JpegBy::none;
+  // What the bytes of a sample are where they are no file of a format: "pixels".
+  std::string_view stored = {};
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A

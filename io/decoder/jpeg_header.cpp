@@ -10,6 +10,7 @@
 
 #include "io/core/error.h"
 #include "io/decoder/exif.h"
+#include "io/decoder/file_kind.h"
 
 namespace stoker {
 namespace {
@@ -116,15 +117,6 @@ bool starts_with(Bytes bytes, std::string_view prefix) {
          std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
 }
 
-void check_magic(Bytes file) {
-  if (file.empty()) fail(BadReason::empty, "the file is empty");
-  if (file.size() >= 2 && file[0] == 0xff && file[1] == kSoi) return;
-  std::string start;
-  for (uint8_t byte : file.first(std::min<size_t>(file.size(), 4)))
-    start += fmt::format(" {:02x}", byte);
-  fail(BadReason::not_an_image, "not a JPEG file: it starts with" + start);
-}
-
 void read_frame(uint8_t marker, Bytes segment, JpegHeader& header) {
   if (header.components != 0) fail(BadReason::corrupt, "JPEG header: two frame headers");
   if (segment.size() < 6 || segment.size() != 6 + 3u * segment[5]) {
@@ -199,7 +191,7 @@ const char* to_string(JpegProcess process) {
 }
 
 JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments, Tolerance tolerance) {
-  check_magic(file);
+  if (file_kind(file).format != ImageFormat::jpeg) refuse_file(file);
   if (segments != nullptr) segments->clear();
   JpegHeader header;
   bool has_exif = false;

@@ -57,9 +57,9 @@ struct JpegSegment {
 };
 
 // Reads the segments up to the first scan. Any thread. As strict as libjpeg with warnings taken for
-// errors, or only as strict as libjpeg, so that both see the same image. Throws BadSample: empty,
-// not_an_image, truncated (ends inside the header), corrupt. `segments`, where given, is filled
-// with all of them in order; with a blemish, of no use but to look at.
+// errors, or only as strict as libjpeg, so that both see the same image. Throws BadSample:
+// truncated (ends inside the header), corrupt, or as refuse_file(). `segments`, where given, is
+// filled with all of them in order; with a blemish, of no use but to look at.
 JpegHeader read_jpeg_header(Bytes file, std::vector<JpegSegment>* segments = nullptr,
                             Tolerance tolerance = Tolerance::strict);
 

@@ -80,7 +80,7 @@ struct PlanesOptions {
   SampleSpec spec() const {
     return {height, width, used(), PixelType::float32, 0, target ? plane() : 0};
   }
-  DecoderInfo info() const { return {.output = PixelType::float32}; }
+  DecoderInfo info() const { return {.output = PixelType::float32, .stored = "planes"}; }
 };
 
 // value -> (value + shift) * scale. A value.

@@ -6,6 +6,7 @@
 #include "io/core/error.h"
 #include "io/core/stream_copy.h"
 #include "io/decoder/decoder_options.h"
+#include "io/decoder/file_kind.h"
 #include "io/decoder/pixel_rows.h"
 #include "io/decoder/transform.h"
 
@@ -21,6 +22,11 @@ struct RawOptions : ImageOptions {
     v("height", height, "Number of rows of a stored image.", Limits{1, 65535});
     v("width", width, "Number of columns of a stored image.", Limits{1, 65535});
     ImageOptions::visit(v);
+  }
+  DecoderInfo info() const {
+    DecoderInfo info = ImageOptions::info();
+    info.stored = "pixels";
+    return info;
   }
 };
 
@@ -51,7 +57,7 @@ class RawSession final : public DecoderSession {
 
   void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) override {
     options_.limits.check_bytes(encoded.size());
-    check_length(encoded.size());
+    check_length(encoded);
     const SamplePlan plan = transform_.plan(mode, options_.width, options_.height, 1);
     if (transform_.is_copy(plan, options_.width, options_.height)) {
       stream_copy(out, encoded.data(), encoded.size());
@@ -62,9 +68,18 @@ class RawSession final : public DecoderSession {
   }
 
  private:
-  void check_length(size_t bytes) const {
+  void check_length(Bytes encoded) const {
+    const size_t bytes = encoded.size();
     const auto expected = static_cast<size_t>(options_.width * options_.height * 3);
     if (bytes == expected) return;
+    const FileKind kind = file_kind(encoded);
+    if (kind.format != ImageFormat::none) {
+      throw BadSample(
+          BadReason::unsupported,
+          fmt::format("it is {}, and raw takes stored pixels: set decoder.type=auto, or "
+                      "let dataset.type=decoded decode it",
+                      kind.name));
+    }
     const BadReason reason = bytes == 0         ? BadReason::empty
                              : bytes < expected ? BadReason::truncated
                                                 : BadReason::corrupt;

@@ -64,7 +64,7 @@ struct DataOptions {
   std::map<std::string, Component<Storage>> storage;
   Component<Dataset> dataset;
   // Its sample has the shape that the model takes.
-  Component<Decoder> decoder = default_component<Decoder>("jpeg");
+  Component<Decoder> decoder = default_component<Decoder>("auto");
   // How many workers, how far ahead, in which order: all loaders have the same options.
   Component<Loader> loader = default_component<Loader>("prefetched");
   template <class V>

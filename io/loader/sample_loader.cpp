@@ -1,8 +1,11 @@
 #include "io/loader/sample_loader.h"
 
+#include <string>
+#include <utility>
+
 #include "io/core/error.h"
 #include "io/core/random.h"
-#include "io/core/system/shortage.h"
+#include "io/loader/read_sample.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -22,17 +25,12 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
 
 void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost,
                           LoadedSample& result) {
+  const SamplePlace place{dataset_, split_, index};
   const TimePoint begin = Clock::now();
-  EncodedSample sample;
-  try {
-    sample = dataset_.read(split_, index, scratch_);
-  } catch (const IoError& error) {
-    if (is_shortage(error)) throw;
-    throw BadSample(reason_of(error), error.what());
-  }
+  const EncodedSample sample = read_sample(place, scratch_);
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
-  session_->decode(sample.bytes, {split_ == Split::train, seed}, out);
+  std::string damage = decode_sample(place, sample, *session_, {split_ == Split::train, seed}, out);
   const TimePoint decoded = Clock::now();
   cost.read_ns += (read - begin) / std::chrono::nanoseconds(1);
   cost.decode_ns += (decoded - read) / std::chrono::nanoseconds(1);
@@ -40,9 +38,8 @@ void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& 
   meter_.finished(Stage::read, begin, read, sample.bytes.size(), {epoch, index});
   meter_.finished(Stage::decode, read, decoded, sample.bytes.size(), {epoch, index});
   result.label = sample.label;
-  const std::string& damage = sample.tolerated.empty() ? session_->tolerated() : sample.tolerated;
   if (damage.empty()) return;
-  result.tolerated = {dataset_.info(split_, index).key, damage};
+  result.tolerated = {place.info().key, std::move(damage)};
   meter_.tolerated();
 }
 
@@ -58,10 +55,7 @@ LoadedSample SampleLoader::load(int64_t epoch, int64_t index, uint8_t* out, Load
       const std::string key = dataset_.info(split_, candidate).key;
       meter_.failed(to_string(bad.reason()));
       if (dataset_.on_error().policy == ErrorPolicy::fail) {
-        throw Error(ExitCode::data, "dataset: " + key + ": " + to_string(bad.reason()) + ": " +
-                                        bad.what() +
-                                        " (repair or remove the file, or set "
-                                        "dataset.on_error={policy: skip})");
+        throw bad_sample_error(key, to_string(bad.reason()), bad.what());
       }
       if (!result.skipped) {
         result.skipped = SkippedSample{epoch, 0, key, bad.reason(), bad.what(), ""};

@@ -110,19 +110,47 @@ inline File cut(const File& file, size_t bytes) {
   return {file.begin(), file.begin() + static_cast<ptrdiff_t>(bytes)};
 }
 
-// A TIFF structure with nothing but an orientation.
-inline File tiff(uint8_t orientation, bool big_endian) {
-  if (big_endian) {
-    return {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0};
+// A field of a TIFF structure: its type, how many values, and its last four bytes: the value or,
+// where it has more than four bytes, its offset, which is 26 here: of what follows.
+struct TiffField {
+  uint16_t type = 3;
+  uint32_t count = 1;
+  File value;
+  File far = {};
+};
+
+// A TIFF structure with nothing but an orientation, in either byte order. Numbers are those of the
+// byte order already.
+inline File tiff(const TiffField& field, bool big_endian) {
+  const auto number = [&](uint32_t value, int bytes) {
+    File result;
+    for (int i = 0; i < bytes; ++i) {
+      result.push_back(static_cast<uint8_t>(value >> 8 * (big_endian ? bytes - 1 - i : i)));
+    }
+    return result;
+  };
+  File result(2, big_endian ? 'M' : 'I');
+  for (const File& part :
+       {number(42, 2), number(8, 4), number(1, 2), number(0x112, 2), number(field.type, 2),
+        number(field.count, 4), field.value, number(0, 4), field.far}) {
+    result.insert(result.end(), part.begin(), part.end());
   }
-  return {'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0};
+  return result;
 }
 
-inline File with_orientation(const File& file, uint8_t orientation, bool big_endian = false) {
-  const File exif = tiff(orientation, big_endian);
+inline File tiff(uint8_t orientation, bool big_endian) {
+  return tiff({.value = big_endian ? File{0, orientation, 0, 0} : File{orientation, 0, 0, 0}},
+              big_endian);
+}
+
+inline File with_exif(const File& file, const File& exif) {
   File segment{0xff, 0xe1, 0, static_cast<uint8_t>(8 + exif.size()), 'E', 'x', 'i', 'f', 0, 0};
   segment.insert(segment.end(), exif.begin(), exif.end());
   return inserted(file, 2, segment);
+}
+
+inline File with_orientation(const File& file, uint8_t orientation, bool big_endian = false) {
+  return with_exif(file, tiff(orientation, big_endian));
 }
 
 inline File transformed(const File& file, tjtransform transform) {

@@ -73,6 +73,52 @@ TEST(JpegHeader, reads_the_orientation_in_both_byte_orders) {
   }
 }
 
+// The types of numbers that Pillow turns an image by, and those that it does not. Phones write
+// LONG.
+TEST(JpegHeader, the_orientation_may_be_of_every_numeric_type) {
+  struct Case {
+    const char* type;
+    TiffField field;
+    int orientation = 6;
+  };
+  const Case little[] = {
+      {"SHORT", {3, 1, {6, 0, 0, 0}}},
+      {"LONG", {4, 1, {6, 0, 0, 0}}},
+      {"SBYTE", {6, 1, {6, 0, 0, 0}}},
+      {"SSHORT", {8, 1, {6, 0, 0, 0}}},
+      {"SLONG", {9, 1, {6, 0, 0, 0}}},
+      {"IFD", {13, 1, {6, 0, 0, 0}}},
+      {"FLOAT", {11, 1, {0, 0, 0xc0, 0x40}}},
+      {"DOUBLE", {12, 1, {26, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0x18, 0x40}}},
+      {"RATIONAL", {5, 1, {26, 0, 0, 0}, {12, 0, 0, 0, 2, 0, 0, 0}}},
+      {"SRATIONAL", {10, 1, {26, 0, 0, 0}, {6, 0, 0, 0, 1, 0, 0, 0}}},
+      {"LONG8", {16, 1, {26, 0, 0, 0}, {6, 0, 0, 0, 0, 0, 0, 0}}},
+      {"two SHORTs", {3, 2, {6, 0, 1, 0}}},
+      {"three SHORTs", {3, 3, {26, 0, 0, 0}, {6, 0, 1, 0, 1, 0}}},
+      {"BYTE", {1, 1, {6, 0, 0, 0}}, 1},
+      {"UNDEFINED", {7, 1, {6, 0, 0, 0}}, 1},
+      {"ASCII", {2, 2, {'6', 0, 0, 0}}, 1},
+      {"no value", {3, 0, {6, 0, 0, 0}}, 1},
+      {"no whole number", {5, 1, {26, 0, 0, 0}, {13, 0, 0, 0, 2, 0, 0, 0}}, 1},
+      {"divided by 0", {5, 1, {26, 0, 0, 0}, {6, 0, 0, 0, 0, 0, 0, 0}}, 1},
+      {"negative", {8, 1, {0xfa, 0xff, 0, 0}}, 1},
+      {"behind the end", {12, 1, {27, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0x18, 0x40}}, 1},
+      {"far behind the end", {4, 0xffffffff, {6, 0, 0, 0}}, 1},
+  };
+  for (const Case& c : little) {
+    const File file = with_exif(real_file(), tiff(c.field, false));
+    EXPECT_EQ(read_jpeg_header(file).orientation, c.orientation) << c.type;
+  }
+  const Case big[] = {{"LONG", {4, 1, {0, 0, 0, 6}}},
+                      {"SLONG", {9, 1, {0, 0, 0, 6}}},
+                      {"FLOAT", {11, 1, {0x40, 0xc0, 0, 0}}},
+                      {"RATIONAL", {5, 1, {0, 0, 0, 26}, {0, 0, 0, 6, 0, 0, 0, 1}}}};
+  for (const Case& c : big) {
+    const File file = with_exif(real_file(), tiff(c.field, true));
+    EXPECT_EQ(read_jpeg_header(file).orientation, c.orientation) << c.type;
+  }
+}
+
 TEST(JpegHeader, the_first_exif_segment_counts) {
   const File file = with_orientation(with_orientation(real_file(), 3), 8);
   EXPECT_EQ(read_jpeg_header(file).orientation, 8);
@@ -82,7 +128,7 @@ TEST(JpegHeader, says_where_a_header_is_damaged) {
   const File file = real_file();
   const size_t frame = find_marker(file, 0xc0), scan = find_marker(file, 0xda);
   EXPECT_EQ(error_in({}), "the file is empty");
-  EXPECT_EQ(error_in({0xff}), "not a JPEG file: it starts with ff");
+  EXPECT_EQ(error_in({0xff}), "it is of no kind that is known here: it starts with ff");
   EXPECT_EQ(error_in({0xff, 0xd8}), "the file ends inside its JPEG header, after 2 bytes");
   EXPECT_EQ(error_in({0xff, 0xd8, 0x00, 0x11}), "JPEG header: no marker at byte 2");
   EXPECT_EQ(error_in({0xff, 0xd8, 0xff, 0x02}), "JPEG header: marker ff02 at byte 2");

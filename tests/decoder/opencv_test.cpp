@@ -28,11 +28,11 @@ class OpenCv : public testing::Test {
   }
 };
 
-// PNG: after IHDR (8 + 25 bytes); OpenCV ignores it, as it is told to, so the checksum may be
-// wrong.
+// PNG: after IHDR (8 + 25 bytes). libpng leaves out a chunk that no pixel depends on where its
+// checksum is wrong.
 File png_with_orientation(const File& file, uint8_t orientation) {
-  File chunk{0, 0, 0, 22, 'e', 'X', 'I', 'f'};
   const File exif = tiff(orientation, true);
+  File chunk{0, 0, 0, static_cast<uint8_t>(exif.size()), 'e', 'X', 'I', 'f'};
   chunk.insert(chunk.end(), exif.begin(), exif.end());
   for (const int byte : {0, 0, 0, 0}) chunk.push_back(static_cast<uint8_t>(byte));
   return inserted(file, 33, chunk);
@@ -72,6 +72,27 @@ File webp_with_orientation(const File& file, uint8_t orientation) {
   return result;
 }
 
+// A little-endian file whose directory is written anew behind it, with one field more.
+File tiff_with_orientation(File file, uint8_t orientation) {
+  const auto number = [&](size_t at, int bytes) {
+    size_t value = 0;
+    for (int i = bytes; i-- > 0;) value = value << 8 | file[at + static_cast<size_t>(i)];
+    return value;
+  };
+  const size_t old = number(4, 4), fields = number(old, 2), directory = file.size();
+  const File field{0x12, 1, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0};
+  file.push_back(static_cast<uint8_t>(fields + 1));
+  file.push_back(0);
+  size_t next = old + 2;
+  for (; next < old + 2 + 12 * fields && number(next, 2) < 0x112; next += 12) {
+    for (size_t i = 0; i < 12; ++i) file.push_back(file[next + i]);
+  }
+  file.insert(file.end(), field.begin(), field.end());
+  for (; next < old + 2 + 12 * fields + 4; ++next) file.push_back(file[next]);
+  for (size_t i = 0; i < 4; ++i) file[4 + i] = static_cast<uint8_t>(directory >> 8 * i);
+  return file;
+}
+
 File lossless_webp() {
   const cv::Mat image = cv::imread(mini("airplanes/image_0001.jpg"), cv::IMREAD_COLOR);
   File file;
@@ -83,6 +104,8 @@ TEST_F(OpenCv, lossless_formats_give_the_pixels_that_went_in) {
   const Pixels expected = as_jpeg();
   EXPECT_EQ(decode("{type: opencv, size: 96}", as(".png")), expected);
   EXPECT_EQ(decode("{type: opencv, size: 96}", as(".bmp")), expected);
+  EXPECT_EQ(decode("{type: opencv, size: 96}", as(".tiff")), expected);
+  EXPECT_EQ(decode("{type: opencv, size: 96}", as(".ppm")), expected);
   EXPECT_EQ(decode("{type: opencv, size: 96}", lossless_webp()), expected);
 }
 
@@ -127,8 +150,9 @@ TEST_F(OpenCv, gray_and_transparent_images_become_rgb) {
 TEST_F(OpenCv, limits_are_checked_in_every_format) {
   const std::string side = "{type: opencv, limits: {max_side: 100}}";
   const std::string expected = "too_large: 398x164 pixels: over decoder.limits.max_side = 100";
-  for (const File& file : {as(".png"), as(".bmp"), as(".webp"), lossless_webp(),
-                           webp_with_orientation(lossless_webp(), 1), as(".jpg")}) {
+  for (const File& file :
+       {as(".png"), as(".bmp"), as(".webp"), as(".tiff"), as(".ppm"), lossless_webp(),
+        webp_with_orientation(lossless_webp(), 1), as(".jpg")}) {
     EXPECT_EQ(reason_of(side, file), expected);
   }
 }
@@ -136,7 +160,7 @@ TEST_F(OpenCv, limits_are_checked_in_every_format) {
 TEST_F(OpenCv, what_is_no_image_is_a_bad_sample) {
   EXPECT_EQ(reason_of("{type: opencv}", {}), "empty: the file is empty");
   EXPECT_EQ(reason_of("{type: opencv}", {'t', 'e', 'x', 't'}),
-            "not_an_image: neither a JPEG, a PNG, a WebP nor a BMP file");
+            "not_an_image: it is text that begins 'text': get the file again");
 }
 
 TEST_F(OpenCv, a_truncated_file_is_a_bad_sample) {
@@ -151,6 +175,41 @@ TEST_F(OpenCv, a_truncated_file_is_a_bad_sample) {
   jpeg.resize(2000);
   EXPECT_EQ(reason_of("{type: opencv}", jpeg),
             "truncated: the file ends inside its JPEG data, after 2000 bytes");
+  for (const char* extension : {".bmp", ".webp", ".tiff", ".ppm"}) {
+    File file = as(extension);
+    file.pop_back();
+    if (std::string(extension) == ".tiff") file.resize(file.size() / 2);
+    EXPECT_EQ(reason_of("{type: opencv}", file).substr(0, 10), "truncated:") << extension;
+  }
+}
+
+TEST_F(OpenCv, every_kind_of_pixel_is_what_opencv_makes_of_it) {
+  for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3, CV_16UC4}) {
+    cv::Mat image(16, 16, type);
+    cv::RNG random(1);
+    random.fill(image, cv::RNG::UNIFORM, 0, CV_MAT_DEPTH(type) == CV_8U ? 256 : 65536);
+    for (const char* extension : {".png", ".tiff", ".ppm"}) {
+      if (std::string(extension) == ".ppm" && CV_MAT_CN(type) != 3) continue;
+      File file;
+      cv::imencode(extension, image, file);
+      const cv::Mat bgr = cv::imdecode(file, cv::IMREAD_COLOR);
+      Pixels expected;
+      for (int i = 0; i < 16 * 16; ++i) {
+        const auto pixel = bgr.at<cv::Vec3b>(i / 16, i % 16);
+        expected.insert(expected.end(), {pixel[2], pixel[1], pixel[0]});
+      }
+      EXPECT_EQ(decode("{type: opencv, size: 16}", file), expected) << extension << " " << type;
+    }
+  }
+}
+
+TEST_F(OpenCv, a_tiff_may_name_an_orientation) {
+  const File jpeg = read_file(mini("airplanes/image_0001.jpg"));
+  for (uint8_t orientation = 1; orientation <= 8; ++orientation) {
+    EXPECT_EQ(decode("{type: opencv, size: 96}", tiff_with_orientation(as(".tiff"), orientation)),
+              decode("{type: turbojpeg, size: 96, scaled_decode: false}",
+                     with_orientation(jpeg, orientation)));
+  }
 }
 
 // Where libjpeg gives up inside the headers, imdecode() leaves what it was given as it is.
@@ -177,7 +236,8 @@ TEST_F(OpenCv, damaged_files_never_show_another_sample) {
   const auto fresh = [&] { return decoder->open(); };
   Random random(1);
   int decoded = 0, bad = 0;
-  for (const File& original : {as(".png"), as(".bmp"), as(".webp"), lossless_webp(), as(".jpg")}) {
+  for (const File& original : {as(".png"), as(".bmp"), as(".webp"), as(".tiff"), as(".ppm"),
+                               lossless_webp(), as(".jpg")}) {
     for (int i = 0; i < 100; ++i) {
       File file = original;
       const uint64_t reach = i % 2 == 0 ? 200 : file.size();

@@ -185,8 +185,8 @@ TEST(Turbojpeg, an_empty_file_is_a_bad_sample) {
 }
 
 TEST(Turbojpeg, another_kind_of_file_is_a_bad_sample) {
-  EXPECT_EQ(reason_of("{type: turbojpeg}", {0x89, 'P', 'N', 'G', '\r', '\n'}),
-            "not_an_image: not a JPEG file: it starts with 89 50 4e 47");
+  EXPECT_EQ(reason_of("{type: turbojpeg}", {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}),
+            "unsupported: it is a PNG image: set decoder.type=auto, which reads it");
 }
 
 TEST(Turbojpeg, a_truncated_file_is_a_bad_sample) {

@@ -18,6 +18,7 @@
 #include "io/device/device.h"
 #include "io/jpeg/baseline_decoder.h"
 #include "io/loader/loader.h"
+#include "io/loader/read_sample.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
 
@@ -48,15 +49,13 @@ class SampleReader {
 
  private:
   void read(int64_t epoch, int64_t index) {
-    try {
-      encoded_ = dataset_.read(Split::train, index, scratch_).bytes;
-    } catch (const IoError& error) {
-      throw BadSample(reason_of(error), error.what());
-    }
+    const SamplePlace place{dataset_, Split::train, index};
+    const EncodedSample sample = read_sample(place, scratch_);
+    encoded_ = sample.bytes;
     if (stages_ == ReadStages::decode) decode();
     if (stages_ == ReadStages::resize) {
       const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
-      session_->decode(encoded_, {true, seed}, pixels_.data());
+      decode_sample(place, sample, *session_, {true, seed}, pixels_.data());
     }
   }
 
@@ -77,11 +76,8 @@ class SampleReader {
   void reject(int64_t index, const BadSample& bad, ReadRepetition& total) const {
     ++total.bad;
     if (dataset_.on_error().policy == ErrorPolicy::skip) return;
-    throw Error(
-        ExitCode::data,
-        fmt::format("dataset: {}: {}: {} (repair or remove the file, or set "
-                    "dataset.on_error={{policy: skip}})",
-                    dataset_.info(Split::train, index).key, to_string(bad.reason()), bad.what()));
+    throw bad_sample_error(dataset_.info(Split::train, index).key, to_string(bad.reason()),
+                           bad.what());
   }
 
   const Dataset& dataset_;

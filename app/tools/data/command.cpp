@@ -25,10 +25,16 @@ void add_fetch(const Command& dataset) {
 
 void add_inspect(const Command& dataset) {
   const Command command = dataset.add("inspect",
-                                      "Print the counts, sizes and kinds of the files in an "
-                                      "experiment's data set, and which are unreadable.");
-  ConfigArguments& arguments = command.run(inspect_experiment);
+                                      "Print the counts, sizes and kinds of the samples in an "
+                                      "experiment's data set, and which of them are bad ones: all "
+                                      "are read and decoded, as for a training.");
+  InspectArguments& arguments = command.run(inspect_experiment);
   command.config(arguments);
+  command
+      .argument("--samples", arguments.samples,
+                "How many samples to read and decode, in even steps: a number or a share. What is "
+                "counted without reading is counted of all.")
+      .shown_as("N|N%");
 }
 
 void add_synth(const Command& dataset) {

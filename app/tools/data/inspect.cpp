@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -14,8 +16,12 @@
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
 #include "app/experiment/experiment_options.h"
+#include "io/core/config/suggestion.h"
+#include "io/core/parallel.h"
+#include "io/decoder/image_header.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/experiment/experiment_data.h"
+#include "io/loader/read_sample.h"
 
 namespace stoker {
 namespace {
@@ -37,97 +43,177 @@ std::string colours(Bytes file) {
          (space == TJCS_RGB ? "" : kSamplings.at(static_cast<size_t>(sampling)));
 }
 
-// The format of a file that is no JPEG, by its first bytes; empty: unknown.
-std::string other_format(Bytes file) {
-  const std::string_view head(reinterpret_cast<const char*>(file.data()),
-                              std::min<size_t>(file.size(), 12));
-  if (head.starts_with("\x89PNG\r\n")) return "png";
-  if (head.starts_with("BM")) return "bmp";
-  if (head.starts_with("RIFF") && head.ends_with("WEBP")) return "webp";
-  return "";
+// "HTML page" of "an HTML page".
+std::string without_article(std::string_view name) {
+  for (const std::string_view article : {"a ", "an "}) {
+    if (name.starts_with(article)) name.remove_prefix(article.size());
+  }
+  return std::string(name);
 }
 
-class Inspection {
+// What was found by looking at samples. Those that are named stand under their numbers.
+struct Findings {
+  std::vector<uint64_t> widths, heights, pixels;
+  std::map<std::string, int64_t> kinds;
+  std::map<int64_t, UnreadableSample> unreadable;
+  std::map<int64_t, ToleratedSample> tolerated;
+
+  // Takes all of the other ones.
+  void merge(Findings& other) {
+    for (const auto& [to, from] : {std::pair{&widths, &other.widths},
+                                   {&heights, &other.heights},
+                                   {&pixels, &other.pixels}}) {
+      to->insert(to->end(), from->begin(), from->end());
+    }
+    for (const auto& [kind, count] : other.kinds) kinds[kind] += count;
+    unreadable.merge(other.unreadable);
+    tolerated.merge(other.tolerated);
+  }
+};
+
+// Looks at samples as a loader does. One thread; every one has its own.
+class Inspector {
  public:
-  Inspection(const Dataset& dataset, const Decoder* tolerant) {
-    if (tolerant != nullptr) {
-      session_ = tolerant->open();
-      sample_.resize(tolerant->spec().bytes());
-      report_.decodable = 0;
-    }
-    for (const std::string& name : dataset.classes()) report_.classes.push_back({name, 0, 0});
-    report_.ignored = dataset.ignored();
+  explicit Inspector(const InspectOptions& options)
+      : options_(options), session_(options.decoder.open()) {
+    out_.resize(options.decoder.spec().bytes());
+    if (options.tolerant != nullptr) tolerant_ = options.tolerant->open();
   }
 
-  void add(const Dataset& dataset, Split split, int64_t index) {
-    const SampleInfo info = dataset.info(split, index);
-    auto& count = report_.classes[static_cast<size_t>(info.label)];
-    ++(split == Split::train ? count.train : count.test);
-    report_.bytes += info.bytes;
-    bytes_.push_back(info.bytes);
-    Bytes file;
-    const auto unreadable = [&](BadReason reason, const char* why) {
-      const bool decodable = !file.empty() && can_decode(file);
-      if (decodable) ++*report_.decodable;
-      report_.unreadable.push_back({info.key, reason, why, decodable});
-    };
+  void look_at(const SamplePlace& place, int64_t number) {
+    EncodedSample sample;
     try {
-      file = dataset.read(split, index, buffer_).bytes;
-      look_at(file);
+      sample = read_sample(place, buffer_);
+      std::string damage = decode_sample(place, sample, *session_, {}, out_.data());
+      if (!damage.empty()) {
+        findings_.tolerated[number] = {place.info().key, std::move(damage)};
+      }
+      count(sample.bytes);
     } catch (const BadSample& bad) {
-      unreadable(bad.reason(), bad.what());
-    } catch (const IoError& error) {
-      unreadable(reason_of(error), error.what());
+      findings_.unreadable[number] = {place.info().key, bad.reason(), bad.what(),
+                                      !sample.bytes.empty() && can_be_won(sample.bytes)};
     }
   }
 
-  DatasetReport finish() {
-    report_.encoded_bytes = percentiles(std::move(bytes_));
-    report_.width = percentiles(std::move(widths_));
-    report_.height = percentiles(std::move(heights_));
-    report_.pixels = percentiles(std::move(pixels_));
-    return std::move(report_);
-  }
+  Findings& findings() { return findings_; }
 
  private:
-  void look_at(Bytes file) {
-    const std::string other = other_format(file);
-    if (!other.empty()) {
-      ++report_.kinds[other];
-      return;
-    }
-    const JpegHeader header = read_jpeg_header(file);
-    if (!count_jpeg_scans(file, header).complete) {
-      throw BadSample(BadReason::truncated, "the file ends before its image does");
-    }
-    ++report_.kinds[std::string(to_string(header.process)) + " " + colours(file)];
-    widths_.push_back(static_cast<uint64_t>(header.width));
-    heights_.push_back(static_cast<uint64_t>(header.height));
-    pixels_.push_back(static_cast<uint64_t>(header.width * header.height));
+  void count(Bytes file) {
+    std::string kind(options_.info.stored);
+    if (kind.empty()) kind = count_file(file);
+    ++findings_.kinds[kind];
   }
 
-  bool can_decode(Bytes file) {
-    if (session_ == nullptr) return false;
+  std::string count_file(Bytes file) {
+    const FileKind kind = file_kind(file);
+    std::string name = to_string(kind.format);
+    if (name.empty()) name = kind.name.empty() ? "unknown" : without_article(kind.name);
     try {
-      session_->decode(file, {}, sample_.data());
+      if (kind.format == ImageFormat::jpeg) {
+        const JpegHeader header = read_jpeg_header(file, nullptr, Tolerance::as_libjpeg);
+        add_size(header.width, header.height);
+        return fmt::format("{} {}", to_string(header.process), colours(file));
+      }
+      const ImageHeader header = read_image_header(file);
+      add_size(header.width, header.height);
+    } catch (const BadSample&) {  // no image, and its decoder takes it all the same
+    }
+    return name;
+  }
+
+  void add_size(int64_t width, int64_t height) {
+    findings_.widths.push_back(static_cast<uint64_t>(width));
+    findings_.heights.push_back(static_cast<uint64_t>(height));
+    findings_.pixels.push_back(static_cast<uint64_t>(width * height));
+  }
+
+  bool can_be_won(Bytes file) {
+    if (tolerant_ == nullptr) return false;
+    try {
+      tolerant_->decode(file, {}, out_.data());
       return true;
     } catch (const BadSample&) {
       return false;
     }
   }
 
-  DatasetReport report_;
+  const InspectOptions& options_;
+  const std::unique_ptr<DecoderSession> session_;
+  std::unique_ptr<DecoderSession> tolerant_;  // null: none
   Buffer buffer_;
-  std::unique_ptr<DecoderSession> session_;  // null: none
-  Buffer sample_;
-  std::vector<uint64_t> bytes_, widths_, heights_, pixels_;
+  Buffer out_;
+  Findings findings_;
 };
 
-std::string inspection_text(const DatasetReport& report) {
+// Classes and sizes, for which no sample is read.
+void count_samples(const Dataset& dataset, DatasetReport& report) {
+  for (const std::string& name : dataset.classes()) report.classes.push_back({name, 0, 0});
+  std::vector<uint64_t> bytes;
+  for (const Split split : {Split::train, Split::test}) {
+    for (int64_t i = 0; i < dataset.size(split); ++i) {
+      const SampleInfo info = dataset.info(split, i);
+      report.bytes += info.bytes;
+      bytes.push_back(info.bytes);
+      if (info.label < 0 || info.label >= std::ssize(report.classes)) {
+        report.without_label.push_back(info.key);
+        continue;
+      }
+      ClassCount& count = report.classes[static_cast<size_t>(info.label)];
+      ++(split == Split::train ? count.train : count.test);
+    }
+  }
+  report.samples = std::ssize(bytes);
+  report.encoded_bytes = percentiles(std::move(bytes));
+}
+
+// Looks at report.looked_at of report.samples.
+Findings look_at_samples(const Dataset& dataset, const InspectOptions& options,
+                         const DatasetReport& report,
+                         const std::function<void(int64_t, int64_t)>& progress) {
+  Findings all;
+  std::mutex mutex;
+  std::atomic<int64_t> next{0};
+  int64_t done = 0;
+  const int64_t train = dataset.size(Split::train), total = report.looked_at;
+  parallel_for(options.threads, options.threads, [&](int64_t) {
+    Inspector inspector(options);
+    try {
+      for (int64_t i = next++; i < total; i = next++) {
+        // In even steps, because the beginning of a set has a few of the classes only.
+        const int64_t number = i * report.samples / total;
+        const bool trains = number < train;
+        inspector.look_at(
+            {dataset, trains ? Split::train : Split::test, trains ? number : number - train},
+            number);
+        if (!progress) continue;
+        const std::lock_guard lock(mutex);
+        progress(++done, total);
+      }
+    } catch (...) {
+      next = total;  // the other threads need not go on
+      throw;
+    }
+    const std::lock_guard lock(mutex);
+    all.merge(inspector.findings());
+  });
+  return all;
+}
+
+std::string inspection_text(const DatasetReport& report, const std::string& decoder) {
   int64_t train = 0, test = 0;
   for (const ClassCount& row : report.classes) train += row.train, test += row.test;
   std::string text = fmt::format("{} classes, {} training and {} test samples, {} bytes\n",
                                  report.classes.size(), train, test, report.bytes);
+  if (!report.without_label.empty()) {
+    text += fmt::format("  {} more have no label that can be used: {}\n",
+                        report.without_label.size(), some_of(report.without_label));
+  }
+  text +=
+      fmt::format("  looked at {}, by decoder.type={}\n",
+                  report.looked_at == report.samples
+                      ? "all of them"
+                      : fmt::format("{} of {}, in even steps", report.looked_at, report.samples),
+                  decoder);
   ResultTable table({{"", "of a sample"},
                      {"", "min"},
                      {"", "p1"},
@@ -150,6 +236,9 @@ std::string inspection_text(const DatasetReport& report) {
   text += table.text(2);
   for (const auto& [kind, count] : report.kinds) text += fmt::format("  {:>8} {}\n", count, kind);
   for (const std::string& key : report.ignored) text += "  ignored: " + key + "\n";
+  for (const ToleratedSample& sample : report.tolerated) {
+    text += fmt::format("  tolerated: {}: {}\n", sample.key, sample.message);
+  }
   for (const UnreadableSample& sample : report.unreadable) {
     text += fmt::format("  unreadable: {}: {}: {}\n", sample.key, to_string(sample.reason),
                         sample.message);
@@ -161,13 +250,21 @@ std::string inspection_text(const DatasetReport& report) {
   return text;
 }
 
-// The experiment's decoder, with tolerance for damage. Null if it has no option for that.
-std::unique_ptr<Decoder> tolerant_decoder(const ConfigArguments& arguments,
-                                          const Component<Decoder>& decoder) {
-  if (decoder.info().jpeg == JpegBy::none || decoder.inner()) return nullptr;
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.insert(overrides.end(), {"decoder.on_device=nothing", "decoder.tolerance=as_libjpeg"});
-  return read_experiment(arguments.config, overrides).decoder.create({});
+// The experiment's decoder, but tolerant of damage. Null: it cannot be, or is already.
+std::unique_ptr<Decoder> tolerant_decoder(const Component<Decoder>& own) {
+  if (own.info().jpeg == JpegBy::none || own.inner()) return nullptr;
+  const auto tolerant = changed(own, {"on_device=nothing", "tolerance=as_libjpeg"});
+  const bool is_already = to_yaml(tolerant.dump()) == to_yaml(own.dump());
+  return is_already ? nullptr : tolerant.create({});
+}
+
+// How many samples `text` stands for.
+Budget samples_of(const std::string& text) {
+  Budget samples;
+  if (Scalar<Budget>::parse(text, samples) && samples.value > 0) return samples;
+  throw Error(ExitCode::config, "--samples " + text +
+                                    ": give a number of samples, such as 1000, or "
+                                    "a share of them, such as 10%");
 }
 
 }  // namespace
@@ -188,18 +285,23 @@ Percentiles percentiles(std::vector<uint64_t> values) {
           values.back()};
 }
 
-DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant,
+DatasetReport inspect_dataset(const Dataset& dataset, const InspectOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress) {
-  Inspection inspection(dataset, tolerant);
-  const int64_t total = dataset.size(Split::train) + dataset.size(Split::test);
-  int64_t done = 0;
-  for (const Split split : {Split::train, Split::test}) {
-    for (int64_t i = 0; i < dataset.size(split); ++i) {
-      inspection.add(dataset, split, i);
-      if (progress) progress(++done, total);
-    }
+  DatasetReport report;
+  report.ignored = dataset.ignored();
+  count_samples(dataset, report);
+  report.looked_at = std::clamp<int64_t>(options.samples.of(report.samples), 1, report.samples);
+  Findings found = look_at_samples(dataset, options, report, progress);
+  report.width = percentiles(std::move(found.widths));
+  report.height = percentiles(std::move(found.heights));
+  report.pixels = percentiles(std::move(found.pixels));
+  report.kinds = std::move(found.kinds);
+  for (auto& [number, sample] : found.tolerated) report.tolerated.push_back(std::move(sample));
+  for (auto& [number, sample] : found.unreadable) report.unreadable.push_back(std::move(sample));
+  if (options.tolerant != nullptr) {
+    report.decodable = std::ranges::count_if(report.unreadable, &UnreadableSample::decodable);
   }
-  return inspection.finish();
+  return report;
 }
 
 void to_json(nlohmann::json& json, const Percentiles& p) {
@@ -208,9 +310,15 @@ void to_json(nlohmann::json& json, const Percentiles& p) {
 }
 
 void to_json(nlohmann::json& json, const DatasetReport& report) {
-  json = {{"bytes", report.bytes},    {"encoded_bytes", report.encoded_bytes},
-          {"width", report.width},    {"height", report.height},
-          {"pixels", report.pixels},  {"kinds", report.kinds},
+  json = {{"bytes", report.bytes},
+          {"encoded_bytes", report.encoded_bytes},
+          {"samples", report.samples},
+          {"looked_at", report.looked_at},
+          {"without_label", report.without_label},
+          {"width", report.width},
+          {"height", report.height},
+          {"pixels", report.pixels},
+          {"kinds", report.kinds},
           {"ignored", report.ignored}};
   json["classes"] = nlohmann::json::array();
   for (const ClassCount& c : report.classes) {
@@ -222,16 +330,27 @@ void to_json(nlohmann::json& json, const DatasetReport& report) {
         {{"key", u.key}, {"reason", to_string(u.reason)}, {"message", u.message}});
     if (report.decodable) json["unreadable"].back()["decodable_as_libjpeg"] = u.decodable;
   }
+  json["tolerated"] = nlohmann::json::array();
+  for (const ToleratedSample& t : report.tolerated) {
+    json["tolerated"].push_back({{"key", t.key}, {"message", t.message}});
+  }
   if (report.decodable) json["decodable_as_libjpeg"] = *report.decodable;
 }
 
-ExitCode inspect_experiment(const ConfigArguments& arguments) {
-  const ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+ExitCode inspect_experiment(const InspectArguments& arguments) {
+  const Budget samples = samples_of(arguments.samples);
+  ExperimentOptions options = read_experiment(arguments.config, arguments.overrides);
+  // A device that is not asked would judge later what the decoder leaves to it.
+  if (options.decoder.info().frames) {
+    options.decoder = changed(options.decoder, {"on_device=nothing"});
+  }
   const ExperimentData data(options, print_note);
-  const auto tolerant = tolerant_decoder(arguments, options.decoder);
-  const DatasetReport report =
-      inspect_dataset(data.dataset(), tolerant.get(), progress_of("samples"));
-  return print_result(arguments.json, report, inspection_text(report), 2);
+  const auto tolerant = tolerant_decoder(options.decoder);
+  const DatasetReport report = inspect_dataset(
+      data.dataset(),
+      {data.decoder(), options.decoder.info(), tolerant.get(), samples, Workers{}.resolve()},
+      progress_of("samples"));
+  return print_result(arguments.json, report, inspection_text(report, options.decoder.type()), 2);
 }
 
 }  // namespace stoker

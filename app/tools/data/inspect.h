@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/base/config_arguments.h"
+#include "io/core/batch.h"
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
@@ -32,7 +33,7 @@ struct ClassCount {
   int64_t test = 0;
 };
 
-// A sample that no run could use, unless its decoder tolerates damage. A value.
+// A sample that is a bad one to training. A value.
 struct UnreadableSample {
   // Its name in the data set.
   std::string key;
@@ -43,36 +44,62 @@ struct UnreadableSample {
   bool decodable = false;
 };
 
-// What is known of a data set after every sample was read once. A value.
+// What is known of a data set. A value.
 struct DatasetReport {
-  // All classes in the order of their labels.
+  // All classes in the order of their labels. Their counts, and the encoded sizes, are those of all
+  // samples, whether they can be used or not.
   std::vector<ClassCount> classes;
-  // Encoded size of all samples together, and of each.
+  // Samples without a label that training can use; all of them are bad.
+  std::vector<std::string> without_label;
   uint64_t bytes = 0;
   Percentiles encoded_bytes;
-  // Sizes of JPEG images, as the headers say.
+  // What follows is of the samples that were read and decoded: so many, of so many.
+  int64_t looked_at = 0;
+  int64_t samples = 0;
+  // Sizes of images, as their headers say.
   Percentiles width;
   Percentiles height;
   Percentiles pixels;
-  // How many of each: "baseline YCbCr 4:2:0", "progressive gray", "png".
+  // How many of each: "baseline YCbCr 4:2:0", "progressive gray", "png"; what no image file is, as
+  // its decoder calls it: "pixels".
   std::map<std::string, int64_t> kinds;
   // All unusable samples in their order, training samples first.
   std::vector<UnreadableSample> unreadable;
   // How many of them the tolerant decoder can use. Absent: there was no such decoder.
   std::optional<int64_t> decodable;
+  // Damaged samples that the decoder uses all the same (decoder.tolerance), in their order.
+  std::vector<ToleratedSample> tolerated;
   // Objects of the tier that are no samples.
   std::vector<std::string> ignored;
 };
 
-// Reads every sample once, and its header; decodes none that it can read, so that damage inside the
-// compressed data remains unseen unless it ends the file early. A sample that cannot be read is
-// part of the report. tolerant: a decoder that tolerates damage and is tried on those; may be null.
-// progress (done, total) may be empty and may throw to stop. One thread.
-DatasetReport inspect_dataset(const Dataset& dataset, const Decoder* tolerant = nullptr,
+// How samples are judged. Refers to the decoders.
+struct InspectOptions {
+  // The experiment's: what it can decode by the evaluation transform is a good sample.
+  const Decoder& decoder;
+  // What that says of itself.
+  DecoderInfo info = {};
+  // The same decoder, but tolerant of damage, which is tried on bad samples. Null: there is none.
+  const Decoder* tolerant = nullptr;
+  // How many samples of each split to look at, in even steps.
+  Budget samples{100, true};
+  int64_t threads = 1;
+};
+
+// Reads and decodes samples as a loader does, so that the bad ones are those of training. Which
+// samples, `options` says; classes and sizes are counted of all. progress (done, total) may be
+// empty and may throw to stop; it is called by one thread at a time. Throws what ends a training
+// whatever dataset.on_error says.
+DatasetReport inspect_dataset(const Dataset& dataset, const InspectOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress = {});
 
+// The arguments of `stoker dataset inspect`.
+struct InspectArguments : ConfigArguments {
+  std::string samples = "100%";
+};
+
 // `stoker dataset inspect`: prints the report of an experiment's data set. Throws Error.
-ExitCode inspect_experiment(const ConfigArguments& arguments);
+ExitCode inspect_experiment(const InspectArguments& arguments);
 
 // The report as `--json` prints it.
 void to_json(nlohmann::json& json, const Percentiles& percentiles);

@@ -1,157 +1,50 @@
-#include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
-#include <string_view>
+#include <optional>
+#include <streambuf>
+#include <string>
 
 #include "io/core/error.h"
 #include "io/decoder/decoder_options.h"
 #include "io/decoder/exif.h"
-#include "io/decoder/jpeg_header.h"
+#include "io/decoder/image_header.h"
+#include "io/decoder/jpeg_codec.h"
+#include "io/decoder/opencv/png.h"
 #include "io/decoder/transform.h"
 
 namespace stoker {
 namespace {
 
-// Formats that are told apart by their first bytes. to_string() has their names in this order.
-enum class ImageFormat { jpeg, png, webp, bmp };
+// Is this thread in one of OpenCV's codecs?
+thread_local bool in_codec = false;
 
-// What an encoded image says of itself. A value. The size is that of the image as stored, before
-// EXIF's orientation.
-struct ImageHeader {
-  ImageFormat format = ImageFormat::jpeg;
-  int64_t width = 0;
-  int64_t height = 0;
-  int orientation = 1;  // EXIF, 1 to 8
+// Up to 4.6, OpenCV writes to std::cerr what it thinks of a file, without its name and once in each
+// epoch; from then on to its log. Here it is a bad sample, which has a name. So what a thread says
+// to std::cerr while it is in a codec is left out, and all else goes on as before. std::cerr knows
+// of this as long as the plug-in is loaded.
+class QuietCodecs final : public std::streambuf {
+ public:
+  QuietCodecs() : to_(std::cerr.rdbuf(this)) {
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+  }
+  ~QuietCodecs() override { std::cerr.rdbuf(to_); }
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (in_codec || traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    return to_->sputc(traits_type::to_char_type(c));
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    return in_codec ? size : to_->sputn(text, size);
+  }
+  int sync() override { return in_codec ? 0 : to_->pubsync(); }
+
+ private:
+  std::streambuf* const to_;
 };
-
-using namespace std::string_view_literals;
-
-bool has(Bytes file, size_t at, std::string_view text) {
-  return file.size() >= at + text.size() &&
-         std::memcmp(file.data() + at, text.data(), text.size()) == 0;
-}
-
-// Little-endian; the callers have checked that it is there.
-uint32_t little(Bytes file, size_t at, int bytes) {
-  uint32_t value = 0;
-  for (int i = bytes; i-- > 0;) value = value << 8 | file[at + static_cast<size_t>(i)];
-  return value;
-}
-
-uint32_t big32(Bytes file, size_t at) {
-  return uint32_t{file[at]} << 24 | file[at + 1] << 16 | file[at + 2] << 8 | file[at + 3];
-}
-
-void need(Bytes file, size_t bytes, const char* format) {
-  if (file.size() >= bytes) return;
-  throw BadSample(BadReason::truncated, std::string("the file ends inside its ") + format +
-                                            " header, after " + std::to_string(file.size()) +
-                                            " bytes");
-}
-
-// The data of the EXIF chunk, if any. Chunks: PNG length type data crc; WebP type length data.
-int find_orientation(Bytes file, size_t at, bool png) {
-  while (file.size() >= at + 8) {
-    const size_t length = png ? big32(file, at) : little(file, at + 4, 4);
-    if (length > file.size() - at - 8) break;
-    Bytes data = file.subspan(at + 8, length);
-    if (png ? has(file, at + 4, "eXIf") : has(file, at, "EXIF")) {
-      if (has(data, 0, "Exif\0\0"sv)) data = data.subspan(6);
-      return exif_orientation(data);
-    }
-    at += 8 + length + (png ? 4 : length % 2);
-  }
-  return 1;
-}
-
-// If a PNG is cut short, OpenCV refuses it or decodes what there is, according to its version.
-void need_all_chunks(Bytes png) {
-  for (size_t at = 8; !has(png, at + 4, "IEND"); at += 12 + big32(png, at)) {
-    if (png.size() < at + 12) {
-      throw BadSample(BadReason::truncated, "the file ends inside its PNG data, after " +
-                                                std::to_string(png.size()) + " bytes");
-    }
-  }
-}
-
-ImageHeader read_png(Bytes file) {
-  need(file, 24, "PNG");
-  if (!has(file, 12, "IHDR")) throw BadSample(BadReason::corrupt, "PNG header: no IHDR chunk");
-  need_all_chunks(file);
-  return {ImageFormat::png, big32(file, 16), big32(file, 20), find_orientation(file, 8, true)};
-}
-
-ImageHeader read_webp(Bytes file) {
-  need(file, 30, "WebP");
-  ImageHeader header{ImageFormat::webp};
-  if (has(file, 12, "VP8X")) {
-    if (file[20] & 2) throw BadSample(BadReason::unsupported, "WebP: it is an animation");
-    header.width = 1 + little(file, 24, 3);
-    header.height = 1 + little(file, 27, 3);
-    header.orientation = find_orientation(file, 12, false);
-  } else if (has(file, 12, "VP8L")) {
-    const uint32_t bits = little(file, 21, 4);
-    header.width = 1 + (bits & 0x3fff);
-    header.height = 1 + (bits >> 14 & 0x3fff);
-  } else if (has(file, 12, "VP8 ")) {
-    header.width = little(file, 26, 2) & 0x3fff;
-    header.height = little(file, 28, 2) & 0x3fff;
-  } else {
-    throw BadSample(BadReason::corrupt, "WebP header: no image chunk");
-  }
-  return header;
-}
-
-ImageHeader read_bmp(Bytes file) {
-  need(file, 26, "BMP");
-  if (little(file, 14, 4) == 12) {
-    return {ImageFormat::bmp, little(file, 18, 2), little(file, 20, 2)};
-  }
-  // A negative height stands for rows from top to bottom.
-  const auto width = static_cast<int32_t>(little(file, 18, 4));
-  const auto height = static_cast<int32_t>(little(file, 22, 4));
-  return {ImageFormat::bmp, width, std::abs(static_cast<int64_t>(height))};
-}
-
-ImageHeader read_any(Bytes file) {
-  if (has(file, 0, "\x89PNG\r\n\x1a\n")) return read_png(file);
-  if (has(file, 0, "RIFF") && has(file, 8, "WEBP")) return read_webp(file);
-  if (has(file, 0, "BM")) return read_bmp(file);
-  if (file.empty()) throw BadSample(BadReason::empty, "the file is empty");
-  if (!has(file, 0, "\xff\xd8"sv)) {
-    throw BadSample(BadReason::not_an_image, "neither a JPEG, a PNG, a WebP nor a BMP file");
-  }
-  const JpegHeader jpeg = read_jpeg_header(file);
-  return {ImageFormat::jpeg, jpeg.width, jpeg.height, jpeg.orientation};
-}
-
-const char* to_string(ImageFormat format) {
-  constexpr const char* kNames[] = {"JPEG", "PNG", "WebP", "BMP"};
-  return kNames[static_cast<size_t>(format)];
-}
-
-// Format, size and orientation of an encoded image, read without decoding anything; any thread.
-// PNG: W3C Portable Network Graphics (third edition); WebP: RFC 9649; BMP: BITMAPINFOHEADER and the
-// older BITMAPCOREHEADER; JPEG: jpeg_header.h. Throws BadSample: empty, not_an_image, truncated,
-// corrupt.
-ImageHeader read_image_header(Bytes file) {
-  const ImageHeader header = read_any(file);
-  if (header.width > 0 && header.height > 0) return header;
-  throw BadSample(BadReason::corrupt, std::string(to_string(header.format)) +
-                                          " header: " + std::to_string(header.width) + "x" +
-                                          std::to_string(header.height) + " pixels");
-}
-
-// OpenCV answers missing JPEG data with what its memory held before: such files must not get there.
-void check_jpeg(Bytes file, const ImageLimits& limits) {
-  const JpegHeader header = read_jpeg_header(file);
-  check_decodable(header);
-  const JpegScans scans = count_jpeg_scans(file, header);
-  limits.check_scans(scans.count);
-  if (scans.complete) return;
-  throw BadSample(BadReason::truncated, "the file ends inside its JPEG data, after " +
-                                            std::to_string(file.size()) + " bytes");
-}
+const QuietCodecs quiet;
 
 // Memory of images, black at first: what a decoder leaves out of a damaged image does not show
 // another one.
@@ -171,6 +64,17 @@ class BlackMemory final : public cv::MatAllocator {
   }
 };
 
+// OpenCV turns TIFF images upright by itself, whatever it is told; here the plan does that, as for
+// all formats. So it gets a copy without a valid orientation.
+Bytes without_orientation(Bytes tiff, Buffer& copy) {
+  const std::optional<size_t> entry = TiffDirectory(tiff).find(kTagOrientation);
+  if (!entry) return tiff;
+  uint8_t* const bytes = copy.resize(tiff.size());
+  std::memcpy(bytes, tiff.data(), tiff.size());
+  std::memset(bytes + *entry + 8, 0, 4);
+  return copy.bytes();
+}
+
 class OpenCvSession final : public DecoderSession {
  public:
   explicit OpenCvSession(const ImageOptions& options) : options_(options), transform_(options) {}
@@ -179,19 +83,43 @@ class OpenCvSession final : public DecoderSession {
     options_.limits.check_bytes(encoded.size());
     const ImageHeader header = read_image_header(encoded);
     const SamplePlan plan = transform_.plan(mode, header.width, header.height, header.orientation);
-    if (header.format == ImageFormat::jpeg) check_jpeg(encoded, options_.limits);
-    decode_bgr(encoded, header);
     if (transform_.is_copy(plan, header.width, header.height)) {
-      to_rgb(out);
+      decode_rgb(encoded, header, out);
       return transform_.finish(plan, out);
     }
-    uint8_t* rgb = rgb_.resize(bgr_.total() * 3 + PixelView::kSlack);
-    to_rgb(rgb);
+    const auto bytes = static_cast<size_t>(header.width * header.height * 3);
+    uint8_t* rgb = rgb_.resize(bytes + PixelView::kSlack);
+    decode_rgb(encoded, header, rgb);
     ViewRows rows({rgb, header.width, header.height});
     transform_.apply(plan, rows, 1, out);
   }
 
  private:
+  // JPEG and PNG go to the libraries that OpenCV leaves them to, because it does not report damage
+  // that these find, and they print it.
+  void decode_rgb(Bytes encoded, const ImageHeader& header, uint8_t* rgb) {
+    switch (header.format) {
+      case ImageFormat::jpeg:
+        return decode_jpeg(encoded, header, rgb);
+      case ImageFormat::png:
+        return decode_png(encoded, header, rgb);
+      case ImageFormat::tiff:
+        encoded = without_orientation(encoded, copy_);
+        break;
+      default:
+        break;
+    }
+    decode_bgr(encoded, header);
+    to_rgb(rgb);
+  }
+
+  void decode_jpeg(Bytes encoded, const ImageHeader& image, uint8_t* rgb) {
+    const JpegHeader header = read_jpeg_header(encoded);
+    check_decodable(header);
+    if (!header.one_scan) options_.limits.check_scans(count_jpeg_scans(encoded, header).count);
+    jpeg_.decode(encoded, header, image.width, image.height, rgb);
+  }
+
   void decode_bgr(Bytes encoded, const ImageHeader& header) {
     const auto width = static_cast<int>(header.width), height = static_cast<int>(header.height);
     // If imdecode refuses a file's header, it leaves this as it is: without memory.
@@ -200,14 +128,17 @@ class OpenCvSession final : public DecoderSession {
     // cv::Mat takes a mutable pointer; imdecode does not write.
     const cv::Mat bytes(1, static_cast<int>(encoded.size()), CV_8U,
                         const_cast<uint8_t*>(encoded.data()));
+    in_codec = true;
     try {
       cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION, &bgr_);
     } catch (const cv::Exception&) {
       bgr_.release();
     }
+    in_codec = false;
     if (bgr_.cols == width && bgr_.rows == height && bgr_.type() == CV_8UC3) return;
-    throw BadSample(BadReason::corrupt,
-                    std::string("OpenCV cannot decode this ") + to_string(header.format) + " file");
+    throw BadSample(
+        BadReason::corrupt,
+        std::string("OpenCV cannot decode this file, whose kind is ") + to_string(header.format));
   }
 
   // Not cv::cvtColor, which would use threads of its own.
@@ -224,12 +155,15 @@ class OpenCvSession final : public DecoderSession {
 
   const ImageOptions& options_;
   Transform transform_;
+  JpegCodec jpeg_;
   BlackMemory black_;
   cv::Mat bgr_;  // after black_, whose memory it has
   Buffer rgb_;
+  Buffer copy_;
 };
 
-// OpenCV's codecs: PNG, WebP, BMP and JPEG. A plug-in, because they bring 140 shared libraries.
+// Images of all formats that read_image_header() knows. A plug-in, because OpenCV's codecs bring
+// 140 shared libraries.
 using OpenCv = SessionDecoder<ImageOptions, OpenCvSession>;
 
 STOKER_REGISTER(Decoder, "opencv", OpenCv);

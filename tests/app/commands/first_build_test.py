@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What the first ./run.sh builds: the program and its default decoder, without tools and other plug-ins."""
+import shutil
 import unittest
 
-from stoker import BUILD, StokerTest, configuration, free_port
+import images
+from stoker import BUILD, MINI, StokerTest, configuration, free_port
 
 
 class FirstBuildTest(StokerTest):
@@ -32,6 +34,20 @@ class FirstBuildTest(StokerTest):
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(f"{what} is in the plug-in {self.lib}/{plugin}.so, which is not there: build the target {plugin}, "
                           "or install it (./run.sh list builds all of them)", done.stderr)
+
+    def test_an_image_that_needs_the_plug_in_is_one_line_that_names_both(self):
+        folder = self.dir / "mixed" / "one"
+        folder.mkdir(parents=True)
+        for image in sorted((MINI / "watch").iterdir())[:8]:
+            shutil.copy(image, folder)
+        words = ["storage.data.root=mixed", "dataset.split={}", "decoder={size: 32}", "loader.drop_last=false", "metrics.sinks=[]"]
+        self.run_it("train", self.config, *words, code=0)
+        (folder / "other.png").write_bytes(images.png())
+        for policy in ("fail", "skip"):
+            done = self.run_it("train", self.config, *words, f"dataset.on_error={{policy: {policy}}}", code=2)
+            self.assertIn("error: dataset: one/other.png: it is a PNG image, which decoder.type=auto leaves to opencv: decoder 'opencv' is "
+                          f"in the plug-in {self.lib}/stoker_opencv.so, which is not there: build the target stoker_opencv",
+                          done.stderr.splitlines()[-1])
 
     def test_a_sink_that_pushes_is_an_error_before_the_training(self):
         sink = f"{{type: prometheus, listen: '127.0.0.1:{free_port()}', pushgateway: 'http://127.0.0.1:1'}}"

@@ -127,12 +127,14 @@ class ToleranceTest(StokerTest):
 
     def test_inspect_says_what_would_be_won(self):
         report = self.json("dataset", "inspect", self.config)
-        # It decodes nothing, so only what headers and ends tell.
         unreadable = {row["key"].split("/")[1]: row["decodable_as_libjpeg"] for row in report["unreadable"]}
-        self.assertEqual(unreadable, {"cut.jpg": True, "header.jpg": True, "text.jpg": False, "head.jpg": False})
-        self.assertEqual(report["decodable_as_libjpeg"], 2)
+        self.assertEqual(unreadable, {**dict.fromkeys(BLEMISHES, True), **dict.fromkeys(ERRORS, False)})
+        self.assertEqual(report["decodable_as_libjpeg"], len(BLEMISHES))
         text = self.stoker("dataset", "inspect", self.config).stdout
-        self.assertIn("\n  2 of these 4 are samples with decoder.tolerance=as_libjpeg\n", text)
+        self.assertIn("\n  4 of these 7 are samples with decoder.tolerance=as_libjpeg\n", text)
+        tolerant = self.json("dataset", "inspect", self.config, AS_LIBJPEG)
+        self.assertEqual({row["key"] for row in tolerant["tolerated"]}, self.won)
+        self.assertEqual({row["key"] for row in tolerant["unreadable"]}, set(self.damaged) - self.won)
         raw = self.json("dataset", "inspect", self.config, "decoder={type: raw}")
         self.assertNotIn("decodable_as_libjpeg", raw)
 

@@ -14,6 +14,7 @@
 #include "app/tools/data/convert/shard_run.h"
 #include "app/tools/data/convert/verify.h"
 #include "io/core/parallel.h"
+#include "io/loader/read_sample.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -168,11 +169,11 @@ class Conversion {
     const OnError& on_error = dataset_.on_error();
     const bool skip = on_error.policy == ErrorPolicy::skip;
     if (skip && ++left_out_ <= on_error.budget.of(dataset_.size(Split::train))) return;
+    if (!skip) throw bad_sample_error(sample.key, sample.reason, sample.message);
     throw Error(ExitCode::data,
-                fmt::format("dataset: {}: {}: {} ({})", sample.key, sample.reason, sample.message,
-                            skip ? "more bad samples than dataset.on_error.budget allows"
-                                 : "repair or remove the file, or set "
-                                   "dataset.on_error={policy: skip}"));
+                fmt::format("dataset: {}: {}: {} (more bad samples than dataset.on_error.budget "
+                            "allows)",
+                            sample.key, sample.reason, sample.message));
   }
 
   WrittenSet written_set() const {

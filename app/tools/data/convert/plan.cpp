@@ -45,7 +45,10 @@ void check_names(const Dataset& dataset, Split split, const ShardFormatWriter& w
     return writer.name_of(info.key, info.label);
   };
   std::vector<std::pair<uint64_t, int64_t>> names;
-  for (int64_t i = 0; i < dataset.size(split); ++i) names.emplace_back(hash_of(name(i), 0), i);
+  for (int64_t i = 0; i < dataset.size(split); ++i) {
+    if (dataset.info(split, i).label < 0) continue;  // a bad one, which is not written
+    names.emplace_back(hash_of(name(i), 0), i);
+  }
   std::ranges::sort(names);
   for (size_t i = 1; i < names.size(); ++i) {
     if (names[i].first != names[i - 1].first) continue;

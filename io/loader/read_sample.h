@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "io/core/error.h"
+#include "io/dataset/dataset.h"
+#include "io/decoder/decoder.h"
+
+// One sample, from the data set to pixels: what loaders, `dataset convert`, `dataset inspect` and
+// `bench read` do with each, so that all find the same samples bad, and say the same of them. Any
+// thread.
+
+namespace stoker {
+
+// Which sample. Refers to the data set.
+struct SamplePlace {
+  const Dataset& dataset;
+  Split split;
+  int64_t index;
+  SampleInfo info() const { return dataset.info(split, index); }
+};
+
+// Dataset::read(). Throws BadSample for what is the sample's fault, and for a tier that does not
+// deliver it; a shortage of this machine is thrown as it came.
+EncodedSample read_sample(const SamplePlace& place, Buffer& scratch);
+
+// Decodes what read_sample() gave into `out`, as DecoderSession::decode(). Returns the damage that
+// the data set or the session bore with; empty: none. Error: the decoder lacks something, and needs
+// it for this sample, which the message names.
+std::string decode_sample(const SamplePlace& place, const EncodedSample& sample,
+                          DecoderSession& session, const DecodeMode& mode, uint8_t* out);
+
+// What ends a run at a bad sample: Error(ExitCode::data) with what can be done. `reason`:
+// to_string(BadReason).
+Error bad_sample_error(const std::string& key, const std::string& reason,
+                       const std::string& message);
+
+}  // namespace stoker
