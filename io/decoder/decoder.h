@@ -6,6 +6,7 @@
 
 #include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
+#include "io/core/stored_array.h"
 #include "io/core/system/memory.h"
 
 namespace stoker {
@@ -22,6 +23,8 @@ struct DecoderInfo {
   bool frames = false;
   PixelType output = PixelType::uint8;
   JpegBy jpeg = JpegBy::none;
+  // Of samples that are arrays (Dataset::arrays()). Null: it takes any bytes.
+  ArrayVerdict arrays = {};
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A

@@ -229,8 +229,16 @@ class OpenCvSession final : public DecoderSession {
   Buffer rgb_;
 };
 
+struct OpenCvOptions : ImageOptions {
+  DecoderInfo info() const {
+    DecoderInfo result = ImageOptions::info();
+    result.arrays = only_files;
+    return result;
+  }
+};
+
 // OpenCV's codecs: PNG, WebP, BMP and JPEG. A plug-in, because they bring 140 shared libraries.
-using OpenCv = SessionDecoder<ImageOptions, OpenCvSession>;
+using OpenCv = SessionDecoder<OpenCvOptions, OpenCvSession>;
 
 STOKER_REGISTER(Decoder, "opencv", OpenCv);
 
