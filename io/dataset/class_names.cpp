@@ -60,18 +60,22 @@ std::vector<std::string> lines_of(std::string text) {
 
 using Label = LabelUses::const_iterator;
 
-// The first label so far from the others that it can't be meant with so few samples; the end: none
-// is. begin: the lowest that is not below `first`.
+// The label behind the widest gap, where it is so wide that the label can't be meant with so few
+// samples; the end: there is none. begin: the lowest that is not below `first`.
 Label find_far(const LabelUses& labels, Label begin, int64_t first) {
   constexpr int64_t kFar = 10;
   const int64_t last = std::prev(labels.end())->first;
-  int64_t samples = 0;
-  for (Label each = begin; each != labels.end(); ++each) samples += each->second.samples;
+  int64_t samples = 0, widest = 0;
+  Label behind = begin, below = begin;
+  for (Label each = begin; each != labels.end(); below = each++) {
+    samples += each->second.samples;
+    if (each->first - below->first - 1 <= widest) continue;
+    widest = each->first - below->first - 1;
+    behind = each;
+  }
   if (last - first >= samples) {
     if ((begin->first - first) / kFar > last - begin->first) return begin;
-    for (Label each = std::next(begin), below = begin; each != labels.end(); below = each++) {
-      if ((each->first - below->first - 1) / kFar > below->first - first) return each;
-    }
+    if (behind != begin && widest / kFar > std::prev(behind)->first - first) return behind;
   }
   return last - first < kMaxClasses ? labels.end() : labels.lower_bound(first + kMaxClasses);
 }

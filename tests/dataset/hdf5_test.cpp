@@ -103,7 +103,8 @@ TEST(Hdf5, every_sample_is_what_h5py_reads_of_its_files_in_parts_and_as_a_whole)
     for (const char* const access : {"parts", "whole", "parts"}) {  // the last by the kept index
       const Dataset& data = shards.build(options_of(name) + ", access: " + access);
       EXPECT_EQ(samples_of(data, want.at(0).contains("key")), want) << name << " " << access;
-      EXPECT_TRUE(shards.remarks.empty());
+      // One sample, of class 4.
+      EXPECT_EQ(shards.remarks.empty(), !name.starts_with("climate"));
     }
     ++count;
   }
@@ -220,7 +221,13 @@ std::string decodes(const std::string& name, const std::string& decoder) {
   if (name.starts_with("map")) shards.with_classes();
   const Dataset& data = shards.build(options_of(name));
   const auto component = parse_component<Decoder>(parse_yaml("{type: " + decoder + "}", "d.yaml"));
-  return error_of([&] { check_arrays(data, component.type(), component.info().arrays); });
+  try {
+    check_arrays(data, component.type(), component.info().arrays);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::config);
+    return error.what();
+  }
+  return "";
 }
 
 TEST(Hdf5, the_shape_of_a_sample_is_known) {
@@ -254,9 +261,6 @@ TEST(Hdf5, shapes_that_a_decoder_does_not_take_are_refused) {
   EXPECT_EQ(decodes("encoded", raw), "");
   EXPECT_EQ(decodes("rows-float", "planes, height: 6, width: 5"), "");
   EXPECT_NE(decodes("rows-float", "planes, height: 5, width: 6"), "");
-  const std::string map = "planes, channels: 6, height: 6, width: 5, target: true";
-  EXPECT_EQ(decodes("map-file", map + ", stats: 4"), "");
-  EXPECT_NE(decodes("map-file", map), "");
   EXPECT_EQ(decodes("rows", "turbojpeg"),
             refused("8 x 10 x 3 uint8",
                     "turbojpeg decodes files: set decoder.type=raw, which takes pixels"));

@@ -139,8 +139,8 @@ TEST(ShardChoice, a_test_of_nothing_is_told_where_one_was_asked_for) {
   EXPECT_TRUE(shards.remarks.empty());
   shards.build(", test: 'eval*.tar'");
   EXPECT_EQ(shards.remarks, Texts{"dataset: nothing is tested: no object fits dataset.test "
-                                  "'eval*.tar' in tier 'data'; there are 'train-0.tar', "
-                                  "'train-1.tar' and 'val-0.tar'"});
+                                  "'eval*.tar' in tier 'data' (did you mean 'val-0.tar'?); "
+                                  "there are 'val-0.tar', 'train-0.tar' and 'train-1.tar'"});
   shards.build(", split: {train: 0.8, test: 0.1}");
   EXPECT_EQ(shards.remarks, Texts{"dataset: nothing is tested: 0.1 of 2 shards is none: raise "
                                   "dataset.split.test, or write more shards"});

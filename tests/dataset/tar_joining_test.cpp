@@ -237,8 +237,8 @@ TEST(TarJoining, a_sample_without_a_label_names_what_it_has) {
   });
   EXPECT_EQ(refused,
             "dataset: none of the 2 samples in 'train*.tar' can be used: 1: unsupported: it has no "
-            "label: no member ends in .cls (did you mean 'class'?); there are 'class' and 'json', "
-            "and its name has no folder: set dataset.label");
+            "label: no member ends in .cls; there are 'class' and 'json', and its name has no "
+            "folder: set dataset.label");
   EXPECT_EQ(error_of([&] {
               JoinedShard(ustar({{"a/1.jpg", "x"}, {"a/1.cls", "cat\n"}})).build();
             }),

@@ -141,7 +141,8 @@ TEST(TarShards, a_sample_that_can_not_be_used_is_a_bad_one) {
                                     {"a/4.jpg", "4"},
                                     {"a/4.cls", "7"},
                                     {"5.jpg", "5"},
-                                    {"a/6.jpg", "123456"}})},
+                                    {"a/6.jpg", "123456"},
+                                    {"b/7.jpg", "7"}})},
                  {"classes.txt", "a\nb\n"}});
   shards.build(", max_sample_bytes: 5");
   EXPECT_EQ(shards.bad(0), "unsupported: member .cls is no number of a class, but 'zero'");

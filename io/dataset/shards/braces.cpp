@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
-#include "io/core/config/config.h"
 #include "io/core/error.h"
 
 namespace stoker {
@@ -68,6 +68,12 @@ std::optional<Group> first_group(const std::string& pattern) {
   return first;
 }
 
+// Of decimal digits, perhaps behind '-' and zeros.
+bool read_number(const std::string& text, int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 bool is_letter(const std::string& text) {
   return text.size() == 1 && std::isalpha(static_cast<unsigned char>(text[0])) != 0;
 }
@@ -82,11 +88,11 @@ std::optional<Patterns> range_of(const std::string& text) {
   }
   int64_t step = 1, from = 0, to = 0;
   if (ends.size() < 2 || ends.size() > 3) return std::nullopt;
-  if (ends.size() == 3 && (!parse_number(ends[2], step) || step == 0)) return std::nullopt;
+  if (ends.size() == 3 && (!read_number(ends[2], step) || step == 0)) return std::nullopt;
   const bool letters = is_letter(ends[0]) && is_letter(ends[1]);
   if (letters) {
     from = ends[0][0], to = ends[1][0];
-  } else if (!parse_number(ends[0], from) || !parse_number(ends[1], to)) {
+  } else if (!read_number(ends[0], from) || !read_number(ends[1], to)) {
     return std::nullopt;
   }
   const bool padded = ends[0].starts_with('0') || ends[1].starts_with('0');

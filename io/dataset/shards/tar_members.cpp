@@ -81,19 +81,18 @@ TarMember::Kind kind_of(archive_entry* entry) {
 }  // namespace
 
 TarMembers::TarMembers(const Storage& tier, const ObjectInfo& shard) : tier_(tier), shard_(shard) {
-  open(0);
+  check(open(0));
 }
 
-void TarMembers::open(uint64_t begin) {
+int TarMembers::open(uint64_t begin) {
   archive_.reset();  // it refers to the stream
   stream_.emplace(tier_, shard_);
   stream_->skip(begin);
   begin_ = begin;
   taken_ = 0;
-  in_archive_ = 0;
   archive_.reset(::archive_read_new());
   ::archive_read_support_format_tar(archive_.get());
-  check(::archive_read_open2(archive_.get(), this, nullptr, pull, skip, nullptr));
+  return ::archive_read_open2(archive_.get(), this, nullptr, pull, skip, nullptr);
 }
 
 std::optional<TarMember> TarMembers::next() {
@@ -105,15 +104,10 @@ std::optional<TarMember> TarMembers::next() {
       if (!open_next()) return std::nullopt;
       continue;
     }
-    if (failed && begin_ > 0 && in_archive_ == 0 && !has_magic()) {
-      behind_ = shard_.bytes - begin_;
-      return std::nullopt;
-    }
     cut_ = failed && members_ > 0 && reason().starts_with("Truncated");
     if (cut_) return std::nullopt;
     check(result);
     ++members_;
-    ++in_archive_;
     return member(entry);
   }
 }
@@ -131,7 +125,12 @@ bool TarMembers::open_next() {
   }
   if (rest.left() == 0) return false;
   ++archives_;
-  open(end + (rest.offset() - end) / kRecord * kRecord);
+  const int result = open(end + (rest.offset() - end) / kRecord * kRecord);
+  if (result == ARCHIVE_FATAL && !error_ && !has_magic()) {
+    behind_ = shard_.bytes - begin_;
+    return false;
+  }
+  check(result);
   return true;
 }
 

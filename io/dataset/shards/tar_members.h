@@ -59,8 +59,8 @@ class TarMembers {
   static la_ssize_t pull(archive*, void* self, const void** block);
   static la_int64_t skip(archive*, void* self, la_int64_t count);
 
-  // Begins an archive that begins there.
-  void open(uint64_t begin);
+  // Begins an archive that begins there. libarchive's result.
+  int open(uint64_t begin);
   // Begins what lies behind the end of this one. False: nothing does.
   bool open_next();
   bool has_magic() const;
@@ -71,11 +71,10 @@ class TarMembers {
   const Storage& tier_;
   const ObjectInfo shard_;
   std::optional<ObjectStream> stream_;
-  uint64_t begin_ = 0;      // of the archive
-  uint64_t taken_ = 0;      // by libarchive, of the stream
-  int64_t archives_ = 0;    // behind which it begins
-  int64_t members_ = 0;     // of all archives so far
-  int64_t in_archive_ = 0;  // of this one
+  uint64_t begin_ = 0;    // of the archive
+  uint64_t taken_ = 0;    // by libarchive, of the stream
+  int64_t archives_ = 0;  // behind which it begins
+  int64_t members_ = 0;   // of all archives so far
   bool cut_ = false;
   uint64_t behind_ = 0;
   std::exception_ptr error_;

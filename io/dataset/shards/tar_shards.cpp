@@ -42,7 +42,7 @@ struct TarPart {
 struct TarGroup {
   std::string key;
   std::vector<TarPart> parts;
-  bool twice = false;  // two neighbours have the same name
+  bool twice = false;  // two parts have the same end
   const TarPart* find(const std::string& end) const {
     const auto found = std::ranges::find(parts, end, &TarPart::end);
     return found == parts.end() ? nullptr : &*found;
@@ -120,25 +120,21 @@ class TarScan {
     if (is_comment(key)) {
       used_.insert(members_.size());
     } else if (!end.empty() && member.kind != Kind::other) {
-      join(key, end);
+      join(key, end, member.path);
     }
     members_.push_back(std::move(member));
   }
 
-  // Puts the next member into the group of its key. A name that comes again is another sample's,
-  // for shards may be joined; only of neighbours it is a mistake.
-  void join(const std::string& key, const std::string& end) {
+  // Puts the next member into the group of its key. One whose whole name comes again is another
+  // sample's, for shards are joined by tar --concatenate.
+  void join(const std::string& key, const std::string& end, const std::string& path) {
     const auto [found, is_new] = open_.try_emplace(key, groups_.size());
-    if (!is_new && groups_[found->second].find(end) != nullptr) {
-      if (found->second == last_) {
-        groups_[last_].twice = true;
-        return groups_[last_].parts.push_back({end, members_.size()});
-      }
-      found->second = groups_.size();
-    }
+    const TarPart* const same = is_new ? nullptr : groups_[found->second].find(end);
+    if (same != nullptr && members_[same->member].path == path) found->second = groups_.size();
     if (found->second == groups_.size()) groups_.push_back({key, {}});
-    groups_[found->second].parts.push_back({end, members_.size()});
-    last_ = found->second;
+    TarGroup& group = groups_[found->second];
+    group.twice |= same != nullptr && !group.parts.empty();
+    group.parts.push_back({end, members_.size()});
   }
 
   // The file that a member is or leads to; null: it leads to none that is there.
@@ -265,7 +261,6 @@ class TarScan {
   std::unordered_set<size_t> used_;                 // members that somebody takes, or may leave out
   std::vector<TarGroup> groups_;
   std::unordered_map<std::string, size_t> open_;  // by key: the newest group
-  size_t last_ = 0;                               // the group of the member before
   int64_t archive_ = 0;
   ShardContents contents_;
 };

@@ -16,7 +16,7 @@ namespace {
 // More elements than that are a slip: positions of a sample's bytes stay far from 2^64.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 56;
 
-BadSample corrupt(const std::string& why) { return {BadReason::corrupt, why}; }
+BadSample bad_place(const std::string& why) { return {BadReason::corrupt, why}; }
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ExitCode::data, why); }
 
@@ -183,13 +183,13 @@ void add_chunked(ShardSample& sample, const Hdf5Array& array, const Extent& exte
     const uint64_t taken = std::min(end - begin, extent.chunk - skip);
     const std::optional<uint64_t> packing = packing_of(array, chunk);
     if (chunk.bytes == 0) {
-      sample.bad = corrupt("a part of it was never written");
+      sample.bad = bad_place("a part of it was never written");
       return;
     }
     const bool plain = packing == uint64_t{0};
     if (!packing ||
         (plain ? chunk.bytes != extent.chunk : !hdf5_chunk_fits(chunk.bytes, extent.chunk))) {
-      sample.bad = corrupt("its chunk contradicts itself");
+      sample.bad = bad_place("its chunk contradicts itself");
       return;
     }
     if (plain) {
@@ -206,7 +206,7 @@ void add(ShardSample& sample, const Hdf5Array& array, uint64_t begin, uint64_t e
   if (sample.bad) return;
   const Extent extent = extent_of(array);
   if (begin > end || end > extent.total) {
-    sample.bad = corrupt("its offsets are none of its data set");
+    sample.bad = bad_place("its offsets are none of its data set");
     return;
   }
   sample.bytes += end - begin;
@@ -306,7 +306,8 @@ ShardContents hdf5_contents(const Hdf5Layout& layout, uint64_t shard_bytes,
     const bool file = layout.form == Hdf5Form::file;
     if (layout.form == Hdf5Form::encoded) {
       // No sample overlaps another, so there are no more parts than samples and chunks.
-      if (layout.offsets[i] < reached) sample.bad = corrupt("its offsets are none of its data set");
+      if (layout.offsets[i] < reached)
+        sample.bad = bad_place("its offsets are none of its data set");
       add(sample, layout.images, layout.offsets[i], layout.offsets[i + 1]);
       reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));
     } else {
