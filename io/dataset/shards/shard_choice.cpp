@@ -138,8 +138,8 @@ class Choosing {
     ShardChoice choice{train.find(tier_), {}};
     if (choice.train.empty()) fail_none(train);
     remark_missing(train, "train", options_.train);
-    remark_test_names(choice.train);
     if (options_.split) {
+      remark_test_names(choice.train);
       divide(choice, *options_.split);
       return choice;
     }
@@ -152,6 +152,7 @@ class Choosing {
       remark(fmt::format("nothing is tested: no object fits dataset.test '{}'{}", options_.test,
                          test.others(tier_, options_.storage.name)));
     }
+    remark_test_names(choice.train);
     return choice;
   }
 
