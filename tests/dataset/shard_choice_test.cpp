@@ -122,9 +122,10 @@ TEST(ShardChoice, shards_that_train_and_test_are_refused) {
 TEST(ShardChoice, shards_named_for_tests_among_those_that_train_are_told) {
   ChosenShards shards({"a-000.tar", "a-val-000.tar", "validation/0.tar", "vale-0.tar"});
   shards.build(", train: '*.tar'");
-  EXPECT_EQ(shards.remarks, Texts{"dataset: '*.tar' takes a shard that is named for "
-                                  "tests: 'a-val-000.tar': let dataset.train fit the others alone, and "
-                                  "dataset.test these"});
+  EXPECT_EQ(shards.remarks,
+            Texts{"dataset: '*.tar' takes a shard that is named for "
+                  "tests: 'a-val-000.tar': let dataset.train fit the others alone, and "
+                  "dataset.test these"});
   shards.build(", train: '{*,*/*}.tar', split: {train: 0.5, test: 0.5}");
   EXPECT_EQ(shards.remarks, Texts{"dataset: '{*,*/*}.tar' takes 2 shards that are "
                                   "named for tests: 'a-val-000.tar' and 'validation/0.tar': let "
