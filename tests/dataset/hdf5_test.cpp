@@ -12,8 +12,7 @@
 #include "io/dataset/formats/hdf5/process.h"
 #include "io/dataset/shards/shard_index.h"
 #include "io/dataset/shards/shard_writer.h"
-#include "io/decoder/decoder.h"
-#include "tests/support/datasets.h"
+#include "tests/dataset/hdf5_shards.h"
 #include "tests/support/errors.h"
 #include "tests/support/stride.h"
 #include "tests/support/temporary_directory.h"
@@ -24,11 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string python(const std::string& argument, const std::string& output) {
-  return "/usr/bin/python3 -B " STOKER_SOURCE_DIR "/tests/dataset/hdf5_files.py '" + argument +
-         "' > '" + output + "'";
-}
-
 std::string hex(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -38,28 +32,6 @@ std::string hex(const std::string& bytes) {
   }
   return text;
 }
-
-// The files that h5py wrote, made once.
-const TemporaryDirectory& files() {
-  static const TemporaryDirectory directory;
-  static const int made = std::system(python(directory.path(), directory / "output").c_str());
-  EXPECT_EQ(made, 0) << "hdf5_files.py failed";
-  return directory;
-}
-
-// A tier in memory that holds this shard.
-struct Hdf5Shards : TestDataset {
-  explicit Hdf5Shards(const std::string& contents) : TestDataset(make_storage("{type: memory}")) {
-    put(tier(), "train.h5", contents);
-  }
-  Hdf5Shards& with_classes() {
-    put(tier(), "classes.txt", "nothing\ncyclone\nriver\n");
-    return *this;
-  }
-  const Dataset& build(const std::string& more = "") {
-    return TestDataset::build("{type: hdf5, storage: data" + more + "}");
-  }
-};
 
 // As hdf5_files.py writes them.
 Json samples_of(const Dataset& data, bool keys) {
@@ -73,35 +45,24 @@ Json samples_of(const Dataset& data, bool keys) {
   return samples;
 }
 
-std::string options_of(const std::string& name) {
-  if (name.starts_with("map-rows")) return ", target: map";
-  if (name.starts_with("map-file")) {
-    return ", images: climate/data, labels: '', target: climate/labels, stats: climate/stats, "
-           "samples: file";
-  }
-  return name.starts_with("climate")
-             ? ", images: climate/data, labels: climate/labels, samples: file"
-             : "";
-}
-
 const std::string kEnd = ": repair it, write it anew, or take it out of the pattern";
 
 std::string refusal_of(const std::string& name, const std::string& more = "") {
-  const std::string text = error_of([&] { Hdf5Shards(files().read(name)).build(more); });
+  const std::string text = error_of([&] { Hdf5Shards(hdf5_files().read(name)).build(more); });
   EXPECT_TRUE(text.ends_with(kEnd)) << text;
   return text.substr(0, text.size() - std::min(kEnd.size(), text.size()));
 }
 
 TEST(Hdf5, every_sample_is_what_h5py_reads_of_its_files_in_parts_and_as_a_whole) {
   int count = 0;
-  for (const auto& entry : fs::directory_iterator(files().path())) {
+  for (const auto& entry : fs::directory_iterator(hdf5_files().path())) {
     if (entry.path().extension() != ".json") continue;
     const std::string name = entry.path().stem();
-    const Json want = Json::parse(files().read(name + ".json"));
-    Hdf5Shards shards(files().read(name + ".h5"));
+    const Json want = Json::parse(hdf5_files().read(name + ".json"));
+    Hdf5Shards shards(hdf5_files().read(name + ".h5"));
     if (name.starts_with("map")) shards.with_classes();
     for (const char* const access : {"parts", "whole", "parts"}) {  // the last by the kept index
-      const Dataset& data = shards.build(options_of(name) + ", access: " + access);
+      const Dataset& data = shards.build(hdf5_options(name) + ", access: " + access);
       EXPECT_EQ(samples_of(data, want.at(0).contains("key")), want) << name << " " << access;
       // One sample, of class 4.
       EXPECT_EQ(shards.remarks.empty(), !name.starts_with("climate"));
@@ -151,135 +112,6 @@ TEST(Hdf5, a_layout_that_can_not_be_read_in_pieces_is_refused) {
             "without one");
 }
 
-// What is said of a data set that is not there.
-std::string missing_in(const std::string& name, const std::string& more = "") {
-  return error_of([&] { Hdf5Shards(files().read(name)).build(more); });
-}
-
-TEST(Hdf5, a_data_set_that_is_missing_is_answered_by_those_that_are_there) {
-  const std::string shard = "dataset: shard train.h5 has no data set ";
-  const std::string images = ": name the one with the samples (dataset.images)";
-  EXPECT_EQ(missing_in("refused-none.h5"), shard + "'images'; there is 'other'" + images);
-  EXPECT_EQ(missing_in("refused-group.h5"),
-            shard + "'images' (did you mean 'images/data'?); there is 'images/data'" + images);
-  EXPECT_EQ(missing_in("refused-other-names.h5"),
-            shard + "'images'; there are 'train/image' and 'train/label'" + images);
-  EXPECT_EQ(missing_in("refused-without-offsets.h5"),
-            shard +
-                "'offsets'; there are 'images', 'keys' and 'labels': 'images' is a row of "
-                "bytes: name the one that says where its samples begin (dataset.offsets)");
-  const std::string labels =
-      ": name the one with the numbers of the samples' classes (dataset.labels), or set "
-      "dataset.labels='' if the first folder of a file's name is its class";
-  EXPECT_EQ(missing_in("refused-without-labels.h5"),
-            shard + "'labels' (did you mean 'label'?); there are 'label' and 'images'" + labels);
-  EXPECT_EQ(missing_in("refused-other-names.h5", ", images: train/image"),
-            shard + "'labels'; there are 'train/image' and 'train/label'" + labels);
-  EXPECT_EQ(missing_in("rows-earliest.h5", ", target: map"),
-            shard +
-                "'map'; there are 'images' and 'labels': name the one that follows its samples "
-                "(dataset.target, dataset.stats), or leave that out");
-}
-
-TEST(Hdf5, samples_without_a_class_are_none) {
-  EXPECT_EQ(missing_in("refused-without-labels.h5", ", labels: ''"),
-            "dataset: none of the 17 samples in 'train*.h5' can be used: train/0: unsupported: it "
-            "has no label: a class is the number in data set '' (dataset.labels), or the first "
-            "folder of the name in 'keys' (dataset.keys) or else of the file");
-  Hdf5Shards negative(files().read("refused-negative-labels.h5"));
-  EXPECT_EQ(negative.build().classes(), (std::vector<std::string>{"0", "1"}));
-  EXPECT_EQ(why_bad(*negative.dataset, 0),
-            "corrupt: its label is -1, and that of the first class 0 (dataset.label_offset)");
-  EXPECT_EQ(negative.dataset->info(Split::train, 0).label, -1);
-  EXPECT_EQ(negative.dataset->info(Split::train, 2).label, 1);
-  // The folder of the file, where there is one.
-  Hdf5Shards folders(files().read("refused-without-labels.h5"));
-  put(folders.tier(), "cat/1.h5", files().read("refused-without-labels.h5"));
-  EXPECT_EQ(folders.build(", labels: '', train: '*/*.h5'").classes(),
-            std::vector<std::string>{"cat"});
-}
-
-TEST(Hdf5, bytes_that_no_offset_reaches_are_told) {
-  Hdf5Shards shards(files().read("refused-short-offsets.h5"));
-  for (int start = 0; start < 2; ++start) {
-    EXPECT_EQ(shards.build().size(Split::train), 23);
-    ASSERT_EQ(shards.dataset->ignored().size(), 1u);
-    EXPECT_TRUE(shards.dataset->ignored()[0].ends_with(" bytes behind its last sample"));
-    EXPECT_TRUE(shards.remarks.at(0).starts_with("dataset: passed over 1 that is no part"));
-  }
-}
-
-// What the data set says of its samples, and what a decoder says to that.
-std::string shape_of(const std::string& name) {
-  Hdf5Shards shards(files().read(name + "-earliest.h5"));
-  if (name.starts_with("map")) shards.with_classes();
-  const auto& arrays = shards.build(options_of(name)).arrays();
-  return arrays.empty() ? "" : text_of(arrays.at(0).arrays);
-}
-std::string decodes(const std::string& name, const std::string& decoder) {
-  Hdf5Shards shards(files().read(name + "-earliest.h5"));
-  if (name.starts_with("map")) shards.with_classes();
-  const Dataset& data = shards.build(options_of(name));
-  const auto component = parse_component<Decoder>(parse_yaml("{type: " + decoder + "}", "d.yaml"));
-  try {
-    check_arrays(data, component.type(), component.info().arrays);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::config);
-    return error.what();
-  }
-  return "";
-}
-
-TEST(Hdf5, the_shape_of_a_sample_is_known) {
-  EXPECT_EQ(shape_of("encoded"), "");
-  EXPECT_EQ(shape_of("rows"), "8 x 10 x 3 uint8");
-  EXPECT_EQ(shape_of("rows-deflate"), "8 x 10 x 3 uint8");
-  EXPECT_EQ(shape_of("rows-planes"), "3 x 8 x 10 uint8");
-  EXPECT_EQ(shape_of("rows-grey"), "8 x 10 uint8");
-  EXPECT_EQ(shape_of("rows-flat"), "240 uint8");
-  EXPECT_EQ(shape_of("rows-float"), "3 x 6 x 5 float32");
-  EXPECT_EQ(shape_of("climate"), "6 x 6 x 5 float32");
-  EXPECT_EQ(shape_of("map-rows"), "3 x 6 x 5 float32, 6 x 5 int16");
-  EXPECT_EQ(shape_of("map-file"), "6 x 6 x 5 float32, 6 x 5 float32, 6 x 4 float32");
-}
-
-TEST(Hdf5, shapes_that_a_decoder_does_not_take_are_refused) {
-  const std::string raw = "raw, height: 8, width: 10";
-  const auto refused = [](const std::string& shape, const std::string& why) {
-    return "dataset: a sample of train.h5 is " + shape + ", and decoder " + why;
-  };
-  EXPECT_EQ(decodes("rows", raw), "");
-  EXPECT_EQ(decodes("rows-planes", raw),
-            refused("3 x 8 x 10 uint8",
-                    "raw takes 8 x 10 x 3 uint8: set decoder.height=8 decoder.width=10 "
-                    "decoder.layout=nchw"));
-  EXPECT_EQ(decodes("rows-planes", raw + ", layout: nchw"), "");
-  EXPECT_NE(decodes("rows", raw + ", layout: nchw"), "");
-  EXPECT_EQ(decodes("rows", "raw, height: 16, width: 5"),  // as many bytes
-            refused("8 x 10 x 3 uint8",
-                    "raw takes 16 x 5 x 3 uint8: set decoder.height=8 decoder.width=10"));
-  EXPECT_EQ(decodes("encoded", raw), "");
-  EXPECT_EQ(decodes("rows-float", "planes, height: 6, width: 5"), "");
-  EXPECT_NE(decodes("rows-float", "planes, height: 5, width: 6"), "");
-  EXPECT_EQ(decodes("rows", "turbojpeg"),
-            refused("8 x 10 x 3 uint8",
-                    "turbojpeg decodes files: set decoder.type=raw, which takes pixels"));
-  EXPECT_EQ(decodes("rows", "bytes"), "");
-}
-
-TEST(Hdf5, shards_of_several_shapes_are_all_compared) {
-  Hdf5Shards shards(files().read("rows-earliest.h5"));
-  put(shards.tier(), "train-1.h5", files().read("rows-planes-earliest.h5"));
-  const Dataset& data = shards.build();
-  ASSERT_EQ(data.arrays().size(), 2u);
-  EXPECT_EQ(data.arrays()[0].object, "train-1.h5");
-  const auto raw =
-      parse_component<Decoder>(parse_yaml("{type: raw, height: 8, width: 10}", "d.yaml"));
-  EXPECT_TRUE(error_of([&] {
-                check_arrays(data, "raw", raw.info().arrays);
-              }).starts_with("dataset: a sample of train-1.h5 is 3 x 8 x 10 uint8, and"));
-}
-
 TEST(Hdf5, data_sets_that_do_not_fit_are_named) {
   const std::string shard = "dataset: shard train.h5 ";
   EXPECT_EQ(refusal_of("refused-variable-keys.h5"),
@@ -294,7 +126,7 @@ TEST(Hdf5, data_sets_that_do_not_fit_are_named) {
   EXPECT_EQ(refusal_of("refused-few-labels.h5"),
             shard + "is damaged: data set 'images': it has 16 labels for 17 samples");
   // What is not wanted is not looked at.
-  EXPECT_EQ(Hdf5Shards(files().read("refused-variable-keys.h5"))
+  EXPECT_EQ(Hdf5Shards(hdf5_files().read("refused-variable-keys.h5"))
                 .build(", keys: ''")
                 .info(Split::train, 3)
                 .key,
@@ -304,7 +136,7 @@ TEST(Hdf5, data_sets_that_do_not_fit_are_named) {
 TEST(Hdf5, maps_have_to_be_there_for_every_sample_and_need_names_of_classes) {
   const std::string shard = "dataset: shard train.h5 ";
   EXPECT_EQ(error_of([] {
-              Hdf5Shards(files().read("map-file-earliest.h5")).build(options_of("map-file"));
+              Hdf5Shards(hdf5_files().read("map-file-earliest.h5")).build(hdf5_options("map-file"));
             }),
             "dataset: 'classes.txt' in tier 'data' names no classes, and the maps of "
             "dataset.target have some: write their names there, a line each");
@@ -314,7 +146,7 @@ TEST(Hdf5, maps_have_to_be_there_for_every_sample_and_need_names_of_classes) {
 
 TEST(Hdf5, what_is_no_hdf5_file_or_is_cut_is_refused) {
   TemporaryDirectory directory;
-  directory.write("cut.h5", files().read("rows-earliest.h5").substr(0, 3000));
+  directory.write("cut.h5", hdf5_files().read("rows-earliest.h5").substr(0, 3000));
   for (const std::string& bytes :
        {std::string(), std::string(3000, 'x'), directory.read("cut.h5")}) {
     const std::string text = error_of([&] { Hdf5Shards(bytes).build(); });
@@ -324,8 +156,8 @@ TEST(Hdf5, what_is_no_hdf5_file_or_is_cut_is_refused) {
 }
 
 TEST(Hdf5, a_chunk_that_is_damaged_is_a_bad_sample_and_others_are_read) {
-  const std::string contents = files().read("rows-deflate-earliest.h5");
-  const Json want = Json::parse(files().read("rows-deflate-earliest.json"));
+  const std::string contents = hdf5_files().read("rows-deflate-earliest.h5");
+  const Json want = Json::parse(hdf5_files().read("rows-deflate-earliest.json"));
   Hdf5Shards shards(contents);
   shards.build();
   // The chunk of the first samples begins where the kept index says.
@@ -347,8 +179,8 @@ TEST(Hdf5, a_chunk_that_is_damaged_is_a_bad_sample_and_others_are_read) {
 
 TEST(Hdf5, tiers_serve_and_count_the_scan_and_give_the_same_samples) {
   TemporaryDirectory directory;
-  directory.write("train.h5", files().read("rows-both-earliest.h5"));
-  const Json want = Json::parse(files().read("rows-both-earliest.json"));
+  directory.write("train.h5", hdf5_files().read("rows-both-earliest.h5"));
+  const Json want = Json::parse(hdf5_files().read("rows-both-earliest.json"));
   for (const std::string& tier :
        {"{type: posix, root: " + directory.path() + "}",
         "{type: emulated, read_mb_per_s: 1000, write_mb_per_s: 1000, inner: {type: posix, root: " +
@@ -394,7 +226,7 @@ TEST(Hdf5, what_the_writer_writes_h5py_and_we_read_again) {
   TemporaryDirectory directory;
   directory.write("train.h5", written(samples));
   EXPECT_EQ(directory.read("train.h5"), written(samples));  // nothing of the clock
-  ASSERT_EQ(std::system(python(directory / "train.h5", directory / "read.json").c_str()), 0);
+  ASSERT_EQ(std::system(hdf5_python(directory / "train.h5", directory / "read.json").c_str()), 0);
   EXPECT_EQ(Json::parse(directory.read("read.json")), want);
   EXPECT_EQ(samples_of(Hdf5Shards(directory.read("train.h5")).build(), true), want);
 }
@@ -443,7 +275,7 @@ TEST(Hdf5, damaged_headers_end_in_an_error_or_in_samples_that_lie_in_the_file) {
   int refused = 0, bad = 0, fine = 0, crashed = 0;
   for (const char* const name :
        {"encoded-earliest", "rows-deflate-earliest", "rows-many-earliest"}) {
-    const std::string contents = files().read(std::string(name) + ".h5");
+    const std::string contents = hdf5_files().read(std::string(name) + ".h5");
     const auto count = static_cast<int>(960 / stride(16));
     for (int i = 0; i < count; ++i) {
       std::string damaged = contents;

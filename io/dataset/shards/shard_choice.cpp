@@ -185,8 +185,8 @@ class Choosing {
     std::erase_if(names, [](const std::string& key) { return !is_for_tests(key); });
     if (names.empty() || names.size() == train.size()) return;
     remark(fmt::format(
-        "dataset.train '{}' takes {} that {} named for tests: {}: let it fit the "
-        "others alone, and dataset.test these",
+        "'{}' takes {} that {} named for tests: {}: let dataset.train fit the others alone, and "
+        "dataset.test these",
         options_.train, names.size() == 1 ? "a shard" : fmt::format("{} shards", names.size()),
         names.size() == 1 ? "is" : "are", some_of(names)));
   }
