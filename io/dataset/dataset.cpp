@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <unordered_set>
+
+#include "io/core/error.h"
 
 namespace stoker {
 
@@ -38,6 +41,23 @@ bool Scalar<Budget>::parse(const std::string& text, Budget& out) {
 
 std::string Scalar<Budget>::format(const Budget& value) {
   return fmt::format("{}{}", value.value, value.percent ? "%" : "");
+}
+
+void Dataset::hold(SampleArrays arrays) {
+  if (arrays.arrays.empty()) return;
+  const auto known = [&](const SampleArrays& other) { return other.arrays == arrays.arrays; };
+  if (std::ranges::none_of(arrays_, known)) arrays_.push_back(std::move(arrays));
+}
+
+void check_arrays(const Dataset& dataset, const std::string& decoder, const ArrayVerdict& verdict) {
+  if (!verdict) return;
+  for (const SampleArrays& samples : dataset.arrays()) {
+    const std::string refusal = verdict(samples.arrays);
+    if (refusal.empty()) continue;
+    throw Error(ExitCode::config,
+                fmt::format("dataset: a sample of {} is {}, and decoder {} {}", samples.object,
+                            text_of(samples.arrays), decoder, refusal));
+  }
 }
 
 std::vector<std::string> objects_of(const Dataset& dataset, Split split) {

@@ -8,6 +8,7 @@
 
 #include "io/core/config/config.h"
 #include "io/core/notify.h"
+#include "io/core/stored_array.h"
 #include "io/storage/storage.h"
 
 namespace stoker {
@@ -19,7 +20,7 @@ enum class Split { train, test };
 struct SampleInfo {
   // Names the sample in messages: its path, or "synthetic/17".
   std::string key;
-  // Place of its class in Dataset::classes().
+  // Place of its class in Dataset::classes(). -1: it has none; such a sample is a bad one.
   int64_t label = 0;
   // Encoded size; for `decoded` and `packed` that of the pixels.
   uint64_t bytes = 0;
@@ -86,6 +87,14 @@ struct DatasetInfo {
   bool keeps_samples = false;
 };
 
+// What the samples of an object are where they are no files: these arrays, one behind the other. A
+// value.
+struct SampleArrays {
+  std::vector<StoredArray> arrays;
+  // Key of the first object whose samples are such.
+  std::string object;
+};
+
 // A format: (split, index) -> one encoded sample with its label. Immutable after construction; any
 // thread. The constructor lists the tier and opens no sample; it throws Error(ExitCode::config or
 // environment) where there is nothing to train on. The tiers must outlive it.
@@ -124,15 +133,23 @@ class Dataset {
   const OnError& on_error() const { return on_error_; }
   // Keys of files that are not samples and were left out (Caltech's BACKGROUND_Google/tmp).
   const std::vector<std::string>& ignored() const { return ignored_; }
+  // What its samples are, each of them once; without any, they are files, or nobody knows.
+  const std::vector<SampleArrays>& arrays() const { return arrays_; }
 
  protected:
-  // In the constructor of a derived class.
+  // Both in the constructor of a derived class.
   void leave_out(std::vector<std::string> keys) { ignored_ = std::move(keys); }
+  void hold(SampleArrays arrays);
 
  private:
   OnError on_error_;
   std::vector<std::string> ignored_;
+  std::vector<SampleArrays> arrays_;
 };
+
+// Error(ExitCode::config), with what to set, where a decoder of that type can't take the arrays of
+// the data set.
+void check_arrays(const Dataset& dataset, const std::string& decoder, const ArrayVerdict& verdict);
 
 // Keys of the tier's objects in which samples of a split lie, each once; without indices of all.
 std::vector<std::string> objects_of(const Dataset& dataset, Split split);

@@ -135,7 +135,10 @@ class Decoded final : public Dataset {
         decoding_([this] {
           return DecodeScratch{decoder_->open(), {}};
         }) {
+    check_arrays(*inner_, options.decoder.type(), options.decoder.info().arrays);
     leave_out(inner_->ignored());
+    const SampleSpec spec = decoder_->spec();
+    hold({{{"uint8", {spec.height, spec.width, spec.channels}}}, "decoded"});
     for (size_t i = 0; i < claimed_.size(); ++i) labels_.push_back(inner_info(i).label);
     const uint64_t room = options.limit.bytes / sample_bytes_;
     in_ == nullptr ? take_memory(std::min<uint64_t>(room, claimed_.size())) : look_around();

@@ -67,6 +67,7 @@ class Packed final : public Dataset {
       whole_ = std::make_unique<WholeFiles>(tier_, static_cast<size_t>(options.keep_shards));
     }
     check_shards();
+    hold({{{"uint8", {index_.height, index_.width, index_.channels}}}, prefix_ + kPackedIndex});
   }
 
   const std::vector<std::string>& classes() const override { return index_.classes; }

@@ -130,6 +130,12 @@ class Synthetic final : public Dataset {
         train_(options, options.samples, mix(inputs.seed, 0)),
         test_(options, options.test_samples, mix(inputs.seed, 1)) {
     for (int64_t i = 0; i < options.classes; ++i) classes_.push_back(synthetic_class_name(i));
+    if (!options.planes) return;
+    const SyntheticPlanesOptions& planes = *options.planes;
+    SampleArrays samples{{{"float32", {planes.channels, planes.height, planes.width}}},
+                         "synthetic"};
+    if (planes.target) samples.arrays.push_back({"float32", {planes.height, planes.width}});
+    hold(std::move(samples));
   }
 
   const std::vector<std::string>& classes() const override { return classes_; }

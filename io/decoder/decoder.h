@@ -7,6 +7,7 @@
 
 #include "io/core/config/registry.h"
 #include "io/core/sample_spec.h"
+#include "io/core/stored_array.h"
 #include "io/core/system/memory.h"
 
 namespace stoker {
@@ -25,6 +26,8 @@ struct DecoderInfo {
   JpegBy jpeg = JpegBy::none;
   // What the bytes of a sample are where they are no file of a format: "pixels".
   std::string_view stored = {};
+  // Of samples that are arrays (Dataset::arrays()). Null: it takes any bytes.
+  ArrayVerdict arrays = {};
 };
 
 // How to treat one sample. The same bytes and the same mode give the same pixels, on any thread. A

@@ -41,6 +41,12 @@ EnumNames<PixelType> enum_names(PixelType) {
   return {{"uint8", PixelType::uint8}, {"float32", PixelType::float32}};
 }
 
+std::string only_files(std::span<const StoredArray> arrays) {
+  const bool pixels = arrays.size() == 1 && arrays[0].type == "uint8";
+  return std::string("decodes files: set decoder.type=") +
+         (pixels ? "raw, which takes pixels" : "planes, which takes float32");
+}
+
 void ImageLimits::check_bytes(size_t bytes) const {
   if (bytes <= max_bytes.bytes) return;
   too_large(std::to_string(bytes) + " bytes", "max_bytes = " + Scalar<ByteSize>::format(max_bytes));

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -152,6 +154,9 @@ struct ImageOptions {
   // Component<Decoder>::info.
   DecoderInfo info() const { return {augment.any(), false, output}; }
 };
+
+// ArrayVerdict of a decoder of image files.
+std::string only_files(std::span<const StoredArray> arrays);
 
 // A decoder that is nothing but its options and its sessions. SpecOptions has visit(), spec() and
 // info(), as ImageOptions; a Session is a DecoderSession with a constructor that takes (const

@@ -38,6 +38,7 @@ struct DecodedBy : JpegOptions {
   DecoderInfo info() const {
     DecoderInfo result = JpegOptions::info();
     result.jpeg = by;
+    result.arrays = only_files;
     return result;
   }
 };

@@ -80,8 +80,39 @@ struct PlanesOptions {
   SampleSpec spec() const {
     return {height, width, used(), PixelType::float32, 0, target ? plane() : 0};
   }
-  DecoderInfo info() const { return {.output = PixelType::float32, .stored = "planes"}; }
+  DecoderInfo info() const {
+    return {.output = PixelType::float32,
+            .stored = "planes",
+            .arrays = [options = *this](std::span<const StoredArray> arrays) {
+              return options.refuse(arrays);
+            }};
+  }
+  // ArrayVerdict.
+  std::string refuse(std::span<const StoredArray> arrays) const;
 };
+
+std::string PlanesOptions::refuse(std::span<const StoredArray> arrays) const {
+  std::vector<StoredArray> taken{{"float32", {channels, height, width}}};
+  if (target) taken.push_back({"float32", {height, width}});
+  if (stats > 0) taken.push_back({"float32", {channels, stats}});
+  if (std::ranges::equal(arrays, taken, same_array)) return "";
+  const std::vector<int64_t>& shape = arrays[0].shape;
+  const std::string takes = "takes " + text_of(taken) + ": ";
+  if (std::ranges::any_of(arrays, [](const StoredArray& a) { return a.type != "float32"; })) {
+    return takes + "write them anew as float32";
+  }
+  if (same_array(arrays[0], taken[0])) {
+    return takes +
+           "name what follows by dataset.target and dataset.stats, and set decoder.target "
+           "and decoder.stats";
+  }
+  return shape.size() != 3
+             ? takes + "write them anew with the axes channel, row and column"
+             : takes + fmt::format(
+                           "set decoder.channels={} decoder.height={} decoder.width={} if "
+                           "their first axis is the channels, else write them anew",
+                           shape[0], shape[1], shape[2]);
+}
 
 // value -> (value + shift) * scale. A value.
 struct Scaling {

@@ -5,12 +5,20 @@
 namespace stoker {
 
 ExperimentData::ExperimentData(const DataOptions& options, const Notify& notify)
-    : tier_(options.dataset.info().tier) {
+    : decoder_type_(options.decoder.type()),
+      decodes_(options.decoder.info().arrays),
+      tier_(options.dataset.info().tier) {
   for (const auto& [name, tier] : options.storage) {
     tiers_.add(name, open_tier(tier, {name, notify, &hub_}));
   }
   dataset_ = options.dataset.create({tiers_, options.run.seed, notify});
   decoder_ = options.decoder.create({});
+}
+
+// Those who read samples and decode none do not ask for it.
+const Decoder& ExperimentData::decoder() const {
+  check_arrays(*dataset_, decoder_type_, decodes_);
+  return *decoder_;
 }
 
 const FileTree* ExperimentData::files() const {

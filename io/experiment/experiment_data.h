@@ -23,7 +23,8 @@ class ExperimentData {
   // All tiers of the configuration, by name.
   const Tiers& tiers() const { return tiers_; }
   const Dataset& dataset() const { return *dataset_; }
-  const Decoder& decoder() const { return *decoder_; }
+  // Error(ExitCode::config) where it can't take what the data set's samples are (check_arrays()).
+  const Decoder& decoder() const;
   // The name of the tier that the data set reads; empty if it reads no tier.
   const std::string& tier() const { return tier_; }
   // The files of that tier. Null if it keeps no files, or if there is no tier. Lives as long as
@@ -35,6 +36,8 @@ class ExperimentData {
   Tiers tiers_;
   std::unique_ptr<Dataset> dataset_;
   std::unique_ptr<Decoder> decoder_;
+  std::string decoder_type_;
+  ArrayVerdict decodes_;
   std::string tier_;
 };
 

@@ -67,6 +67,9 @@ READ = {
     "encoded-chunked": lambda file: encoded(file, chunks=(1000,)),
     "encoded-packed": lambda file: encoded(file, False, chunks=(777,), compression="gzip", shuffle=True),
     "rows": rows,
+    "rows-planes": lambda file: rows(file, IMAGES.transpose(0, 3, 1, 2)),
+    "rows-grey": lambda file: rows(file, IMAGES[..., 0]),
+    "rows-flat": lambda file: rows(file, IMAGES.reshape(17, -1)),
     "rows-float": lambda file: rows(file, FLOATS, "u1"),
     "rows-chunk-1": lambda file: rows(file, chunks=(1, 8, 10, 3), maxshape=(None, 8, 10, 3)),
     "rows-deflate": lambda file: rows(file, chunks=(3, 8, 10, 3), compression="gzip", compression_opts=9),
@@ -105,6 +108,30 @@ def variable_keys(file):
 def without_offsets(file):
     encoded(file)
     del file["offsets"]
+
+
+def other_names(file):
+    file["train/image"] = IMAGES
+    file["train/label"] = np.arange(17) % 3
+
+
+def without_labels(file):
+    file["images"] = IMAGES
+    file["label"] = np.arange(17) % 3
+
+
+def negative_labels(file):
+    file["images"] = IMAGES
+    file["labels"] = np.arange(17) % 3 - 1
+
+
+def short_offsets(file):
+    """Where each begins, and not where the last one ends."""
+    encoded(file)
+    del file["offsets"], file["labels"]
+    file["offsets"] = offsets_of(FILES)[:-1]
+    del file["keys"]
+    file["keys"] = np.array([f"c/{i}.jpg".encode() for i in range(len(FILES) - 1)])
 
 
 def float_labels(file):
@@ -149,6 +176,10 @@ REFUSED = {
     "many-labels": many_labels,
     "few-labels": few_labels,
     "many-maps": many_maps,
+    "other-names": other_names,
+    "without-labels": without_labels,
+    "negative-labels": negative_labels,
+    "short-offsets": short_offsets,
 }
 
 

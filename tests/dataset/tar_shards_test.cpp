@@ -126,6 +126,9 @@ TEST(TarShards, what_is_no_part_of_a_sample_is_passed_over) {
                                     {"a/1.json", "{}"},
                                     {"a/2.jpg", "two"}})}});
   EXPECT_EQ(keys(shards.build(), Split::train), Strings{"a/2"});
+  EXPECT_EQ(shards.remarks, Strings{"dataset: passed over 3 that are no part of a sample: "
+                                    "'train.tar: a/README', 'train.tar: a/.hidden.jpg' and "
+                                    "'train.tar: a/1.json'"});
 }
 
 TEST(TarShards, a_sample_that_can_not_be_used_is_a_bad_one) {
@@ -138,14 +141,17 @@ TEST(TarShards, a_sample_that_can_not_be_used_is_a_bad_one) {
                                     {"a/4.jpg", "4"},
                                     {"a/4.cls", "7"},
                                     {"5.jpg", "5"},
-                                    {"a/6.jpg", "123456"}})},
+                                    {"a/6.jpg", "123456"},
+                                    {"b/7.jpg", "7"}})},
                  {"classes.txt", "a\nb\n"}});
   shards.build(", max_sample_bytes: 5");
-  EXPECT_EQ(shards.bad(0), "unsupported: member .cls is no number of a class");
+  EXPECT_EQ(shards.bad(0), "unsupported: member .cls is no number of a class, but 'zero'");
   EXPECT_EQ(shards.bad(1), "unsupported: it has two images");
-  EXPECT_EQ(shards.bad(2), "unsupported: two members end in .jpg");
-  EXPECT_EQ(shards.bad(3), "unsupported: its label is 7, and there are 2 classes");
-  EXPECT_EQ(shards.bad(4), "unsupported: it has no label, and its name no folder that is a class");
+  EXPECT_EQ(shards.bad(2), "unsupported: two of its members have one name");
+  EXPECT_EQ(shards.bad(3), "corrupt: its label is 7, and there are 2 classes");
+  EXPECT_EQ(shards.bad(4),
+            "unsupported: it has no label: no member ends in .cls, and its name has no folder: set "
+            "dataset.label");
   EXPECT_EQ(shards.bad(5), "too_large: it has 6 bytes, above 5 (dataset.max_sample_bytes)");
 }
 
@@ -154,14 +160,14 @@ TEST(TarShards, a_shard_that_is_cut_short_keeps_the_samples_before_the_cut) {
   Shards shards({{"train.tar", whole.substr(0, 4'000'000)}});
   shards.build();
   EXPECT_EQ(read_sample(*shards.dataset, Split::train, 0), "one");
-  EXPECT_EQ(shards.bad(1), "unsupported: its shard ends in the middle of it");
+  EXPECT_EQ(shards.bad(1), "truncated: its shard ends in the middle of it");
 }
 
 TEST(TarShards, a_shard_that_is_cut_in_a_header_has_a_bad_sample_there) {
   const std::string whole = tar({{"a/1.jpg", "one"}, {"a/2.jpg", "two"}});
   Shards shards({{"train.tar", whole.substr(0, 1300)}});
   EXPECT_EQ(keys(shards.build(), Split::train), (Strings{"a/1", "train.tar"}));
-  EXPECT_EQ(shards.bad(1), "unsupported: its shard ends here, too early");
+  EXPECT_EQ(shards.bad(1), "truncated: its shard ends here, too early");
   EXPECT_EQ(shards.dataset->classes(), Strings{"a"});  // it is of none
 }
 
@@ -177,15 +183,41 @@ TEST(TarShards, what_is_no_tar_is_refused) {
   }
 }
 
-TEST(TarShards, nothing_to_train_on_is_refused) {
-  Shards shards({{"other.tar", tar({{"a/1.jpg", "one"}})}, {"train.tar", tar({{"a/", ""}})}});
-  EXPECT_EQ(shards.refused(", train: 'x*'"),
-            "dataset: no object fits 'x*' in tier 'data': set dataset.train to a pattern of shards "
-            "that are there, or write some by `stoker dataset convert CONFIG DIRECTORY --format "
-            "tar_shards` and set storage.data.root=DIRECTORY");
-  EXPECT_EQ(shards.refused(),
+TEST(TarShards, a_shard_without_samples_is_refused) {
+  EXPECT_EQ(Shards({{"train.tar", tar({{"a/", ""}})}}).refused(),
             "dataset: there are no samples in 'train*.tar' in tier 'data': set dataset.train to a "
             "pattern of shards that have samples");
+}
+
+TEST(TarShards, the_first_number_of_a_class_is_an_option) {
+  Shards shards(
+      {{"train.tar", tar({{"1.jpg", "x"}, {"1.cls", "1"}, {"2.jpg", "x"}, {"2.cls", "2"}})}});
+  EXPECT_EQ(shards.build().classes(), (Strings{"0", "1", "2"}));
+  EXPECT_EQ(shards.remarks, Strings{"dataset: 1 of 3 classes has no training sample: '0': labels "
+                                    "begin at 1: set dataset.label_offset=1"});
+  EXPECT_EQ(shards.build(", label_offset: 1").classes(), (Strings{"1", "2"}));
+  EXPECT_EQ(shards.dataset->info(Split::train, 1).label, 1);
+  EXPECT_TRUE(shards.remarks.empty());
+  shards.build(", label_offset: 2");
+  EXPECT_EQ(shards.bad(0),
+            "corrupt: its label is 1, and that of the first class 2 (dataset.label_offset)");
+  EXPECT_EQ(shards.dataset->info(Split::train, 0).label, -1);
+  put(shards.tier(), "classes.txt", "cat\ndog\n\n");
+  EXPECT_EQ(shards.refused(),
+            "dataset: labels run from 1 to 2, and 2 classes are named: set dataset.label_offset=1");
+}
+
+TEST(TarShards, a_split_of_which_no_sample_can_be_used_is_refused) {
+  const ArchiveFiles good{{"a/1.jpg", "1"}, {"b/2.jpg", "22"}};
+  EXPECT_EQ(Shards({{"train.tar", tar(good)}}).refused(", max_sample_bytes: 0"),
+            "dataset: none of the 2 samples in 'train*.tar' can be used: a/1: too_large: it has 1 "
+            "bytes, above 0 (dataset.max_sample_bytes)");
+  EXPECT_EQ(Shards({{"train.tar", tar(good)},
+                    {"test.tar", tar({{"owl/1.jpg", "x"}})},
+                    {"classes.txt", "a\nb\n"}})
+                .refused(),
+            "dataset: none of the 1 samples in 'test*.tar' can be used: owl/1: corrupt: its class "
+            "'owl' is none of the 2 that are known");
 }
 
 TEST(TarShards, the_index_is_kept_and_made_anew_where_it_does_not_fit) {
@@ -193,7 +225,8 @@ TEST(TarShards, the_index_is_kept_and_made_anew_where_it_does_not_fit) {
   shards.build();
   const std::string index = get(shards.tier(), "train.tar.index.json");
   // It is believed: who changes a shard without changing its size removes the index.
-  put(shards.tier(), "train.tar.index.json", shard_index_json({{"a/9", -1, 512, 2}}, 2048, "x"));
+  put(shards.tier(), "train.tar.index.json",
+      shard_index_json({{{"a/9", {}, true, 512, 2}}}, 2048, "x"));
   EXPECT_EQ(keys(shards.build(), Split::train), Strings{"a/1"});
   EXPECT_EQ(get(shards.tier(), "train.tar.index.json"), index);
   put(shards.tier(), "train.tar", tar({{"b/2.jpg", kLarge}}));

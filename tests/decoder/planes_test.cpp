@@ -107,5 +107,24 @@ TEST(Planes, options_that_do_not_fit_together_are_refused) {
             "test.yaml:1:24: decoder: 'target' needs planes whose pixels can be divided by four");
 }
 
+TEST(Planes, arrays_of_another_shape_or_type_are_refused_with_what_to_set) {
+  const auto verdict = [](const std::string& yaml, const std::vector<StoredArray>& arrays) {
+    return parse_component<Decoder>(parse_yaml(yaml, "test.yaml")).info().arrays(arrays);
+  };
+  const StoredArray image{"float32", {3, 2, 2}}, map{"float32", {2, 2}};
+  EXPECT_EQ(verdict(kPlain, {image}), "");
+  EXPECT_EQ(verdict(kTarget, {image, map}), "");
+  EXPECT_EQ(verdict(kPlain, {{"float32", {2, 2, 3}}}),
+            "takes 3 x 2 x 2 float32: set decoder.channels=2 decoder.height=2 decoder.width=3 if "
+            "their first axis is the channels, else write them anew");
+  EXPECT_EQ(verdict(kPlain, {{"uint8", {3, 2, 2}}}),
+            "takes 3 x 2 x 2 float32: write them anew as float32");
+  EXPECT_EQ(verdict(kPlain, {{"float32", {12}}}),
+            "takes 3 x 2 x 2 float32: write them anew with the axes channel, row and column");
+  EXPECT_EQ(verdict(kTarget, {image}),
+            "takes 3 x 2 x 2 float32, 2 x 2 float32: name what follows by dataset.target and "
+            "dataset.stats, and set decoder.target and decoder.stats");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -33,6 +33,24 @@ TEST(DataOptions, the_data_half_of_an_experiment_is_read_and_opened_by_itself) {
   EXPECT_FALSE(batch->digests.empty());
 }
 
+TEST(DataOptions, a_decoder_that_can_not_take_the_samples_is_refused_before_any_is_read) {
+  const auto refused = [](const std::string& decoder) {
+    const DataOptions options = read_data_options(
+        kQuickStart, {"dataset={type: synthetic, planes: {channels: 3, height: 8, width: 4}}",
+                      "decoder={type: " + decoder + "}"});
+    ExperimentData data(options, {});
+    EXPECT_EQ(data.dataset().arrays().size(), 1u);  // who only reads needs no decoder
+    return error_of([&] { data.decoder(); });
+  };
+  const std::string sample = "dataset: a sample of synthetic is 3 x 8 x 4 float32, and decoder ";
+  EXPECT_EQ(refused("raw, height: 8, width: 4"),
+            sample +
+                "raw takes 8 x 4 x 3 uint8: write them anew as whole levels from 0 to 255 "
+                "(uint8)");
+  EXPECT_EQ(refused("turbojpeg"),
+            sample + "turbojpeg decodes files: set decoder.type=planes, which takes float32");
+}
+
 TEST(DataOptions, sections_of_the_other_half_are_skipped_and_unknown_ones_are_errors) {
   EXPECT_EQ(read_data_options(kQuickStart, {"model.type=nobody_looks_at_it"}).run.name,
             "quickstart");

@@ -70,10 +70,10 @@ STOKER_FUZZ_TARGET(tfrecord) {
   const TFRecordFormat format(
       {"image/encoded", "image/class/label", "image/class/text", "image/filename"});
   Buffer stored;
-  for (const ShardSample& sample : format.scan(tier, {"s", file.size()})) {
+  for (const ShardSample& sample : format.scan(tier, {"s", file.size()}).samples) {
     fuzz::require(sample.offset <= file.size() && sample.bytes <= file.size() - sample.offset,
                   "a sample is not in its shard");
-    if (!sample.bad.empty()) continue;
+    if (sample.bad) continue;
     tier.read("s", stored, {sample.offset, sample.bytes});
     Bytes image;
     try {
@@ -81,7 +81,8 @@ STOKER_FUZZ_TARGET(tfrecord) {
     } catch (const std::exception&) {
       fuzz::require(false, "a sample that was found good is bad");
     }
-    fuzz::require(image.size() < stored.size() && sample.label >= -1 && !sample.key.empty(),
+    fuzz::require(image.size() < stored.size() && !sample.key.empty() &&
+                      (sample.label.has_value() || !class_of(sample.key).empty()),
                   "a sample is none");
   }
 }

@@ -17,12 +17,11 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "stoker shard index";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 // Nothing if no index fits.
-std::optional<std::vector<ShardSample>> kept_index(const Storage& tier, const std::string& key,
-                                                   uint64_t shard_bytes,
-                                                   const std::string& format) {
+std::optional<ShardContents> kept_index(const Storage& tier, const std::string& key,
+                                        uint64_t shard_bytes, const std::string& format) {
   Buffer text;
   try {
     tier.read(key, text);
@@ -66,42 +65,106 @@ void add_parts(const Json& rows, uint64_t shard_bytes, ShardSample& sample) {
   if (sum != sample.bytes) throw Error(ExitCode::data, "contradicts itself");
 }
 
+// A label is a number, or true where the key names the class.
+Json label_json(const ShardSample& sample) {
+  if (sample.label) return *sample.label;
+  return sample.named ? Json(true) : Json();
+}
+
+void read_label(const Json& label, ShardSample& sample) {
+  sample.named = label.is_boolean() && label.get<bool>();
+  if (!label.is_boolean() && !label.is_null()) sample.label = whole_number(label);
+}
+
+Json bad_json(const std::optional<BadSample>& bad) {
+  return bad ? Json{to_string(bad->reason()), bad->what()} : Json();
+}
+
+std::optional<BadSample> read_bad(const Json& bad) {
+  if (bad.is_null()) return std::nullopt;
+  const auto reason = bad.at(0).get<std::string>();
+  for (auto each = BadReason::missing; each <= BadReason::unsupported;
+       each = static_cast<BadReason>(static_cast<int>(each) + 1)) {
+    if (reason == to_string(each)) return BadSample(each, bad.at(1).get<std::string>());
+  }
+  throw Error(ExitCode::data, "has the unknown reason " + reason);
+}
+
+Json arrays_json(const std::vector<std::vector<StoredArray>>& arrays) {
+  Json rows = Json::array();
+  for (const std::vector<StoredArray>& sample : arrays) {
+    Json& row = rows.emplace_back(Json::array());
+    for (const StoredArray& array : sample) row.push_back({array.type, array.shape});
+  }
+  return rows;
+}
+
+std::vector<std::vector<StoredArray>> read_arrays(const Json& rows) {
+  std::vector<std::vector<StoredArray>> arrays;
+  for (const Json& row : rows) {
+    std::vector<StoredArray>& sample = arrays.emplace_back();
+    for (const Json& array : row) {
+      StoredArray& one = sample.emplace_back(StoredArray{array.at(0).get<std::string>(), {}});
+      for (const Json& size : array.at(1)) one.shape.push_back(whole_number(size));
+    }
+  }
+  return arrays;
+}
+
+ShardSample read_sample(const Json& row, uint64_t shard_bytes) {
+  ShardSample sample;
+  sample.key = row.at(0);
+  read_label(row.at(1), sample);
+  sample.offset = size_at(row, 2);
+  sample.bytes = size_at(row, 3);
+  if (row.size() > 4) sample.bad = read_bad(row.at(4));
+  if (row.size() > 5) add_parts(row.at(5), shard_bytes, sample);
+  const bool inside = !sample.parts.empty() || lies_in(sample.offset, sample.bytes, shard_bytes);
+  if (!inside && !sample.bad) throw Error(ExitCode::data, "contradicts itself");
+  return sample;
+}
+
 }  // namespace
 
-std::string shard_index_json(const std::vector<ShardSample>& samples, uint64_t shard_bytes,
+std::string class_of(const std::string& key) {
+  const size_t slash = key.find('/');
+  return slash == std::string::npos ? "" : key.substr(0, slash);
+}
+
+std::string shard_index_json(const ShardContents& contents, uint64_t shard_bytes,
                              const std::string& format) {
   Json rows = Json::array();
-  for (const ShardSample& sample : samples) {
-    Json row{sample.key, sample.label, sample.offset, sample.bytes};
-    if (!sample.bad.empty() || !sample.parts.empty()) row.push_back(sample.bad);
+  for (const ShardSample& sample : contents.samples) {
+    Json row{sample.key, label_json(sample), sample.offset, sample.bytes};
+    if (sample.bad || !sample.parts.empty()) row.push_back(bad_json(sample.bad));
     if (!sample.parts.empty()) row.push_back(parts_json(sample.parts));
     rows.push_back(std::move(row));
   }
-  return signed_json({{"of", format}, {"shard_bytes", shard_bytes}, {"samples", std::move(rows)}},
+  return signed_json({{"of", format},
+                      {"shard_bytes", shard_bytes},
+                      {"samples", std::move(rows)},
+                      {"passed_over", contents.passed_over},
+                      {"instead", contents.instead},
+                      {"arrays", arrays_json(contents.arrays)}},
                      kFormat, kVersion);
 }
 
-std::vector<ShardSample> parse_shard_index(Bytes text, uint64_t shard_bytes,
-                                           const std::string& format) {
+ShardContents parse_shard_index(Bytes text, uint64_t shard_bytes, const std::string& format) {
   const Json index = parse_signed_json(text, kFormat, kVersion);
   try {
     if (index.at("of") != format || index.at("shard_bytes") != shard_bytes) {
       throw Error(ExitCode::data, "is of another shard or format");
     }
-    std::vector<ShardSample> samples;
+    ShardContents contents;
     for (const Json& row : index.at("samples")) {
-      ShardSample& sample = samples.emplace_back();
-      sample.key = row.at(0);
-      sample.label = whole_number(row.at(1));
-      sample.offset = static_cast<uint64_t>(whole_number(row.at(2)));
-      sample.bytes = static_cast<uint64_t>(whole_number(row.at(3)));
-      if (row.size() > 4) sample.bad = row.at(4);
-      if (row.size() > 5) add_parts(row.at(5), shard_bytes, sample);
-      const bool inside =
-          !sample.parts.empty() || lies_in(sample.offset, sample.bytes, shard_bytes);
-      if (!inside && sample.bad.empty()) throw Error(ExitCode::data, "contradicts itself");
+      contents.samples.push_back(read_sample(row, shard_bytes));
     }
-    return samples;
+    for (const Json& name : index.at("passed_over")) {
+      contents.passed_over.push_back(name.get<std::string>());
+    }
+    contents.instead = index.at("instead");
+    contents.arrays = read_arrays(index.at("arrays"));
+    return contents;
   } catch (const Json::exception& error) {
     throw Error(ExitCode::data, std::string("is damaged: ") + error.what());
   }
@@ -112,19 +175,19 @@ Bytes ShardFormat::assemble(const ShardSample& /*sample*/, const ShardRead& /*re
   throw BadSample(BadReason::corrupt, "its index has parts, and its format none");
 }
 
-std::vector<ShardSample> shard_samples(Storage& tier, const ObjectInfo& shard,
-                                       const ShardFormat& format, const Notify& notify) {
+ShardContents shard_contents(Storage& tier, const ObjectInfo& shard, const ShardFormat& format,
+                             const Notify& notify) {
   const std::string key = shard.key + ".index.json";
   const std::string name = format.name();
   if (auto kept = kept_index(tier, key, shard.bytes, name)) return std::move(*kept);
-  std::vector<ShardSample> samples = format.scan(tier, shard);
-  const std::string text = shard_index_json(samples, shard.bytes, name);
+  ShardContents contents = format.scan(tier, shard);
+  const std::string text = shard_index_json(contents, shard.bytes, name);
   try {
     write_object(tier, key, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   } catch (const IoError& error) {
     if (notify) notify(fmt::format("dataset: the index of {} is not kept: {}", key, error.what()));
   }
-  return samples;
+  return contents;
 }
 
 }  // namespace stoker

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "io/core/error.h"
 #include "io/core/notify.h"
+#include "io/core/stored_array.h"
 #include "io/core/system/memory.h"
 #include "io/storage/storage.h"
 
@@ -27,18 +30,34 @@ struct ShardPart {
 
 // Where a sample lies in a shard, and what is known of it without reading it again. A value.
 struct ShardSample {
-  // Names it in messages, and in a format without labels of its own says the class: up to the first
-  // '/'.
+  // Names it in messages.
   std::string key;
-  // -1: the key says it.
-  int64_t label = -1;
+  // The number of its class, as the shard has it.
+  std::optional<int64_t> label = {};
+  // It has no such number, and the first folder of its key is its class.
+  bool named = false;
   // What is read of the shard; where there are parts, `bytes` is the sum of what they give.
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  // If not empty: why the sample can't be used. It is then a bad one, and nothing of it is read.
-  std::string bad = {};
+  // Why it can't be used, if it can't. Nothing of it is read then.
+  std::optional<BadSample> bad = {};
   // Not empty: it is put together of these, by the format's assemble().
   std::vector<ShardPart> parts = {};
+};
+
+// The class that a key names: its first folder; empty: none.
+std::string class_of(const std::string& key);
+
+// What lies in a shard. A value.
+struct ShardContents {
+  std::vector<ShardSample> samples = {};
+  // Names of what is no part of a sample: for people.
+  std::vector<std::string> passed_over = {};
+  // Where there are no samples: what is there instead, and the option to set. For people.
+  std::string instead = {};
+  // What its samples are where they are no files; other shards may have others, and samples of
+  // several shapes are told by two of them.
+  std::vector<std::vector<StoredArray>> arrays = {};
 };
 
 // Reads of one shard: all of a range, in the buffer, or where it lies in memory as long as the call
@@ -53,7 +72,10 @@ class ShardFormat {
   virtual std::string name() const = 0;
   // Goes through a whole shard. IoError; Error(ExitCode::data), which names the shard, where it
   // can't be gone through.
-  virtual std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const = 0;
+  virtual ShardContents scan(const Storage& tier, const ObjectInfo& shard) const = 0;
+  // Which options say where a sample's class is, for messages: "a class is ... (dataset.label)".
+  // Empty: samples need no class.
+  virtual std::string label_rule() const = 0;
   // The part of `stored`, which lies in the shard, that the decoder takes. `stored` may be changed.
   // BadSample for damage.
   virtual Bytes payload(Buffer& stored) const = 0;
@@ -62,19 +84,18 @@ class ShardFormat {
   virtual Bytes assemble(const ShardSample& sample, const ShardRead& read, Buffer& out) const;
 };
 
-// The samples of a shard. They are taken from the index that is kept beside it, "<key>.index.json".
-// If there is no index, or it is for another shard or format, a scan finds them, and its index is
-// kept. A tier that can't be written to is a remark. Fails as scan(). Any thread; several processes
-// may be at the same shard.
-std::vector<ShardSample> shard_samples(Storage& tier, const ObjectInfo& shard,
-                                       const ShardFormat& format, const Notify& notify);
+// What lies in a shard. It is taken from the index that is kept beside it, "<key>.index.json". If
+// there is no index, or it is for another shard or format, a scan finds it, and its index is kept.
+// A tier that can't be written to is a remark. Fails as scan(). Any thread; several processes may
+// be at the same shard.
+ShardContents shard_contents(Storage& tier, const ObjectInfo& shard, const ShardFormat& format,
+                             const Notify& notify);
 
 // The text of an index. Pure; any thread.
-std::string shard_index_json(const std::vector<ShardSample>& samples, uint64_t shard_bytes,
+std::string shard_index_json(const ShardContents& contents, uint64_t shard_bytes,
                              const std::string& format);
-// Its samples: each lies in the shard. Error(ExitCode::data) where it is damaged, or of another
-// shard or format.
-std::vector<ShardSample> parse_shard_index(Bytes text, uint64_t shard_bytes,
-                                           const std::string& format);
+// What it says: each sample lies in the shard. Error(ExitCode::data) where it is damaged, or of
+// another shard or format.
+ShardContents parse_shard_index(Bytes text, uint64_t shard_bytes, const std::string& format);
 
 }  // namespace stoker

@@ -7,7 +7,7 @@ namespace {
 std::string literally(const std::string& prefix) {
   std::string pattern;
   for (const char c : prefix) {
-    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
+    if (std::string_view("*?[{\\").find(c) != std::string_view::npos) pattern += '\\';
     pattern += c;
   }
   return pattern;

@@ -1,17 +1,16 @@
 #include "io/dataset/shards/sharded.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/parallel.h"
-#include "io/core/random.h"
 #include "io/core/system/usable_cores.h"
 #include "io/dataset/class_names.h"
+#include "io/dataset/shards/shard_choice.h"
+#include "io/dataset/shards/shard_labels.h"
 
 namespace stoker {
 namespace {
@@ -22,11 +21,14 @@ uint64_t gap_before(uint64_t sample_bytes) {
   return std::clamp(sample_bytes, uint64_t{4} << 10, uint64_t{64} << 10);
 }
 
-// Shares are written as decimals: 0.8 + 0.1 of ten shards are nine.
-constexpr double kRounding = 1e-9;
-
-size_t share_of(double share, size_t count) {
-  return std::min(count, static_cast<size_t>(share * static_cast<double>(count) + kRounding));
+// How many samples that can be used each class has.
+template <class Sample>
+LabelUses uses_of(const std::vector<Sample>& samples) {
+  LabelUses uses;
+  for (const Sample& sample : samples) {
+    if (!sample.bad) ++uses[*sample.label].samples;
+  }
+  return uses;
 }
 
 [[noreturn]] void fail_short(const std::string& shard) {
@@ -39,17 +41,11 @@ Bytes part_of(Bytes all, const std::string& shard, Range range) {
   return all.subspan(range.offset, range.length);
 }
 
-// The class that a key names: its first folder; empty: none.
-std::string class_of(const std::string& key) {
-  const size_t slash = key.find('/');
-  return slash == std::string::npos ? "" : key.substr(0, slash);
-}
-
 }  // namespace
 
 void ShardedOptions::check(const Section& section) const {
   if (train.empty()) section.fail("train", "must be a pattern of shards such as train-*");
-  if (split && (split->train <= 0 || split->train + split->test > 1 + kRounding)) {
+  if (split && (split->train <= 0 || split->train + split->test > 1 + 1e-9)) {
     section.fail("split", "must train on some shards, and not on those that test");
   }
 }
@@ -63,119 +59,95 @@ Sharded::Sharded(const ShardedOptions& options, const Inputs& inputs,
       block_(options.block.bytes),
       whole_(keep_whole == 0 ? nullptr : std::make_unique<WholeFiles>(tier_, keep_whole)),
       ahead_(tier_, options.readers, options.read_ahead.bytes) {
-  scan_all(options, inputs.notify);
+  const ShardChoice choice = choose_shards(tier_, options, inputs.notify);
+  std::vector<std::string> passed_over;
+  train_ = scan(choice.train, inputs.notify, passed_over);
+  test_ = scan(choice.test, inputs.notify, passed_over);
   if (train_.empty()) fail_empty(options);
-  name_classes(options.classes);
+  if (!passed_over.empty() && inputs.notify) {
+    inputs.notify(fmt::format("dataset: passed over {} that {} no part of a sample: {}",
+                              passed_over.size(), passed_over.size() == 1 ? "is" : "are",
+                              some_of(passed_over)));
+  }
+  leave_out(std::move(passed_over));
+  name_classes(options, inputs.notify);
 }
 
 void Sharded::fail_empty(const ShardedOptions& options) const {
-  const std::string& tier = options.storage.name;
   throw Error(
       ExitCode::environment,
-      shards_.empty()
-          ? fmt::format("dataset: no object fits '{}' in tier '{}': set dataset.train to a pattern "
-                        "of shards that are there, or write some by `stoker dataset convert CONFIG "
-                        "DIRECTORY --format {}` and set storage.{}.root=DIRECTORY",
-                        options.train, tier, options.format, tier)
-          : fmt::format("dataset: there are no samples in '{}' in tier '{}': set dataset.train to "
-                        "a pattern of shards that have samples",
-                        options.train, tier));
-}
-
-std::vector<ObjectInfo> Sharded::find(const std::string& pattern) const {
-  std::vector<ObjectInfo> shards;
-  const std::string prefix = pattern.substr(0, pattern.find_first_of("*?[\\"));
-  for (const ObjectInfo& object : tier_.list(prefix)) {
-    if (object.key.ends_with(".index.json")) continue;
-    if (::fnmatch(pattern.c_str(), object.key.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) continue;
-    shards.push_back(object);
-  }
-  return shards;
-}
-
-void Sharded::scan_all(const ShardedOptions& options, const Notify& notify) {
-  std::vector<ObjectInfo> train = find(options.train), test;
-  if (options.split) {
-    Random random(options.split->seed);
-    shuffle(train, random);
-    const size_t trains = share_of(options.split->train, train.size());
-    const size_t tests = share_of(options.split->train + options.split->test, train.size());
-    test.assign(train.begin() + static_cast<std::ptrdiff_t>(trains),
-                train.begin() + static_cast<std::ptrdiff_t>(tests));
-    train.resize(trains);
-  } else {
-    test = find(options.test);
-  }
-  train_ = scan(train, notify);
-  test_ = scan(test, notify);
+      fmt::format("dataset: there are no samples in '{}' in tier '{}': {}", options.train,
+                  options.storage.name,
+                  instead_.empty() ? "set dataset.train to a pattern of shards that have samples"
+                                   : instead_));
 }
 
 std::vector<Sharded::Sample> Sharded::scan(const std::vector<ObjectInfo>& shards,
-                                           const Notify& notify) {
-  std::vector<std::vector<ShardSample>> found(shards.size());
+                                           const Notify& notify,
+                                           std::vector<std::string>& passed_over) {
+  std::vector<ShardContents> found(shards.size());
   parallel_for(usable_cores(), std::ssize(shards), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
-    found[at] = shard_samples(tier_, shards[at], *format_, notify);
+    found[at] = shard_contents(tier_, shards[at], *format_, notify);
   });
   std::vector<Sample> samples;
   for (size_t i = 0; i < shards.size(); ++i) {
-    for (ShardSample& sample : found[i]) samples.push_back({std::move(sample), shards_.size()});
-    shards_.push_back(shards[i].key);
+    const std::string& key = shards[i].key;
+    for (ShardSample& sample : found[i].samples) {
+      samples.push_back({std::move(sample), shards_.size()});
+    }
+    for (const std::string& name : found[i].passed_over) passed_over.push_back(key + ": " + name);
+    for (auto& arrays : found[i].arrays) hold({std::move(arrays), key});
+    if (instead_.empty()) instead_ = std::move(found[i].instead);
+    shards_.push_back(key);
   }
   return samples;
 }
 
-void Sharded::name_classes(const std::string& key) {
-  classes_ = read_class_names(tier_, key);
-  const bool named = !classes_.empty();
-  std::set<std::string> said;
-  int64_t highest = -1;
-  for (const auto* const samples : {&train_, &test_}) {
-    for (const Sample& sample : *samples) {
-      if (sample.label < 0) {
-        said.insert(class_of(sample.key));
-      } else if (sample.bad.empty()) {
-        highest = std::max(highest, sample.label);
-      }
-    }
-  }
-  if (!named && highest < 0) classes_.assign(said.begin(), said.end());
-  for (int64_t i = std::ssize(classes_); !named && i <= std::min(highest, kMaxClasses); ++i) {
-    classes_.push_back(std::to_string(i));
-  }
-  std::map<std::string, int64_t> labels;
-  for (size_t i = 0; i < classes_.size(); ++i) labels[classes_[i]] = static_cast<int64_t>(i);
+void Sharded::name_classes(const ShardedOptions& options, const Notify& notify) {
+  std::vector<ShardSample*> all;
   for (auto* const samples : {&train_, &test_}) {
-    for (Sample& sample : *samples) {
-      if (sample.label < 0) {
-        const auto label = labels.find(class_of(sample.key));
-        if (label != labels.end()) sample.label = label->second;
-      }
-      if (sample.label >= 0 && sample.label < std::ssize(classes_)) continue;
-      if (sample.bad.empty()) {
-        sample.bad = sample.label < 0 ? "it has no label, and its name no folder that is a class"
-                                      : fmt::format("its label is {}, and there are {} classes",
-                                                    sample.label, classes_.size());
-      }
-      sample.label = 0;
-    }
+    for (Sample& sample : *samples) all.push_back(&sample);
   }
+  classes_ = read_class_names(tier_, options.classes);
+  const bool numbered = classes_.empty() && std::ranges::any_of(all, [](const ShardSample* sample) {
+                          return sample->label && !sample->bad;
+                        });
+  const std::string rule = format_->label_rule();
+  classes_ = label_samples(all, std::move(classes_), options.label_offset, rule);
+  check_usable(train_, options.train);
+  check_usable(test_, options.split ? options.train : options.test);
+  if (!rule.empty()) remark_classes(classes_, uses_of(train_), numbered, rule, notify);
+}
+
+std::optional<BadSample> Sharded::why_bad(const Sample& sample) const {
+  if (sample.bad || sample.bytes <= max_bytes_) return sample.bad;
+  return BadSample(BadReason::too_large,
+                   fmt::format("it has {} bytes, above {} (dataset.max_sample_bytes)", sample.bytes,
+                               max_bytes_));
+}
+
+void Sharded::check_usable(const std::vector<Sample>& samples, const std::string& pattern) const {
+  if (samples.empty()) return;
+  for (const Sample& sample : samples) {
+    if (!why_bad(sample)) return;
+  }
+  throw Error(
+      ExitCode::data,
+      fmt::format("dataset: none of the {} samples in '{}' can be used: {}: {}: {}", samples.size(),
+                  pattern, samples.front().key, to_string(why_bad(samples.front())->reason()),
+                  why_bad(samples.front())->what()));
 }
 
 SampleInfo Sharded::info(Split split, int64_t index) const {
   const Sample& sample = of(split).at(static_cast<size_t>(index));
-  return {sample.key, sample.label, sample.bytes, static_cast<int64_t>(sample.shard),
+  return {sample.key, sample.label.value_or(-1), sample.bytes, static_cast<int64_t>(sample.shard),
           shards_[sample.shard]};
 }
 
 const Sharded::Sample& Sharded::good(Split split, int64_t index) const {
   const Sample& sample = of(split).at(static_cast<size_t>(index));
-  if (!sample.bad.empty()) throw BadSample(BadReason::unsupported, sample.bad);
-  if (sample.bytes > max_bytes_) {
-    throw BadSample(BadReason::too_large,
-                    fmt::format("it has {} bytes, above {} (dataset.max_sample_bytes)",
-                                sample.bytes, max_bytes_));
-  }
+  if (const auto bad = why_bad(sample)) throw *bad;
   return sample;
 }
 
@@ -189,11 +161,11 @@ EncodedSample Sharded::read(Split split, int64_t index, Buffer& scratch) const {
       read_range(shard, range, out);
       return out.bytes();
     };
-    return {format_->assemble(sample, read, scratch), sample.label};
+    return {format_->assemble(sample, read, scratch), *sample.label};
   }
   const Range range{sample.offset, sample.bytes};
   if (!take_coming(split, index, range, scratch)) read_range(shard, range, scratch);
-  return {format_->payload(scratch), sample.label};
+  return {format_->payload(scratch), *sample.label};
 }
 
 Range Sharded::place_of_record(Split split, int64_t index) const {
@@ -203,7 +175,7 @@ Range Sharded::place_of_record(Split split, int64_t index) const {
 
 EncodedSample Sharded::unpack_record(Split split, int64_t index, Buffer& record) const {
   const Sample& sample = good(split, index);
-  return {format_->payload(record), sample.label};
+  return {format_->payload(record), *sample.label};
 }
 
 std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t> indices) const {
@@ -212,7 +184,7 @@ std::vector<Sharded::Run> Sharded::runs_of(Split split, std::span<const int64_t>
   std::unordered_map<size_t, uint64_t>& ends = expected_to_[static_cast<size_t>(split)];
   for (const int64_t index : indices) {
     const Sample& sample = of(split).at(static_cast<size_t>(index));
-    if (!sample.bad.empty() || !sample.parts.empty() || sample.bytes > max_bytes_) continue;
+    if (why_bad(sample) || !sample.parts.empty()) continue;
     const auto last = ends.find(sample.shard);
     const bool goes_on = last != ends.end() && sample.offset >= last->second &&
                          sample.offset - last->second <= gap_before(sample.bytes);

@@ -1,200 +1,308 @@
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <map>
 #include <memory>
-#include <set>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
-#include "io/dataset/shards/object_stream.h"
 #include "io/dataset/shards/sharded.h"
+#include "io/dataset/shards/tar_members.h"
 
 namespace stoker {
 namespace {
 
-// A tar file of a tier, member by member. libarchive knows ustar, GNU and pax names.
-class Tar {
- public:
-  Tar(const Storage& tier, const ObjectInfo& shard)
-      : name_(shard.key), stream_(tier, shard), archive_(::archive_read_new()) {
-    ::archive_read_support_format_tar(archive_.get());
-    check(::archive_read_open2(archive_.get(), this, nullptr, pull, skip, nullptr));
-  }
+using Strings = std::vector<std::string>;
 
-  // Null: the end, or the file is cut behind some members.
-  archive_entry* next() {
-    archive_entry* entry = nullptr;
-    const int result = ::archive_read_next_header(archive_.get(), &entry);
-    if (result == ARCHIVE_EOF) return nullptr;
-    cut_ = !error_ && members_ > 0 && reason().starts_with("Truncated");
-    if (cut_) return nullptr;
-    check(result);
-    ++members_;
-    return entry;
+// Which members of a sample are what. A value.
+struct TarNames {
+  // Ends of names, behind the first dot, in small letters.
+  Strings images;
+  std::string label;
+  bool is_image(const std::string& end) const {
+    return std::ranges::find(images, end) != images.end();
   }
-  // Whether the file did not end as a tar file does.
-  bool cut() const { return cut_; }
-  // Where the contents of the current member begin.
-  uint64_t data_offset() const {
-    return static_cast<uint64_t>(::archive_filter_bytes(archive_.get(), 0));
-  }
-  // The first bytes of the current member, at most `most`.
-  std::string text(size_t most) {
-    std::string text(most, '\0');
-    const la_ssize_t count = ::archive_read_data(archive_.get(), text.data(), text.size());
-    check(count < 0 ? static_cast<int>(count) : ARCHIVE_OK);
-    text.resize(static_cast<size_t>(count));
-    return text;
-  }
-
- private:
-  static la_ssize_t pull(archive*, void* self, const void** block) {
-    Tar& tar = *static_cast<Tar*>(self);
-    try {
-      tar.stream_.skip(std::exchange(tar.taken_, 0));
-      const Bytes bytes = tar.stream_.peek(kBlock);
-      tar.taken_ = bytes.size();
-      *block = bytes.data();
-      return static_cast<la_ssize_t>(bytes.size());
-    } catch (...) {
-      tar.error_ = std::current_exception();
-      return ARCHIVE_FATAL;
-    }
-  }
-  static la_int64_t skip(archive*, void* self, la_int64_t count) {
-    Tar& tar = *static_cast<Tar*>(self);
-    tar.stream_.skip(std::exchange(tar.taken_, 0));
-    const auto most = static_cast<uint64_t>(std::max<la_int64_t>(count, 0));
-    const uint64_t skipped = std::min(most, tar.stream_.left());
-    tar.stream_.skip(skipped);
-    return static_cast<la_int64_t>(skipped);
-  }
-  // libarchive's warnings (an odd file name) do not matter here.
-  void check(int result) const {
-    if (error_) std::rethrow_exception(error_);
-    if (result == ARCHIVE_OK || result == ARCHIVE_WARN) return;
-    throw Error(
-        ExitCode::data,
-        fmt::format("dataset: shard {} is no tar file, or a damaged or compressed one ({}): "
-                    "repair it, unpack it, or take it out of the pattern",
-                    name_, reason()));
-  }
-  std::string reason() const {
-    const char* const text = ::archive_error_string(archive_.get());
-    return text == nullptr ? "it can't be read" : text;
-  }
-
-  static constexpr uint64_t kBlock = uint64_t{64} << 10;
-
-  const std::string name_;
-  ObjectStream stream_;
-  uint64_t taken_ = 0;  // by libarchive, of the stream
-  int64_t members_ = 0;
-  bool cut_ = false;
-  std::exception_ptr error_;
-  std::unique_ptr<archive, decltype([](archive* a) { ::archive_read_free(a); })> archive_;
 };
 
-// WebDataset's layout: neighbours whose names are the same up to the first dot after the last '/'
-// are a sample, and what is behind the dot says what each is. Its reader: webdataset 1.0,
-// tariterators.py.
-class TarFormat final : public ShardFormat {
+// A member that may be a part of a sample: what it is called behind the first dot of its name.
+struct TarPart {
+  std::string end;
+  size_t member = 0;
+};
+
+// Members with one name up to the first dot of their names.
+struct TarGroup {
+  std::string key;
+  std::vector<TarPart> parts;
+  bool twice = false;  // two parts have the same end
+  const TarPart* find(const std::string& end) const {
+    const auto found = std::ranges::find(parts, end, &TarPart::end);
+    return found == parts.end() ? nullptr : &*found;
+  }
+};
+
+// Up to so many links one after another are followed.
+constexpr int kMostLinks = 40;
+// A number has fewer digits.
+constexpr size_t kMostLabel = 32;
+
+// All members of a shard, joined to samples.
+class TarScan {
  public:
-  TarFormat(std::vector<std::string> images, std::string label)
-      : images_(std::move(images)), label_(std::move(label)) {}
+  TarScan(const TarNames& names, const Storage& tier, const ObjectInfo& shard)
+      : names_(names), tier_(tier), shard_(shard) {}
 
-  std::string name() const override {
-    return fmt::format("tar 1, images {}, labels {}", fmt::join(images_, " "), label_);
-  }
-
-  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override {
-    std::vector<ShardSample> samples;
-    Group group;
-    Tar tar(tier, shard);
-    while (archive_entry* entry = tar.next()) {
-      const char* pathname = ::archive_entry_pathname(entry);
-      const std::string path = to_text(pathname == nullptr ? "" : pathname);
-      const auto [key, extension] = parts(path);
-      if (::archive_entry_filetype(entry) != AE_IFREG || extension.empty() || is_comment(key))
-        continue;
-      if (key != group.sample.key) {
-        finish(group, samples);
-        group = {};
-        group.sample.key = key;
-      }
-      add(group, extension, entry, tar, shard.bytes);
+  ShardContents run() {
+    TarMembers tar(tier_, shard_);
+    while (std::optional<TarMember> member = tar.next()) add(std::move(*member), tar);
+    if (tar.behind() > 0) {
+      contents_.passed_over.push_back(
+          fmt::format("{} bytes behind its end, which are no tar archive", tar.behind()));
     }
-    finish(group, samples);
-    const bool known = !samples.empty() && !samples.back().bad.empty();
-    if (tar.cut() && !known)
-      samples.push_back({shard.key, 0, 0, 0, "its shard ends here, too early"});
-    return samples;
+    std::map<size_t, ShardSample> samples;  // in the order of their images
+    for (const TarGroup& group : groups_) {
+      const auto image = std::ranges::find_if(
+          group.parts, [&](const TarPart& part) { return names_.is_image(part.end); });
+      if (image == group.parts.end()) continue;
+      samples.emplace(image->member, sample_of(group, *image));
+      for (const TarPart& part : group.parts) used_.insert(part.member);
+    }
+    for (auto& [member, sample] : samples) contents_.samples.push_back(std::move(sample));
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (!used_.contains(i)) contents_.passed_over.push_back(members_[i].path);
+    }
+    if (contents_.samples.empty()) contents_.instead = what_ends();
+    const bool known = !contents_.samples.empty() && contents_.samples.back().bad;
+    if (tar.cut() && !known) {
+      ShardSample& last = contents_.samples.emplace_back();
+      last.key = shard_.key;
+      last.bad = BadSample(BadReason::truncated, "its shard ends here, too early");
+    }
+    return std::move(contents_);
   }
-
-  Bytes payload(Buffer& stored) const override { return stored.bytes(); }
 
  private:
-  struct Group {
-    ShardSample sample;
-    std::set<std::string> extensions;
-    bool image = false;
-  };
+  using Kind = TarMember::Kind;
 
-  // Key and extension; no extension: no part of a sample.
-  static std::pair<std::string, std::string> parts(const std::string& path) {
+  // Key and end; no end: no part of a sample.
+  static std::pair<std::string, std::string> parts_of(const std::string& path) {
     const size_t base = path.rfind('/') + 1;  // npos + 1 is 0
     const size_t dot = path.find('.', base);
     if (dot == std::string::npos || dot == base) return {};
-    std::string extension = path.substr(dot + 1);
-    for (char& c : extension) {
+    std::string end = path.substr(dot + 1);
+    for (char& c : end) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
-    return {path.substr(0, dot), extension};
+    return {path.substr(0, dot), end};
   }
   static bool is_comment(const std::string& key) {
     const std::string base = key.substr(key.rfind('/') + 1);
     return base.starts_with("__") && base.ends_with("__");
   }
 
-  void add(Group& group, const std::string& extension, archive_entry* entry, Tar& tar,
-           uint64_t shard_bytes) const {
-    ShardSample& sample = group.sample;
-    if (!group.extensions.insert(extension).second) {
-      sample.bad = "two members end in ." + extension;
-    } else if (::archive_entry_hardlink(entry) != nullptr ||
-               ::archive_entry_sparse_count(entry) > 0) {
-      sample.bad = "member ." + extension + " is a link or sparse";
-    } else if (extension == label_) {
-      read_label(sample, tar.text(32));
-    } else if (std::ranges::find(images_, extension) != images_.end()) {
-      if (group.image) sample.bad = "it has two images";
-      group.image = true;
-      sample.offset = tar.data_offset();
-      sample.bytes = static_cast<uint64_t>(std::max<int64_t>(0, ::archive_entry_size(entry)));
-      const uint64_t left = shard_bytes - std::min(sample.offset, shard_bytes);
-      if (sample.bytes > left) sample.bad = "its shard ends in the middle of it";
+  void add(TarMember member, TarMembers& tar) {
+    if (member.archive != archive_) open_.clear();  // names begin anew
+    archive_ = member.archive;
+    if (member.kind == Kind::folder) return;
+    const auto [key, end] = parts_of(member.path);
+    if (end == names_.label && member.kind == Kind::file) {
+      labels_[members_.size()] = tar.text(kMostLabel);
+    }
+    by_path_[member.path] = members_.size();
+    if (is_comment(key)) {
+      used_.insert(members_.size());
+    } else if (!end.empty() && member.kind != Kind::other) {
+      join(key, end, member.path);
+    }
+    members_.push_back(std::move(member));
+  }
+
+  // Puts the next member into the group of its key. One whose whole name comes again is another
+  // sample's, for shards are joined by tar --concatenate.
+  void join(const std::string& key, const std::string& end, const std::string& path) {
+    const auto [found, is_new] = open_.try_emplace(key, groups_.size());
+    const TarPart* const same = is_new ? nullptr : groups_[found->second].find(end);
+    if (same != nullptr && members_[same->member].path == path) found->second = groups_.size();
+    if (found->second == groups_.size()) groups_.push_back({key, {}});
+    TarGroup& group = groups_[found->second];
+    group.twice |= same != nullptr && !group.parts.empty();
+    group.parts.push_back({end, members_.size()});
+  }
+
+  // The file that a member is or leads to; null: it leads to none that is there.
+  const TarMember* resolve(const TarMember& member) {
+    const TarMember* at = &member;
+    for (int i = 0; i < kMostLinks && at->kind != Kind::file; ++i) {
+      const auto found = by_path_.find(at->target);
+      if (found == by_path_.end()) return nullptr;
+      used_.insert(found->second);
+      at = &members_[found->second];
+    }
+    return at->kind == Kind::file ? at : nullptr;
+  }
+
+  ShardSample sample_of(const TarGroup& group, const TarPart& image) {
+    ShardSample sample;
+    sample.key = group.key;
+    const auto images = std::ranges::count_if(
+        group.parts, [&](const TarPart& part) { return names_.is_image(part.end); });
+    place(members_[image.member], sample);
+    if (const TarPart* const label = group.find(names_.label)) {
+      read_label(*label, sample);
+    } else if (!class_of(sample.key).empty()) {
+      sample.named = true;
+    } else if (!sample.bad) {
+      sample.bad = without_label(group, image);
+    }
+    if (group.twice) {
+      sample.bad = BadSample(BadReason::unsupported, "two of its members have one name");
+    } else if (images > 1) {
+      sample.bad = BadSample(BadReason::unsupported, "it has two images");
+    }
+    return sample;
+  }
+
+  // Says where the image lies.
+  void place(const TarMember& member, ShardSample& sample) {
+    const TarMember* const file = resolve(member);
+    if (file == nullptr) {
+      sample.bad = BadSample(
+          BadReason::missing,
+          fmt::format("its image is a link to '{}', which is not in the shard: write the shard "
+                      "with tar --dereference",
+                      member.target));
+      return;
+    }
+    sample.offset = file->offset;
+    sample.bytes = file->bytes;
+    sample.parts = file->parts;
+    uint64_t stored = file->parts.empty() ? file->bytes : 0;
+    for (const ShardPart& part : file->parts) stored += part.bytes;
+    if (stored > shard_.bytes - std::min(file->offset, shard_.bytes)) {
+      sample.bad = BadSample(BadReason::truncated, "its shard ends in the middle of it");
+      sample.parts.clear();
     }
   }
 
-  void read_label(ShardSample& sample, const std::string& text) const {
+  void read_label(const TarPart& part, ShardSample& sample) {
+    const TarMember* const file = resolve(members_[part.member]);
+    std::string text;
+    if (const auto known = labels_.find(part.member); known != labels_.end()) {
+      text = known->second;
+    } else if (file != nullptr) {
+      Buffer bytes;
+      tier_.read(shard_.key, bytes, {file->offset, std::min<uint64_t>(file->bytes, kMostLabel)});
+      text.assign(bytes.bytes().begin(), bytes.bytes().end());
+    }
     const size_t end = text.find_last_not_of(" \r\n\t") + 1;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + end, sample.label);
-    const bool whole = error == std::errc() && rest == text.data() + end && sample.label >= 0;
-    if (!whole) sample.bad = "member ." + label_ + " is no number of a class";
+    int64_t label = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + end, label);
+    if (error == std::errc() && rest == text.data() + end) {
+      sample.label = label;
+    } else {
+      sample.bad = BadSample(BadReason::unsupported,
+                             fmt::format("member .{} is no number of a class, but '{}'",
+                                         names_.label, to_text(text.substr(0, end))));
+    }
   }
 
-  // A group without an image is not a sample.
-  static void finish(const Group& group, std::vector<ShardSample>& samples) {
-    if (group.image) samples.push_back(group.sample);
+  BadSample without_label(const TarGroup& group, const TarPart& image) const {
+    Strings others;
+    for (const TarPart& part : group.parts) {
+      if (&part != &image) others.push_back(part.end);
+    }
+    return {BadReason::unsupported,
+            fmt::format("it has no label: no member ends in .{}{}, and its name has no folder: set "
+                        "dataset.label",
+                        names_.label, others.empty() ? "" : what_is_there(names_.label, others))};
   }
 
-  const std::vector<std::string> images_;
-  const std::string label_;
+  // What members end in, of a shard without images.
+  std::string what_ends() const {
+    std::map<std::string, size_t> counts;
+    for (const TarGroup& group : groups_) {
+      for (const TarPart& part : group.parts) ++counts[part.end];
+    }
+    if (counts.empty()) return "";
+    Strings ends;
+    for (const auto& [end, count] : counts) ends.push_back(end);
+    std::ranges::stable_sort(ends, std::ranges::greater(),
+                             [&](const std::string& end) { return counts.at(end); });
+    const auto image = std::ranges::find_if(ends, [&](const std::string& end) {
+      return std::ranges::any_of(
+          names_.images, [&](const std::string& name) { return end.ends_with("." + name); });
+    });
+    std::string what = "set dataset.images";
+    if (image != ends.end() && ends.size() > 1 && counts.at(*image) == 1) {
+      what = "an end begins at the first dot of a name, so rename members that have several";
+    } else if (image != ends.end()) {
+      what += "=[" + *image + "], and dataset.label to the end of those that are numbers";
+    }
+    return fmt::format(
+        "no member of {} ends in .{} (dataset.images); there are members that end "
+        "in {}: {}",
+        shard_.key, fmt::join(names_.images, ", ."), some_of(ends), what);
+  }
+
+  const TarNames& names_;
+  const Storage& tier_;
+  const ObjectInfo& shard_;
+  std::vector<TarMember> members_;
+  std::unordered_map<std::string, size_t> by_path_;
+  std::unordered_map<size_t, std::string> labels_;  // what those members say
+  std::unordered_set<size_t> used_;                 // members that somebody takes, or may leave out
+  std::vector<TarGroup> groups_;
+  std::unordered_map<std::string, size_t> open_;  // by key: the newest group
+  int64_t archive_ = 0;
+  ShardContents contents_;
+};
+
+// WebDataset's layout: members whose names are the same up to the first dot after the last '/' are
+// a sample, and what is behind the dot says what each is. Its reader (webdataset 1.0,
+// tariterators.py) wants them beside each other; here they may lie anywhere in their archive.
+class TarFormat final : public ShardFormat {
+ public:
+  explicit TarFormat(TarNames names) : names_(std::move(names)) {}
+
+  std::string name() const override {
+    return fmt::format("tar 2, images {}, labels {}", fmt::join(names_.images, " "), names_.label);
+  }
+  std::string label_rule() const override {
+    return fmt::format(
+        "a class is the number in a sample's member .{} (dataset.label), or else "
+        "the first folder of its name",
+        names_.label);
+  }
+  ShardContents scan(const Storage& tier, const ObjectInfo& shard) const override {
+    return TarScan(names_, tier, shard).run();
+  }
+
+  Bytes payload(Buffer& stored) const override { return stored.bytes(); }
+
+  Bytes assemble(const ShardSample& sample, const ShardRead& read, Buffer& out) const override {
+    uint8_t* to = out.resize(sample.bytes);
+    Buffer scratch;
+    for (const ShardPart& part : sample.parts) {
+      if (part.packing == kTarHole) {
+        std::memset(to, 0, part.taken);
+        to += part.taken;
+      } else {
+        to = std::ranges::copy(read({part.offset, part.taken}, scratch), to).out;
+      }
+    }
+    return out.bytes();
+  }
+
+ private:
+  const TarNames names_;
 };
 
 // Tar files in WebDataset's layout.
@@ -216,7 +324,8 @@ class TarShards final : public Sharded {
     }
   };
   TarShards(const Options& options, const Inputs& inputs)
-      : Sharded(options, inputs, std::make_unique<TarFormat>(options.images, options.label)) {}
+      : Sharded(options, inputs,
+                std::make_unique<TarFormat>(TarNames{options.images, options.label})) {}
 };
 
 STOKER_REGISTER(Dataset, "tar_shards", TarShards);

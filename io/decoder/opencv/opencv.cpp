@@ -162,9 +162,17 @@ class OpenCvSession final : public DecoderSession {
   Buffer copy_;
 };
 
+struct OpenCvOptions : ImageOptions {
+  DecoderInfo info() const {
+    DecoderInfo result = ImageOptions::info();
+    result.arrays = only_files;
+    return result;
+  }
+};
+
 // Images of all formats that read_image_header() knows. A plug-in, because OpenCV's codecs bring
 // 140 shared libraries.
-using OpenCv = SessionDecoder<ImageOptions, OpenCvSession>;
+using OpenCv = SessionDecoder<OpenCvOptions, OpenCvSession>;
 
 STOKER_REGISTER(Decoder, "opencv", OpenCv);
 

@@ -67,14 +67,22 @@ class Hdf5Format final : public ShardFormat {
 
   std::string name() const override {
     std::string text =
-        fmt::format("hdf5 1, images {}, offsets {}, labels {}, keys {}, form {}", names_.images,
+        fmt::format("hdf5 2, images {}, offsets {}, labels {}, keys {}, form {}", names_.images,
                     names_.offsets, names_.labels, names_.keys, static_cast<uint64_t>(names_.form));
     if (!names_.target.empty()) text += ", target " + names_.target;
     if (!names_.stats.empty()) text += ", stats " + names_.stats;
     return text;
   }
 
-  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override {
+  std::string label_rule() const override {
+    if (!names_.target.empty()) return "";  // a map says the classes of its pixels
+    return fmt::format(
+        "a class is the number in data set '{}' (dataset.labels), or the first "
+        "folder of the name in '{}' (dataset.keys) or else of the file",
+        names_.labels, names_.keys);
+  }
+
+  ShardContents scan(const Storage& tier, const ObjectInfo& shard) const override {
     const auto read = [&](Range range, Buffer& out) { tier.read(shard.key, out, range); };
     const auto form = std::to_string(static_cast<uint64_t>(names_.form));
     std::vector<std::string> words{
@@ -83,13 +91,12 @@ class Hdf5Format final : public ShardFormat {
     for (std::string& path : names_.beside()) words.push_back(std::move(path));
     const Buffer answer = run_hdf5({"shard " + shard.key, std::move(words), read, shard.bytes});
     try {
-      std::vector<ShardSample> samples = hdf5_samples(
-          parse_hdf5_layout(answer.bytes(), shard.bytes), shard.bytes, stem_of(shard.key));
-      // A map says the classes of its pixels, so its sample needs no class.
-      for (ShardSample& sample : samples) {
-        if (!names_.target.empty()) sample.label = std::max<int64_t>(sample.label, 0);
+      ShardContents contents = hdf5_contents(parse_hdf5_layout(answer.bytes(), shard.bytes),
+                                             shard.bytes, stem_of(shard.key));
+      for (ShardSample& sample : contents.samples) {
+        if (!names_.target.empty() && !sample.label) sample.label = 0;
       }
-      return samples;
+      return contents;
     } catch (const Error& error) {
       throw Error(ExitCode::data,
                   fmt::format("dataset: shard {} is damaged: data set '{}': {}: repair it, write "
@@ -151,7 +158,8 @@ class Hdf5 final : public Sharded {
         "ends.");
       v("labels", labels,
         "The data set with the number of each sample's class. If it does not exist, the first "
-        "folder of the sample's key is the class.");
+        "folder of the sample's key is the class. \"\": no file has such numbers, and where there "
+        "are no keys, the first folder of the file's name is the class.");
       v("keys", keys,
         "The data set with the samples' names, which are strings of fixed length. If it does not "
         "exist, the samples are numbered.");

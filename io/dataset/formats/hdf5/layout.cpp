@@ -16,7 +16,7 @@ namespace {
 // More elements than that are a slip: positions of a sample's bytes stay far from 2^64.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 56;
 
-constexpr const char* kNoPlace = "its offsets are none of its data set";
+BadSample bad_place(const std::string& why) { return {BadReason::corrupt, why}; }
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ExitCode::data, why); }
 
@@ -70,6 +70,9 @@ class Answer {
 
 Hdf5Array read_array(Answer& answer) {
   Hdf5Array array;
+  const uint64_t kind = answer.word();
+  if (kind != 'u' && kind != 'i' && kind != 'f') refuse("its numbers are of no known kind");
+  array.kind = static_cast<char>(kind);
   array.element_bytes = answer.word();
   array.shape = answer.words<uint64_t>(kHdf5MaxRank);
   for (uint64_t i = answer.count(kHdf5MaxFilters); i > 0; --i) {
@@ -170,20 +173,24 @@ std::optional<uint64_t> packing_of(const Hdf5Array& array, const Hdf5Chunk& chun
   return hdf5_packing(used);
 }
 
-// Adds the part [begin, end) of a data set in chunks to the sample; why it can't.
-std::string add_chunked(ShardSample& sample, const Hdf5Array& array, const Extent& extent,
-                        uint64_t begin, uint64_t end) {
+// Adds the part [begin, end) of a data set in chunks to the sample, or says why it is bad.
+void add_chunked(ShardSample& sample, const Hdf5Array& array, const Extent& extent, uint64_t begin,
+                 uint64_t end) {
   while (begin < end) {
     const uint64_t number = begin / extent.chunk;
     const uint64_t skip = begin % extent.chunk;
     const Hdf5Chunk& chunk = array.chunks[number];
     const uint64_t taken = std::min(end - begin, extent.chunk - skip);
     const std::optional<uint64_t> packing = packing_of(array, chunk);
-    if (chunk.bytes == 0) return "a part of it was never written";
+    if (chunk.bytes == 0) {
+      sample.bad = bad_place("a part of it was never written");
+      return;
+    }
     const bool plain = packing == uint64_t{0};
     if (!packing ||
         (plain ? chunk.bytes != extent.chunk : !hdf5_chunk_fits(chunk.bytes, extent.chunk))) {
-      return "its chunk contradicts itself";
+      sample.bad = bad_place("its chunk contradicts itself");
+      return;
     }
     if (plain) {
       sample.parts.push_back({chunk.address + skip, taken, taken, 0, 0, taken});
@@ -192,20 +199,19 @@ std::string add_chunked(ShardSample& sample, const Hdf5Array& array, const Exten
     }
     begin += taken;
   }
-  return "";
 }
 
 // Adds the bytes [begin, end) of a data set to the sample.
 void add(ShardSample& sample, const Hdf5Array& array, uint64_t begin, uint64_t end) {
-  if (!sample.bad.empty()) return;
+  if (sample.bad) return;
   const Extent extent = extent_of(array);
   if (begin > end || end > extent.total) {
-    sample.bad = kNoPlace;
+    sample.bad = bad_place("its offsets are none of its data set");
     return;
   }
   sample.bytes += end - begin;
   if (array.chunk_rows != 0) {
-    sample.bad = add_chunked(sample, array, extent, begin, end);
+    add_chunked(sample, array, extent, begin, end);
   } else {
     sample.parts.push_back(
         {array.chunks[0].address + begin, end - begin, end - begin, 0, 0, end - begin});
@@ -214,12 +220,49 @@ void add(ShardSample& sample, const Hdf5Array& array, uint64_t begin, uint64_t e
 
 // One that lies as it is, in one piece, is read as any other.
 void settle(ShardSample& sample, uint64_t shard_bytes) {
-  if (!sample.bad.empty()) sample.parts.clear();
+  if (sample.bad) sample.parts.clear();
   if (sample.parts.size() != 1 || sample.parts[0].packing != 0) return;
   sample.offset = sample.parts[0].offset;
   sample.parts.clear();
   const uint64_t left = shard_bytes - std::min(sample.offset, shard_bytes);
-  if (sample.bytes > left) sample.bad = "its shard ends in the middle of it";
+  if (sample.bytes > left) {
+    sample.bad = BadSample(BadReason::truncated, "its shard ends in the middle of it");
+  }
+}
+
+// A sample's part of a data set: a row of it, or all.
+StoredArray stored_array(const Hdf5Array& array, bool row) {
+  const char* const kind = array.kind == 'f' ? "float" : array.kind == 'i' ? "int" : "uint";
+  StoredArray result{fmt::format("{}{}", kind, 8 * array.element_bytes), {}};
+  for (size_t i = row ? 1 : 0; i < array.shape.size(); ++i) {
+    result.shape.push_back(static_cast<int64_t>(array.shape[i]));
+  }
+  return result;
+}
+
+// What its samples are; encoded files are no arrays.
+std::vector<std::vector<StoredArray>> arrays_of(const Hdf5Layout& layout) {
+  if (layout.form == Hdf5Form::encoded) return {};
+  const bool row = layout.form == Hdf5Form::rows;
+  std::vector<StoredArray> arrays{stored_array(layout.images, row)};
+  for (const Hdf5Array& array : layout.beside) arrays.push_back(stored_array(array, row));
+  return {arrays};
+}
+
+// Bytes of encoded files that no offset reaches.
+std::vector<std::string> unreached(const Hdf5Layout& layout) {
+  std::vector<std::string> passed_over;
+  if (layout.form != Hdf5Form::encoded) return passed_over;
+  const uint64_t total = extent_of(layout.images).total;
+  if (layout.offsets.front() > 0) {
+    passed_over.push_back(
+        fmt::format("{} bytes in front of its first sample", layout.offsets.front()));
+  }
+  if (layout.offsets.back() < total) {
+    passed_over.push_back(
+        fmt::format("{} bytes behind its last sample", total - layout.offsets.back()));
+  }
+  return passed_over;
 }
 
 }  // namespace
@@ -245,21 +288,26 @@ Hdf5Layout parse_hdf5_layout(Bytes answer, uint64_t shard_bytes) {
   return layout;
 }
 
-std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_bytes,
-                                      const std::string& stem) {
+ShardContents hdf5_contents(const Hdf5Layout& layout, uint64_t shard_bytes,
+                            const std::string& stem) {
   const Extent extent = extent_of(layout.images);
-  std::vector<ShardSample> samples(samples_of(layout));
+  ShardContents contents;
+  std::vector<ShardSample>& samples = contents.samples;
+  samples.resize(samples_of(layout));
   uint64_t reached = 0;
   for (uint64_t i = 0; i < samples.size(); ++i) {
     ShardSample& sample = samples[i];
     const std::string key(layout.keys, layout.key_width * i, layout.key_width);
     sample.key = to_text(key.substr(0, key.find('\0')));
+    const std::string folder = class_of(sample.key.empty() ? stem : sample.key);
     if (sample.key.empty()) sample.key = fmt::format("{}/{}", stem, i);
     if (!layout.labels.empty()) sample.label = layout.labels[i];
+    sample.named = !sample.label && !folder.empty();
     const bool file = layout.form == Hdf5Form::file;
     if (layout.form == Hdf5Form::encoded) {
       // No sample overlaps another, so there are no more parts than samples and chunks.
-      if (layout.offsets[i] < reached) sample.bad = kNoPlace;
+      if (layout.offsets[i] < reached)
+        sample.bad = bad_place("its offsets are none of its data set");
       add(sample, layout.images, layout.offsets[i], layout.offsets[i + 1]);
       reached = std::max(reached, std::min(layout.offsets[i + 1], extent.total));
     } else {
@@ -272,7 +320,9 @@ std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_b
     }
     settle(sample, shard_bytes);
   }
-  return samples;
+  contents.arrays = arrays_of(layout);
+  contents.passed_over = unreached(layout);
+  return contents;
 }
 
 }  // namespace stoker

@@ -25,6 +25,7 @@ struct Hdf5FilterUse {
 
 // Where the numbers of a data set lie. A value.
 struct Hdf5Array {
+  char kind = 'u';  // as NumPy has it: 'u' unsigned, 'i' whole, 'f' floating-point numbers
   uint64_t element_bytes = 0;
   std::vector<uint64_t> shape;
   std::vector<Hdf5FilterUse> filters;  // in the order in which they were applied
@@ -51,9 +52,9 @@ struct Hdf5Layout {
 // `shard_bytes` bytes can hold. Any thread.
 Hdf5Layout parse_hdf5_layout(Bytes answer, uint64_t shard_bytes);
 
-// The samples of a layout that was parsed. `stem` begins the names of those without keys. One whose
-// place makes no sense is a bad one. Any thread.
-std::vector<ShardSample> hdf5_samples(const Hdf5Layout& layout, uint64_t shard_bytes,
-                                      const std::string& stem);
+// What lies in a file whose layout was parsed. `stem` begins the names of samples without keys. One
+// whose place makes no sense is a bad one. Any thread.
+ShardContents hdf5_contents(const Hdf5Layout& layout, uint64_t shard_bytes,
+                            const std::string& stem);
 
 }  // namespace stoker

@@ -15,8 +15,10 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "io/core/config/plugin.h"
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
@@ -25,6 +27,7 @@ namespace stoker {
 namespace {
 
 constexpr uint64_t kMaxReason = 1000;
+constexpr uint64_t kMaxAbsent = (kHdf5MaxPaths + 2) * (kHdf5MaxKey + 1);
 // libhdf5 may read a place again, but not for ever.
 constexpr uint64_t kTimesRead = 8;
 constexpr uint64_t kReadBeside = uint64_t{256} << 20;
@@ -67,6 +70,12 @@ class Hdf5Process {
       bytes -= static_cast<size_t>(count);
     }
   }
+  // `bytes` of text, or `most` of them.
+  std::string receive_text(uint64_t bytes, uint64_t most) {
+    std::string text(std::min(bytes, most), '\0');
+    receive(text.data(), text.size());
+    return text;
+  }
   void send(Bytes bytes) {
     while (!bytes.empty()) {
       await(POLLOUT);
@@ -76,6 +85,19 @@ class Hdf5Process {
       if (count <= 0) fail_ended();
       bytes = bytes.subspan(static_cast<size_t>(count));
     }
+  }
+  // What `absent` says (protocol.h).
+  [[noreturn]] void miss(const std::string& text) const {
+    std::vector<std::string> texts;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\0', at), text.size());
+      texts.push_back(to_text(text.substr(at, end - at)));
+      at = end + 1;
+    }
+    if (texts.size() < 2) fail("can't be read: stoker_hdf5 answered nonsense");
+    throw Error(ExitCode::data,
+                fmt::format("dataset: {} has no data set '{}'{}: {}", subject_, texts[0],
+                            what_is_there(texts[0], {texts.begin() + 2, texts.end()}), texts[1]));
   }
   [[noreturn]] void fail(const std::string& why) const {
     throw Error(ExitCode::data,
@@ -146,11 +168,10 @@ Buffer run_hdf5(const Hdf5Call& call) {
         if (message.bytes > kHdf5MaxAnswer) process.fail("can't be read: the answer is too long");
         process.receive(bytes.resize(message.bytes), message.bytes);
         return bytes;
-      case Hdf5Verb::refusal: {
-        const uint64_t length = std::min(message.bytes, kMaxReason);
-        process.receive(bytes.resize(length), length);
-        process.fail(to_text({reinterpret_cast<const char*>(bytes.data()), length}));
-      }
+      case Hdf5Verb::refusal:
+        process.fail(to_text(process.receive_text(message.bytes, kMaxReason)));
+      case Hdf5Verb::absent:
+        process.miss(process.receive_text(message.bytes, kMaxAbsent));
       default:
         process.fail("can't be read: stoker_hdf5 answered nonsense");
     }

@@ -8,8 +8,9 @@
 // the processor has them.
 //
 // stoker_hdf5 asks by a Hdf5Message: `read` for bytes, which come back without a header. Its last
-// message is `answer` or `refusal` (a text), with as many bytes behind it. An answer is words of 64
-// bits, then bytes:
+// message is `answer`, `refusal` (a text) or `absent`, with as many bytes behind it. `absent` says
+// that a data set is not there: the path that was asked for, what to do, and the paths that are
+// there, each ended by a 0. An answer is words of 64 bits, then bytes:
 //
 //   version     "1.10.8": bytes alone
 //   scan        Hdf5Layout (layout.h), in the order of its fields; a list has its length in front
@@ -19,7 +20,7 @@
 
 namespace stoker {
 
-enum class Hdf5Verb : uint64_t { read = 1, answer = 2, refusal = 3 };
+enum class Hdf5Verb : uint64_t { read = 1, answer = 2, refusal = 3, absent = 4 };
 
 // A value.
 struct Hdf5Message {
@@ -39,7 +40,8 @@ inline constexpr uint64_t kHdf5MaxRead = uint64_t{8} << 20;
 inline constexpr uint64_t kHdf5MaxAnswer = uint64_t{1} << 30;
 inline constexpr uint64_t kHdf5MaxSamples = uint64_t{1} << 24;  // and chunks of a shard
 inline constexpr uint64_t kHdf5MaxKey = 4096;
-inline constexpr uint64_t kHdf5MaxRank = 32;  // libhdf5's own
+inline constexpr uint64_t kHdf5MaxPaths = 100;  // of those that are there
+inline constexpr uint64_t kHdf5MaxRank = 32;    // libhdf5's own
 inline constexpr uint64_t kHdf5MaxFilters = 2;
 inline constexpr uint64_t kHdf5MaxBeside = 2;
 inline constexpr int kHdf5FileDescriptor = 3;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "io/core/text/text.h"
 #include "io/core/wire/protobuf.h"
 
 namespace stoker {
@@ -15,6 +16,8 @@ namespace {
 //                           Int64List int64_list = 3; } }
 //   each list { repeated value = 1; }
 using Kind = ExampleFeature::Kind;
+
+constexpr size_t kMostNames = 100;
 
 // The next field of that number that holds bytes; others are passed over.
 std::optional<Bytes> next_bytes(WireReader& message, uint32_t number) {
@@ -53,13 +56,28 @@ void merge(ExampleFeature& feature, Bytes message) {
   }
 }
 
-void read_entry(Bytes entry, std::span<const std::string> names,
-                std::vector<ExampleFeature>& features) {
+std::string_view key_of(Bytes entry) {
   std::string_view key;
   WireReader fields(entry);
   while (const auto bytes = next_bytes(fields, 1)) {
     key = {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
   }
+  return key;
+}
+
+// Calls back with each entry of the map.
+template <class F>
+void for_each_entry(Bytes message, const F& call) {
+  WireReader example(message);
+  while (const auto map = next_bytes(example, 1)) {
+    WireReader entries(*map);
+    while (const auto one = next_bytes(entries, 1)) call(*one);
+  }
+}
+
+void read_entry(Bytes entry, std::span<const std::string> names,
+                std::vector<ExampleFeature>& features) {
+  const std::string_view key = key_of(entry);
   const auto name = std::ranges::find(names, key);
   if (key.empty() || name == names.end()) return;
   ExampleFeature feature;
@@ -81,12 +99,16 @@ std::string text_entry(std::string_view name, std::string_view text) {
 
 std::vector<ExampleFeature> read_example(Bytes message, std::span<const std::string> names) {
   std::vector<ExampleFeature> features(names.size());
-  WireReader example(message);
-  while (const auto map = next_bytes(example, 1)) {
-    WireReader entries(*map);
-    while (const auto one = next_bytes(entries, 1)) read_entry(*one, names, features);
-  }
+  for_each_entry(message, [&](Bytes entry) { read_entry(entry, names, features); });
   return features;
+}
+
+std::vector<std::string> feature_names(Bytes message) {
+  std::vector<std::string> names;
+  for_each_entry(message, [&](Bytes entry) {
+    if (names.size() < kMostNames) names.push_back(to_text(key_of(entry)));
+  });
+  return names;
 }
 
 std::string image_example(const ImageExample& about, uint64_t image_bytes) {

@@ -27,6 +27,9 @@ struct ExampleFeature {
 // is not an Example. Any thread.
 std::vector<ExampleFeature> read_example(Bytes message, std::span<const std::string> names);
 
+// The names of the first hundred features, for people. Fails as read_example(). Any thread.
+std::vector<std::string> feature_names(Bytes message);
+
 // What an image's Example says beside the image. A value that owns nothing.
 struct ImageExample {
   std::string_view filename;

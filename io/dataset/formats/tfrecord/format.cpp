@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/core/config/suggestion.h"
 #include "io/core/error.h"
 #include "io/core/text/text.h"
 #include "io/core/wire/tfrecord.h"
@@ -27,33 +28,43 @@ std::string text_of(const ExampleFeature& feature) {
 
 Bytes without_tail(Bytes record) { return record.first(record.size() - kRecordTail); }
 
-Bytes image_of(const ExampleFeature& feature, const std::string& name) {
+// What a feature is, for messages.
+std::string kind_of(const ExampleFeature& feature) {
+  using Kind = ExampleFeature::Kind;
+  if (feature.kind == Kind::floats) return "floats";
+  const char* const kind = feature.kind == Kind::bytes ? "string" : "number";
+  return fmt::format("{} {}{}", feature.count, kind, feature.count == 1 ? "" : "s");
+}
+
+Bytes image_of(Bytes example, const ExampleFeature& feature, const std::string& name) {
   if (feature.kind == ExampleFeature::Kind::none) {
-    throw BadSample(BadReason::corrupt, fmt::format("it has no feature '{}'", name));
+    throw BadSample(BadReason::unsupported,
+                    fmt::format("it has no feature '{}'{}: set dataset.image, and dataset.label "
+                                "if that has another name, too",
+                                name, what_is_there(name, feature_names(example))));
   }
   if (feature.kind != ExampleFeature::Kind::bytes || feature.count != 1) {
-    throw BadSample(BadReason::corrupt,
-                    fmt::format("its feature '{}' is not one string of bytes", name));
+    throw BadSample(BadReason::unsupported,
+                    fmt::format("its feature '{}' is {}, and has to be one string of bytes "
+                                "(dataset.image)",
+                                name, kind_of(feature)));
   }
   return feature.bytes;
 }
 
-// -1: the class is known by its name.
-int64_t label_of(const ExampleFeature& feature, const std::string& name, int64_t first) {
+// Nothing: the class is known by its name.
+std::optional<int64_t> label_of(const ExampleFeature& feature, const std::string& name) {
   using Kind = ExampleFeature::Kind;
   if (feature.kind == Kind::none || (feature.kind == Kind::integers && feature.count == 0)) {
-    return -1;
+    return std::nullopt;
   }
   if (feature.kind != Kind::integers || feature.count != 1) {
-    throw BadSample(BadReason::corrupt, fmt::format("its feature '{}' is not one number", name));
+    throw BadSample(BadReason::unsupported,
+                    fmt::format("its feature '{}' is {}, and has to be one whole number "
+                                "(dataset.label)",
+                                name, kind_of(feature)));
   }
-  if (feature.integer < first) {
-    throw BadSample(BadReason::corrupt,
-                    fmt::format("its label is {}, and that of the first class {} "
-                                "(dataset.label_offset)",
-                                feature.integer, first));
-  }
-  return feature.integer - first;
+  return feature.integer;
 }
 
 // The name of a sample. If its class has a name, its first folder is that class.
@@ -90,72 +101,87 @@ TFRecordFormat::TFRecordFormat(TFRecordFeatures features)
       names_{features_.image, features_.label, features_.text, features_.filename} {}
 
 std::string TFRecordFormat::name() const {
-  return fmt::format("tfrecord 1, image {}, label {} from {}, text {}, filename {}",
-                     features_.image, features_.label, features_.first_label, features_.text,
-                     features_.filename);
+  return fmt::format("tfrecord 2, image {}, label {}, text {}, filename {}", features_.image,
+                     features_.label, features_.text, features_.filename);
 }
 
-std::vector<ShardSample> TFRecordFormat::scan(const Storage& tier, const ObjectInfo& shard) const {
-  std::vector<ShardSample> samples;
+std::string TFRecordFormat::label_rule() const {
+  return fmt::format(
+      "a class is the number in feature '{}' (dataset.label), or the name in '{}' "
+      "(dataset.text), or the first folder in '{}' (dataset.filename)",
+      features_.label, features_.text, features_.filename);
+}
+
+ShardContents TFRecordFormat::scan(const Storage& tier, const ObjectInfo& shard) const {
+  ShardContents contents;
   ObjectStream stream(tier, shard);
   while (stream.left() > 0) {
-    ShardSample& sample = samples.emplace_back();
-    sample.key = fmt::format("{}/{}", shard.key, samples.size() - 1);
-    sample.label = 0;  // a bad one is of no class
+    ShardSample& sample = contents.samples.emplace_back();
+    sample.key = fmt::format("{}/{}", shard.key, contents.samples.size() - 1);
     const Bytes head = stream.peek(kRecordHead);
     if (head.size() < kRecordHead) {
-      sample.bad = "its shard ends in the middle of its head";
+      sample.bad = BadSample(BadReason::truncated, "its shard ends in the middle of its head");
       break;
     }
     const std::optional<uint64_t> length = record_length(head);
     if (!length) {
       if (stream.offset() == 0) refuse(shard.key, head);
-      sample.bad = "the checksum of its length is wrong: what follows in its shard is lost";
+      sample.bad =
+          BadSample(BadReason::corrupt,
+                    "the checksum of its length is wrong: what follows in its shard is lost");
       break;
     }
     const uint64_t left = stream.left() - kRecordHead;
     if (left < kRecordTail || *length > left - kRecordTail) {
-      sample.bad = "its shard ends in the middle of it";
+      sample.bad = BadSample(BadReason::truncated, "its shard ends in the middle of it");
       break;
     }
     stream.skip(kRecordHead);
     sample.offset = stream.offset();
     sample.bytes = *length + kRecordTail;
     if (sample.bytes > kMostBytes) {
-      sample.bad = fmt::format("it has more than {} bytes", kMostBytes);
+      sample.bad =
+          BadSample(BadReason::too_large, fmt::format("it has more than {} bytes", kMostBytes));
     } else {
       look(stream.peek(sample.bytes), sample);
     }
     stream.skip(sample.bytes);
   }
-  return samples;
+  return contents;
 }
 
 void TFRecordFormat::look(Bytes record, ShardSample& sample) const {
   if (record.size() != sample.bytes || !record_fits(record)) {
-    sample.bad = "its checksum is wrong";
+    sample.bad = BadSample(BadReason::corrupt, "its checksum is wrong");
     return;
   }
+  const Bytes example = without_tail(record);
   try {
-    const std::vector<ExampleFeature> found = read_example(without_tail(record), names_);
-    image_of(found[kImage], features_.image);
-    const int64_t label = label_of(found[kLabel], features_.label, features_.first_label);
+    const std::vector<ExampleFeature> found = read_example(example, names_);
+    image_of(example, found[kImage], features_.image);
     const std::string class_name = text_of(found[kText]);
     const std::string filename = text_of(found[kFilename]);
-    const size_t folder = filename.find('/');
-    const bool named = !class_name.empty() || (folder != 0 && folder != filename.npos);
-    if (label < 0 && !named) {
-      sample.bad = fmt::format("it has no label: no feature '{}', '{}', or '{}' with a folder",
-                               features_.label, features_.text, features_.filename);
-    } else if (label < 0 && class_name.find('/') != class_name.npos) {
-      sample.bad = fmt::format("its class '{}' has a '/'", class_name);
-    } else {
-      sample.label = label;
-      sample.key = key_of(class_name, filename, sample.key);
+    const std::optional<int64_t> label = label_of(found[kLabel], features_.label);
+    if (!label && class_name.find('/') != class_name.npos) {
+      throw BadSample(BadReason::unsupported, fmt::format("its class '{}' has a '/'", class_name));
     }
+    if (!label && class_name.empty() && class_of(filename).empty()) throw without_label(example);
+    sample.label = label;
+    sample.named = !label;
+    sample.key = key_of(class_name, filename, sample.key);
   } catch (const BadSample& error) {
-    sample.bad = error.what();
+    sample.bad = error;
   }
+}
+
+BadSample TFRecordFormat::without_label(Bytes example) const {
+  std::vector<std::string> others = feature_names(example);
+  std::erase(others, features_.image);
+  return {BadReason::unsupported,
+          fmt::format("it has no label: no feature '{}', '{}', or '{}' with a folder{}: set "
+                      "dataset.label or dataset.text",
+                      features_.label, features_.text, features_.filename,
+                      what_is_there(features_.label, others))};
 }
 
 Bytes TFRecordFormat::payload(Buffer& stored) const {
@@ -163,7 +189,8 @@ Bytes TFRecordFormat::payload(Buffer& stored) const {
   if (record.size() < kRecordTail || !record_fits(record)) {
     throw BadSample(BadReason::corrupt, "its checksum is wrong");
   }
-  return image_of(read_example(without_tail(record), names_)[kImage], features_.image);
+  const Bytes example = without_tail(record);
+  return image_of(example, read_example(example, names_)[kImage], features_.image);
 }
 
 }  // namespace stoker

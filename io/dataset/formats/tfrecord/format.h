@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,6 @@ struct TFRecordFeatures {
   std::string label;
   std::string text;
   std::string filename;
-  // The label of the first class.
-  int64_t first_label = 0;
 };
 
 // TFRecord files of tf.train.Examples. Both checksums of a record are checked by scan(), that of
@@ -25,11 +22,13 @@ class TFRecordFormat final : public ShardFormat {
  public:
   explicit TFRecordFormat(TFRecordFeatures features);
   std::string name() const override;
-  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override;
+  ShardContents scan(const Storage& tier, const ObjectInfo& shard) const override;
+  std::string label_rule() const override;
   Bytes payload(Buffer& stored) const override;
 
  private:
   void look(Bytes record, ShardSample& sample) const;
+  BadSample without_label(Bytes example) const;
 
   const TFRecordFeatures features_;
   const std::vector<std::string> names_;

@@ -25,7 +25,6 @@ class TFRecord final : public Sharded {
   struct Options : ShardedOptions {
     std::string image = "image/encoded";
     std::string label = "image/class/label";
-    int64_t label_offset = 0;
     std::string text = "image/class/text";
     std::string filename = "image/filename";
     Options() : ShardedOptions("tfrecord", "train*.tfrecord*", "test*.tfrecord*") {}
@@ -35,10 +34,6 @@ class TFRecord final : public Sharded {
       v("image", image, "The feature that holds the encoded image.");
       v("label", label,
         "The feature that holds the number of its class. \"\": no sample has such a number.");
-      v("label_offset", label_offset,
-        "The number that this feature gives to the first class. ImageNet as TensorFlow packs it "
-        "needs 1.",
-        Limits{0, 1e6});
       v("text", text,
         "The feature that holds the name of its class. It counts where a sample has no number. "
         "\"\": no sample has such a name.");
@@ -53,9 +48,8 @@ class TFRecord final : public Sharded {
   };
   TFRecord(const Options& options, const Inputs& inputs)
       : Sharded(options, inputs,
-                std::make_unique<TFRecordFormat>(TFRecordFeatures{options.image, options.label,
-                                                                  options.text, options.filename,
-                                                                  options.label_offset})) {}
+                std::make_unique<TFRecordFormat>(TFRecordFeatures{
+                    options.image, options.label, options.text, options.filename})) {}
 };
 
 // protobuf reads no message of 2 GiB; an image's other features are far from the rest.

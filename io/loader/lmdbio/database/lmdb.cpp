@@ -49,32 +49,52 @@ class LmdbFormat final : public ShardFormat {
   std::string name() const override {
     const auto names = enum_names(values_);
     const auto named = std::ranges::find(names, values_, [](const auto& n) { return n.second; });
-    return std::string("lmdb 1, values ") + named->first;
+    return std::string("lmdb 2, values ") + named->first;
   }
 
-  std::vector<ShardSample> scan(const Storage& tier, const ObjectInfo& shard) const override {
-    std::vector<ShardSample> samples;
+  std::string label_rule() const override {
+    return "a class is the label of a Datum (dataset.values), or else the first folder of a key";
+  }
+
+  ShardContents scan(const Storage& tier, const ObjectInfo& shard) const override {
+    ShardContents contents;
+    bool files = false;
     LmdbTree tree(tier, shard);
     tree.walk([&](std::span<const LmdbEntry> entries) {
       const std::vector<Ends> ends = ends_of(entries, tier, shard);
       for (size_t i = 0; i < entries.size(); ++i) {
         const LmdbEntry& entry = entries[i];
-        ShardSample& sample = samples.emplace_back();
+        ShardSample& sample = contents.samples.emplace_back();
         const auto* const key = reinterpret_cast<const char*>(entry.key.data());
         sample.key = to_text(without_number({key, entry.key.size()}));
         sample.offset = entry.offset;
         sample.bytes = entry.bytes;
-        if (values_ == LmdbValues::raw) continue;
-        const DatumEnds known =
-            entry.here ? DatumEnds{entry.value, {}, entry.bytes} : ends[i].known(entry.bytes);
-        try {
-          set_label(sample, known, tier, shard);
-        } catch (const BadSample& error) {
-          sample.bad = error.what();
+        sample.named = !class_of(sample.key).empty();
+        std::optional<Datum> datum;
+        if (values_ != LmdbValues::raw) {
+          const DatumEnds known =
+              entry.here ? DatumEnds{entry.value, {}, entry.bytes} : ends[i].known(entry.bytes);
+          try {
+            datum = datum_of(sample, known, tier, shard);
+          } catch (const BadSample& error) {
+            sample.bad = error;
+            sample.named = false;
+            continue;
+          }
+        }
+        if (datum) {
+          sample.named = false;
+          sample.label = datum->label;
+        }
+        if (datum && !datum->encoded) {
+          add_pixels(*datum, contents.arrays);
+        } else {
+          files = true;
         }
       }
     });
-    return samples;
+    if (files) contents.arrays.clear();  // of both kinds none can be said
+    return contents;
   }
 
   Bytes payload(Buffer& stored) const override {
@@ -114,9 +134,10 @@ class LmdbFormat final : public ShardFormat {
     return ends;
   }
 
-  void set_label(ShardSample& sample, const DatumEnds& known, const Storage& tier,
-                 const ObjectInfo& shard) const {
-    if (!is_datum(known.head)) return;
+  // What the Datum of a sample says; nothing: its value is none.
+  std::optional<Datum> datum_of(const ShardSample& sample, const DatumEnds& known,
+                                const Storage& tier, const ObjectInfo& shard) const {
+    if (!is_datum(known.head)) return std::nullopt;
     std::optional<Datum> datum = read_datum(known);
     if (!datum) {
       if (sample.bytes > kMostWhole) {
@@ -129,10 +150,14 @@ class LmdbFormat final : public ShardFormat {
     if (datum->floats) {
       throw BadSample(BadReason::unsupported, "its pixels are floats (float_data)");
     }
-    if (datum->label < 0) {
-      throw BadSample(BadReason::unsupported, fmt::format("its label is {}", datum->label));
-    }
-    sample.label = datum->label;
+    return datum;
+  }
+
+  // As datum_image() gives them.
+  static void add_pixels(const Datum& datum, std::vector<std::vector<StoredArray>>& arrays) {
+    const std::vector<StoredArray> pixels{{"uint8", {datum.height, datum.width, 3}}};
+    const bool known = std::ranges::find(arrays, pixels) != arrays.end();
+    if (!known && arrays.size() < 2) arrays.push_back(pixels);
   }
 
   bool is_datum(Bytes begin) const {

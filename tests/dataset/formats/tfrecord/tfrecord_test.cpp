@@ -59,14 +59,14 @@ TEST(TFRecord, image_net_as_tensorflow_packs_it_is_reached_by_a_pattern) {
   };
   Records records({{"train-00000-of-00128", one(2, "goldfish", "n01443537_7.JPEG")},
                    {"train-00001-of-00128", one(1, "tench", "n01440764_9.JPEG")}});
-  const Dataset& data = records.build(", train: 'train-000*-of-00128', label_offset: 1");
-  EXPECT_EQ(data.classes(), (Strings{"0", "1"}));
+  const Dataset& data = records.build(", train: 'train-{00000..00001}-of-00128', label_offset: 1");
+  EXPECT_EQ(data.classes(), (Strings{"1", "2"}));
   EXPECT_EQ(data.info(Split::train, 0).label, 1);
   EXPECT_EQ(keys(data, Split::train),
             (Strings{"goldfish/n01443537_7.JPEG", "tench/n01440764_9.JPEG"}));
   records.build(", train: 'train-*-of-*', label_offset: 2");
   EXPECT_EQ(records.bad(1),
-            "unsupported: its label is 1, and that of the first class 2 (dataset.label_offset)");
+            "corrupt: its label is 1, and that of the first class 2 (dataset.label_offset)");
 }
 
 TEST(TFRecord, without_labels_the_name_or_the_folder_is_the_class) {
@@ -93,15 +93,22 @@ TEST(TFRecord, without_labels_the_name_or_the_folder_is_the_class) {
   EXPECT_EQ(records.bad(4), "unsupported: its class 'bat/cat' has a '/'");
   EXPECT_EQ(records.bad(5),
             "unsupported: it has no label: no feature 'image/class/label', 'image/class/text', or "
-            "'image/filename' with a folder");
+            "'image/filename' with a folder; there is 'image/filename': set dataset.label or "
+            "dataset.text");
   EXPECT_EQ(records.bad(5), records.bad(6));
 }
 
 TEST(TFRecord, features_have_the_names_that_options_say) {
   Records records({{"train.tfrecord", record(example(feature("jpg", bytes_list({"one"})) +
                                                      feature("y", int64_list({1}))))}});
-  records.build();
-  EXPECT_EQ(records.bad(0), "unsupported: it has no feature 'image/encoded'");
+  EXPECT_EQ(records.refused(),
+            "dataset: none of the 1 samples in 'train*.tfrecord*' can be used: train.tfrecord/0: "
+            "unsupported: it has no feature 'image/encoded'; there are 'jpg' and 'y': set "
+            "dataset.image, and dataset.label if that has another name, too");
+  EXPECT_EQ(records.refused(", image: jpg"),
+            "dataset: none of the 1 samples in 'train*.tfrecord*' can be used: train.tfrecord/0: "
+            "unsupported: it has no label: no feature 'image/class/label', 'image/class/text', or "
+            "'image/filename' with a folder; there is 'y': set dataset.label or dataset.text");
   const Dataset& data = records.build(", image: jpg, label: y");  // other options, another index
   EXPECT_EQ(read_sample(data, Split::train, 0), "one");
   EXPECT_EQ(data.info(Split::train, 0).label, 1);
@@ -117,19 +124,31 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
       labels(bytes_list({"1"})) + labels(int64_list({1, 2})) + labels(int64_list({-1})) +
       record(example(feature("image/encoded", int64_list({1})))) +
       record(example(feature("image/encoded", bytes_list({"1", "2"})))) + record("\x0a\x09x") +
-      record("") + labels(int64_list({0})) + labels(int64_list({9}));
+      record("") + labels(int64_list({0})) + labels(int64_list({9})) + labelled("i", 0);
   Records records({{"train.tfrecord", shard}, {"classes.txt", "owl\n"}});
   const Dataset& data = records.build(", max_sample_bytes: 61");
-  const std::string one_number = "unsupported: its feature 'image/class/label' is not one number";
-  EXPECT_EQ(records.bad(0), one_number);
-  EXPECT_EQ(records.bad(1), one_number);
+  EXPECT_EQ(records.bad(0),
+            "unsupported: its feature 'image/class/label' is 1 string, and has to be one whole "
+            "number (dataset.label)");
+  EXPECT_EQ(records.bad(1),
+            "unsupported: its feature 'image/class/label' is 2 numbers, and has to be one whole "
+            "number (dataset.label)");
   EXPECT_EQ(records.bad(2),
-            "unsupported: its label is -1, and that of the first class 0 (dataset.label_offset)");
-  EXPECT_EQ(records.bad(3), "unsupported: its feature 'image/encoded' is not one string of bytes");
-  EXPECT_EQ(records.bad(3), records.bad(4));
-  EXPECT_EQ(records.bad(5), "unsupported: it is no protocol buffer: it ends too early");
-  EXPECT_EQ(records.bad(6), "unsupported: it has no feature 'image/encoded'");
-  EXPECT_EQ(records.bad(8), "unsupported: its label is 9, and there are 1 classes");
+            "corrupt: its label is -1, and that of the first class 0 (dataset.label_offset)");
+  EXPECT_EQ(records.bad(3),
+            "unsupported: its feature 'image/encoded' is 1 number, and has to be one string of "
+            "bytes (dataset.image)");
+  EXPECT_EQ(records.bad(4),
+            "unsupported: its feature 'image/encoded' is 2 strings, and has to be one string of "
+            "bytes (dataset.image)");
+  EXPECT_EQ(records.bad(5), "corrupt: it is no protocol buffer: it ends too early");
+  EXPECT_EQ(records.bad(6),
+            "unsupported: it has no feature 'image/encoded'; there are none: set dataset.image, "
+            "and dataset.label if that has another name, too");
+  EXPECT_EQ(records.bad(8), "corrupt: its label is 9, and there are 1 classes");
+  EXPECT_EQ(records.bad(9), "");
+  EXPECT_EQ(data.info(Split::train, 0).label, -1);
+  EXPECT_EQ(data.info(Split::train, 8).label, -1);
   EXPECT_EQ(data.info(Split::train, 7).bytes, 62u);
   EXPECT_EQ(records.bad(7), "too_large: it has 62 bytes, above 61 (dataset.max_sample_bytes)");
 }
@@ -140,7 +159,7 @@ TEST(TFRecord, a_wrong_checksum_of_data_is_a_bad_sample_at_the_scan_and_at_each_
   damaged[damaged.size() - 6] ^= 1;
   Records records({{"train.tfrecord", one + damaged + one}});
   records.build();
-  EXPECT_EQ(records.bad(1), "unsupported: its checksum is wrong");
+  EXPECT_EQ(records.bad(1), "corrupt: its checksum is wrong");
   EXPECT_EQ(read_sample(*records.dataset, Split::train, 2), "one");
   put(records.tier(), "train.tfrecord", damaged + two + one);  // behind the back of the index
   records.build();
@@ -166,7 +185,7 @@ TEST(TFRecord, what_is_behind_a_wrong_checksum_of_a_length_is_one_bad_sample) {
   EXPECT_EQ(keys(records.build(), Split::train), (Strings{"train.tfrecord/0", "train.tfrecord/1"}));
   EXPECT_EQ(read_sample(*records.dataset, Split::train, 0), "one");
   EXPECT_EQ(records.bad(1),
-            "unsupported: the checksum of its length is wrong: what follows in its shard is lost");
+            "corrupt: the checksum of its length is wrong: what follows in its shard is lost");
 }
 
 TEST(TFRecord, a_shard_that_is_cut_anywhere_has_a_bad_sample_there) {
@@ -176,8 +195,8 @@ TEST(TFRecord, a_shard_that_is_cut_anywhere_has_a_bad_sample_there) {
     EXPECT_EQ(records.build().size(Split::train), 2) << cut;
     EXPECT_EQ(read_sample(*records.dataset, Split::train, 0), "one");
     EXPECT_EQ(records.bad(1), cut < kRecordHead
-                                  ? "unsupported: its shard ends in the middle of its head"
-                                  : "unsupported: its shard ends in the middle of it");
+                                  ? "truncated: its shard ends in the middle of its head"
+                                  : "truncated: its shard ends in the middle of it");
   }
 }
 
@@ -188,7 +207,7 @@ TEST(TFRecord, a_huge_length_with_the_right_checksum_is_a_bad_sample) {
     Records records({{"train.tfrecord",
                       labelled("one", 0) + std::string(head.begin(), head.end()) + "123456"}});
     records.build();
-    EXPECT_EQ(records.bad(1), "unsupported: its shard ends in the middle of it") << length;
+    EXPECT_EQ(records.bad(1), "truncated: its shard ends in the middle of it") << length;
   }
 }
 

@@ -45,15 +45,15 @@ TEST(Lmdb, caffes_databases_are_found_and_read) {
   LmdbShard shard({{"00000000_cat/1.jpg", datum_of(large, 2)},
                    {"00000001_dog/2.jpg", datum_of("small", 0)},
                    {"00000002_dog/3.jpg", datum_of(page, 1)},
-                   {"00000003_cat/4.jpg", datum_of(large + page, 300)}});
+                   {"00000003_cat/4.jpg", datum_of(large + page, 3)}});
   const Dataset& data = shard.build();
   EXPECT_EQ(train_keys(data), (Words{"cat/1.jpg", "dog/2.jpg", "dog/3.jpg", "cat/4.jpg"}));
   EXPECT_EQ(data.size(Split::test), 0);
-  EXPECT_EQ(data.classes().size(), 301u);
+  EXPECT_EQ(data.classes().size(), 4u);
   EXPECT_EQ(data.info(Split::train, 0).label, 2);
   EXPECT_EQ(data.info(Split::train, 1).label, 0);
   EXPECT_EQ(data.info(Split::train, 2).label, 1);
-  EXPECT_EQ(data.info(Split::train, 3).label, 300);
+  EXPECT_EQ(data.info(Split::train, 3).label, 3);
   EXPECT_EQ(read_sample(data, Split::train, 0), large);
   EXPECT_EQ(read_sample(data, Split::train, 1), "small");
   EXPECT_EQ(read_sample(data, Split::train, 2), page);
@@ -79,7 +79,7 @@ TEST(Lmdb, a_record_that_is_read_in_another_way_is_unpacked_alike) {
     EXPECT_EQ(sample.label, data.read(Split::train, index, scratch).label);
   }
   Buffer nothing;
-  EXPECT_EQ(error_of([&] { records.unpack(Split::train, 2, nothing); }), shard.bad(2).substr(13));
+  EXPECT_EQ(error_of([&] { records.unpack(Split::train, 2, nothing); }), shard.bad(2).substr(9));
 }
 
 TEST(Lmdb, planes_of_pixels_are_given_as_the_decoder_raw_takes_them) {
@@ -91,7 +91,29 @@ TEST(Lmdb, planes_of_pixels_are_given_as_the_decoder_raw_takes_them) {
   const std::string pixels = read_sample(shard.build(", values: datum"), Split::train, 0);
   EXPECT_EQ(pixels.size(), planes.size());
   EXPECT_EQ(pixels.substr(0, 6), "rgbrgb");
+  ASSERT_EQ(shard.dataset->arrays().size(), 1u);
+  EXPECT_EQ(text_of(shard.dataset->arrays()[0].arrays), "50 x 100 x 3 uint8");
   EXPECT_EQ(shard.dataset->info(Split::train, 0).label, 1);
+}
+
+TEST(Lmdb, the_shapes_of_pixels_are_known_where_all_are_pixels) {
+  const auto pixels = [](int64_t height, int64_t width) {
+    const std::string rows(static_cast<size_t>(height * width * 3), 'x');
+    return pixel_datum({reinterpret_cast<const uint8_t*>(rows.data()), rows.size()},
+                       {height, width}, 0);
+  };
+  const auto shapes = [](const LmdbEntries& entries) {
+    LmdbShard shard(entries);
+    Words texts;
+    for (const SampleArrays& samples : shard.build().arrays()) {
+      texts.push_back(text_of(samples.arrays));
+    }
+    return texts;
+  };
+  EXPECT_EQ(shapes({{"a", pixels(32, 32)}, {"b", pixels(32, 32)}}), Words{"32 x 32 x 3 uint8"});
+  EXPECT_EQ(shapes({{"a", pixels(16, 64)}, {"b", pixels(32, 32)}, {"c", pixels(8, 128)}}),
+            (Words{"16 x 64 x 3 uint8", "32 x 32 x 3 uint8"}));
+  EXPECT_EQ(shapes({{"a", pixels(32, 32)}, {"b", datum_of("image", 0)}}), Words());
 }
 
 TEST(Lmdb, values_that_are_image_files_have_the_folders_of_their_keys_as_classes) {
@@ -124,12 +146,17 @@ TEST(Lmdb, a_sample_that_can_not_be_used_is_a_bad_one) {
                    {"b", std::string("\x08\x01\x35\0\0\x80\x3f", 7)},
                    {"c", "\x22\x7f short"},
                    {"d", "no folder"},
-                   {"e", datum_of(std::string(5000, 'x'), 1)}});
+                   {"e", datum_of(std::string(5000, 'x'), 1)},
+                   {"f", datum_of("image", 0)}});
   shard.build(", max_sample_bytes: 4000");
-  EXPECT_EQ(shard.bad(0), "unsupported: its label is -3");
+  EXPECT_EQ(shard.bad(0),
+            "corrupt: its label is -3, and that of the first class 0 (dataset.label_offset)");
   EXPECT_EQ(shard.bad(1), "unsupported: its pixels are floats (float_data)");
-  EXPECT_EQ(shard.bad(2), "unsupported: it is no Datum: a field ends behind its end");
-  EXPECT_EQ(shard.bad(3), "unsupported: it has no label, and its name no folder that is a class");
+  EXPECT_EQ(shard.bad(2), "corrupt: it is no Datum: a field ends behind its end");
+  EXPECT_EQ(
+      shard.bad(3),
+      "unsupported: it has no label: a class is the label of a Datum (dataset.values), or else the "
+      "first folder of a key");
   EXPECT_EQ(shard.bad(4), "too_large: it has 5007 bytes, above 4000 (dataset.max_sample_bytes)");
 }
 
@@ -137,7 +164,7 @@ TEST(Lmdb, the_index_is_kept) {
   LmdbShard shard({{"a", datum_of("image", 0)}});
   shard.build();
   const std::string index = get(shard.tier(), "cifar10_train_lmdb/data.mdb.index.json");
-  EXPECT_NE(index.find("\"of\":\"lmdb 1, values auto\""), std::string::npos) << index;
+  EXPECT_NE(index.find("\"of\":\"lmdb 2, values auto\""), std::string::npos) << index;
 }
 
 // An error, or samples that lie inside the file.

@@ -9,6 +9,24 @@ namespace {
 
 std::string name(const std::string& path) { return "data set '" + path + "'"; }
 
+bool is_data_set(hid_t file, const char* path) {
+  const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+  if (object < 0) return false;
+  const bool is = H5Iget_type(object) == H5I_DATASET;
+  H5Oclose(object);
+  return is;
+}
+
+// Called from C for each link; not 0: enough.
+herr_t add_path(hid_t file, const char* path, const H5L_info_t* link, void* paths) {
+  auto& all = *static_cast<std::vector<std::string>*>(paths);
+  const std::string text(path);
+  if (link->type == H5L_TYPE_HARD && text.size() <= kHdf5MaxKey && is_data_set(file, path)) {
+    all.push_back(text);
+  }
+  return all.size() < kHdf5MaxPaths ? 0 : 1;
+}
+
 }  // namespace
 
 bool Hdf5DataSet::is_there(hid_t file, const std::string& path) {
@@ -27,7 +45,18 @@ bool Hdf5DataSet::is_there(hid_t file, const std::string& path) {
                         "', an external one), which is not followed");
     }
   }
-  return true;
+  const hid_t object = H5Oopen(file, path.c_str(), H5P_DEFAULT);
+  if (object < 0) return true;  // who opens it learns why not
+  const bool group = H5Iget_type(object) == H5I_GROUP;
+  H5Oclose(object);
+  return !group;
+}
+
+std::vector<std::string> Hdf5DataSet::all_paths(hid_t file) {
+  std::vector<std::string> paths;
+  // What is damaged has none.
+  (void)H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, add_path, &paths);
+  return paths;
 }
 
 Hdf5DataSet::Hdf5DataSet(hid_t file, std::string path)

@@ -14,6 +14,8 @@ class Hdf5DataSet {
  public:
   // False: no data set has that path. A path through links out of the file is refused.
   static bool is_there(hid_t file, const std::string& path);
+  // The paths of the first data sets of the file, at most kHdf5MaxPaths.
+  static std::vector<std::string> all_paths(hid_t file);
   // Refuses external storage, virtual data sets, and filters but deflate and shuffle.
   Hdf5DataSet(hid_t file, std::string path);
 
@@ -25,6 +27,7 @@ class Hdf5DataSet {
   H5T_class_t type_class() const { return H5Tget_class(type_.get()); }
   size_t element_bytes() const { return H5Tget_size(type_.get()); }
   bool big_endian() const;
+  bool is_signed() const { return H5Tget_sign(type_.get()) != H5T_SGN_NONE; }
   // Whole numbers, at most `most`, as 64 bits of that type.
   template <class T>
   std::vector<T> numbers(uint64_t most) const;

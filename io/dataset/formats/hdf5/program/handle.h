@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stoker {
 
@@ -12,6 +13,13 @@ namespace stoker {
 class Hdf5Refusal final : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// A data set that was asked for is not there. A value.
+struct Hdf5Absent {
+  std::string path;
+  std::string what_to_do;
+  std::vector<std::string> there;
 };
 
 // Owns an object of libhdf5. One thread, as all of this program.

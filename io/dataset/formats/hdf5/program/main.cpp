@@ -85,6 +85,8 @@ int main(int argc, char** argv) {
     Hdf5Parent::answer(answer);
   } catch (const Hdf5Refusal& refusal) {
     Hdf5Parent::refuse(refusal.what());
+  } catch (const Hdf5Absent& absent) {
+    Hdf5Parent::miss(absent);
   } catch (const std::bad_alloc&) {
     Hdf5Parent::refuse("is damaged or too large: libhdf5 finds no memory for it");
   } catch (const std::exception& error) {

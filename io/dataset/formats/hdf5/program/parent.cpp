@@ -87,4 +87,10 @@ void Hdf5Parent::refuse(const std::string& why) {
   send_last(Hdf5Verb::refusal, why.data(), why.size());
 }
 
+void Hdf5Parent::miss(const Hdf5Absent& absent) {
+  std::string text = absent.path + '\0' + absent.what_to_do + '\0';
+  for (const std::string& path : absent.there) text += path + '\0';
+  send_last(Hdf5Verb::absent, text.data(), text.size());
+}
+
 }  // namespace stoker

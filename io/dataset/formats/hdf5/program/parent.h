@@ -8,6 +8,7 @@
 
 #include "io/core/system/memory.h"
 #include "io/dataset/formats/hdf5/program/driver.h"
+#include "io/dataset/formats/hdf5/program/handle.h"
 #include "io/dataset/formats/hdf5/protocol.h"
 
 namespace stoker {
@@ -25,6 +26,7 @@ class Hdf5Parent final : public Hdf5Medium {
   // The last that is said, one of them.
   static void answer(Bytes bytes);
   static void refuse(const std::string& why);
+  static void miss(const Hdf5Absent& absent);
 
  private:
   const std::vector<uint8_t>& block(uint64_t number);

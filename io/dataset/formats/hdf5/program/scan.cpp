@@ -34,19 +34,29 @@ class Words {
   std::vector<uint8_t> bytes_;
 };
 
-Hdf5Form form_of(const Hdf5DataSet& images, const Hdf5Scan& scan, bool has_offsets) {
+// A data set with this path, or nothing.
+std::optional<Hdf5DataSet> find(hid_t file, const std::string& path) {
+  if (path.empty() || !Hdf5DataSet::is_there(file, path)) return std::nullopt;
+  return std::optional<Hdf5DataSet>(std::in_place, file, path);
+}
+
+[[noreturn]] void miss(hid_t file, const std::string& path, const std::string& what_to_do) {
+  throw Hdf5Absent{path, what_to_do, Hdf5DataSet::all_paths(file)};
+}
+
+// The one that has to be there.
+Hdf5DataSet need(hid_t file, const std::string& path, const std::string& what_to_do) {
+  if (path.empty() || !Hdf5DataSet::is_there(file, path)) miss(file, path, what_to_do);
+  return {file, path};
+}
+
+Hdf5Form form_of(const Hdf5DataSet& images, const Hdf5Scan& scan) {
   if (images.shape().empty()) images.refuse("is a single value");
   const Hdf5Form form = scan.form != Hdf5Form::automatic ? scan.form
                         : images.shape().size() > 1      ? Hdf5Form::rows
                                                          : Hdf5Form::encoded;
-  if (form == Hdf5Form::encoded) {
-    if (images.shape().size() != 1 || images.element_bytes() != 1) {
-      images.refuse("holds no encoded files: these are one row of bytes");
-    }
-    if (!has_offsets) {
-      images.refuse("is a row of bytes, and there is no data set '" + scan.offsets +
-                    "' that says where its samples begin (dataset.offsets)");
-    }
+  if (form == Hdf5Form::encoded && (images.shape().size() != 1 || images.element_bytes() != 1)) {
+    images.refuse("holds no encoded files: these are one row of bytes");
   }
   if (form == Hdf5Form::rows && images.shape().size() < 2) {
     images.refuse("has one dimension alone, and so no arrays as samples");
@@ -120,6 +130,7 @@ void add_array(const Hdf5DataSet& images, Words& words) {
   if (type != H5T_INTEGER && type != H5T_FLOAT) images.refuse("has elements that are no numbers");
   if (images.big_endian()) images.refuse("has big-endian elements: write it little-endian");
   (void)images.elements();
+  words.word(static_cast<uint64_t>(type == H5T_FLOAT ? 'f' : images.is_signed() ? 'i' : 'u'));
   words.word(images.element_bytes());
   words.list(images.shape());
   switch (H5Pget_layout(images.list())) {
@@ -130,12 +141,6 @@ void add_array(const Hdf5DataSet& images, Words& words) {
     default:
       images.refuse("lies among the file's headers (compact): write it contiguous or chunked");
   }
-}
-
-// Nothing if no data set has that path.
-std::optional<Hdf5DataSet> find(hid_t file, const std::string& path) {
-  if (path.empty() || !Hdf5DataSet::is_there(file, path)) return std::nullopt;
-  return std::optional<Hdf5DataSet>(std::in_place, file, path);
 }
 
 }  // namespace
@@ -149,25 +154,30 @@ std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
   if (H5Pget_userblock(creation.get(), &in_front) < 0 || in_front != 0) {
     throw Hdf5Refusal("can't be read: it has a user block in front: write it anew without one");
   }
-  const std::optional<Hdf5DataSet> images = find(file.get(), scan.images);
-  if (!images) {
-    throw Hdf5Refusal("has no data set '" + scan.images +
-                      "': name the one with the samples "
-                      "(dataset.images)");
-  }
-  const std::optional<Hdf5DataSet> offsets = find(file.get(), scan.offsets);
+  const Hdf5DataSet images =
+      need(file.get(), scan.images, "name the one with the samples (dataset.images)");
   const std::optional<Hdf5DataSet> labels = find(file.get(), scan.labels);
   const std::optional<Hdf5DataSet> keys = find(file.get(), scan.keys);
-  const Hdf5Form form = form_of(*images, scan, offsets.has_value());
+  const Hdf5Form form = form_of(images, scan);
 
   Words words;
   words.word(static_cast<uint64_t>(form));
-  add_array(*images, words);
-  uint64_t samples = form == Hdf5Form::file ? 1 : images->shape()[0];
+  add_array(images, words);
+  if (!labels && !keys && !scan.labels.empty() && scan.beside.empty()) {
+    miss(file.get(), scan.labels,
+         "name the one with the numbers of the samples' classes (dataset.labels), or set "
+         "dataset.labels='' if the first folder of a file's name is its class");
+  }
+  uint64_t samples = form == Hdf5Form::file ? 1 : images.shape()[0];
   std::vector<uint64_t> places;
   if (form == Hdf5Form::encoded) {
-    places = offsets->numbers<uint64_t>(kHdf5MaxSamples + 1);
-    if (places.empty()) offsets->refuse("is empty: it holds one number more than samples");
+    const Hdf5DataSet offsets =
+        need(file.get(), scan.offsets,
+             "'" + scan.images +
+                 "' is a row of bytes: name the one that says where its samples begin "
+                 "(dataset.offsets)");
+    places = offsets.numbers<uint64_t>(kHdf5MaxSamples + 1);
+    if (places.empty()) offsets.refuse("is empty: it holds one number more than samples");
     samples = places.size() - 1;
   }
   words.list(places);
@@ -176,13 +186,10 @@ std::vector<uint8_t> scan_hdf5(Hdf5Parent& parent, const Hdf5Scan& scan) {
   words.text(keys ? keys->strings(samples) : std::string());
   words.word(scan.beside.size());
   for (const std::string& path : scan.beside) {
-    const std::optional<Hdf5DataSet> set = find(file.get(), path);
-    if (!set) {
-      throw Hdf5Refusal("has no data set '" + path +
-                        "': name the one that follows its samples (dataset.target, "
-                        "dataset.stats), or leave that out");
-    }
-    add_array(*set, words);
+    add_array(need(file.get(), path,
+                   "name the one that follows its samples (dataset.target, dataset.stats), or "
+                   "leave that out"),
+              words);
   }
   return words.take();
 }

@@ -1,0 +1,249 @@
+#include "io/dataset/shards/shard_choice.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "io/core/config/suggestion.h"
+#include "io/core/error.h"
+#include "io/core/random.h"
+#include "io/dataset/shards/braces.h"
+
+namespace stoker {
+namespace {
+
+using Objects = std::vector<ObjectInfo>;
+using Names = std::vector<std::string>;
+
+// Shares are written as decimals: 0.8 + 0.1 of ten shards are nine.
+constexpr double kRounding = 1e-9;
+
+size_t share_of(double share, size_t count) {
+  return std::min(count, static_cast<size_t>(share * static_cast<double>(count) + kRounding));
+}
+
+constexpr std::string_view kIndex = ".index.json";
+constexpr const char* kSpecial = "*?[\\";
+
+// A pattern of keys, and which of the names that it stands for are there.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text)
+      : text_(text), prefix_(text.substr(0, text.find_first_of("*?[\\{"))) {
+    for (std::string& one : expand_braces(text)) {
+      if (one.find_first_of(kSpecial) == std::string::npos) {
+        exact_.emplace(std::move(one), false);
+      } else {
+        wild_.emplace_back(std::move(one), false);
+      }
+    }
+  }
+
+  // Sorted by key.
+  Objects find(const Storage& tier) {
+    Objects found;
+    for (ObjectInfo& object : tier.list(prefix_)) {
+      if (!object.key.ends_with(kIndex) && fits(object.key)) found.push_back(std::move(object));
+    }
+    return found;
+  }
+  // Of find(): names and patterns that braces stand for, and that no object fits.
+  Names missing() const {
+    Names names;
+    for (const auto& [name, there] : exact_) {
+      if (!there) names.push_back(name);
+    }
+    for (const auto& [pattern, there] : wild_) {
+      if (!there) names.push_back(pattern);
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+  size_t alternatives() const { return exact_.size() + wild_.size(); }
+  // " in tier 'data'; there are ...", for a message that no object fits.
+  std::string others(const Storage& tier, const std::string& name) const;
+
+ private:
+  bool fits(const std::string& key) {
+    bool fits = false;
+    if (const auto exact = exact_.find(key); exact != exact_.end()) exact->second = fits = true;
+    for (auto& [pattern, there] : wild_) {
+      if (::fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0) {
+        there = fits = true;
+      }
+    }
+    return fits;
+  }
+
+  const std::string text_;
+  const std::string prefix_;
+  std::unordered_map<std::string, bool> exact_;
+  std::vector<std::pair<std::string, bool>> wild_;
+};
+
+std::string Pattern::others(const Storage& tier, const std::string& name) const {
+  constexpr size_t kLooked = 10'000;
+  const size_t dot = text_.rfind('.');
+  const std::string end = dot == std::string::npos ? "" : text_.substr(dot);
+  const bool any_end = end.find_first_of(std::string(kSpecial) + "{}/") != std::string::npos;
+  Names alike, all;
+  for (const ObjectInfo& object : tier.list("")) {
+    if (object.key.ends_with('/') || object.key.ends_with(kIndex)) continue;
+    Names& to = !any_end && object.key.ends_with(end) ? alike : all;
+    if (to.size() < kLooked) to.push_back(object.key);
+  }
+  const Names missing = this->missing();
+  return fmt::format(
+      " in tier '{}'{}", name,
+      what_is_there(missing.empty() ? text_ : missing.front(), alike.empty() ? all : alike));
+}
+
+// Whether a word of it says that it is for tests.
+bool is_for_tests(const std::string& key) {
+  static const std::set<std::string> words{"test",  "tests",      "testing", "val",
+                                           "valid", "validation", "eval",    "evaluation"};
+  std::string word;
+  for (const char c : key + "/") {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (words.contains(word)) {
+      return true;
+    } else {
+      word.clear();
+    }
+  }
+  return false;
+}
+
+Names keys_of(const Objects& objects) {
+  Names keys;
+  for (const ObjectInfo& object : objects) keys.push_back(object.key);
+  return keys;
+}
+
+// What is asked of the patterns, and who is told.
+class Choosing {
+ public:
+  Choosing(const Storage& tier, const ShardedOptions& options, const Notify& notify)
+      : tier_(tier), options_(options), notify_(notify) {}
+
+  ShardChoice choose() const {
+    Pattern train(options_.train);
+    ShardChoice choice{train.find(tier_), {}};
+    if (choice.train.empty()) fail_none(train);
+    remark_missing(train, "train", options_.train);
+    if (options_.split) {
+      remark_test_names(choice.train);
+      divide(choice, *options_.split);
+      return choice;
+    }
+    Pattern test(options_.test);
+    choice.test = test.find(tier_);
+    if (!choice.test.empty()) {
+      remark_missing(test, "test", options_.test);
+      check_apart(choice);
+    } else if (!options_.test.empty() && options_.test != options_.usual_test) {
+      remark(fmt::format("nothing is tested: no object fits dataset.test '{}'{}", options_.test,
+                         test.others(tier_, options_.storage.name)));
+    }
+    remark_test_names(choice.train);
+    return choice;
+  }
+
+ private:
+  void remark(const std::string& text) const {
+    if (notify_) notify_("dataset: " + text);
+  }
+
+  [[noreturn]] void fail_none(const Pattern& pattern) const {
+    const std::string& tier = options_.storage.name;
+    throw Error(ExitCode::environment,
+                fmt::format("dataset: no object fits '{}'{}: set dataset.train to a pattern of "
+                            "shards that are there, or write some by `stoker dataset convert "
+                            "CONFIG DIRECTORY --format {}` and set storage.{}.root=DIRECTORY",
+                            options_.train, pattern.others(tier_, tier), options_.format, tier));
+  }
+
+  void remark_missing(const Pattern& pattern, const char* option, const std::string& text) const {
+    const Names missing = pattern.missing();
+    if (missing.empty()) return;
+    remark(fmt::format("{} of {} that dataset.{} '{}' names {} not in tier '{}': {}",
+                       missing.size(), pattern.alternatives(), option, text,
+                       missing.size() == 1 ? "is" : "are", options_.storage.name,
+                       some_of(missing)));
+  }
+
+  void remark_test_names(const Objects& train) const {
+    if (is_for_tests(options_.train)) return;
+    Names names = keys_of(train);
+    std::erase_if(names, [](const std::string& key) { return !is_for_tests(key); });
+    if (names.empty() || names.size() == train.size()) return;
+    remark(fmt::format(
+        "'{}' takes {} that {} named for tests: {}: let dataset.train fit the others alone, and "
+        "dataset.test these",
+        options_.train, names.size() == 1 ? "a shard" : fmt::format("{} shards", names.size()),
+        names.size() == 1 ? "is" : "are", some_of(names)));
+  }
+
+  void divide(ShardChoice& choice, const ShardSplit& split) const {
+    Objects& all = choice.train;
+    Random random(split.seed);
+    shuffle(all, random);
+    const size_t trains = share_of(split.train, all.size());
+    const size_t tests = share_of(split.train + split.test, all.size());
+    if (trains == 0) {
+      throw Error(ExitCode::environment,
+                  fmt::format("dataset: {} of {} shards is none: raise dataset.split.train, or "
+                              "write more shards",
+                              split.train, all.size()));
+    }
+    choice.test.assign(all.begin() + static_cast<std::ptrdiff_t>(trains),
+                       all.begin() + static_cast<std::ptrdiff_t>(tests));
+    if (split.test > 0 && choice.test.empty()) {
+      remark(
+          fmt::format("nothing is tested: {} of {} shards is none: raise dataset.split.test, "
+                      "or write more shards",
+                      split.test, all.size()));
+    }
+    all.resize(trains);
+  }
+
+  void check_apart(const ShardChoice& choice) const {
+    const Names train = keys_of(choice.train);
+    Names both = keys_of(choice.test);
+    std::erase_if(both,
+                  [&](const std::string& key) { return !std::ranges::binary_search(train, key); });
+    if (both.empty()) return;
+    if (options_.train == options_.test) {
+      return remark(
+          fmt::format("what is trained on is tested, too: dataset.train and dataset.test "
+                      "are '{}'",
+                      options_.train));
+    }
+    throw Error(
+        ExitCode::config,
+        fmt::format("dataset: {} fit{} dataset.train '{}' and dataset.test '{}', so what "
+                    "is trained on would be tested: set dataset.train to a pattern of the "
+                    "others, or dataset.test='' to test nothing",
+                    some_of(both), both.size() == 1 ? "s" : "", options_.train, options_.test));
+  }
+
+  const Storage& tier_;
+  const ShardedOptions& options_;
+  const Notify& notify_;
+};
+
+}  // namespace
+
+ShardChoice choose_shards(const Storage& tier, const ShardedOptions& options,
+                          const Notify& notify) {
+  return Choosing(tier, options, notify).choose();
+}
+
+}  // namespace stoker

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "io/core/notify.h"
+#include "io/dataset/shards/sharded_options.h"
+#include "io/storage/storage.h"
+
+namespace stoker {
+
+// The objects that are trained on and those that are tested on, each in the order in which their
+// samples are numbered. A value.
+struct ShardChoice {
+  std::vector<ObjectInfo> train;
+  std::vector<ObjectInfo> test;
+};
+
+// Takes them by the patterns and the split of the options. What can hardly be meant is a remark:
+// shards that are named and not there, shards named for tests among those that train, no test
+// where one was asked for. Error(ExitCode::environment) where no shard trains, with the objects
+// that are there; ExitCode::config where some shards train and test. IoError. Any thread.
+ShardChoice choose_shards(const Storage& tier, const ShardedOptions& options, const Notify& notify);
+
+}  // namespace stoker
