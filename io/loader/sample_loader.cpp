@@ -1,8 +1,9 @@
 #include "io/loader/sample_loader.h"
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/core/random.h"
-#include "io/core/system/shortage.h"
+#include "io/dataset/read_sample.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -23,13 +24,8 @@ SampleLoader::SampleLoader(const Loader::Inputs& inputs)
 void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost,
                           LoadedSample& result) {
   const TimePoint begin = Clock::now();
-  EncodedSample sample;
-  try {
-    sample = dataset_.read(split_, index, scratch_);
-  } catch (const IoError& error) {
-    if (is_shortage(error)) throw;
-    throw BadSample(reason_of(error), error.what());
-  }
+  throw_if_interrupted();
+  const EncodedSample sample = read_sample(dataset_, split_, index, scratch_);
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
   session_->decode(sample.bytes, {split_ == Split::train, seed}, out);

@@ -13,6 +13,7 @@
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
+#include "io/dataset/read_sample.h"
 #include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/device/device.h"
@@ -48,11 +49,7 @@ class SampleReader {
 
  private:
   void read(int64_t epoch, int64_t index) {
-    try {
-      encoded_ = dataset_.read(Split::train, index, scratch_).bytes;
-    } catch (const IoError& error) {
-      throw BadSample(reason_of(error), error.what());
-    }
+    encoded_ = read_sample(dataset_, Split::train, index, scratch_).bytes;
     if (stages_ == ReadStages::decode) decode();
     if (stages_ == ReadStages::resize) {
       const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));

@@ -77,7 +77,7 @@ class Inspection {
     } catch (const BadSample& bad) {
       unreadable(bad.reason(), bad.what());
     } catch (const IoError& error) {
-      unreadable(reason_of(error), error.what());
+      unreadable(BadReason::missing, error.what());
     }
   }
 

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <exception>
 #include <new>
+#include <stop_token>
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 
 namespace stoker {
 namespace {
@@ -85,6 +87,7 @@ void wait_for(const std::string& shown, std::vector<std::future<HttpAnswer>>& an
 struct ObjectReads::Ahead {
   Buffer buffer;
   Answers answers;
+  std::stop_source stop;
 };
 
 ObjectReads::ObjectReads(HttpTransport& transport, ObjectPlace place, Settings settings)
@@ -96,6 +99,8 @@ ObjectReads::ObjectReads(HttpTransport& transport, ObjectPlace place, Settings s
 void ObjectReads::read(const std::string& key, Buffer& out, Range range) {
   check_key(key);
   if (const auto ahead = expected_.take(key, range)) {
+    // It is this thread's from now on.
+    const std::stop_callback with_us(interruption(), [&] { (*ahead)->stop.request_stop(); });
     try {
       wait_for(place_.shown("read", key), (*ahead)->answers);
       std::swap(out, (*ahead)->buffer);
@@ -218,6 +223,7 @@ std::shared_ptr<ObjectReads::Ahead> ObjectReads::begin_ahead(const ExpectedRead&
         part_request(what.key, *version, what.range.offset + done, out.subspan(done, length));
     request.ahead = true;
     request.keep = ahead;
+    request.stop = ahead->stop.get_token();
     ahead->answers.push_back(transport_.start(std::move(request)));
   }
   return ahead;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "io/core/parallel.h"
-#include "io/core/system/shortage.h"
+#include "io/dataset/read_sample.h"
 
 namespace stoker {
 namespace {
@@ -68,11 +68,10 @@ void ShardRun::read(Split split, std::span<const int64_t> samples, size_t thread
   }
 }
 
-// What a loader takes for a bad sample is one here, too (io/loader/sample_loader.cpp).
 void ShardRun::read(Split split, int64_t index, DecoderSession* session, Slot& slot) const {
   slot.bad.reset();
   try {
-    const EncodedSample sample = source_.dataset.read(split, index, slot.scratch);
+    const EncodedSample sample = read_sample(source_.dataset, split, index, slot.scratch);
     slot.bytes = sample.bytes;
     slot.tolerated = sample.tolerated;
     if (session != nullptr) {
@@ -83,9 +82,6 @@ void ShardRun::read(Split split, int64_t index, DecoderSession* session, Slot& s
     slot.xxh3 = sample_hash(slot.bytes);
   } catch (const BadSample& bad) {
     slot.bad = bad;
-  } catch (const IoError& error) {
-    if (is_shortage(error)) throw;
-    slot.bad = BadSample(reason_of(error), error.what());
   }
 }
 
