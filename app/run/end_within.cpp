@@ -19,7 +19,7 @@ void end_now(const Error& error) {
   std::_Exit(static_cast<int>(error.code()));
 }
 
-void end_within(std::chrono::seconds time, const Error& error) {
+void end_within(std::chrono::milliseconds time, const Error& error) {
   const auto end = [time, error] {
     pthread_setname_np(pthread_self(), "end-within");
     std::this_thread::sleep_for(time);

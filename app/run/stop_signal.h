@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "io/core/error.h"
 #include "io/metrics/clock.h"
@@ -11,8 +13,8 @@ namespace stoker {
 // While it lives, the first SIGINT, SIGTERM or SIGUSR1 (what mpirun and Slurm can send to all
 // ranks) asks the run to stop instead of ending the process; a second one ends it at once. One
 // instance at a time, made and destroyed by one thread; its methods are for any thread. The
-// destructor restores the former handlers. Nothing wakes up by itself: who may wait for long asks
-// requested() between.
+// destructor restores the former handlers. Who does one short thing after another asks requested()
+// between; who may wait for long waits with token().
 class StopSignal {
  public:
   StopSignal();
@@ -22,6 +24,8 @@ class StopSignal {
 
   // Once true, true until the object ends.
   bool requested() const;
+  // It is asked to stop when the request comes, by a thread of its own: a handler may wake nobody.
+  std::stop_token token() const { return source_.get_token(); }
   // When the request came; absent: there was none.
   std::optional<TimePoint> when() const;
   // What the program should end with: sigint after SIGINT, sigterm after another one, else ok.
@@ -36,6 +40,8 @@ class StopSignal {
   struct sigaction old_int_;
   struct sigaction old_term_;
   struct sigaction old_usr1_;
+  std::stop_source source_;
+  std::thread passes_on_;
 };
 
 }  // namespace stoker

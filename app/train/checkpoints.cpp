@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "io/metrics/hub.h"
@@ -27,6 +28,7 @@ RunCheckpoints::RunCheckpoints(Experiment& experiment, const TrainStep* step, St
                                RunLog& log, const StopSignal& stop)
     : experiment_(experiment), ledger_(ledger), log_(log) {
   if (!experiment.options().checkpoint.info().saves) return;
+  data_ = identity_of(experiment.dataset());
   const DeviceInfo& device = experiment.device().info();
   tensors_ = std::make_unique<TrainingTensors>(
       *step, device.emulated ? at::Device(at::kCPU) : device.torch_device);
@@ -45,8 +47,9 @@ std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
        config_differences(loaded->training(), experiment_.options())) {
     log_.warn("resuming with another configuration: " + difference);
   }
-  tensors_->restore(*loaded, experiment_.options().checkpoint.info().readers);
   RunHistory history = run_history(loaded->training());
+  compare_data(loaded->training(), history);
+  tensors_->restore(*loaded, experiment_.options().checkpoint.info().readers);
   log_.info(fmt::format("resumed from {} (step {}, epoch {}, batch {}) in {:.2f} s", loaded->path(),
                         history.position.step, history.position.epoch, history.position.batch,
                         seconds(Clock::now() - begin)));
@@ -55,6 +58,32 @@ std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
   info.resumed_from = loaded->path();
   ++history.processes;
   return history;
+}
+
+void RunCheckpoints::compare_data(const nlohmann::json& training,
+                                  const RunHistory& history) const {
+  const std::optional<DataIdentity> before = trained_on(training);
+  if (!before) return;
+  const std::string classes = other_classes(*before, data_);
+  const std::string others = "the checkpoint was trained on other classes: " + classes;
+  if (!classes.empty() && !experiment_.options().checkpoint.info().renamed_classes) {
+    throw Error(ExitCode::config,
+                fmt::format("checkpoint: {}: give the data set its classes back, begin anew with "
+                            "checkpoint.resume=none, or, if every label means what it did before, "
+                            "set checkpoint.renamed_classes=true",
+                            others));
+  }
+  if (!classes.empty()) log_.warn(others);
+  const std::string samples = other_samples(*before, data_);
+  if (samples.empty()) return;
+  const TrainingPosition& at = history.position;
+  const bool within = at.batch > 0 && at.batch < history.batches &&
+                      before->train.hash != data_.train.hash;
+  log_.warn(fmt::format("resuming with other data than the checkpoint was trained on: {}{}", samples,
+                        within ? fmt::format("; in what is left of epoch {} samples may come twice "
+                                             "or not at all",
+                                             at.epoch)
+                               : ""));
 }
 
 void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<RunHistory()>& history,
@@ -68,7 +97,7 @@ void RunCheckpoints::offer(const CheckpointOffer& offer, const std::function<Run
     TrainingState state;
     state.step = offer.step;
     state.score = score;
-    state.training = to_json(history(), experiment_.options());
+    state.training = to_json(history(), experiment_.options(), data_);
     if (score) state.training["score"] = *score;
     tensors_->capture(state);
     return state;

@@ -29,7 +29,8 @@ class RunCheckpoints {
 
   // Resumes as checkpoint.resume says: restores tensors and random generators, returns the history,
   // and writes into `info` what it resumed from. Empty: the run begins at step 0.
-  // Error(ExitCode::config) for a checkpoint of another model; else as Checkpointer::load.
+  // Error(ExitCode::config) for a checkpoint of another model or of other classes; else as
+  // Checkpointer::load. The log says whether the samples are others than they were.
   std::optional<RunHistory> load(RunInfo& info);
   // Saves a checkpoint where one is due; `history` is asked for only then. The copy of the state
   // may go on afterwards: before_update() ends it. score: from the evaluation of these weights.
@@ -51,12 +52,15 @@ class RunCheckpoints {
   std::string lost(ExitCode code);
 
  private:
+  // Compares the data with those that a checkpoint was trained on.
+  void compare_data(const nlohmann::json& training, const RunHistory& history) const;
   // The trainer waited since `begin`. over: this was the last time for this set.
   void blocked(TimePoint begin, int64_t step, bool over);
 
   Experiment& experiment_;
   StepLedger& ledger_;
   RunLog& log_;
+  DataIdentity data_;
   std::unique_ptr<TrainingTensors> tensors_;
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   bool copying_ = false;

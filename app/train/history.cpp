@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "io/core/text/json.h"
 #include "io/metrics/record/record_json.h"
@@ -34,11 +35,32 @@ std::vector<std::string> irrelevant_keys(const ExperimentOptions& options) {
   return keys;
 }
 
-BadReason reason_of(const std::string& text) {
+// Empty: in older checkpoints, that the tier had failed.
+std::optional<BadReason> reason_of(const std::string& text) {
   for (int i = 0; i <= static_cast<int>(BadReason::unsupported); ++i) {
     if (text == to_string(static_cast<BadReason>(i))) return static_cast<BadReason>(i);
   }
+  if (text == "io") return std::nullopt;
   throw Error(ExitCode::storage, "checkpoint: unknown reason for a bad sample: " + text);
+}
+
+nlohmann::json to_json(const DataIdentity::Samples& samples) {
+  return {{"count", samples.count}, {"hash", samples.hash}};
+}
+
+DataIdentity::Samples samples_of(const nlohmann::json& json) {
+  return {whole_number(json.at("count")), json.at("hash")};
+}
+
+// What `read` makes of a checkpoint's record.
+template <class F>
+auto parsed(const F& read) {
+  try {
+    return read();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ExitCode::storage,
+                std::string("checkpoint: its record of the training is not ours: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -51,7 +73,8 @@ nlohmann::json totals_json(const RunHistory& history) {
           {"bytes_read", history.bytes_read}};
 }
 
-nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options) {
+nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options,
+                       const DataIdentity& data) {
   nlohmann::json bad = nlohmann::json::object();
   for (const auto& [key, reason] : history.bad_samples) bad[key] = to_string(reason);
   return {{"position",
@@ -66,12 +89,18 @@ nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& optio
           {"skipped", {{"by_reason", history.skipped_by_reason}, {"samples", bad}}},
           {"tolerated", history.tolerated},
           {"digest_chain", history.digest_chain},
+          {"data",
+           {{"classes", data.classes},
+            {"classes_hash", data.classes_hash},
+            {"names", data.names},
+            {"train", to_json(data.train)},
+            {"test", to_json(data.test)}}},
           {"config_hash", config_hash(options)},
           {"config", resolved_yaml(options)}};
 }
 
 RunHistory run_history(const nlohmann::json& training) {
-  try {
+  return parsed([&] {
     RunHistory history;
     const nlohmann::json& position = training.at("position");
     history.position = {whole_number(position.at("step")), whole_number(position.at("epoch")),
@@ -88,7 +117,7 @@ RunHistory run_history(const nlohmann::json& training) {
       history.skipped_by_reason[reason] = whole_number(count);
     }
     for (const auto& [key, reason] : skipped.at("samples").items()) {
-      history.bad_samples[key] = reason_of(reason);
+      if (const auto known = reason_of(reason)) history.bad_samples[key] = *known;
     }
     if (training.contains("tolerated")) {  // absent in older checkpoints
       history.tolerated = whole_number(training["tolerated"]);
@@ -100,10 +129,21 @@ RunHistory run_history(const nlohmann::json& training) {
     }
     history.digest_chain = training.at("digest_chain");
     return history;
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ExitCode::storage,
-                std::string("checkpoint: its record of the training is not ours: ") + error.what());
-  }
+  });
+}
+
+std::optional<DataIdentity> trained_on(const nlohmann::json& training) {
+  const auto data = training.find("data");
+  if (data == training.end()) return std::nullopt;
+  return parsed([&] {
+    DataIdentity identity;
+    identity.classes = whole_number(data->at("classes"));
+    identity.classes_hash = data->at("classes_hash");
+    identity.names = data->at("names").get<std::vector<std::string>>();
+    identity.train = samples_of(data->at("train"));
+    identity.test = samples_of(data->at("test"));
+    return std::optional(identity);
+  });
 }
 
 TrainingPosition resumed_position(const RunHistory& history, const ExperimentOptions& options,
@@ -144,7 +184,8 @@ TrainingPosition resumed_position(const RunHistory& history, const ExperimentOpt
                             "or from the end of an epoch (checkpoint.resume)",
                             sample, position.epoch, loader.batch_size, sample, size_before));
   }
-  position.batch = sample / loader.batch_size;
+  // There may be fewer samples than before.
+  position.batch = std::min(sample / loader.batch_size, batches);
   return position;
 }
 

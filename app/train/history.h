@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/experiment/experiment_options.h"
 #include "io/core/error.h"
+#include "io/dataset/data_identity.h"
 #include "io/metrics/run_meter.h"
 
 namespace stoker {
@@ -47,14 +49,16 @@ struct RunHistory {
   std::string digest_chain;
 };
 
-// The history as a checkpoint holds it, with the configuration of the run.
-nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options);
+// The history as a checkpoint holds it, with the configuration of the run and its data.
+nlohmann::json to_json(const RunHistory& history, const ExperimentOptions& options,
+                       const DataIdentity& data);
 // The sums of all processes: its "totals", and "total" of summary.json.
 nlohmann::json totals_json(const RunHistory& history);
 
-// The history that a checkpoint holds. Error(ExitCode::storage) where `training` is not what
-// to_json() wrote.
+// The history that a checkpoint holds, and the data that it was trained on (empty: it is older than
+// that). Error(ExitCode::storage) where `training` is not what to_json() wrote.
 RunHistory run_history(const nlohmann::json& training);
+std::optional<DataIdentity> trained_on(const nlohmann::json& training);
 
 // Where a run with these options goes on: at the same sample of the epoch, whatever its batches are
 // now. batches: those of an epoch. Error(ExitCode::config) where that is within a batch, or where

@@ -49,9 +49,9 @@ std::unique_ptr<CapturedPass> TrainStep::graphed(std::unique_ptr<StepGraph> grap
   CapturedPass::Pass work = [this](const at::Tensor& images, const at::Tensor& labels) {
     // Frames differ in size from batch to batch. What is made of them does not, and a graph needs
     // that.
-    if (spec_.frame != 0) return pass(images, labels);
+    if (spec_.frame != 0) return forward_backward(images, labels);
     const DeviceBatch batch{images, labels, {}, nullptr};
-    return pass((*to_input_)(batch), targets(batch, spec_));
+    return forward_backward((*to_input_)(batch), targets(batch, spec_));
   };
   return std::make_unique<CapturedPass>(std::move(graph), parameters_, std::move(work));
 }
@@ -69,7 +69,8 @@ void TrainStep::exchange_gradients(Peers& peers, std::function<void()> ready) {
   }
 }
 
-at::Tensor TrainStep::pass(const at::Tensor& values, const at::Tensor& target, double share) {
+at::Tensor TrainStep::forward_backward(const at::Tensor& values, const at::Tensor& target,
+                                       double share) {
   const TimePoint begin = Clock::now();
   model_->set_training(true);
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad() = at::Tensor();
@@ -97,15 +98,28 @@ double TrainStep::begin_share(const Batch& batch, int64_t step) {
   return part * static_cast<double>(peers_->ranks().world) / static_cast<double>(batch.whole);
 }
 
-void TrainStep::run(const DeviceBatch& batch, int64_t step,
-                    const std::function<BackBuffer*()>& before_update) {
+void TrainStep::pass(const DeviceBatch& batch, int64_t step) {
   if (graphed_) {
     loss_ = (*graphed_)(spec_.frame != 0 ? (*to_input_)(batch) : batch.images, batch.labels);
   } else {
-    loss_ = pass((*to_input_)(batch), targets(batch, spec_),
-                 exchange_ ? begin_share(batch.host, step) : 1);
+    loss_ = forward_backward((*to_input_)(batch), targets(batch, spec_),
+                             exchange_ ? begin_share(batch.host, step) : 1);
   }
-  update(step, before_update());
+}
+
+void TrainStep::stand_in() {
+  if (!exchange_) return;
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> own;
+  for (const at::Tensor& buffer : buffers_) own.push_back(buffer.clone());
+  exchange_->stand_in();
+  if (buffers_.empty()) return;
+  peers_->broadcast_tensors(buffers_);  // as after every pass
+  for (size_t i = 0; i < own.size(); ++i) buffers_[i].copy_(own[i]);
+}
+
+void TrainStep::undo(int64_t from) {
+  if (!buffers_.empty()) peers_->broadcast_tensors(buffers_, from);
 }
 
 void TrainStep::update(int64_t step, BackBuffer* back) {

@@ -35,13 +35,17 @@ class TrainStep {
   void exchange_gradients(Peers& peers, std::function<void()> ready);
   // From now on the schedule is that of step + `ahead`.
   void shift_schedule(int64_t ahead) { ahead_ = ahead; }
-  // Step number `step`, from 0. `before_update` is called when nothing but the optimizer's update
-  // is left to do: until then no weight has changed. Where it returns a back buffer, the update
-  // writes into that, and finishes it.
-  void run(const DeviceBatch& batch, int64_t step,
-           const std::function<BackBuffer*()>& before_update);
-  // The optimizer's update by itself, with the gradients as they are. back: null, or as above.
+  // The first half of step number `step`, from 0: all but the optimizer's update. No weight has
+  // changed yet.
+  void pass(const DeviceBatch& batch, int64_t step);
+  // The second half: the update, with the gradients as they are. back: null, or the update writes
+  // into it, and finishes it.
   void update(int64_t step, BackBuffer* back);
+  // In place of pass() on a rank that has no batch, so that the others come out of the exchange. No
+  // rank may update its weights then, and all call undo().
+  void stand_in();
+  // After a pass that does not count: all ranks get the buffers of rank `from`, which stood in.
+  void undo(int64_t from);
   // Logits of a batch, in evaluation mode and without gradients.
   at::Tensor predict(const DeviceBatch& batch);
   // What the metric counts of a batch's logits.
@@ -66,8 +70,9 @@ class TrainStep {
   // Forward and backward pass: returns the loss and leaves new gradients in the parameters. target:
   // labels or maps. share: the weight of this rank's samples in the mean over all samples, times
   // the number of ranks.
-  at::Tensor pass(const at::Tensor& values, const at::Tensor& target, double share = 1);
-  // For a step of several ranks: seeds the generators and returns the share for pass().
+  at::Tensor forward_backward(const at::Tensor& values, const at::Tensor& target,
+                              double share = 1);
+  // For a step of several ranks: seeds the generators and returns the share of its batch.
   double begin_share(const Batch& batch, int64_t step);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);
 

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stop_token>
 
 #include "app/experiment/experiment.h"
 #include "app/run/directory.h"
@@ -16,6 +19,8 @@
 #include "app/train/across_ranks.h"
 #include "app/train/report.h"
 #include "app/train/trainer.h"
+#include "app/train/wait_watch.h"
+#include "io/core/interruption.h"
 #include "io/core/system/usable_cores.h"
 #include "io/core/text/json.h"
 #include "io/distributed/peers.h"
@@ -25,6 +30,8 @@ namespace {
 
 // A rank that failed may wait for a store whose host was cut off for longer than any time-out.
 constexpr std::chrono::seconds kGrace(5);
+// What a run that was asked to stop may take beyond grace_seconds, for its summary.
+constexpr std::chrono::milliseconds kLastWords(1700);
 
 std::unique_ptr<Peers> meet(const Ranks& ranks, const ExperimentOptions& options) {
   if (!ranks.many()) return no_peers();
@@ -42,14 +49,37 @@ std::unique_ptr<Peers> meet(const Ranks& ranks, const ExperimentOptions& options
                           ranks.text()));
 }
 
+// Why a run that was asked to stop is ended by force.
+Error not_in_time(const StopSignal& stop, double grace) {
+  return {stop.exit_code(),
+          fmt::format("the run was asked to stop and has not ended within checkpoint.grace_seconds "
+                      "({:g} s), for a step takes longer or a call on a file system does not come "
+                      "back: start it again, and it goes on from its last checkpoint",
+                      grace)};
+}
+
+// Opens the data, which may take long. Interrupted where a signal asks to stop meanwhile.
+std::unique_ptr<Experiment> open_experiment(const ExperimentOptions& options, RunLog& log,
+                                            const StopSignal& stop, Peers& peers) {
+  const std::string tier = options.dataset.info().tier;
+  const WaitWatch watch(
+      [&, begin = Clock::now()] {
+        return LongWait{"the data set to be opened", tier.empty() ? "" : "tier '" + tier + "'",
+                        seconds(Clock::now() - begin)};
+      },
+      [&log](const std::string& text) { log.warn(text); });
+  const Interruptible scope(stop.token());
+  return std::make_unique<Experiment>(options, log.notify(), peers.ranks(), peers);
+}
+
 // One rank's part of the run.
 ExitCode train_rank(const TrainArguments& arguments, const ExperimentOptions& options, RunLog& log,
                     StopSignal& stop, Peers& peers) {
   std::optional<StartWatch> start(options.run.hang_seconds);
   const RunDirectory directory(options, arguments.overrides, peers);
   log.also_to(directory.path() + "/log.txt");
-  Experiment experiment(options, log.notify(), peers.ranks(), peers);
-  Trainer trainer(experiment, directory, log, stop, peers);
+  const std::unique_ptr<Experiment> experiment = open_experiment(options, log, stop, peers);
+  Trainer trainer(*experiment, directory, log, stop, peers);
   const RunMeter::State run = trainer.run([&start] { start.reset(); }).run;
   const auto code = static_cast<ExitCode>(run.exit_code.value_or(0));
   peers.leave(run.error);
@@ -83,12 +113,22 @@ ExitCode train(const TrainArguments& arguments) {
   const ExperimentOptions options = read_experiment(
       arguments.config, arguments.overrides, [&](const std::string& text) { log.info(text); });
   if (ranks.many()) log.info(ranks.text());
+  const double grace = options.checkpoint.info().grace_seconds;
+  const std::stop_callback in_time(stop.token(), [&] {
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(from_seconds(grace));
+    end_within(time + kLastWords, not_in_time(stop, grace));
+  });
   const std::unique_ptr<Peers> peers = meet(ranks, options);
   try {
     return train_rank(arguments, options, log, stop, *peers);
   } catch (const std::exception& error) {
-    peers->leave(error.what());
-    throw;
+    // A rank that was asked to stop while it opened its data, and those that waited for it there.
+    const bool lost = stop.requested() && dynamic_cast<const RankLost*>(&error) != nullptr;
+    const bool given_up = lost || dynamic_cast<const Interrupted*>(&error) != nullptr;
+    peers->leave(given_up ? "" : error.what());
+    if (!given_up) throw;
+    log.warn("stopped by a signal before the first step");
+    return stop.exit_code();
   }
 }
 

@@ -19,6 +19,7 @@
 #include "app/train/sinks.h"
 #include "app/train/step.h"
 #include "app/train/step_vote.h"
+#include "app/train/wait_watch.h"
 #include "app/train/windows/io_window.h"
 #include "app/train/windows/profile_window.h"
 #include "io/device/exchange_time.h"
@@ -51,8 +52,8 @@ class Trainer {
   RunRecord run(std::function<void()> started = [] {});
   // After run(): what summary.json holds. Lives as long as the trainer.
   const nlohmann::json& summary() const { return summary_; }
-  // After run(): true if writes of checkpoints go on that cannot be waited for. The process should
-  // then end without destroying them.
+  // After run(): true if writes of checkpoints, or reads of data, go on that cannot be waited for.
+  // The process should then end without destroying them.
   bool abandoned() const { return abandoned_; }
 
  private:
@@ -77,13 +78,19 @@ class Trainer {
   // ahead: by how many batches the place in the data is ahead of the number of steps. It is not 0
   // if a resumed run has batches of another size.
   void plan_steps(int64_t ahead);
-  bool agreed_to_stop();
   void loop();
   // Trains from position_ to the end of its epoch, or of the run. False: the run is over, or a
   // signal asked to stop.
   bool train_epoch();
-  // Copies the batch to the device, makes a step, and counts.
-  void train_batch(Batch batch);
+  // The loader's next batch, which has to come. Empty: a signal ended the wait.
+  std::optional<Batch> next_batch(Loader& loader);
+  // Makes a step of the batch together with the other ranks. Without one it only takes part in what
+  // they do. False: the step does not count, for a rank had no batch.
+  bool make_step(std::optional<Batch> batch);
+  // Takes all ranks' votes on the step or batch under way (StepVote::counts).
+  bool counts();
+  // Counts the batch that a step is about to learn from: its bad samples, its digest.
+  void account(const Batch& batch);
   // Reports to the sinks. Reading the loss waits for the device.
   void report();
   // Checks a value that must be finite, by training.on_nan. Error(ExitCode::threshold) if that says
@@ -91,6 +98,8 @@ class Trainer {
   void require_finite(const char* what, double value);
   // Evaluates. Does nothing if nothing is to be evaluated. False: a signal asked to stop.
   bool evaluate();
+  // Of this rank's part. False: likewise.
+  bool evaluate(EvaluationCounts& counts);
   void add_evaluation(const EvaluationCounts& counts, double took);
   // Tells the checkpointer that a set may be saved here; it decides whether one is.
   void offer_checkpoint(bool epoch_ended, bool last);

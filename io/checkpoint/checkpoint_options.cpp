@@ -73,7 +73,9 @@ CheckpointerInfo CheckpointOptions::info() const {
                         .snapshot = Field<SnapshotMode>::dump(snapshot).scalar,
                         .durability = Field<Durability>::dump(durability).scalar,
                         .threads = resolve_threads(),
-                        .readers = resolve_readers()};
+                        .readers = resolve_readers(),
+                        .renamed_classes = renamed_classes,
+                        .grace_seconds = grace_seconds};
   for (const auto& tier : {fast, slow}) {
     if (tier) info.tiers.push_back(tier->name);
   }

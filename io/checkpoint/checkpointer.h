@@ -51,6 +51,10 @@ struct CheckpointerInfo {
   std::string durability = {};            // "fsync" or "none"; likewise
   int64_t threads = 1;                    // that copy and write
   int64_t readers = 1;                    // that read a set back
+  // Whether a run may go on from a set whose classes had other names.
+  bool renamed_classes = false;
+  // From a request to stop to the end of the process.
+  double grace_seconds = 30;
 };
 
 // Saves and restores the state of a run. The trainer's thread, for all methods.

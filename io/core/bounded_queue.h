@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "io/core/interruption.h"
+
 namespace stoker {
 
 // A first-in first-out queue between producers and consumers that holds at most `capacity` items.
@@ -47,10 +49,10 @@ class BoundedQueue {
 
   // Takes the first item. Blocks while the queue is empty and open. Empty: it is closed and
   // drained. Rethrows the error of close() instead, once the items before it are taken; each
-  // consumer gets it.
+  // consumer gets it. Interrupted (io/core/interruption.h): nothing was taken.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return closed_ || !items_.empty(); });
+    wait_interruptibly(changed_, lock, [&] { return closed_ || !items_.empty(); });
     if (items_.empty()) {
       if (error_) std::rethrow_exception(error_);
       return std::nullopt;
@@ -74,7 +76,7 @@ class BoundedQueue {
  private:
   const size_t capacity_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<T> items_;
   std::exception_ptr error_;
   bool closed_ = false;

@@ -20,8 +20,8 @@ ExitCode code_of(int errno_value) {
 }
 
 // In the order of BadReason.
-constexpr const char* kReasons[] = {"missing",   "io",      "empty",     "not_an_image",
-                                    "truncated", "corrupt", "too_large", "unsupported"};
+constexpr const char* kReasons[] = {"missing", "empty",     "not_an_image", "truncated",
+                                    "corrupt", "too_large", "unsupported"};
 static_assert(std::size(kReasons) == static_cast<size_t>(BadReason::unsupported) + 1);
 
 }  // namespace
@@ -40,8 +40,9 @@ void throw_errno(const std::string& operation, const std::string& path, int errn
                 errno_value);
 }
 
-BadReason reason_of(const IoError& error) {
-  return error.errno_value() == ENOENT ? BadReason::missing : BadReason::io;
+bool is_absent(const IoError& error) {
+  constexpr int kAbsent[] = {ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG};
+  return std::ranges::find(kAbsent, error.errno_value()) != std::end(kAbsent);
 }
 
 const char* to_string(BadReason reason) { return kReasons[static_cast<size_t>(reason)]; }

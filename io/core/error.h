@@ -48,10 +48,21 @@ class IoError final : public Error {
  public:
   IoError(const std::string& what, int errno_value);
   int errno_value() const { return errno_; }
+  // The tier that failed, as the configuration calls it. Empty: not known.
+  const std::string& tier() const { return tier_; }
+  // Called by each tier that it passes; the first one is to blame.
+  void passes(const std::string& tier) {
+    if (tier_.empty()) tier_ = tier;
+  }
 
  private:
   int errno_;
+  std::string tier_;
 };
+
+// There is no object of that name: a link leads nowhere, a folder stands in its place, or a part of
+// its path is no folder.
+bool is_absent(const IoError& error);
 
 // Throws IoError: "<operation> <path>: <text of errno_value>". The only place where errno becomes
 // text. Save errno first: building the arguments may change it.
@@ -62,7 +73,6 @@ class IoError final : public Error {
 // closed: a new one is a new label of a figure, and a column in what people already plot.
 //
 //   missing       no object under its key
-//   io            the tier failed to deliver it
 //   empty         an object of 0 bytes
 //   not_an_image  bytes of no known format
 //   truncated     the image ends before its data do
@@ -71,7 +81,6 @@ class IoError final : public Error {
 //   unsupported   an image of a kind that the decoder does not know
 enum class BadReason {
   missing,
-  io,
   empty,
   not_an_image,
   truncated,
@@ -83,12 +92,9 @@ enum class BadReason {
 // The enumerator's name, as in skipped.csv and the label of the metric. Static text; any thread.
 const char* to_string(BadReason reason);
 
-// Why a sample could not be read: `missing` where there is no object of its name, else `io`.
-BadReason reason_of(const IoError& error);
-
 // One sample is unusable; the others are not concerned. Thrown by data sets and decoders, on a
 // worker's thread. Loaders catch it and apply dataset.on_error. No Error: whether it ends the run
-// is the budget's decision.
+// is the budget's decision. A tier that fails is no bad sample (io/dataset/read_sample.h).
 class BadSample final : public std::runtime_error {
  public:
   BadSample(BadReason reason, const std::string& what);

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "io/core/interruption.h"
+
 namespace stoker {
 
 // Calls work(i) for every i in [0, count), by at most `threads` threads, the caller included;
@@ -19,7 +21,8 @@ namespace stoker {
 //
 // A count of 0 or less: nothing is called. One thread, or 0: all is done by the caller, in order.
 // What `work` did in any thread is visible to the caller afterwards. Any thread may call; calls may
-// nest, but their threads add up. Where a thread cannot be made, the others do its share.
+// nest, but their threads add up. Where a thread cannot be made, the others do its share. Whoever
+// interrupts the caller interrupts them all.
 template <class F>
 void parallel_for(int64_t threads, int64_t count, const F& work) {
   std::atomic<int64_t> next{0};
@@ -37,7 +40,12 @@ void parallel_for(int64_t threads, int64_t count, const F& work) {
   {
     std::vector<std::jthread> helpers;
     try {
-      for (int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(run);
+      for (int64_t i = 1; i < std::min(threads, count); ++i) {
+        helpers.emplace_back([&run, stop = interruption()] {
+          const Interruptible with_the_caller(stop);
+          run();
+        });
+      }
     } catch (const std::system_error&) {
     }
     run();

@@ -11,6 +11,7 @@
 #include "io/core/digest.h"
 #include "io/core/error.h"
 #include "io/core/idle_pool.h"
+#include "io/core/interruption.h"
 #include "io/dataset/dataset.h"
 #include "io/dataset/kept_pixels.h"
 #include "io/decoder/decoder.h"
@@ -249,6 +250,9 @@ class Decoded final : public Dataset {
     try {
       write_object(*in_, key, pixels);
       index_.publish(key);
+    } catch (const Interrupted&) {
+      index_.abandon(key);
+      throw;
     } catch (const std::exception& error) {  // memory may be out, too
       stop_keeping(error.what());
       index_.abandon(key);

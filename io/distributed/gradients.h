@@ -14,6 +14,9 @@ class GradientExchange {
   // Backward from this loss. The exchange of what is there goes on meanwhile; it has ended when
   // this returns (on a GPU: is queued).
   virtual void backward(const at::Tensor& loss) = 0;
+  // In place of both on a rank that has no loss: it gives zeros, so that the others' backward()
+  // ends. Their mean is of no use then.
+  virtual void stand_in() = 0;
 };
 
 }  // namespace stoker

@@ -58,6 +58,9 @@ class GuardedExchange final : public GradientExchange {
   void backward(const at::Tensor& loss) override {
     guard_("the exchange of gradients", [&] { exchange_->backward(loss); });
   }
+  void stand_in() override {
+    guard_("the exchange of gradients", [this] { exchange_->stand_in(); });
+  }
 
  private:
   const std::unique_ptr<GradientExchange> exchange_;

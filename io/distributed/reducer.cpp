@@ -30,7 +30,8 @@ class ReducedGradients final : public GradientExchange {
  public:
   ReducedGradients(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                    const std::vector<at::Tensor>& parameters, int64_t bucket_bytes,
-                   std::function<void()> ready) {
+                   std::function<void()> ready)
+      : group_(group) {
     const std::vector<bool> dense(parameters.size(), false);
     auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
         parameters, {static_cast<size_t>(kFirstBucketBytes), static_cast<size_t>(bucket_bytes)},
@@ -51,8 +52,19 @@ class ReducedGradients final : public GradientExchange {
     reducer_->prepare_for_backward({});
     loss.backward();
   }
+  // As PyTorch's Join does it for a rank that has run out of data.
+  void stand_in() override {
+    before_forward();
+    std::vector<c10::intrusive_ptr<c10d::Work>> work;
+    for (c10d::GradBucket& bucket : reducer_->get_grad_buckets(/*return_zero_tensors=*/true)) {
+      std::vector<at::Tensor> tensors{bucket.getBufferRef()};
+      work.push_back(group_->allreduce(tensors));
+    }
+    for (const auto& each : work) each->wait();
+  }
 
  private:
+  const c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::shared_ptr<c10d::Reducer> reducer_;
 };
 

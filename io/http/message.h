@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/core/interruption.h"
 #include "io/core/system/memory.h"
 
 namespace stoker {
@@ -95,6 +97,9 @@ struct HttpRequest {
   bool ahead = false;
   // Kept until the answer is there: what `place` writes to.
   std::shared_ptr<void> keep = {};
+  // The request is given up when this is asked to stop, whatever it waits for: its answer is then a
+  // failure (ECANCELED).
+  std::stop_token stop = interruption();
 };
 
 }  // namespace stoker

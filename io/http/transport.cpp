@@ -1,5 +1,7 @@
 #include "io/http/transport.h"
 
+#include <cerrno>
+
 #include "io/core/error.h"
 
 namespace stoker {
@@ -12,6 +14,7 @@ Registry<HttpTransport>& Registry<HttpTransport>::global() {
 
 HttpAnswer HttpTransport::get(std::future<HttpAnswer> answer) {
   HttpAnswer got = answer.get();
+  if (got.errno_value == ECANCELED) throw_if_interrupted();
   if (!got.failure.empty()) throw IoError(got.failure, got.errno_value);
   return got;
 }

@@ -64,7 +64,8 @@ class HttpTransport {
   // Never blocks. IoError where the transport has ended.
   virtual std::future<HttpAnswer> start(HttpRequest request) = 0;
 
-  // Waits for an answer. IoError where it is a failure.
+  // Waits for an answer. IoError where it is a failure; Interrupted where that is because this
+  // thread was told to give up (HttpRequest::stop).
   static HttpAnswer get(std::future<HttpAnswer> answer);
   // start() and get().
   HttpAnswer perform(HttpRequest request) { return get(start(std::move(request))); }

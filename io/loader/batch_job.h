@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class BatchJob {
   // Fills places until no place is left to claim. True: this call finished the batch. A sample's
   // failure is never thrown here.
   bool work(SampleLoader& loader);
+  // Nobody will take the batch: workers that wait for a tier need not go on. They work with this
+  // token.
+  void interrupt() { stop_.request_stop(); }
+  std::stop_token stop() const { return stop_.get_token(); }
   // Ends the claiming of places. True: no worker is at one, the job is over with this call.
   bool cancel();
   // The batch, or throws the error of its first bad place, whichever was met first. Once, after the
@@ -46,6 +51,7 @@ class BatchJob {
   const std::vector<int32_t> claims_;
   const SampleSpec spec_;
   const bool digest_;
+  std::stop_source stop_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> remaining_;
   // Guards what follows, and batch_.cost while being filled.

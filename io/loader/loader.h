@@ -154,7 +154,9 @@ struct Shard {
 // of workers. One consumer thread; the loader's own threads end with it.
 //
 // After an exception, or in the middle of an epoch, start() makes it usable again. It must be
-// destroyed before what Inputs refers to; batches that were handed out may live longer.
+// destroyed before what Inputs refers to; batches that were handed out may live longer. Both end
+// what is being read for batches that nobody will get (io/core/interruption.h), and wait for no
+// more than a system call.
 class Loader {
  public:
   static constexpr const char* kKind = "loader";
@@ -190,9 +192,13 @@ class Loader {
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
   // The next batch; blocks until it is filled. Empty: the epoch is over.
   //
+  // Interrupted: the thread was told to give up before that. It does not wait for the workers then:
+  // they go on until start() or the destructor.
+  //
   // Error(ExitCode::data) for a bad sample where dataset.on_error.policy is fail, after all batches
   // before it were handed out. Under skip the batch lists its replacements, and the caller accounts
   // for them (FailureBudget).
+  // Error(ExitCode::storage) where the tier fails: no sample is to blame for that.
   // IoError and BadSample never leave a loader; what a device throws does.
   virtual std::optional<Batch> next() = 0;
 };

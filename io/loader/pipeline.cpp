@@ -11,7 +11,9 @@
 //    no more slots are in use than the batches ahead and the one that the trainer holds.
 // 4. The batches that are ahead go on over the end of an epoch. next() says once that the epoch is
 //    over, and the start() of the next one finds its first batches on their way.
-// 5. A start() anywhere else gives up what is on its way and begins anew from there.
+// 5. A start() anywhere else gives up what is on its way and begins anew from there: workers that
+//    wait for a tier are interrupted.
+// 6. A next() that is interrupted leaves all as it is, and a start() at the same place finds it.
 
 namespace stoker {
 
@@ -50,6 +52,7 @@ std::optional<Batch> Pipeline::next() {
     return std::nullopt;
   }
   if (pending_.empty()) submit();
+  await(pending_.front());
   PendingBatch pending = std::move(pending_.front());
   pending_.pop_front();
   ++asked_.batch;
@@ -67,10 +70,11 @@ void Pipeline::begin(PendingBatch& pending) {
   workers_.submit(pending.job);
 }
 
-Batch Pipeline::finish(PendingBatch& pending) {
-  workers_.wait(pending.job);
-  return pending.job->take();
+void Pipeline::await(PendingBatch& pending) {
+  if (pending.job) workers_.wait(pending.job);
 }
+
+Batch Pipeline::finish(PendingBatch& pending) { return pending.job->take(); }
 
 std::shared_ptr<BatchJob> Pipeline::make_job(Batch batch, std::vector<int64_t> samples, bool digest,
                                              std::vector<int32_t> claims) {
@@ -104,6 +108,10 @@ void Pipeline::submit() {
 }
 
 void Pipeline::cancel() {
+  // All at first: a worker may wait for what another one reads for a later batch.
+  for (const PendingBatch& pending : pending_) {
+    if (pending.job) pending.job->interrupt();
+  }
   for (const PendingBatch& pending : pending_) {
     if (pending.job) workers_.cancel(pending.job);
   }

@@ -23,7 +23,7 @@ class Pipeline : public Loader {
  public:
   // `info`: what the options say of the loader. Throws what Sampler throws, and std::bad_alloc.
   Pipeline(const LoaderOptions& options, const LoaderInfo& info, const Inputs& inputs);
-  // Waits until no worker is at a batch; what was ahead is lost.
+  // What was ahead is lost; returns when no worker is at it.
   ~Pipeline() override;
 
   // Loader's three methods.
@@ -46,7 +46,10 @@ class Pipeline : public Loader {
   // Called in the order of the batches when there is room for one more. Must not block. This one
   // hands all samples to the workers.
   virtual void begin(PendingBatch& pending);
-  // Called when the batch is asked for. Blocks until it is complete; throws what Loader::next does.
+  // Called when the batch is asked for. Blocks until all that is to be read is there. Interrupted:
+  // the batch stays pending.
+  virtual void await(PendingBatch& pending);
+  // Called once after that: the batch. Throws what Loader::next does.
   virtual Batch finish(PendingBatch& pending);
 
   // Begins the reading of `samples` into a slot, as a part of `batch`'s epoch. `claims`: BatchJob.
@@ -69,7 +72,7 @@ class Pipeline : public Loader {
   };
   // Begins the next batch.
   void submit();
-  // Ends all that is on its way; no worker is at it afterwards.
+  // Interrupts all that is on its way; no worker is at it afterwards.
   void cancel();
 
   const size_t ahead_;

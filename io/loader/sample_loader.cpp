@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/core/random.h"
-#include "io/loader/read_sample.h"
+#include "io/dataset/read_sample.h"
 #include "io/metrics/clock.h"
 
 namespace stoker {
@@ -27,6 +28,7 @@ void SampleLoader::decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& 
                           LoadedSample& result) {
   const SamplePlace place{dataset_, split_, index};
   const TimePoint begin = Clock::now();
+  throw_if_interrupted();
   const EncodedSample sample = read_sample(place, scratch_);
   const TimePoint read = Clock::now();
   const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));

@@ -27,18 +27,18 @@ class SampleLoader {
   // Opens a session of the decoder.
   explicit SampleLoader(const Loader::Inputs& inputs);
 
-  // Fills `out` (SampleSpec::bytes(), the caller's) with sample `index` of the split. A bad or
-  // unreadable sample is treated as dataset.on_error says: Error(ExitCode::data) naming it, or
-  // another sample of the split takes its place, chosen by (seed, epoch, index) alone. After 100
-  // bad ones in a row it is Error(ExitCode::data) in any case. Adds nanoseconds and bytes to
-  // `cost`.
+  // Fills `out` (SampleSpec::bytes(), the caller's) with sample `index` of the split. A bad sample
+  // is treated as dataset.on_error says: Error(ExitCode::data) naming it, or another sample of the
+  // split takes its place, chosen by (seed, epoch, index) alone. After 100 bad ones in a row it is
+  // Error(ExitCode::data) in any case. Where the tier fails: the Error of read_sample(). Adds
+  // nanoseconds and bytes to `cost`. Interrupted.
   LoadedSample load(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost);
   // For those who measure what belongs to a batch and not to a sample.
   LoaderMeter& meter() { return meter_; }
 
  private:
   // Fills in the label, and what was tolerated. Throws BadSample for whatever is the sample's
-  // fault.
+  // fault, and else as load().
   void decode(int64_t epoch, int64_t index, uint8_t* out, LoadCost& cost, LoadedSample& result);
 
   const Dataset& dataset_;

@@ -26,11 +26,11 @@ class Sync final : public Pipeline {
   void begin(PendingBatch& pending) override {
     pending.job = make_job(pending.batch, pending.samples, options_.digest);
   }
-  Batch finish(PendingBatch& pending) override {
+  // Where this thread is interrupted, finish() throws that of the first sample it kept from reading.
+  void await(PendingBatch& pending) override {
     worker_.set_busy(true);
     pending.job->work(samples_);
     worker_.set_busy(false);
-    return pending.job->take();
   }
 
   SampleLoader samples_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "io/core/interruption.h"
 #include "io/core/system/usable_cores.h"
 
 // How jobs pass through the pool:
@@ -19,7 +20,8 @@
 // 3. The worker that fills the last place finishes the job: it takes it out of unfinished_ and
 //    wakes whoever waits for it.
 // 4. cancel() ends the claiming. If no worker is at a place, the job is over at once; otherwise the
-//    last of these workers ends it by step 3.
+//    last of these workers ends it by step 3. A worker works with the job's token, so that it comes
+//    back from a tier as soon as the job is interrupted.
 
 namespace stoker {
 namespace {
@@ -81,24 +83,22 @@ void WorkerPool::submit(std::shared_ptr<BatchJob> job) {
   work_.notify_all();
 }
 
-void WorkerPool::wait_until_over(const std::shared_ptr<BatchJob>& job) {
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return !unfinished_.contains(job.get()); });
-}
-
 void WorkerPool::wait(const std::shared_ptr<BatchJob>& job) {
-  wait_until_over(job);
+  {
+    std::unique_lock lock(mutex_);
+    wait_interruptibly(done_, lock, [&] { return !unfinished_.contains(job.get()); });
+  }
   if (ready_) ready_->get();
 }
 
 void WorkerPool::cancel(const std::shared_ptr<BatchJob>& job) {
   bool ended_here = false;  // nobody will finish it, and nobody has
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     std::erase(jobs_, job);
     if (job->cancel()) ended_here = unfinished_.erase(job.get()) > 0;
+    done_.wait(lock, [&] { return !unfinished_.contains(job.get()); });
   }
-  wait_until_over(job);
   // A worker that finished the job has counted it as ready, and nobody will wait for it any more.
   if (ready_ && !ended_here) ready_->get();
 }
@@ -123,7 +123,10 @@ void WorkerPool::run(SampleLoader& loader, int64_t number) {
     worker.set_busy(true);
     const std::shared_ptr<BatchJob> job = jobs_.front();
     lock.unlock();
-    const bool finished = job->work(loader);
+    const bool finished = [&] {
+      const Interruptible scope(job->stop());
+      return job->work(loader);
+    }();
     lock.lock();
     std::erase(jobs_, job);  // nothing is left to claim, whoever sees it first
     if (finished) {

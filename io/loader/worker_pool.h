@@ -35,21 +35,21 @@ class WorkerPool {
   // Queues a job behind those before it. Does not block.
   void submit(std::shared_ptr<BatchJob> job);
   // Blocks until the job is finished. Once for each job that was submitted and not cancelled.
+  // Interrupted: it did not wait, and may be called again.
   void wait(const std::shared_ptr<BatchJob>& job);
-  // Ends the job without filling the rest, finished or not; returns when no worker is at it.
+  // Ends the job without filling the rest, finished or not; returns when no worker is at it, which
+  // waits for no tier where all jobs have been interrupted.
   void cancel(const std::shared_ptr<BatchJob>& job);
 
  private:
   // Asks all threads to end.
   void stop();
-  // Finished, or cancelled with nobody at it.
-  void wait_until_over(const std::shared_ptr<BatchJob>& job);
   // A worker's life.
   void run(SampleLoader& loader, int64_t number);
 
   std::mutex mutex_;
   std::condition_variable work_;
-  std::condition_variable done_;
+  std::condition_variable_any done_;
   std::deque<std::shared_ptr<BatchJob>> jobs_;  // with places left to claim
   // Submitted, and neither finished nor ended by cancel().
   std::unordered_set<const BatchJob*> unfinished_;

@@ -63,6 +63,8 @@ class TierMeter {
       : state_{.name = std::move(name), .type = std::move(type), .emulated = emulated},
         tracer_(tracer) {}
 
+  // As the configuration calls the tier.
+  const std::string& name() const { return state_.name; }
   // An operation that began at `begin` ends now; returns when that was. bytes: what it moved; 0
   // where it moves none. Only for one that succeeded.
   TimePoint finished(TierOp op, TimePoint begin, uint64_t bytes);

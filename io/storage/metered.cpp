@@ -54,8 +54,9 @@ struct Measure {
     try {
       operation();
       in_flight.ended(meter.finished(op, begin, call.bytes));
-    } catch (const IoError& error) {
+    } catch (IoError& error) {
       meter.failed(op, error.errno_value());
+      error.passes(meter.name());
       throw;
     }
   }

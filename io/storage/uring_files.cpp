@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/core/interruption.h"
 #include "io/core/system/file.h"
 
 namespace stoker {
@@ -72,7 +73,7 @@ class UringFiles::Loop {
 
   void wait(const File& file) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return file.done; });
+    wait_interruptibly(changed_, lock, [&] { return file.done; });
   }
 
  private:
@@ -177,7 +178,7 @@ class UringFiles::Loop {
   const FileDescriptor wake_;
   uint64_t woken_ = 0;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<Handle> waiting_;
   bool ended_ = false;
   bool broken_ = false;

@@ -29,7 +29,7 @@ class UringFiles {
   // Begins to read a range of a known length. Does not block.
   Handle begin(std::string path, Range range);
   // Waits for it and copies what it gave: all of the range, or all up to the file's end. False:
-  // nothing, for whatever reason; an ordinary read will say it. Once.
+  // nothing, for whatever reason; an ordinary read will say it. Once. Interrupted.
   bool take(File& file, Buffer& out);
 
   class Loop;

@@ -151,8 +151,21 @@ TEST_F(Stop, begins_no_save_that_would_come_too_late) {
   EXPECT_FALSE(run.offer({.step = 2, .last = true}));
   EXPECT_EQ(run.steps("slow"), Steps{1});
   run->status();
-  EXPECT_NE(run.warnings().find("no checkpoint of step 2: it would take "), std::string::npos)
+  EXPECT_NE(run.warnings().find("no checkpoint of step 2: checkpoint.grace_seconds had been over "),
+            std::string::npos)
       << run.warnings();
+}
+
+TEST_F(Stop, that_comes_too_late_for_the_first_save_blames_no_tier) {
+  run.start("type: direct, slow: slow, grace_seconds: 5");
+  run.checkpoints().stop = Clock::now() - std::chrono::seconds(60);
+  EXPECT_FALSE(run.offer({.step = 1, .last = true}));
+  EXPECT_TRUE(run->flush());
+  const std::string why =
+      "no checkpoint of step 1: checkpoint.grace_seconds had been over for 55.";
+  EXPECT_NE(run.warnings().find(why), std::string::npos) << run.warnings();
+  EXPECT_EQ(run.warnings().find("tier 'slow'"), std::string::npos) << run.warnings();
+  EXPECT_EQ(run->status().last_error.substr(0, why.size()), why);
 }
 
 TEST_F(Stop, saves_where_there_is_time) {

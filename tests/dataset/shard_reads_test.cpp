@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "tests/support/archives.h"
 #include "tests/support/datasets.h"
 
@@ -28,6 +29,7 @@ class WatchedStorage final : public Storage {
       reads_.emplace_back(range.offset, range.length);
       if (fails_) throw IoError("read " + key + ": it is broken", EIO);
     }
+    while (hangs_) sleep_interruptibly(std::chrono::steady_clock::now() + kMoment);
     inner_->read(key, out, range);
   }
   std::unique_ptr<ObjectWriter> create(const std::string& key) override {
@@ -52,6 +54,8 @@ class WatchedStorage final : public Storage {
     const std::lock_guard lock(mutex_);
     fails_ = fails;
   }
+  // From now on reads take as long as this is so.
+  void hang(bool hangs) { hangs_ = hangs; }
 
  private:
   const std::unique_ptr<Storage> inner_ = make_storage("{type: memory}");
@@ -59,6 +63,8 @@ class WatchedStorage final : public Storage {
   mutable Ranges reads_;
   mutable Ranges said_;
   bool fails_ = false;
+  static constexpr std::chrono::milliseconds kMoment{1};
+  std::atomic<bool> hangs_ = false;
 };
 
 constexpr uint64_t kBytes = 1000;  // in a tar, 1024 and a header of 512
@@ -150,6 +156,24 @@ TEST_F(ShardReads, a_piece_that_cannot_be_read_is_an_error_of_its_samples_alone)
   EXPECT_THROW(read_sample(data, Split::train, 1), IoError);
   tier().fail(false);
   EXPECT_EQ(read_sample(data, Split::train, 2), contents_of(2));
+}
+
+TEST_F(ShardReads, who_waits_for_a_piece_can_be_told_to_give_up) {
+  const Dataset& data = open("block: 8KiB");
+  tier().hang(true);
+  expect(data, {0, 1, 2, 3});
+  std::jthread reader([&](const std::stop_token& stop) {
+    const Interruptible scope(stop);
+    EXPECT_THROW(read_sample(data, Split::train, 1), Interrupted);
+  });
+  while (tier().reads().empty()) std::this_thread::yield();
+  reader.request_stop();
+  reader.join();
+  tier().hang(false);
+  EXPECT_EQ(read_sample(data, Split::train, 2), contents_of(2));  // of the same piece
+  tier().hang(true);
+  expect(data, {10, 11, 12});
+  data_.dataset.reset();  // the piece that is being read keeps nobody waiting
 }
 
 TEST_F(ShardReads, many_threads_take_what_several_readers_read) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/http/curl/retry.h"
 #include "tests/support/errors.h"
 #include "tests/support/http_server.h"
@@ -109,6 +111,56 @@ TEST(HttpTransports, what_is_under_way_ends_with_them) {
   }
   go_on = true;
   go_on.notify_all();
+}
+
+// As a reader of a loader that is told to stop.
+template <class F>
+void expect_given_up(HttpServer& server, HttpTransport& transport, const F& begun) {
+  std::jthread reader([&](const std::stop_token& stop) {
+    const Interruptible scope(stop);
+    EXPECT_THROW(transport.perform({.url = server.url("/a"), .shown = "read a"}), Interrupted);
+  });
+  while (!begun()) std::this_thread::yield();
+  reader.request_stop();
+}
+
+TEST(HttpTransports, a_request_that_is_not_answered_can_be_given_up) {
+  std::atomic<bool> go_on = false;
+  HttpServer server([&](const std::string&) {
+    go_on.wait(false);
+    return HttpResponse{"200 OK", "", "whole"};
+  });
+  HttpTransport::Inputs inputs = quick();
+  inputs.connections = 1;
+  const auto transport = new_http_transport(inputs);
+  expect_given_up(server, *transport, [&] { return server.requests().size() == 1; });
+  // One that waits for a free connection, too; and what nobody gives up goes on.
+  const Interruptible nobody((std::stop_token()));
+  std::future<HttpAnswer> other = transport->start({.url = server.url("/b"), .shown = "read b"});
+  expect_given_up(server, *transport, [] { return true; });
+  go_on = true;
+  go_on.notify_all();
+  EXPECT_EQ(HttpTransport::get(std::move(other)).text, "whole");
+}
+
+TEST(HttpTransports, a_request_that_waits_for_its_next_attempt_can_be_given_up) {
+  HttpServer server([](const std::string&) {
+    return HttpResponse{"503 Slow Down", "Retry-After: 100\r\n", "busy"};
+  });
+  std::atomic<bool> told = false;
+  HttpTransport::Inputs inputs = quick();
+  inputs.retried = [&](const std::string&) { told = true; };
+  const auto transport = new_http_transport(inputs);
+  expect_given_up(server, *transport, [&] { return told.load(); });
+}
+
+TEST(HttpTransports, nothing_is_begun_for_a_thread_that_was_told_to_give_up) {
+  HttpServer server([](const std::string&) { return HttpResponse{"200 OK", "", "whole"}; });
+  const auto transport = new_http_transport(quick());
+  std::stop_source source;
+  source.request_stop();
+  const Interruptible scope(source.get_token());
+  EXPECT_THROW(transport->perform({.url = server.url("/a"), .shown = "read a"}), Interrupted);
 }
 
 TEST(HttpTransports, a_host_that_was_never_found_is_not_asked_for_again) {

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 
+#include "io/core/interruption.h"
 #include "io/loader/batch_job.h"
 #include "io/loader/loader.h"
 #include "io/metrics/loader_meter.h"
@@ -191,6 +193,90 @@ TEST_P(LoaderContract, a_bad_sample_ends_the_epoch_after_the_batches_before_it) 
                   ": corrupt: broken on purpose (repair or remove the file, or set "
                   "dataset.on_error={policy: skip})");
   }
+}
+
+// Of a tier that fails, no sample is to blame.
+TEST_P(LoaderContract, a_tier_that_fails_ends_the_epoch_whatever_is_done_about_bad_samples) {
+  LoaderSetup probe(type());
+  const int64_t victim = epochs(*probe.make("sync", "workers: 1"), 0, 1).samples[3 * 8 + 2];
+  for (const ErrorPolicy policy : {ErrorPolicy::fail, ErrorPolicy::skip}) {
+    for (const int error : {EACCES, EIO, ETIMEDOUT, ESTALE, 0}) {
+      FakeDataset data(50, {}, OnError{policy, {}});
+      data.fail(victim, error);
+      LoaderSetup setup(type(), data);
+      const auto loader = setup.make(type(), options());
+      loader->start(0, 0);
+      for (int i = 0; i < 3; ++i) EXPECT_TRUE(loader->next());
+      try {
+        loader->next();
+        ADD_FAILURE() << error;
+      } catch (const IoError&) {
+        ADD_FAILURE() << error;
+      } catch (const Error& failure) {
+        EXPECT_EQ(failure.code(), ExitCode::storage);
+        EXPECT_EQ(std::string(failure.what()),
+                  "dataset: sample sample/" + std::to_string(victim) +
+                      " cannot be read, because tier 'data' fails: failed on purpose: see that the "
+                      "tier answers and may be read, and start it again");
+      }
+      EXPECT_TRUE(setup.meter.state().errors.empty());
+    }
+  }
+}
+
+TEST_P(LoaderContract, a_sample_that_is_not_there_is_a_bad_one) {
+  for (const int error : {ENOENT, ENOTDIR, EISDIR, ELOOP}) {
+    FakeDataset data(50, {}, OnError{ErrorPolicy::skip, {}});
+    data.fail(7, error);
+    LoaderSetup setup(type(), data);
+    const Seen seen = epochs(*setup.make(type(), options("drop_last: false")), 0, 1);
+    ASSERT_EQ(seen.skipped.size(), 1u) << error;
+    EXPECT_NE(seen.skipped[0].find("sample/7 missing"), std::string::npos) << seen.skipped[0];
+  }
+}
+
+// A thread that waits in next() is told to give up once a worker waits, too.
+void interrupt_next(Loader& loader, const FakeDataset& data) {
+  std::jthread trainer([&](const std::stop_token& stop) {
+    const Interruptible scope(stop);
+    EXPECT_THROW(while (loader.next()){}, Interrupted);
+  });
+  data.wait_for_reader();
+  trainer.request_stop();
+}
+
+TEST_P(LoaderContract, next_is_given_up_where_the_thread_is_told_to) {
+  LoaderSetup probe(type());
+  const Seen expected = epochs(*probe.make("sync", "workers: 1"), 0, 1);
+  FakeDataset data(50);
+  data.hang(expected.samples[3 * 8 + 2]);
+  LoaderSetup setup(type(), data);
+  const auto loader = setup.make(type(), options());
+  loader->start(0, 0);
+  interrupt_next(*loader, setup.dataset);
+  // It can be started again, there and anywhere else, while the sample still hangs ...
+  loader->start(0, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loader->next());
+  interrupt_next(*loader, setup.dataset);
+  // ... and goes on where it was once it does not.
+  setup.dataset.hang(-1);
+  loader->start(0, 3);
+  Seen tail;
+  while (const auto batch = loader->next()) collect(*batch, tail);
+  EXPECT_EQ(tail.digests,
+            std::vector<std::string>(expected.digests.begin() + 3, expected.digests.end()));
+}
+
+TEST_P(LoaderContract, that_waits_for_a_tier_ends_at_once) {
+  FakeDataset data(50);
+  data.hang(-2);  // all
+  LoaderSetup setup(type(), data);
+  {
+    const auto loader = setup.make(type(), options());
+    loader->start(0, 0);
+    interrupt_next(*loader, setup.dataset);
+  }
+  SUCCEED();
 }
 
 TEST_P(LoaderContract, skipped_samples_are_replaced_the_same_way_by_every_loader) {

@@ -80,11 +80,12 @@ def step_line(step):
 
 class Training(Process):
     """A process of an experiment."""
+    COMMAND = ("train",)
 
     def __init__(self, experiment, overrides):
         self.experiment = experiment
         self.overrides = overrides
-        super().__init__(["train", experiment.config, *overrides], experiment.dir)
+        super().__init__([*self.COMMAND, experiment.config, *overrides], experiment.dir)
 
     @property
     def trained(self):
@@ -124,17 +125,28 @@ class Training(Process):
         return {int(row[0]): row[column] for row in rows[1:]}
 
 
+class RanksTraining(Training):
+    """Two ranks of one."""
+    COMMAND = ("launch", "--ranks", "2")
+
+    @property
+    def directory(self):
+        latest = self.experiment.dir / "runs" / "latest"
+        return latest.resolve() if latest.exists() else None
+
+
 class Experiment:
     """A configuration in a directory of its own, and everything that its processes leave there."""
 
-    def __init__(self, directory, config=on_two_tiers()):
+    def __init__(self, directory, config=on_two_tiers(), training=Training):
+        self.training = training
         self.dir = pathlib.Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.config = self.dir / "trial.yaml"
         self.config.write_text(config)
 
     def start(self, *overrides):
-        return Training(self, overrides)
+        return self.training(self, overrides)
 
     def train(self, *overrides, code=0):
         process = self.start(*overrides)

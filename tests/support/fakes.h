@@ -7,9 +7,11 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 #include "io/device/device.h"
@@ -31,17 +33,47 @@ class FakeDataset final : public Dataset {
     return {"sample/" + std::to_string(index), index % 3, sizeof index,
             files_.empty() ? -1 : files_.at(static_cast<size_t>(index))};
   }
+  // Reading this sample fails as a tier does.
+  void fail(int64_t index, int errno_value) { failing_ = {index, errno_value}; }
+  // Reading this sample takes until another one is named, or the thread is interrupted; -1: of none,
+  // -2: of any.
+  void hang(int64_t index) { hanging_->index = index; }
+  // Until a thread reads one that hangs.
+  void wait_for_reader() const {
+    while (hanging_->readers == 0) std::this_thread::yield();
+  }
+
   EncodedSample read(Split, int64_t index, Buffer& scratch) const override {
+    while (hanging_->index == index || hanging_->index == -2) hang_now();
+    if (failing_.first == index) fail_now();
     if (bad_.contains(index)) throw BadSample(BadReason::corrupt, "broken on purpose");
     std::memcpy(scratch.resize(sizeof index), &index, sizeof index);
     return {scratch.bytes(), index % 3};
   }
 
  private:
+  struct Hanging {
+    std::atomic<int64_t> index{-1};
+    std::atomic<int> readers{0};
+  };
+  void hang_now() const {
+    ++hanging_->readers;
+    const auto leave = [](Hanging* hanging) { --hanging->readers; };
+    const std::unique_ptr<Hanging, decltype(leave)> at_end(hanging_.get(), leave);
+    sleep_interruptibly(std::chrono::steady_clock::now() + std::chrono::milliseconds(1));
+  }
+  void fail_now() const {
+    IoError error("failed on purpose", failing_.second);
+    error.passes("data");
+    throw error;
+  }
+
   std::vector<std::string> classes_{"a", "b", "c"};
   int64_t samples_;
   std::set<int64_t> bad_;
   std::vector<int64_t> files_;
+  std::pair<int64_t, int> failing_{-1, 0};
+  std::shared_ptr<Hanging> hanging_ = std::make_shared<Hanging>();
 };
 
 // 2x2 pixels: index and seed (augments: false leaves it out). Counts what it decoded; odd samples

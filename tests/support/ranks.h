@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/core/ranks/rank_group.h"
 #include "tests/support/temporary_directory.h"
 
@@ -44,7 +45,7 @@ class FolderGroup final : public RankGroup {
     for (int64_t other = 0; other < size(); ++other) {
       for (int tries = 0; !std::filesystem::exists(meeting + std::to_string(other)); ++tries) {
         if (tries == 60'000) throw RankLost("a rank does not come to " + channel);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        sleep_interruptibly(std::chrono::steady_clock::now() + std::chrono::milliseconds(1));
       }
       said.push_back(read(meeting + std::to_string(other)));
     }

@@ -108,7 +108,10 @@ void HeadspaceMeasurement::measure_device(HeadspaceLevel& level) {
   int64_t done = 0;
   const auto run = [&](int64_t steps) {
     for (int64_t i = 0; i < steps; ++i, ++done) {
-      device.run(batch.get(), [&] { step->run(*batch, done, [] { return nullptr; }); });
+      device.run(batch.get(), [&] {
+        step->pass(*batch, done);
+        step->update(done, nullptr);
+      });
     }
     device.collect(true);
   };

@@ -13,12 +13,12 @@
 #include "io/core/error.h"
 #include "io/core/parallel.h"
 #include "io/core/random.h"
+#include "io/dataset/read_sample.h"
 #include "io/decoder/decoder_options.h"
 #include "io/decoder/jpeg_codec.h"
 #include "io/device/device.h"
 #include "io/jpeg/baseline_decoder.h"
 #include "io/loader/loader.h"
-#include "io/loader/read_sample.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/hub.h"
 
@@ -49,9 +49,7 @@ class SampleReader {
 
  private:
   void read(int64_t epoch, int64_t index) {
-    const SamplePlace place{dataset_, Split::train, index};
-    const EncodedSample sample = read_sample(place, scratch_);
-    encoded_ = sample.bytes;
+    encoded_ = read_sample({dataset_, Split::train, index}, scratch_).bytes;
     if (stages_ == ReadStages::decode) decode();
     if (stages_ == ReadStages::resize) {
       const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));

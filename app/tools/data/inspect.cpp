@@ -21,7 +21,7 @@
 #include "io/decoder/image_header.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/experiment/experiment_data.h"
-#include "io/loader/read_sample.h"
+#include "io/dataset/read_sample.h"
 
 namespace stoker {
 namespace {

@@ -50,8 +50,17 @@ std::optional<TimePoint> SaveSchedule::deadline() const {
 std::string SaveSchedule::too_late(int64_t step, double slowest_s) const {
   const std::optional<TimePoint> end = deadline();
   if (!end) return "";
+  if (const std::string gone = group_.gone(); !gone.empty()) {
+    return fmt::format("no checkpoint of step {}: {}", step, gone);
+  }
   const double needed = kSafety * slowest_s;
   const double left = seconds(*end - Clock::now());
+  if (left <= 0) {
+    return fmt::format(
+        "no checkpoint of step {}: checkpoint.grace_seconds had been over for {:.1f} s when the "
+        "training came to its end",
+        step, -left);
+  }
   if (needed <= left) return "";
   return fmt::format("no checkpoint of step {}: it would take {:.1f} s, and {:.1f} s are left",
                      step, needed, left);

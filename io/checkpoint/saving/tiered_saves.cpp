@@ -105,12 +105,14 @@ bool TieredSaves::in_time(int64_t step) {
   double slowest = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (status_.save_s.empty()) return true;
-    slowest = *std::ranges::max_element(status_.save_s);
+    if (!status_.save_s.empty()) slowest = *std::ranges::max_element(status_.save_s);
   }
   const std::string why = schedule_.too_late(step, slowest);
-  if (!why.empty()) log_.warn(why);
-  return why.empty();
+  if (why.empty()) return true;
+  log_.warn(why);
+  const std::lock_guard lock(mutex_);
+  status_.last_error = why;
+  return false;
 }
 
 bool TieredSaves::save(const CheckpointOffer& offer, const std::function<TrainingState()>& state) {
@@ -122,6 +124,7 @@ bool TieredSaves::save(const CheckpointOffer& offer, const std::function<Trainin
     saver_->skip(offer.step);
     return false;
   }
+  const TimePoint begin = Clock::now();
   const Saver::Begun begun =
       saver_->begin(state, offer.last ? Backlog::block : options_.on_backlog);
   if (begun == Saver::Begun::skipped || begun == Saver::Begun::hung) {
@@ -133,7 +136,7 @@ bool TieredSaves::save(const CheckpointOffer& offer, const std::function<Trainin
     const std::lock_guard lock(mutex_);
     ++status_.replaced;
   }
-  if (options_.snapshot == SnapshotMode::sync) wait_for_commit(offer.step);
+  if (options_.snapshot == SnapshotMode::sync) wait_for_commit(offer.step, begin);
   return true;
 }
 
@@ -150,14 +153,18 @@ void TieredSaves::left_out(int64_t step, Saver::Begun why) {
                              : "all snapshot buffers are taken"));
 }
 
-void TieredSaves::wait_for_commit(int64_t step) {
+void TieredSaves::wait_for_commit(int64_t step, TimePoint begin) {
   saver_->finish_copy();
   if (!saver_->finish_write()) {
     const std::optional<TimePoint> deadline = schedule_.deadline();
     const bool ending = deadline && Clock::now() >= *deadline;
-    log_.warn(fmt::format("checkpoint of step {}: tier '{}' {}", step, tiers_.first().tier(),
-                          ending ? "was too slow for grace_seconds; the set is given up"
-                                 : "does not answer; training goes on"));
+    const double left = ending ? seconds(*deadline - begin) : 0;
+    log_.warn(fmt::format(
+        "checkpoint of step {}: tier '{}' {}", step, tiers_.first().tier(),
+        ending ? fmt::format("did not take it within the {:.1f} s that were left of "
+                             "checkpoint.grace_seconds; the set is given up",
+                             std::clamp(left, 0.0, options_.grace_seconds))
+               : "does not answer; training goes on"));
   }
   log_.write();
 }

@@ -42,7 +42,7 @@ class TieredSaves : public Checkpointer {
   bool due(const CheckpointOffer& offer);
   bool in_time(int64_t step);
   void left_out(int64_t step, Saver::Begun why);
-  void wait_for_commit(int64_t step);
+  void wait_for_commit(int64_t step, TimePoint begin);
   // What the threads report, each on its own thread, without the mutex.
   void saved(const SaveResult& result);
   void not_saved(const SaveResult& result);

@@ -32,7 +32,7 @@ class RankGroup {
   // Says `own` on a channel, waits until all ranks have said something there, and returns what they
   // said, in the order of the ranks. It takes some milliseconds: it is not for every batch. Any
   // thread, but a channel belongs to one. It waits for as long as the others live and go_on() is
-  // true, for they may read a large checkpoint meanwhile. RankLost where that ends.
+  // true, for they may read a large checkpoint meanwhile. RankLost where that ends; Interrupted.
   virtual std::vector<std::string> meet(
       const std::string& channel, const std::string& own,
       const std::function<bool()>& go_on = [] { return true; }) = 0;

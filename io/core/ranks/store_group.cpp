@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "io/core/interruption.h"
+
 namespace stoker {
 
 StoreGroup::StoreGroup(const Ranks& ranks, const RankStore& store,
@@ -16,6 +18,7 @@ std::vector<std::string> StoreGroup::meet(const std::string& name, const std::st
                                           const std::function<bool()>& go_on) {
   try {
     return channel(name).meet(own, [&] {
+      throw_if_interrupted();
       if (!go_on()) throw RankLost("no longer waiting for the other ranks");
       const std::string missing = heartbeat_.surely_missing();
       if (!missing.empty()) throw lost(missing);

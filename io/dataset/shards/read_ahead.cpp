@@ -6,6 +6,8 @@
 #include <cstring>
 #include <exception>
 
+#include "io/core/interruption.h"
+
 namespace stoker {
 
 struct ReadAhead::Stretch {
@@ -28,12 +30,18 @@ ReadAhead::~ReadAhead() {
     ended_ = true;
   }
   changed_.notify_all();
+  for (std::jthread& thread : threads_) thread.request_stop();
 }
 
 ReadAhead::Handle ReadAhead::announce(const std::string& key, Range range, int64_t parts) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::make_shared<Stretch>(Stretch{key, range, announced_++, parts}));
-  while (std::ssize(threads_) < count_) threads_.emplace_back([this] { read_on(); });
+  while (std::ssize(threads_) < count_) {
+    threads_.emplace_back([this](const std::stop_token& stop) {
+      const Interruptible scope(stop);
+      read_on();
+    });
+  }
   changed_.notify_all();
   return waiting_.back();
 }
@@ -44,7 +52,12 @@ bool ReadAhead::take(Stretch& stretch, Range part, Buffer& out) {
     urgent_ = stretch.number;
     changed_.notify_all();
   }
-  changed_.wait(lock, [&] { return stretch.state == Stretch::State::read; });
+  try {
+    wait_interruptibly(changed_, lock, [&] { return stretch.state == Stretch::State::read; });
+  } catch (const Interrupted&) {
+    part_is_done(stretch);
+    throw;
+  }
   lock.unlock();
   const uint64_t begin = part.offset - stretch.range.offset;
   const bool there = begin <= stretch.bytes.size() && part.length <= stretch.bytes.size() - begin;

@@ -26,14 +26,15 @@ class ReadAhead {
 
   // `threads` read at once; they start with the first stretch. `limit`: in bytes.
   ReadAhead(const Storage& tier, int64_t threads, uint64_t limit);
-  // Waits for the reads that have begun.
+  // Interrupts the reads that have begun, and waits for them.
   ~ReadAhead();
 
   // A range that will be asked for in `parts` parts. The key must stay where it is.
   Handle announce(const std::string& key, Range range, int64_t parts);
   // Copies a part, by its place in the object, into `out`; waits until its stretch is read. False:
   // that failed, or the object ended before the part does; reading it alone will say why. Once for
-  // each part: with the last one the stretch's memory goes.
+  // each part: with the last one the stretch's memory goes. Interrupted: it did not wait, and the
+  // part is done all the same.
   bool take(Stretch& stretch, Range part, Buffer& out);
   // A part that nobody will take.
   void drop(Stretch& stretch);
@@ -48,7 +49,7 @@ class ReadAhead {
   const int64_t count_;
   const uint64_t limit_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<Handle> waiting_;
   uint64_t held_ = 0;      // bytes of stretches that were begun and are not done
   int64_t announced_ = 0;  // how many were announced, which numbers them

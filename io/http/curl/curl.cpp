@@ -2,15 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <random>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -26,7 +31,9 @@
 //   3. libcurl's multi interface moves the bytes of all attempts. What an attempt brings goes from
 //      libcurl's buffer straight to where the request wants it.
 //   4. An attempt that ended is answered; or it waits in later_ until it is due, and goes on at 2.
-//   5. At the end, every request that is not answered gets a failure.
+//   5. A request that is given up (HttpRequest::stop) wakes the thread, which ends it wherever it is:
+//      in a queue, on a connection, or waiting for its next attempt.
+//   6. At the end, every request that is not answered gets a failure.
 
 namespace stoker {
 namespace {
@@ -48,12 +55,23 @@ struct Job {
   std::promise<HttpAnswer> answer;
   int attempts = 0;
   std::unique_ptr<Transfer> transfer = {};
+  std::optional<std::stop_callback<std::function<void()>>> on_stop = {};
+
+  bool given_up() const { return request.stop.stop_requested(); }
 };
 using JobPtr = std::unique_ptr<Job>;
 
 void answer(JobPtr job, HttpAnswer what) {
+  job->on_stop.reset();
   job->request = {};  // what it kept may be destroyed by whoever gets the answer
   job->answer.set_value(std::move(what));
+}
+
+void answer_given_up(JobPtr job, const char* why) {
+  HttpAnswer none{.failure = job->request.shown + ": given up" + why,
+                  .cause = "given up",
+                  .errno_value = ECANCELED};
+  answer(std::move(job), std::move(none));
 }
 
 // One thread, libcurl's multi interface, connections that stay open.
@@ -79,8 +97,16 @@ class CurlTransport final : public HttpTransport {
   }
 
   std::future<HttpAnswer> start(HttpRequest request) override {
-    auto job = std::make_unique<Job>(Job{std::move(request), {}});
+    auto job = std::make_unique<Job>();
+    job->request = std::move(request);
     std::future<HttpAnswer> future = job->answer.get_future();
+    const std::stop_token stop = job->request.stop;
+    if (stop.stop_possible()) {
+      job->on_stop.emplace(stop, [this] {
+        given_up_ = true;
+        curl_multi_wakeup(multi_.get());
+      });
+    }
     {
       const std::lock_guard lock(mutex_);
       if (stopped_) {
@@ -88,6 +114,7 @@ class CurlTransport final : public HttpTransport {
       }
       (job->request.ahead ? ahead_ : asked_).push_back(std::move(job));
     }
+    if (stop.stop_requested()) given_up_ = true;  // it may have been before the job was in its queue
     curl_multi_wakeup(multi_.get());
     return future;
   }
@@ -114,10 +141,36 @@ class CurlTransport final : public HttpTransport {
         throw std::runtime_error("curl_multi_perform failed");
       }
       finish_done();
+      if (given_up_.exchange(false)) end_given_up();
       const size_t room = static_cast<size_t>(inputs_.connections) - under_way_.size();
       for (JobPtr& job : take(room)) begin(std::move(job));
       curl_multi_poll(multi_.get(), nullptr, 0, pause_ms(), nullptr);
     }
+  }
+
+  void end_given_up() {
+    std::vector<JobPtr> jobs;
+    for (auto at = under_way_.begin(); at != under_way_.end();) {
+      const auto job = at++;
+      if (!job->second->given_up()) continue;
+      curl_multi_remove_handle(multi_.get(), job->first);
+      jobs.push_back(std::move(job->second));
+      under_way_.erase(job);
+    }
+    const auto given_up = [](const JobPtr& job) { return job->given_up(); };
+    for (auto at = later_.begin(); at != later_.end();) {
+      const auto job = at++;
+      if (given_up(job->second)) jobs.push_back(std::move(later_.extract(job).mapped()));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto* queue : {&asked_, &ahead_}) {
+        const auto gone = std::stable_partition(queue->begin(), queue->end(), std::not_fn(given_up));
+        std::move(gone, queue->end(), std::back_inserter(jobs));
+        queue->erase(gone, queue->end());
+      }
+    }
+    for (JobPtr& job : jobs) answer_given_up(std::move(job), "");
   }
 
   std::vector<JobPtr> take(size_t most) {
@@ -140,6 +193,7 @@ class CurlTransport final : public HttpTransport {
   }
 
   void begin(JobPtr job) {
+    if (job->given_up()) return answer_given_up(std::move(job), "");
     ++job->attempts;
     try {
       if (idle_.empty()) idle_.push_back(std::make_unique<Transfer>(inputs_.limits));
@@ -221,12 +275,7 @@ class CurlTransport final : public HttpTransport {
     for (auto& [due, job] : later_) jobs.push_back(std::move(job));
     later_.clear();
     for (JobPtr& job : take(SIZE_MAX)) jobs.push_back(std::move(job));
-    for (JobPtr& job : jobs) {
-      HttpAnswer none{.failure = job->request.shown + ": given up, for the tier's transfers end",
-                      .cause = "given up",
-                      .errno_value = ECANCELED};
-      answer(std::move(job), std::move(none));
-    }
+    for (JobPtr& job : jobs) answer_given_up(std::move(job), ", for the tier's transfers end");
   }
 
   const Inputs inputs_;
@@ -235,6 +284,7 @@ class CurlTransport final : public HttpTransport {
   std::deque<JobPtr> asked_;
   std::deque<JobPtr> ahead_;
   bool stopped_ = false;
+  std::atomic<bool> given_up_ = false;  // some request
   // The thread's own:
   Random random_;
   bool host_found_ = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/core/bounded_queue.h"
+#include "io/core/interruption.h"
 #include "io/core/sample_spec.h"
 #include "io/device/device.h"
 #include "io/loader/device/needed_device.h"
@@ -45,7 +46,10 @@ class DevicePrefetched final : public Pipeline {
     Pipeline::start(epoch, first_batch);
     queue_.emplace(static_cast<size_t>(options_.device_batches));
     filled_ = meter_.add_queue("device", options_.device_batches);
-    thread_ = std::jthread([this, epoch] { copy_ahead(epoch); });
+    thread_ = std::jthread([this, epoch](const std::stop_token& stop) {
+      const Interruptible scope(stop);
+      copy_ahead(epoch);
+    });
   }
 
   std::optional<Batch> next() override {
@@ -58,6 +62,8 @@ class DevicePrefetched final : public Pipeline {
         filled_->get();
         return std::move(*item);
       }
+    } catch (const Interrupted&) {  // by whoever waits here: the queue stays as it is
+      throw;
     } catch (...) {
       stop();
       throw;
@@ -94,6 +100,7 @@ class DevicePrefetched final : public Pipeline {
 
   void stop() {
     if (queue_) queue_->close();
+    thread_.request_stop();  // it may wait for a batch
     if (thread_.joinable()) thread_.join();
     queue_.reset();
   }

@@ -67,9 +67,8 @@ class DeviceResident final : public Pipeline {
     return batch;
   }
 
-  // Waits for what was missing.
+  // Keeps what was missing.
   void take_over(PendingBatch& pending) {
-    workers_.wait(pending.job);
     Batch filled = pending.job->take();
     const std::vector<int64_t>& missing = pending.job->samples();
     const TimePoint begin = Clock::now();

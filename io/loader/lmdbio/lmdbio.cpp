@@ -14,6 +14,8 @@
 
 #include "io/core/bounded_queue.h"
 #include "io/core/error.h"
+#include "io/core/interruption.h"
+#include "io/dataset/read_sample.h"
 #include "io/dataset/shards/stored_records.h"
 #include "io/loader/batch_job.h"
 #include "io/loader/lmdbio/coalesce.h"
@@ -161,11 +163,13 @@ class Lmdbio final : public Loader {
       return std::nullopt;
     }
     if (!run_) start(asked_.epoch, asked_.batch);
-    ++asked_.batch;
     try {
       std::optional<Batch> batch = run_->queue.pop();
       ready_->get();
+      ++asked_.batch;
       return batch;
+    } catch (const Interrupted&) {  // by whoever waits here: the thread goes on
+      throw;
     } catch (...) {
       stop();
       throw;
@@ -200,18 +204,22 @@ class Lmdbio final : public Loader {
   // The thread. What it throws, the consumer gets; and the other ranks, who would wait for it.
   void read(const std::stop_token& stop, Run& run, Position from, const std::string& channel) {
     pthread_setname_np(pthread_self(), "lmdbio");
+    const Interruptible scope(stop);
     try {
       Group group(inputs_.shard, order_.node_size(), inputs_.group, channel);
       const std::string own = fmt::format("rank {}", inputs_.shard.rank);
       const std::stop_callback ended(stop, [&] { group.leave(); });
       try {
         read_batches(group, run, from);
+      } catch (const Interrupted&) {
+        group.leave();  // the callback may be about to
+        throw;
       } catch (const std::exception& error) {
         group.end(own + ": " + error.what());
         throw;
       }
     } catch (const IoError& error) {
-      run.queue.close(std::make_exception_ptr(Error(error.code(), error.what())));
+      run.queue.close(std::make_exception_ptr(tier_failure(object_, error)));
     } catch (...) {
       run.queue.close(std::current_exception());
     }

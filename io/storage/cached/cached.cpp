@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/storage/cached/cache_index.h"
 #include "io/storage/metered.h"
 
@@ -213,6 +214,8 @@ bool CachedStorage::store(const std::string& key, Bytes bytes) const {
   try {
     write_object(*in_, key, bytes);
     return true;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception& error) {  // memory may be out, too
     stop_filling(error.what());
     return false;
@@ -237,6 +240,7 @@ bool CachedStorage::wait_for_reads(size_t count, const std::stop_token& stop) co
 
 void CachedStorage::stage_ahead(const std::stop_token& stop) const {
   pthread_setname_np(pthread_self(), "stage-ahead");
+  const Interruptible scope(stop);
   try {
     std::vector<ObjectInfo> objects =
         rule_.order == StagingOrder::plan ? planned_ : inner_->list("");
@@ -246,6 +250,7 @@ void CachedStorage::stage_ahead(const std::stop_token& stop) const {
       if (stop.stop_requested()) return;
       stage(object, stop);
     }
+  } catch (const Interrupted&) {  // the tier ends
   } catch (const std::exception& error) {
     stop_filling(error.what());
   }

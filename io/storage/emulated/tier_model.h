@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <thread>
 
+#include "io/core/interruption.h"
 #include "io/metrics/clock.h"
 #include "io/metrics/thread_slots.h"
 #include "io/metrics/tier_meter.h"
@@ -15,12 +15,10 @@
 namespace stoker {
 
 // Where a TierModel gets its time from; tests pass their own. Both functions: any thread. A sleep
-// may end late, which is made good, but not early.
+// may end late, which is made good, but not early; or by Interrupted, which the model passes on.
 struct TierClock {
   std::function<TimePoint()> now = Clock::now;
-  std::function<void(TimePoint)> sleep_until = [](TimePoint time) {
-    std::this_thread::sleep_until(time);
-  };
+  std::function<void(TimePoint)> sleep_until = sleep_interruptibly;
 };
 
 // An operation on its way through a device. A value that only its TierModel changes.

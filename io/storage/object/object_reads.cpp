@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <exception>
 #include <new>
+#include <stop_token>
 #include <utility>
 
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/storage/object/object_errors.h"
 
 namespace stoker {
@@ -59,6 +61,7 @@ struct ObjectReads::Ahead {
   ObjectVersion version;
   Buffer buffer;
   Answers answers;
+  std::stop_source stop;
 };
 
 ObjectReads::ObjectReads(HttpTransport& transport, ObjectPlace place, Settings settings)
@@ -70,6 +73,8 @@ ObjectReads::ObjectReads(HttpTransport& transport, ObjectPlace place, Settings s
 void ObjectReads::read(const std::string& key, Buffer& out, Range range) {
   check_key(key);
   if (const auto ahead = expected_.take(key, range)) {
+    // It is this thread's from now on.
+    const std::stop_callback with_us(interruption(), [&] { (*ahead)->stop.request_stop(); });
     try {
       wait_for(place_.shown("read", key), (*ahead)->answers, (*ahead)->version, place_);
       std::swap(out, (*ahead)->buffer);
@@ -193,6 +198,7 @@ std::shared_ptr<ObjectReads::Ahead> ObjectReads::begin_ahead(const ExpectedRead&
         part_request(what.key, *version, what.range.offset + done, out.subspan(done, length));
     request.ahead = true;
     request.keep = ahead;
+    request.stop = ahead->stop.get_token();
     ahead->answers.push_back(transport_.start(std::move(request)));
   }
   return ahead;

@@ -137,7 +137,8 @@ Outcome train(const std::string& on_device, int64_t fifth, Recorded* recorded) {
       batch.images = batch.images.narrow(0, 0, fifth);
       batch.labels = batch.labels.narrow(0, 0, fifth);
     }
-    step.run(batch, i, [] { return nullptr; });
+    step.pass(batch, i);
+    step.update(i, nullptr);
     outcome.losses.push_back(step.loss());
     // Evaluates in between.
     outcome.losses.push_back(step.predict(batch).sum().item<double>());

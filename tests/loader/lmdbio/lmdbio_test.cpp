@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <set>
+#include <thread>
 
+#include "io/core/interruption.h"
 #include "io/loader/lmdbio/group_order.h"
 #include "io/loader/lmdbio/lmdbio_options.h"
 #include "tests/support/errors.h"
@@ -182,6 +186,39 @@ TEST_P(Readers, end_at_a_bad_sample_after_the_batches_before_it) {
   EXPECT_THAT(seen[0], testing::AnyOf(testing::HasSubstr("yydataset: dog/17.jpg: " + bad)));
   EXPECT_THAT(seen[1], testing::AnyOf(testing::HasSubstr("dataset: dog/22.jpg: " + bad),
                                       testing::HasSubstr("loader: rank 0: dataset: dog/17.jpg")));
+}
+
+// The other rank comes to the group's meeting, or has died before, and then reads nothing.
+TEST_P(Readers, who_waits_for_another_rank_can_be_told_to_give_up) {
+  for (const bool meets : {false, true}) {
+    const DatabaseOnDisk database(sizes_of(45, 100, 5000));
+    const TemporaryDirectory meetings;
+    std::atomic<bool> over = false;
+    const auto rank = [&](int64_t number) {
+      const auto data = database.open();
+      LoaderRun run(*data->dataset, lmdbio_yaml(GetParam(), {2, 2, 1}, ""), {number, 2},
+                    group_in(meetings.path(), number, 2));
+      if (number == 0 || meets) run.loader().start(0, 0);
+      if (number == 1) {
+        while (!over) std::this_thread::yield();
+        return;
+      }
+      std::jthread trainer([&](const std::stop_token& stop) {
+        const Interruptible scope(stop);
+        EXPECT_THROW(
+            for (int64_t epoch = 0;; run.loader().start(++epoch, 0)) {
+              while (run.loader().next()) {
+              }
+            },
+            Interrupted);
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      trainer.request_stop();
+    };
+    std::jthread other(rank, 1);
+    rank(0);
+    over = true;
+  }
 }
 
 TEST_P(Readers, say_what_they_cost) {

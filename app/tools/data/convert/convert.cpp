@@ -14,7 +14,7 @@
 #include "app/tools/data/convert/shard_run.h"
 #include "app/tools/data/convert/verify.h"
 #include "io/core/parallel.h"
-#include "io/loader/read_sample.h"
+#include "io/dataset/read_sample.h"
 #include "io/storage/storage.h"
 
 namespace stoker {

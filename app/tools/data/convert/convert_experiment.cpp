@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "app/base/progress_line.h"
 #include "app/base/result_table.h"
@@ -123,6 +124,20 @@ Node usage(const ConvertArguments& arguments, const ConvertOptions& options,
   return root;
 }
 
+// A line for each, as far as a person reads them; empty: there is none.
+std::string left_out_text(const std::vector<LeftOutSample>& samples) {
+  constexpr size_t kListed = 20;
+  if (samples.empty()) return "";
+  std::string text = "Left out:\n";
+  for (const LeftOutSample& sample : std::span(samples).first(std::min(kListed, samples.size()))) {
+    text += fmt::format("  {}: {}: {}\n", sample.key, sample.reason, sample.message);
+  }
+  if (samples.size() > kListed) {
+    text += fmt::format("  and {} more: --json lists them all\n", samples.size() - kListed);
+  }
+  return text + "\n";
+}
+
 ExitCode print_conversion(const ConvertArguments& arguments, const ConvertResult& result,
                           const Node& experiment) {
   nlohmann::json tolerated = nlohmann::json::array(), left_out = tolerated;
@@ -144,11 +159,11 @@ ExitCode print_conversion(const ConvertArguments& arguments, const ConvertResult
        {"verified", !arguments.no_verify},
        {"experiment", to_json(experiment)}},
       fmt::format("{} samples, {} of them damaged, {} bad ones left out, {} shards{}, {} bytes{}. "
-                  "To train on them:\n\n{}\n",
+                  "{}To train on them:\n\n{}\n",
                   result.samples, result.tolerated.size(), result.left_out.size(), result.shards,
                   result.found > 0 ? fmt::format(" ({} were there)", result.found) : "",
                   result.bytes, arguments.no_verify ? ", not verified" : ", verified",
-                  to_yaml(experiment)));
+                  left_out_text(result.left_out), to_yaml(experiment)));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "app/tools/data/convert/plan.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "io/core/error.h"
 #include "io/core/random.h"
+#include "io/dataset/data_identity.h"
 
 namespace stoker {
 namespace {
@@ -20,24 +20,6 @@ constexpr std::array kSplits{Split::train, Split::test};
 // threads must have some even of a small data set.
 constexpr int64_t kApart = 64;
 
-uint64_t hash_of(const std::string& text, uint64_t before) {
-  return XXH3_64bits_withSeed(text.data(), text.size(), before);
-}
-
-std::string hash_samples(const Dataset& dataset, const std::vector<int64_t>& shuffled) {
-  uint64_t hash = 0;
-  for (const std::string& name : dataset.classes()) hash = hash_of(name, hash);
-  for (const Split split : kSplits) {
-    for (int64_t i = 0; i < dataset.size(split); ++i) {
-      const bool own = split == Split::test || shuffled.empty();
-      const SampleInfo info = dataset.info(split, own ? i : shuffled[static_cast<size_t>(i)]);
-      hash = hash_of(fmt::format("{} {} {}", info.label, info.bytes, info.key), hash);
-    }
-    hash = hash_of("end", hash);
-  }
-  return fmt::format("{:016x}", hash);
-}
-
 // A hash and a number for each sample are kept, and not its name.
 void check_names(const Dataset& dataset, Split split, const ShardFormatWriter& writer) {
   const auto name = [&](int64_t index) {
@@ -47,7 +29,7 @@ void check_names(const Dataset& dataset, Split split, const ShardFormatWriter& w
   std::vector<std::pair<uint64_t, int64_t>> names;
   for (int64_t i = 0; i < dataset.size(split); ++i) {
     if (dataset.info(split, i).label < 0) continue;  // a bad one, which is not written
-    names.emplace_back(hash_of(name(i), 0), i);
+    names.emplace_back(hash_names({name(i)}), i);
   }
   std::ranges::sort(names);
   for (size_t i = 1; i < names.size(); ++i) {
@@ -87,7 +69,9 @@ ConvertPlan::ConvertPlan(const Dataset& dataset, const ShardFormatWriter& writer
     divide(dataset, split, options.shard_bytes, info.apart ? kApart : INT64_MAX, bytes);
     samples_ += dataset.size(split);
   }
-  hash_ = hash_samples(dataset, shuffled_);
+  const uint64_t trained =
+      hash_samples(dataset, Split::train, shuffled_, hash_names(dataset.classes()));
+  hash_ = fmt::format("{:016x}", hash_samples(dataset, Split::test, {}, trained));
 }
 
 int64_t ConvertPlan::at(Split split, int64_t place) const {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "io/core/parallel.h"
-#include "io/loader/read_sample.h"
+#include "io/dataset/read_sample.h"
 
 namespace stoker {
 namespace {

@@ -20,6 +20,7 @@
 #include "io/core/config/plugin.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/error.h"
+#include "io/core/interruption.h"
 #include "io/core/system/child_process.h"
 #include "io/core/text/text.h"
 
@@ -28,6 +29,8 @@ namespace {
 
 constexpr uint64_t kMaxReason = 1000;
 constexpr uint64_t kMaxAbsent = (kHdf5MaxPaths + 2) * (kHdf5MaxKey + 1);
+// Whoever waits looks after this time whether it was told to give up.
+constexpr int64_t kLookMs = 50;
 // libhdf5 may read a place again, but not for ever.
 constexpr uint64_t kTimesRead = 8;
 constexpr uint64_t kReadBeside = uint64_t{256} << 20;
@@ -114,9 +117,11 @@ class Hdf5Process {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
       pollfd waiting{socket_.get(), what, 0};
-      const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+      throw_if_interrupted();
+      const int ready =
+          ::poll(&waiting, 1, static_cast<int>(std::clamp<int64_t>(left.count(), 0, kLookMs)));
       if (ready > 0) return;
-      if (ready < 0 && errno == EINTR) continue;
+      if (left.count() > 0) continue;
       fail(
           fmt::format("is damaged: libhdf5 comes to no end with it (stopped after {} ms "
                       "without progress)",

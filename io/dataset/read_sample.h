@@ -4,12 +4,20 @@
 #include <string>
 
 #include "io/core/error.h"
+#include "io/core/system/memory.h"
 #include "io/dataset/dataset.h"
 #include "io/decoder/decoder.h"
 
 // One sample, from the data set to pixels: what loaders, `dataset convert`, `dataset inspect` and
 // `bench read` do with each, so that all find the same samples bad, and say the same of them. Any
 // thread.
+//
+// What it means that a sample cannot be read is one rule. Only what is there can be bad.
+//
+//   the object's bytes are damaged, or there is no such object     BadSample
+//   the tier fails: a server is gone, a token has expired,         Error(ExitCode::storage)
+//   a file may not be opened, a disk gives no answer
+//   the process ran short of memory or descriptors                 Error(ExitCode::environment)
 
 namespace stoker {
 
@@ -21,9 +29,12 @@ struct SamplePlace {
   SampleInfo info() const { return dataset.info(split, index); }
 };
 
-// Dataset::read(). Throws BadSample for what is the sample's fault, and for a tier that does not
-// deliver it; a shortage of this machine is thrown as it came.
+// Dataset::read() by that rule.
 EncodedSample read_sample(const SamplePlace& place, Buffer& scratch);
+
+// The Error by that rule where `what` was being read: it names that, the tier, the cause and what
+// to do.
+Error tier_failure(const std::string& what, const IoError& error);
 
 // Decodes what read_sample() gave into `out`, as DecoderSession::decode(). Returns the damage that
 // the data set or the session bore with; empty: none. Error: the decoder lacks something, and needs

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "io/core/notify.h"
+
+namespace stoker {
+
+class Hub;
+
+// Something that a run waits for. A value.
+struct LongWait {
+  std::string what;   // "data"
+  std::string where;  // "tier 'data' (4 operations under way)"; may be empty
+  double seconds = 0;
+};
+
+// What a run's trainer waits for now, by its figures: data, other ranks or a checkpoint. Empty: it
+// computes. Any thread.
+std::optional<LongWait> wait_of(const Hub& hub);
+
+// Tells the user of waits that last: a line after 10 s, after 20, 40 and so on. It has a thread of
+// its own, for who waits can tell nothing.
+class WaitWatch {
+ public:
+  // look: called once a second by that thread. say: gets the lines.
+  WaitWatch(std::function<std::optional<LongWait>()> look, Notify say);
+  ~WaitWatch();
+  WaitWatch(const WaitWatch&) = delete;
+  WaitWatch& operator=(const WaitWatch&) = delete;
+
+ private:
+  void run(const std::stop_token& stop);
+
+  const std::function<std::optional<LongWait>()> look_;
+  const Notify say_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it uses the rest
+};
+
+}  // namespace stoker

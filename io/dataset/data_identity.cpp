@@ -1,0 +1,86 @@
+#include "io/dataset/data_identity.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace stoker {
+namespace {
+
+// Names with more bytes than this are not kept.
+constexpr size_t kMostBytes = 64 << 10;
+
+uint64_t hash_of(const std::string& text, uint64_t before) {
+  return XXH3_64bits_withSeed(text.data(), text.size(), before);
+}
+
+DataIdentity::Samples samples_of(const Dataset& dataset, Split split) {
+  return {dataset.size(split), fmt::format("{:016x}", hash_samples(dataset, split, {}, 0))};
+}
+
+std::string difference(const char* what, const DataIdentity::Samples& before,
+                       const DataIdentity::Samples& now) {
+  if (before.hash == now.hash && before.count == now.count) return "";
+  if (before.count != now.count) {
+    return fmt::format("{} {} samples instead of {}", now.count, what, before.count);
+  }
+  return fmt::format("as many {} samples, but other keys, sizes or labels", what);
+}
+
+}  // namespace
+
+uint64_t hash_names(const std::vector<std::string>& names) {
+  uint64_t hash = 0;
+  for (const std::string& name : names) hash = hash_of(name, hash);
+  return hash;
+}
+
+uint64_t hash_samples(const Dataset& dataset, Split split, std::span<const int64_t> order,
+                      uint64_t before) {
+  uint64_t hash = before;
+  for (int64_t i = 0; i < dataset.size(split); ++i) {
+    const SampleInfo info =
+        dataset.info(split, order.empty() ? i : order[static_cast<size_t>(i)]);
+    hash = hash_of(fmt::format("{} {} {}", info.label, info.bytes, info.key), hash);
+  }
+  return hash_of("end", hash);
+}
+
+DataIdentity identity_of(const Dataset& dataset) {
+  DataIdentity identity;
+  const std::vector<std::string>& names = dataset.classes();
+  identity.classes = std::ssize(names);
+  identity.classes_hash = fmt::format("{:016x}", hash_names(names));
+  const size_t bytes =
+      std::accumulate(names.begin(), names.end(), size_t{0},
+                      [](size_t sum, const std::string& name) { return sum + name.size(); });
+  if (bytes <= kMostBytes) identity.names = names;
+  identity.train = samples_of(dataset, Split::train);
+  identity.test = samples_of(dataset, Split::test);
+  return identity;
+}
+
+std::string other_classes(const DataIdentity& before, const DataIdentity& now) {
+  if (before.classes == now.classes && before.classes_hash == now.classes_hash) return "";
+  std::string text;
+  if (before.classes != now.classes) {
+    text = fmt::format("{} classes instead of {}", now.classes, before.classes);
+  }
+  if (before.names.empty() || now.names.empty()) return text.empty() ? "other names" : text;
+  const auto [was, is] = std::ranges::mismatch(before.names, now.names);
+  const auto number = was - before.names.begin();
+  if (!text.empty()) text += ": ";
+  if (was == before.names.end()) return text + fmt::format("class {}, '{}', is new", number, *is);
+  if (is == now.names.end()) return text + fmt::format("class {}, '{}', is gone", number, *was);
+  return text + fmt::format("class {} was '{}' and is '{}'", number, *was, *is);
+}
+
+std::string other_samples(const DataIdentity& before, const DataIdentity& now) {
+  const std::string train = difference("training", before.train, now.train);
+  const std::string test = difference("test", before.test, now.test);
+  return train + (train.empty() || test.empty() ? "" : "; ") + test;
+}
+
+}  // namespace stoker
