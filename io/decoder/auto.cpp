@@ -33,6 +33,7 @@ class Choice {
     const std::lock_guard lock(mutex_);
     if (other_ != nullptr) return *other_;
     try {
+      Registry<Decoder>::global().need("opencv");  // which says what there is to do, and no more
       other_ = changed(jpeg_with_, {"type=opencv"}).create({});
     } catch (const Error& error) {
       throw Error(error.code(),

@@ -74,7 +74,8 @@ struct DataOptions {
       same_results("Absolute paths of plug-ins, which are loaded before anything else is read."));
     v("storage", storage, same_results("The storage tiers by name."));
     v.required("dataset", dataset, "The data set to train on.");
-    v("decoder", decoder, "How the bytes of a sample become pixels.");
+    v("decoder", decoder,
+      "How the bytes of a sample become pixels. `auto`: JPEG by `jpeg`, other images by `opencv`.");
     v("loader", loader, "How batches reach the trainer.");
   }
 };

@@ -32,7 +32,7 @@ class DecoderMemory : public testing::TestWithParam<const char*> {
     return make_decoder(std::string("{type: ") + GetParam() + options + "}");
   }
 };
-INSTANTIATE_TEST_SUITE_P(of, DecoderMemory, testing::Values("jpeg", "turbojpeg"),
+INSTANTIATE_TEST_SUITE_P(of, DecoderMemory, testing::Values("auto", "jpeg", "turbojpeg"),
                          [](const auto& type) { return type.param; });
 
 TEST_P(DecoderMemory, a_warm_session_allocates_nothing) {
