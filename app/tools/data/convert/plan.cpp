@@ -66,7 +66,8 @@ ConvertPlan::ConvertPlan(const Dataset& dataset, const ShardFormatWriter& writer
     divide(dataset, split, options.shard_bytes, info.apart ? kApart : INT64_MAX, bytes);
     samples_ += dataset.size(split);
   }
-  const uint64_t trained = hash_samples(dataset, Split::train, shuffled_, hash_names(dataset.classes()));
+  const uint64_t trained =
+      hash_samples(dataset, Split::train, shuffled_, hash_names(dataset.classes()));
   hash_ = fmt::format("{:016x}", hash_samples(dataset, Split::test, {}, trained));
 }
 
