@@ -11,8 +11,8 @@ namespace stoker {
 [[noreturn]] void end_now(const Error& error);
 
 // This process ends within that time in any case: end_now() ends it if it has not ended by itself.
-// Used after a failure or a signal, when threads or destructors may wait for something that does not
-// answer any more. Any thread; returns at once.
+// Used after a failure or a signal, when threads or destructors may wait for something that does
+// not answer any more. Any thread; returns at once.
 void end_within(std::chrono::milliseconds time, const Error& error);
 
 }  // namespace stoker

@@ -60,8 +60,7 @@ std::optional<RunHistory> RunCheckpoints::load(RunInfo& info) {
   return history;
 }
 
-void RunCheckpoints::compare_data(const nlohmann::json& training,
-                                  const RunHistory& history) const {
+void RunCheckpoints::compare_data(const nlohmann::json& training, const RunHistory& history) const {
   const std::optional<DataIdentity> before = trained_on(training);
   if (!before) return;
   const std::string classes = other_classes(*before, data_);
@@ -77,9 +76,10 @@ void RunCheckpoints::compare_data(const nlohmann::json& training,
   const std::string samples = other_samples(*before, data_);
   if (samples.empty()) return;
   const TrainingPosition& at = history.position;
-  const bool within = at.batch > 0 && at.batch < history.batches &&
-                      before->train.hash != data_.train.hash;
-  log_.warn(fmt::format("resuming with other data than the checkpoint was trained on: {}{}", samples,
+  const bool within =
+      at.batch > 0 && at.batch < history.batches && before->train.hash != data_.train.hash;
+  log_.warn(fmt::format("resuming with other data than the checkpoint was trained on: {}{}",
+                        samples,
                         within ? fmt::format("; in what is left of epoch {} samples may come twice "
                                              "or not at all",
                                              at.epoch)

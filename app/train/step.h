@@ -70,8 +70,7 @@ class TrainStep {
   // Forward and backward pass: returns the loss and leaves new gradients in the parameters. target:
   // labels or maps. share: the weight of this rank's samples in the mean over all samples, times
   // the number of ranks.
-  at::Tensor forward_backward(const at::Tensor& values, const at::Tensor& target,
-                              double share = 1);
+  at::Tensor forward_backward(const at::Tensor& values, const at::Tensor& target, double share = 1);
   // For a step of several ranks: seeds the generators and returns the share of its batch.
   double begin_share(const Batch& batch, int64_t step);
   std::unique_ptr<CapturedPass> graphed(std::unique_ptr<StepGraph> graph);

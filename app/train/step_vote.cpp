@@ -10,8 +10,8 @@
 //  4. It takes the votes of all (counts()), which have arrived by then, because no exchange ends
 //     before all have begun it. Where one had no batch, no rank updates its weights: all are at the
 //     step before, and stop (TrainStep::undo).
-//  5. Else the weights are updated. Where one had a signal, all stop here. The highest signal number
-//     counts for all, so that all end with the same exit code.
+//  5. Else the weights are updated. Where one had a signal, all stop here. The highest number of a
+//     signal counts for all, so that all end with the same exit code.
 //
 // So a signal takes effect one step later than with one rank, unless a rank waits for data. An
 // evaluation does the same batch by batch. A rank that waits for data and gets no signal holds up

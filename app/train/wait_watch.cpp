@@ -36,7 +36,8 @@ std::optional<LongWait> wait_of(const Hub& hub) {
   const std::string tiers = busy_tiers(hub);
   switch (run.segment) {
     case Segment::data_wait:
-      return LongWait{"data", tiers.empty() ? "no tier has anything to do, samples are decoded" : tiers,
+      return LongWait{"data",
+                      tiers.empty() ? "no tier has anything to do, samples are decoded" : tiers,
                       run.since_beat_s};
     case Segment::eval:
       if (tiers.empty()) return std::nullopt;

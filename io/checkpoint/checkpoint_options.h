@@ -133,8 +133,8 @@ struct CheckpointOptions {
       "What the run goes on from: none, latest (it starts afresh where there is no checkpoint), or "
       "the path of a set.");
     v("renamed_classes", renamed_classes,
-      "Go on from a set whose classes had other names, because only the names have changed. Without "
-      "it such a resume is refused, for labels may have come to mean other classes.");
+      "Go on from a set whose classes had other names, as only the names have changed. Otherwise "
+      "such a resume is refused, for labels may have come to mean other classes.");
     v("directory", directory, "The folder below each tier's root. Empty: the run's name.");
     v("grace_seconds", grace_seconds, "The seconds from SIGTERM to the end of the process.",
       Limits{0, 1e6});

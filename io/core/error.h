@@ -79,15 +79,7 @@ bool is_absent(const IoError& error);
 //   corrupt       its data contradict themselves, or the index
 //   too_large     more bytes or pixels than a stated limit
 //   unsupported   an image of a kind that the decoder does not know
-enum class BadReason {
-  missing,
-  empty,
-  not_an_image,
-  truncated,
-  corrupt,
-  too_large,
-  unsupported
-};
+enum class BadReason { missing, empty, not_an_image, truncated, corrupt, too_large, unsupported };
 
 // The enumerator's name, as in skipped.csv and the label of the metric. Static text; any thread.
 const char* to_string(BadReason reason);

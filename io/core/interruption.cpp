@@ -11,7 +11,8 @@ thread_local std::stop_token t_stop;
 
 }  // namespace
 
-Interruptible::Interruptible(std::stop_token stop) : outer_(std::exchange(t_stop, std::move(stop))) {}
+Interruptible::Interruptible(std::stop_token stop)
+    : outer_(std::exchange(t_stop, std::move(stop))) {}
 
 Interruptible::~Interruptible() { t_stop = std::move(outer_); }
 

@@ -41,8 +41,7 @@ uint64_t hash_samples(const Dataset& dataset, Split split, std::span<const int64
                       uint64_t before) {
   uint64_t hash = before;
   for (int64_t i = 0; i < dataset.size(split); ++i) {
-    const SampleInfo info =
-        dataset.info(split, order.empty() ? i : order[static_cast<size_t>(i)]);
+    const SampleInfo info = dataset.info(split, order.empty() ? i : order[static_cast<size_t>(i)]);
     hash = hash_of(fmt::format("{} {} {}", info.label, info.bytes, info.key), hash);
   }
   return hash_of("end", hash);

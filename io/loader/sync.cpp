@@ -26,7 +26,8 @@ class Sync final : public Pipeline {
   void begin(PendingBatch& pending) override {
     pending.job = make_job(pending.batch, pending.samples, options_.digest);
   }
-  // Where this thread is interrupted, finish() throws that of the first sample it kept from reading.
+  // Where this thread is interrupted, finish() throws that of the first sample it kept from
+  // reading.
   void await(PendingBatch& pending) override {
     worker_.set_busy(true);
     pending.job->work(samples_);

@@ -161,8 +161,7 @@ TEST_F(Stop, that_comes_too_late_for_the_first_save_blames_no_tier) {
   run.checkpoints().stop = Clock::now() - std::chrono::seconds(60);
   EXPECT_FALSE(run.offer({.step = 1, .last = true}));
   EXPECT_TRUE(run->flush());
-  const std::string why =
-      "no checkpoint of step 1: checkpoint.grace_seconds had been over for 55.";
+  const std::string why = "no checkpoint of step 1: checkpoint.grace_seconds had been over for 55.";
   EXPECT_NE(run.warnings().find(why), std::string::npos) << run.warnings();
   EXPECT_EQ(run.warnings().find("tier 'slow'"), std::string::npos) << run.warnings();
   EXPECT_EQ(run->status().last_error.substr(0, why.size()), why);

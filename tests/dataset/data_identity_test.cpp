@@ -47,9 +47,13 @@ TEST(DataIdentity, of_the_same_data_is_the_same) {
 }
 
 TEST(DataIdentity, tells_which_class_is_another_one) {
-  EXPECT_EQ(differences([](Listed& now) { now.classes = {"cat", "wolf"}; }),
+  EXPECT_EQ(differences([](Listed& now) {
+              now.classes = {"cat", "wolf"};
+            }),
             Both("class 1 was 'dog' and is 'wolf'", ""));
-  EXPECT_EQ(differences([](Listed& now) { now.classes = {"dog", "cat"}; }),
+  EXPECT_EQ(differences([](Listed& now) {
+              now.classes = {"dog", "cat"};
+            }),
             Both("class 0 was 'cat' and is 'dog'", ""));
   EXPECT_EQ(differences([](Listed& now) { now.classes.push_back("eel"); }),
             Both("3 classes instead of 2: class 2, 'eel', is new", ""));

@@ -35,8 +35,8 @@ class FakeDataset final : public Dataset {
   }
   // Reading this sample fails as a tier does.
   void fail(int64_t index, int errno_value) { failing_ = {index, errno_value}; }
-  // Reading this sample takes until another one is named, or the thread is interrupted; -1: of none,
-  // -2: of any.
+  // Reading this sample takes until another one is named, or the thread is interrupted; -1: of
+  // none, -2: of any.
   void hang(int64_t index) { hanging_->index = index; }
   // Until a thread reads one that hangs.
   void wait_for_reader() const {

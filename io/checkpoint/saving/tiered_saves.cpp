@@ -159,12 +159,12 @@ void TieredSaves::wait_for_commit(int64_t step, TimePoint begin) {
     const std::optional<TimePoint> deadline = schedule_.deadline();
     const bool ending = deadline && Clock::now() >= *deadline;
     const double left = ending ? seconds(*deadline - begin) : 0;
-    log_.warn(fmt::format(
-        "checkpoint of step {}: tier '{}' {}", step, tiers_.first().tier(),
-        ending ? fmt::format("did not take it within the {:.1f} s that were left of "
-                             "checkpoint.grace_seconds; the set is given up",
-                             std::clamp(left, 0.0, options_.grace_seconds))
-               : "does not answer; training goes on"));
+    log_.warn(fmt::format("checkpoint of step {}: tier '{}' {}", step, tiers_.first().tier(),
+                          ending
+                              ? fmt::format("did not take it within the {:.1f} s that were left of "
+                                            "checkpoint.grace_seconds; the set is given up",
+                                            std::clamp(left, 0.0, options_.grace_seconds))
+                              : "does not answer; training goes on"));
   }
   log_.write();
 }

@@ -31,8 +31,8 @@
 //   3. libcurl's multi interface moves the bytes of all attempts. What an attempt brings goes from
 //      libcurl's buffer straight to where the request wants it.
 //   4. An attempt that ended is answered; or it waits in later_ until it is due, and goes on at 2.
-//   5. A request that is given up (HttpRequest::stop) wakes the thread, which ends it wherever it is:
-//      in a queue, on a connection, or waiting for its next attempt.
+//   5. A request that is given up (HttpRequest::stop) wakes the thread, which ends it wherever it
+//      is: in a queue, on a connection, or waiting for its next attempt.
 //   6. At the end, every request that is not answered gets a failure.
 
 namespace stoker {
@@ -114,7 +114,8 @@ class CurlTransport final : public HttpTransport {
       }
       (job->request.ahead ? ahead_ : asked_).push_back(std::move(job));
     }
-    if (stop.stop_requested()) given_up_ = true;  // it may have been before the job was in its queue
+    // It may have been asked before the job was in its queue.
+    if (stop.stop_requested()) given_up_ = true;
     curl_multi_wakeup(multi_.get());
     return future;
   }
@@ -165,7 +166,8 @@ class CurlTransport final : public HttpTransport {
     {
       const std::lock_guard lock(mutex_);
       for (auto* queue : {&asked_, &ahead_}) {
-        const auto gone = std::stable_partition(queue->begin(), queue->end(), std::not_fn(given_up));
+        const auto gone =
+            std::stable_partition(queue->begin(), queue->end(), std::not_fn(given_up));
         std::move(gone, queue->end(), std::back_inserter(jobs));
         queue->erase(gone, queue->end());
       }
