@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/experiment/precision.h"
-#include "app/train/malloc_tuning.h"
+#include "app/run/malloc_tuning.h"
 #include "io/core/random.h"
 
 namespace stoker {

@@ -120,21 +120,18 @@ struct CheckpointOptions {
     v("shards", shards, "The number of files that share the bytes of a set (safetensors).",
       Limits{1, 256});
     v("durability", durability,
-      "fsync: a checkpoint counts when it is on the medium. none: trust the page cache, as "
-      "TensorFlow's Saver does.");
+      "fsync: a checkpoint counts when it is on the medium. none: trust the page cache.");
     v("write", write,
       "auto: past the page cache where the tier can. uring: the same by io_uring where the kernel "
       "allows it. buffered: through the page cache. stdio: by fwrite, 8 MiB a call.");
     v("threads", threads,
-      "The threads that copy, write and read. 0: one for each core, but at most four; and four "
-      "that read.",
+      "The threads that copy, write and read. 0: one a core, at most four; and four that read.",
       Limits{0, 1024});
     v("resume", resume,
       "What the run goes on from: none, latest (it starts afresh where there is no checkpoint), or "
       "the path of a set.");
     v("renamed_classes", renamed_classes,
-      "Go on from a set whose classes had other names, as only the names have changed. Otherwise "
-      "such a resume is refused, for labels may have come to mean other classes.");
+      "Go on from a set whose classes had other names. Labels must still mean the same classes.");
     v("directory", directory, "The folder below each tier's root. Empty: the run's name.");
     v("grace_seconds", grace_seconds, "The seconds from SIGTERM to the end of the process.",
       Limits{0, 1e6});

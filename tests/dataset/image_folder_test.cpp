@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "io/core/error.h"
-#include "tests/support/datasets.h"
+#include "tests/dataset/image_folders.h"
 #include "tests/support/errors.h"
 #include "tests/support/expecting_storage.h"
 #include "tests/support/temporary_directory.h"
@@ -13,27 +13,9 @@
 namespace stoker {
 namespace {
 
-using Strings = std::vector<std::string>;
-
 constexpr const char* kHint =
     " (put one folder of images per class there; Caltech-101 is obtained by "
     "dataset.fetch=caltech101 or `stoker dataset fetch`)";
-
-// A tier in memory with the named objects; the contents of each is its key.
-struct Folder : TestDataset {
-  explicit Folder(const Strings& keys = {}) : TestDataset(make_storage("{type: memory}")) {
-    for (const std::string& key : keys) put(tier(), key, key);
-  }
-  std::string refused(const std::string& yaml) {
-    return error_of([&] { build(yaml); });
-  }
-};
-
-Strings numbered(const std::string& folder, int count) {
-  Strings keys;
-  for (int i = 0; i < count; ++i) keys.push_back(folder + "/" + std::to_string(100 + i) + ".jpg");
-  return keys;
-}
 
 TEST(ImageFolder, classes_are_the_sorted_folder_names) {
   Folder folder({"b/2.jpg", "b/1.JPG", "a/x.jpeg", "c/y.png", "C2/z.webp", "b/deep/er/3.bmp"});
@@ -237,133 +219,6 @@ TEST(ImageFolder, the_ends_of_names_are_taken_in_any_form) {
   }
   EXPECT_EQ(taken(", extensions: [.rgb.png]"), Strings{"a/x.rgb.png"});
   EXPECT_EQ(taken(", extensions: ['']"), Strings{"a/0001"});
-}
-
-TEST(ImageFolder, folders_of_systems_and_programs_are_no_data_at_any_depth) {
-  Folder folder({"a/1.jpg", "a/.ipynb_checkpoints/1-checkpoint.jpg", "a/@eaDir/1.jpg",
-                 "a/deep/.thumbnails/1.jpg", "__MACOSX/a/2.jpg", "lost+found/3.jpg",
-                 "#recycle/b/4.jpg", "b/1.jpg", ".stoker-bench-1/read-0"});
-  const Dataset& data = folder.build("{type: image_folder, storage: data}");
-  EXPECT_EQ(data.classes(), (Strings{"a", "b"}));
-  EXPECT_EQ(keys(data, Split::train), (Strings{"a/1.jpg", "b/1.jpg"}));
-  EXPECT_EQ(data.ignored().size(), 7u);
-  EXPECT_EQ(folder.remarks.size(), 1u);
-  EXPECT_EQ(folder.build("{type: image_folder, storage: data, exclude: [lost+found, .Trash-0]}")
-                .classes(),
-            (Strings{"a", "b"}))
-      << "who left them out by hand may go on to do so";
-}
-
-TEST(ImageFolder, the_parts_of_a_data_set_are_no_classes) {
-  const auto refused = [](const std::string& train, const std::string& test) {
-    return Folder({train + "/cat/1.jpg", train + "/dog/2.jpg", test + "/cat/3.jpg", "README.md",
-                   "meta/list.txt"})
-        .refused("{type: image_folder, storage: data}");
-  };
-  for (const auto& [train, test] :
-       {std::pair("train", "val"), std::pair("Training", "Validation"),
-        std::pair("seg_train", "seg_test"), std::pair("TrainSet2017", "testing")}) {
-    EXPECT_EQ(refused(train, test),
-              fmt::format("dataset: tier 'data' has no classes but the parts of a data set, '{0}' "
-                          "and '{1}', and the classes lie in these: set dataset.folder={0} and "
-                          "dataset.test_folder={1}",
-                          train, test));
-  }
-  EXPECT_EQ(Folder({"in/test/c/1.jpg", "in/train/c/2.jpg", "in/valid/c/3.jpg"})
-                .refused("{type: image_folder, storage: data, folder: in}"),
-            "dataset: folder 'in' of tier 'data' has no classes but the parts of a data set, "
-            "'train', 'valid' and 'test', and the classes lie in these: set "
-            "dataset.folder=in/train and dataset.test_folder=in/valid");
-  Folder vehicles({"train/1.jpg", "ship/1.jpg", "train/deep/2.jpg"});
-  vehicles.build("{type: image_folder, storage: data}");
-  EXPECT_TRUE(vehicles.remarks.empty());
-  Folder flat({"train/1.jpg", "test/1.jpg"});
-  flat.build("{type: image_folder, storage: data}");
-  EXPECT_EQ(flat.remarks, Strings{"dataset: the classes are 'test' and 'train': are these the "
-                                  "parts of a data set?"});
-}
-
-TEST(ImageFolder, classes_that_can_hardly_be_meant_are_said) {
-  const auto remarks = [](const Strings& files, const std::string& options = "") {
-    Folder folder(files);
-    folder.build("{type: image_folder, storage: data" + options + "}");
-    return folder.remarks;
-  };
-  EXPECT_EQ(remarks({"images/cat/1.jpg", "images/dog/2.jpg"}),
-            (Strings{"dataset: there is one class alone, 'images', so every answer is right",
-                     "dataset: its images lie in 'cat' and 'dog': if these are the classes, set "
-                     "dataset.folder=images"}));
-  EXPECT_EQ(remarks({"cat/1.jpg", "cat /2.jpg", "Dog/3.jpg", "dog/4.jpg"}),
-            (Strings{"dataset: the classes 'cat' and 'cat ' differ in the case of letters or in "
-                     "blanks alone: rename one of them if they are the same",
-                     "dataset: the classes 'Dog' and 'dog' differ in the case of letters or in "
-                     "blanks alone: rename one of them if they are the same"}));
-}
-
-TEST(ImageFolder, classes_without_a_test_image_are_said) {
-  Strings all = numbered("cat", 4);
-  for (const std::string& key : numbered("dog", 40)) all.push_back(key);
-  Folder folder(all);
-  folder.build("{type: image_folder, storage: data, split: {test_fraction: 0.1}}");
-  EXPECT_EQ(folder.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'cat'; raise "
-                                    "dataset.split.test_fraction"});
-  folder.build("{type: image_folder, storage: data, split: {test_fraction: 0.01}}");
-  EXPECT_EQ(folder.remarks, Strings{"dataset: 2 of 2 classes have no test image: 'cat' and 'dog'; "
-                                    "raise dataset.split.test_fraction"});
-  folder.build("{type: image_folder, storage: data, split: {test_fraction: 0}}");
-  EXPECT_TRUE(folder.remarks.empty());
-  Folder apart({"train/a/1.jpg", "train/b/1.jpg", "val/a/2.jpg"});
-  apart.build("{type: image_folder, storage: data, folder: train, test_folder: val}");
-  EXPECT_EQ(apart.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'b'; add some to "
-                                   "dataset.test_folder"});
-  apart.build("{type: image_folder, storage: data, folder: train, test_folder: ./train/}");
-  EXPECT_EQ(apart.remarks, Strings{"dataset: dataset.test_folder is dataset.folder, so the tests "
-                                   "are trained on"});
-}
-
-// Runs as a user who owns nothing, prints what is thrown, and ends.
-template <class F>
-[[noreturn]] void as_nobody(const F& work) {
-  if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
-  std::string message = "no error";
-  try {
-    work();
-  } catch (const std::exception& error) {
-    message = error.what();
-  }
-  std::fprintf(stderr, "%s", message.c_str());
-  ::_exit(0);
-}
-
-TEST(ImageFolder, what_may_not_be_read_is_no_class_or_can_be_excluded) {
-  TemporaryDirectory root;
-  std::filesystem::permissions(root.path(), std::filesystem::perms(0755));
-  for (const char* file : {"a/1.jpg", "b/1.jpg", "lost+found/x", ".Trash-0/files/1.jpg"}) {
-    root.write(file, "x");
-  }
-  for (const char* folder : {"lost+found", ".Trash-0/files"}) {
-    std::filesystem::permissions(root / folder, std::filesystem::perms::none);
-  }
-  TestDataset data(posix_storage(root.path()));
-  const auto print_classes = [&](const std::string& options) {
-    std::string text;
-    for (const std::string& name :
-         data.build("{type: image_folder, storage: data" + options + "}").classes()) {
-      text += name + " ";
-    }
-    throw std::runtime_error(text);
-  };
-  EXPECT_EXIT(as_nobody([&] { print_classes(""); }), testing::ExitedWithCode(0), "^a b $");
-  root.write("c/deep/1.jpg", "x");
-  std::filesystem::permissions(root / "c/deep", std::filesystem::perms::none);
-  EXPECT_EXIT(as_nobody([&] { print_classes(""); }), testing::ExitedWithCode(0),
-              "^dataset: list .*/c/deep/: Permission denied: make it readable, or leave the class "
-              "out with dataset.exclude=.c.$");
-  EXPECT_EXIT(as_nobody([&] { print_classes(", exclude: [c]"); }), testing::ExitedWithCode(0),
-              "^a b $");
-  for (const char* folder : {"lost+found", ".Trash-0/files", "c/deep"}) {
-    std::filesystem::permissions(root / folder, std::filesystem::perms::owner_all);
-  }
 }
 
 TEST(ImageFolder, data_of_an_interrupted_fetch_are_refused) {

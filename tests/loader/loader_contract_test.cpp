@@ -395,11 +395,5 @@ INSTANTIATE_TEST_SUITE_P(All, LoaderContract, ::testing::ValuesIn(cases()), [](c
   return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param)) + "_workers";
 });
 
-TEST(Loader, all_six_are_registered) {
-  EXPECT_EQ(Registry<Loader>::global().names(),
-            (std::vector<std::string>{"device_prefetched", "device_resident", "lmdbio",
-                                      "prefetched", "sync", "threaded"}));
-}
-
 }  // namespace
 }  // namespace stoker

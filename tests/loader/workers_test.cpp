@@ -76,5 +76,11 @@ TEST(Workers, auto_is_not_more_than_the_cpu_quota_of_the_control_groups) {
   EXPECT_EQ(Workers{7}.resolve(), 7);
 }
 
+TEST(Loader, all_six_are_registered) {
+  EXPECT_EQ(Registry<Loader>::global().names(),
+            (std::vector<std::string>{"device_prefetched", "device_resident", "lmdbio",
+                                      "prefetched", "sync", "threaded"}));
+}
+
 }  // namespace
 }  // namespace stoker

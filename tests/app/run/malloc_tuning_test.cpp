@@ -1,4 +1,4 @@
-#include "app/train/malloc_tuning.h"
+#include "app/run/malloc_tuning.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
