@@ -49,7 +49,9 @@ class SampleReader {
 
  private:
   void read(int64_t epoch, int64_t index) {
-    encoded_ = read_sample({dataset_, Split::train, index}, scratch_).bytes;
+    const SamplePlace place{dataset_, Split::train, index};
+    const EncodedSample sample = read_sample(place, scratch_);
+    encoded_ = sample.bytes;
     if (stages_ == ReadStages::decode) decode();
     if (stages_ == ReadStages::resize) {
       const uint64_t seed = mix(seed_, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
