@@ -64,7 +64,7 @@ class FileList final : public Dataset {
       v.required("storage", storage, same_results("The tier that holds the files and the lists."));
       v("train", train,
         "The object of that tier that lists the files to train on: CSV with one line path,label "
-        "for each file. A first line whose path names no file is a heading.");
+        "for each file. A first line path,label, or of words that name no file, is a heading.");
       v("test", test, "The same for the files to test on. Empty: nothing is tested.");
       v("folder", folder,
         "The folder of that tier where the paths of the lists begin. Empty: they begin at its "
