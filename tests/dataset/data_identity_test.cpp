@@ -37,7 +37,8 @@ template <class Change>
 std::pair<std::string, std::string> differences(const Change& change) {
   Listed now;
   change(now);
-  return {other_classes(identity({}), identity(now)), other_samples(identity({}), identity(now))};
+  const DataIdentity before = identity(Listed()), after = identity(now);
+  return {other_classes(before, after), other_samples(before, after)};
 }
 
 using Both = std::pair<std::string, std::string>;
