@@ -153,7 +153,7 @@ class Broken(Servers):
         self.fill(bucket)
         faults = Faults(0, ["etag"])
         url = self.enterContext(proxy(bucket.endpoint, faults))
-        faults.share = 0.05
+        faults.share = 0.5  # a read ahead that finds a change is made again
         done = self.stoker("train", self.config, f"storage.data={flow_of(bucket.tier(url, prefix='mini'))}", code=None,
                            env=bucket.environment)
         self.assertNotEqual(done.returncode, 0)

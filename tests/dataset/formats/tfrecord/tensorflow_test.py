@@ -81,7 +81,7 @@ class TensorFlowTest(StokerTest):
                    for i in range(shard, len(images), 4)])
         copied = copy(self.dir, "{type: tfrecord, storage: data, train: 'train-*-of-*', label_offset: 1}", "copy.tfrecord")
         rows = sorted(by_tensorflow(copied), key=lambda row: row[1])
-        self.assertEqual(rows, [(image, i, str(i).encode(), f"class {i}/{i}.JPEG".encode())
+        self.assertEqual(rows, [(image, i, str(i + 1).encode(), f"class {i}/{i}.JPEG".encode())
                                 for i, image in enumerate(images)])
 
     def test_messages_that_were_joined_are_read_as_protobuf_reads_them(self):
