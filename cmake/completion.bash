@@ -26,7 +26,7 @@ _stoker_options() {
     "bench loader") echo "--help --json --epochs --ceiling-samples --scaling --dump --quick" ;;
     "bench decode") echo "--help --json --versus --samples --rounds" ;;
     "bench checkpoint") echo "--help --json --rounds --loop --step-ms --every --loader --loop" ;;
-    "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --rounds --fit --json" ;;
+    "bench storage") echo "--help --block-size --transfer-size --threads --pattern --op --fsync --file-per-thread --shared --file- --objects --cold --seconds --directory --rounds --fit --json" ;;
     "bench train") echo "--help --json --threads --workers --steps --warm-up --rounds --bare --at-most" ;;
     "bench lmdb") echo "--help --json --ranks --readers --rounds --steps --page-cache --drop-caches" ;;
     "headspace") echo "--help --json --epochs --steps" ;;

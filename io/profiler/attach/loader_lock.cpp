@@ -45,11 +45,25 @@ StokerFunction* stoker_resolve_under_loader_lock() {
 }
 
 namespace stoker {
+namespace {
+
+// The object that has the symbol, which is a plug-in: its names are not everybody's to find.
+void* own_object() {
+  Dl_info object{};
+  void* handle = nullptr;
+  if (dladdr(reinterpret_cast<const void*>(&stoker_resolve_under_loader_lock), &object) != 0) {
+    handle = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  return handle != nullptr ? handle : RTLD_DEFAULT;  // null where it is the program itself
+}
+
+}  // namespace
 
 void under_loader_lock(const std::function<void()>& work) {
+  static void* const kObject = own_object();
   Pending mine{&work};
   pending = &mine;
-  static_cast<void>(dlsym(RTLD_DEFAULT, "stoker_under_loader_lock"));
+  static_cast<void>(dlsym(kObject, "stoker_under_loader_lock"));
   pending = nullptr;
   if (!mine.done) {
     throw Error(ExitCode::environment,
