@@ -220,11 +220,8 @@ class Choosing {
     std::erase_if(both,
                   [&](const std::string& key) { return !std::ranges::binary_search(train, key); });
     if (both.empty()) return;
-    if (options_.train == options_.test) {
-      return remark(
-          fmt::format("what is trained on is tested, too: dataset.train and dataset.test "
-                      "are '{}'",
-                      options_.train));
+    if (both == train) {  // who says the same of both means it
+      return remark("what is trained on is tested, too: " + some_of(both));
     }
     throw Error(
         ExitCode::config,
