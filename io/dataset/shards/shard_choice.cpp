@@ -220,7 +220,7 @@ class Choosing {
     std::erase_if(both,
                   [&](const std::string& key) { return !std::ranges::binary_search(train, key); });
     if (both.empty()) return;
-    if (both == train) {  // who says the same of both means it
+    if (both == train && choice.test.size() == train.size()) {  // who says so of both means it
       return remark("what is trained on is tested, too: " + some_of(both));
     }
     throw Error(
