@@ -1,22 +1,60 @@
+#include "io/dataset/files/class_folders.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-#include "io/core/error.h"
-#include "tests/dataset/image_folders.h"
-#include "tests/support/errors.h"
-#include "tests/support/expecting_storage.h"
+#include "tests/support/datasets.h"
 #include "tests/support/temporary_directory.h"
 
 namespace stoker {
 namespace {
 
+using Strings = std::vector<std::string>;
+
+TEST(ClassFolders, a_class_without_images_says_what_lies_there) {
+  const auto refused = [](const Strings& files, const std::string& extensions = "") {
+    Strings all{"a/1.jpg"};
+    for (const std::string& file : files) all.push_back("b/" + file);
+    const std::string message =
+        MemoryFolder(all).refused("{type: image_folder, storage: data" + extensions + "}");
+    return message.substr(message.find("): ") + 3);
+  };
+  const std::string leave_out = ", or leave it out with dataset.exclude=[b]";
+  EXPECT_EQ(
+      refused({"1.HEIC", "2.heic", "notes.txt"}),
+      "its files are 2 .heic, 1 .txt: to take them set dataset.extensions=[.heic]" + leave_out);
+  EXPECT_EQ(
+      refused({"0001", "0002"}),
+      "its files are 2 without an extension: to take them set dataset.extensions=['']" + leave_out);
+  EXPECT_EQ(refused({"1.ppm", "x/2.ppm", "3.gif", "4.avif", "5.svg", "6.ico", "7.dng", "8.raw"}),
+            "its files are 2 .ppm, 1 .avif, 1 .dng, 1 .gif, 1 .ico and 2 more kinds: to take them "
+            "set dataset.extensions=[.ppm]" +
+                leave_out);
+  EXPECT_EQ(refused({".DS_Store", "@eaDir/1.jpg"}),
+            "it is empty: add some, remove the folder, or leave it out with dataset.exclude=[b]");
+}
+
+TEST(ClassFolders, the_ends_of_names_are_taken_in_any_form) {
+  MemoryFolder folder({"a/1.JPG", "a/2.jfif", "a/3.tif", "a/x.rgb.png", "a/x.depth.png", "a/0001"});
+  const auto taken = [&](const std::string& extensions) {
+    return keys(folder.build("{type: image_folder, storage: data" + extensions + "}"),
+                Split::train);
+  };
+  EXPECT_EQ(taken(""), (Strings{"a/1.JPG", "a/2.jfif", "a/3.tif", "a/x.depth.png", "a/x.rgb.png"}));
+  for (const char* written : {".jpg", ".JPG", "jpg", "Jpg", "'*.jpg'"}) {
+    EXPECT_EQ(taken(", extensions: [" + std::string(written) + "]"), Strings{"a/1.JPG"}) << written;
+  }
+  EXPECT_EQ(taken(", extensions: [.rgb.png]"), Strings{"a/x.rgb.png"});
+  EXPECT_EQ(taken(", extensions: ['']"), Strings{"a/0001"});
+}
+
 TEST(ClassFolders, folders_of_systems_and_programs_are_no_data_at_any_depth) {
-  Folder folder({"a/1.jpg", "a/.ipynb_checkpoints/1-checkpoint.jpg", "a/@eaDir/1.jpg",
-                 "a/deep/.thumbnails/1.jpg", "__MACOSX/a/2.jpg", "lost+found/3.jpg",
-                 "#recycle/b/4.jpg", "b/1.jpg", ".stoker-bench-1/read-0"});
+  MemoryFolder folder({"a/1.jpg", "a/.ipynb_checkpoints/1-checkpoint.jpg", "a/@eaDir/1.jpg",
+                       "a/deep/.thumbnails/1.jpg", "__MACOSX/a/2.jpg", "lost+found/3.jpg",
+                       "#recycle/b/4.jpg", "b/1.jpg", ".stoker-bench-1/read-0"});
   const Dataset& data = folder.build("{type: image_folder, storage: data}");
   EXPECT_EQ(data.classes(), (Strings{"a", "b"}));
   EXPECT_EQ(keys(data, Split::train), (Strings{"a/1.jpg", "b/1.jpg"}));
@@ -30,8 +68,8 @@ TEST(ClassFolders, folders_of_systems_and_programs_are_no_data_at_any_depth) {
 
 TEST(ClassFolders, the_parts_of_a_data_set_are_no_classes) {
   const auto refused = [](const std::string& train, const std::string& test) {
-    return Folder({train + "/cat/1.jpg", train + "/dog/2.jpg", test + "/cat/3.jpg", "README.md",
-                   "meta/list.txt"})
+    return MemoryFolder({train + "/cat/1.jpg", train + "/dog/2.jpg", test + "/cat/3.jpg",
+                         "README.md", "meta/list.txt"})
         .refused("{type: image_folder, storage: data}");
   };
   for (const auto& [train, test] :
@@ -43,15 +81,15 @@ TEST(ClassFolders, the_parts_of_a_data_set_are_no_classes) {
                           "dataset.test_folder={1}",
                           train, test));
   }
-  EXPECT_EQ(Folder({"in/test/c/1.jpg", "in/train/c/2.jpg", "in/valid/c/3.jpg"})
+  EXPECT_EQ(MemoryFolder({"in/test/c/1.jpg", "in/train/c/2.jpg", "in/valid/c/3.jpg"})
                 .refused("{type: image_folder, storage: data, folder: in}"),
             "dataset: folder 'in' of tier 'data' has no classes but the parts of a data set, "
             "'train', 'valid' and 'test', and the classes lie in these: set "
             "dataset.folder=in/train and dataset.test_folder=in/valid");
-  Folder vehicles({"train/1.jpg", "ship/1.jpg", "train/deep/2.jpg"});
+  MemoryFolder vehicles({"train/1.jpg", "ship/1.jpg", "train/deep/2.jpg"});
   vehicles.build("{type: image_folder, storage: data}");
   EXPECT_TRUE(vehicles.remarks.empty());
-  Folder flat({"train/1.jpg", "test/1.jpg"});
+  MemoryFolder flat({"train/1.jpg", "test/1.jpg"});
   flat.build("{type: image_folder, storage: data}");
   EXPECT_EQ(flat.remarks, Strings{"dataset: the classes are 'test' and 'train': are these the "
                                   "parts of a data set?"});
@@ -59,7 +97,7 @@ TEST(ClassFolders, the_parts_of_a_data_set_are_no_classes) {
 
 TEST(ClassFolders, classes_that_can_hardly_be_meant_are_said) {
   const auto remarks = [](const Strings& files, const std::string& options = "") {
-    Folder folder(files);
+    MemoryFolder folder(files);
     folder.build("{type: image_folder, storage: data" + options + "}");
     return folder.remarks;
   };
@@ -77,7 +115,7 @@ TEST(ClassFolders, classes_that_can_hardly_be_meant_are_said) {
 TEST(ClassFolders, classes_without_a_test_image_are_said) {
   Strings all = numbered("cat", 4);
   for (const std::string& key : numbered("dog", 40)) all.push_back(key);
-  Folder folder(all);
+  MemoryFolder folder(all);
   folder.build("{type: image_folder, storage: data, split: {test_fraction: 0.1}}");
   EXPECT_EQ(folder.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'cat'; raise "
                                     "dataset.split.test_fraction"});
@@ -86,7 +124,7 @@ TEST(ClassFolders, classes_without_a_test_image_are_said) {
                                     "raise dataset.split.test_fraction"});
   folder.build("{type: image_folder, storage: data, split: {test_fraction: 0}}");
   EXPECT_TRUE(folder.remarks.empty());
-  Folder apart({"train/a/1.jpg", "train/b/1.jpg", "val/a/2.jpg"});
+  MemoryFolder apart({"train/a/1.jpg", "train/b/1.jpg", "val/a/2.jpg"});
   apart.build("{type: image_folder, storage: data, folder: train, test_folder: val}");
   EXPECT_EQ(apart.remarks, Strings{"dataset: 1 of 2 classes has no test image: 'b'; add some to "
                                    "dataset.test_folder"});

@@ -7,6 +7,7 @@
 
 #include "io/core/error.h"
 #include "io/dataset/dataset.h"
+#include "tests/support/errors.h"
 #include "tests/support/storages.h"
 
 namespace stoker {
@@ -33,6 +34,23 @@ class TestDataset {
   std::unique_ptr<Dataset> dataset;
   std::vector<std::string> remarks;
 };
+
+// A tier in memory with the named objects; the contents of each is its key.
+struct MemoryFolder : TestDataset {
+  explicit MemoryFolder(const std::vector<std::string>& keys = {})
+      : TestDataset(make_storage("{type: memory}")) {
+    for (const std::string& key : keys) put(tier(), key, key);
+  }
+  std::string refused(const std::string& yaml) {
+    return error_of([&] { build(yaml); });
+  }
+};
+
+inline std::vector<std::string> numbered(const std::string& folder, int count) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < count; ++i) keys.push_back(folder + "/" + std::to_string(100 + i) + ".jpg");
+  return keys;
+}
 
 inline std::vector<std::string> keys(const Dataset& dataset, Split split) {
   std::vector<std::string> result;

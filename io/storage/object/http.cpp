@@ -138,10 +138,20 @@ class HttpStorage final : public Storage {
     }
     for (size_t i = 0; i < lines.size(); ++i) {
       const std::string& key = lines[i].key;
-      const uint64_t bytes =
-          lines[i].bytes ? *lines[i].bytes
-                         : reads_.version_of(key, HttpTransport::get(std::move(heads[i]))).bytes;
+      const uint64_t bytes = lines[i].bytes ? *lines[i].bytes : size_of(key, std::move(heads[i]));
       seen.push_back({key, {bytes, "", lines[i].bytes.has_value()}});
+    }
+  }
+
+  uint64_t size_of(const std::string& key, std::future<HttpAnswer> head) const {
+    try {
+      return reads_.version_of(key, HttpTransport::get(std::move(head))).bytes;
+    } catch (const IoError& error) {
+      if (error.errno_value() != ENOENT) throw;
+      throw IoError(place_.shown("list", place_.index) + ": it names '" + key +
+                        "', and there is no such file; a line is the size, a tab and the key, or "
+                        "the key alone",
+                    EIO);
     }
   }
 
