@@ -50,7 +50,6 @@ std::string Scalar<DrainLimit>::format(const DrainLimit& value) {
 }
 
 void CheckpointOptions::check(const Section& section) const {
-  if (resume.empty()) section.fail("resume", "must be none, latest or the path of a set");
   if (drain_limit && drain_limit->fixed && drain_limit->fixed->bytes == 0) {
     section.fail("drain_limit", "must be above 0");
   }

@@ -77,7 +77,7 @@ struct CheckpointOptions {
   Durability durability = Durability::fsync;
   WriteMode write = WriteMode::automatic;
   int64_t threads = 0;
-  std::string resume = "none";
+  Path resume{"none"};
   std::string directory;
   bool renamed_classes = false;
   double grace_seconds = 30;

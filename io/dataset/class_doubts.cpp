@@ -35,6 +35,17 @@ bool has_word(const std::string& name, std::initializer_list<std::string_view> w
   });
 }
 
+// Whether these are numbers that stand in the order of text: "1", "10", "2".
+bool sorted_as_text(const std::vector<std::string>& names) {
+  const auto is_number = [](const std::string& name) {
+    return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+  };
+  const auto shorter = [](const std::string& a, const std::string& b) {
+    return a.size() < b.size();
+  };
+  return std::ranges::all_of(names, is_number) && !std::ranges::is_sorted(names, shorter);
+}
+
 // What is left of a name where neither case nor blanks count.
 std::string folded(const std::string& name) { return lower_case(trimmed(name)); }
 
@@ -62,6 +73,12 @@ void doubt_classes(const std::vector<std::string>& classes, const Notify& notify
         fmt::format("dataset: the classes '{}' and '{}' differ in the case of letters or in "
                     "blanks alone: rename one of them if they are the same",
                     other->second, name));
+  }
+  if (sorted_as_text(classes)) {
+    notify(
+        fmt::format("dataset: the classes are numbers in the order of text, so the label of a "
+                    "class is its place and not its number: {}",
+                    some_of(classes)));
   }
   const bool parts = std::ranges::all_of(classes, [](const std::string& name) {
     return names_training_part(name) || names_testing_part(name);

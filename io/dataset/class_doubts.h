@@ -15,7 +15,8 @@ bool names_training_part(const std::string& name);
 bool names_testing_part(const std::string& name);
 
 // Tells, a line for each: that there is one class alone, that classes differ in the case of letters
-// or in blanks alone, that a class has no name, that all are named as the parts of a data set.
+// or in blanks alone, that a class has no name, that all are numbers in the order of text ("10"
+// before "2"), or named as the parts of a data set.
 void doubt_classes(const std::vector<std::string>& classes, const Notify& notify);
 
 }  // namespace stoker

@@ -105,6 +105,11 @@ TEST(ClassFolders, classes_that_can_hardly_be_meant_are_said) {
             (Strings{"dataset: there is one class alone, 'images', so every answer is right",
                      "dataset: its images lie in 'cat' and 'dog': if these are the classes, set "
                      "dataset.folder=images"}));
+  EXPECT_EQ(
+      remarks({"1/a.jpg", "2/a.jpg", "10/a.jpg"}),
+      Strings{"dataset: the classes are numbers in the order of text, so the label of a class "
+              "is its place and not its number: '1', '10' and '2'"});
+  EXPECT_TRUE(remarks({"01/a.jpg", "02/a.jpg", "10/a.jpg"}).empty());
   EXPECT_EQ(remarks({"cat/1.jpg", "cat /2.jpg", "Dog/3.jpg", "dog/4.jpg"}),
             (Strings{"dataset: the classes 'cat' and 'cat ' differ in the case of letters or in "
                      "blanks alone: rename one of them if they are the same",

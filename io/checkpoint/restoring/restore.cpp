@@ -58,7 +58,7 @@ std::string Restorer::open() {
 
 void Restorer::open(SetStore& store) {
   // Opening objects would take them from a process on another machine.
-  if (store.files().tree() == nullptr && options_.resume == "none") {
+  if (store.files().tree() == nullptr && options_.resume.value == "none") {
     const std::vector<int64_t> steps = store.steps();
     refuse_to_begin_on({steps.begin(), steps.end()});
   }
@@ -129,12 +129,12 @@ Restored Restorer::load() {
   log_.write();
   std::optional<LoadedState>& loaded = restored.state;
   const std::set<int64_t> there = all_steps();
-  if (options_.resume == "latest") {
+  if (options_.resume.value == "latest") {
     loaded = newest_intact();
-  } else if (options_.resume != "none") {
-    loaded = load_path(options_.resume);
+  } else if (options_.resume.value != "none") {
+    loaded = load_path(options_.resume.value);
   }
-  if (options_.resume == "none") refuse_to_begin_on(there);
+  if (options_.resume.value == "none") refuse_to_begin_on(there);
   if (loaded) continue_from(loaded->step(), restored);
   return restored;
 }
