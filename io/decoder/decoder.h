@@ -48,7 +48,7 @@ class DecoderSession {
   // Decodes, augments and resizes one sample into out[0, spec().bytes()), which the caller owns and
   // has aligned to the type. Writes all of it, or throws BadSample for what is the file's fault;
   // after that `out` is unspecified and must not be used, and the session may go on with the next
-  // sample.
+  // sample. Error: a part of the program that this file needs is not there.
   virtual void decode(Bytes encoded, const DecodeMode& mode, uint8_t* out) = 0;
   // The damage that the last decode() bore with, in the codec's words, where the decoder has an
   // option for that (decoder.tolerance); empty: none. Valid until the next one.

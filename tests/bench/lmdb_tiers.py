@@ -150,7 +150,7 @@ def main():
             stoker("dataset", "synth", data / kind, "--kind=datum", f"--size={side}", f"--samples={batch * steps}",
                    "--classes=10", cwd=folder, timeout=None)
             # The index is made here, for a mounted tier is read-only.
-            stoker("dataset", "inspect", config(folder / "index.yaml", data, kind, side, batch), "loader={type: sync}",
+            stoker("dataset", "inspect", config(folder / "index.yaml", data, kind, side, batch), "--samples=1", "loader={type: sync}",
                    cwd=folder, timeout=None)
         for where in options.where:
             try:

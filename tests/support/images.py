@@ -13,10 +13,18 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(width=24, height=16, seed=0, before=b"", packed=None):
+# Where the seven passes of an interlaced PNG begin, and how far their pixels lie apart: x, y, x, y.
+PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+
+
+def png(width=24, height=16, seed=0, before=b"", packed=None, interlaced=False):
     """before: chunks in front of the pixels. packed: the compressed pixels, where they are not right."""
-    pixels = b"".join(b"\0" + row for row in rows(width, height, seed))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + before +
+    all_rows = rows(width, height, seed)
+    pixels = b""
+    for left, top, right, down in PASSES if interlaced else ((0, 0, 1, 1),):
+        for row in all_rows[top::down]:
+            pixels += b"\0" + b"".join(row[3 * x:3 * x + 3] for x in range(left, width, right))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, interlaced)) + before +
             chunk(b"IDAT", zlib.compress(pixels) if packed is None else packed) + chunk(b"IEND", b""))
 
 

@@ -44,8 +44,12 @@ TEST(ComponentInfo, each_decoder_says_whether_it_augments_and_what_it_hands_out)
   }
   EXPECT_TRUE(info<Decoder>("{type: jpeg, on_device: resize}").frames);
   EXPECT_EQ(info<Decoder>("{type: jpeg}").jpeg, JpegBy::ours);
+  EXPECT_EQ(info<Decoder>("{type: auto}").jpeg, JpegBy::ours);
   EXPECT_EQ(info<Decoder>("{type: turbojpeg}").jpeg, JpegBy::libjpeg);
   EXPECT_EQ(info<Decoder>("{type: raw}").jpeg, JpegBy::none);
+  EXPECT_EQ(info<Decoder>("{type: raw}").stored, "pixels");
+  EXPECT_EQ(info<Decoder>("{type: planes}").stored, "planes");
+  EXPECT_EQ(info<Decoder>("{type: auto}").stored, "");
 }
 
 TEST(ComponentInfo, each_checkpointer_names_its_tiers) {
