@@ -199,7 +199,8 @@ class Loader {
   // before it were handed out. Under skip the batch lists its replacements, and the caller accounts
   // for them (FailureBudget).
   // Error(ExitCode::storage) where the tier fails: no sample is to blame for that.
-  // IoError and BadSample never leave a loader; what a device throws does, and what a decoder lacks.
+  // IoError and BadSample never leave a loader; what a device throws does, and what a decoder
+  // lacks.
   virtual std::optional<Batch> next() = 0;
 };
 

@@ -18,10 +18,10 @@
 #include "app/experiment/experiment_options.h"
 #include "io/core/config/suggestion.h"
 #include "io/core/parallel.h"
+#include "io/dataset/read_sample.h"
 #include "io/decoder/image_header.h"
 #include "io/decoder/jpeg_header.h"
 #include "io/experiment/experiment_data.h"
-#include "io/dataset/read_sample.h"
 
 namespace stoker {
 namespace {
