@@ -155,7 +155,8 @@ TEST(Lmdbio, says_before_it_is_made_how_it_works) {
 }
 
 TEST(Lmdbio, evaluation_is_in_the_order_of_the_data_set_and_an_empty_split_has_no_batch) {
-  const DatabaseOnDisk database(equal_sizes(21, 500), ", test: train/data.mdb");
+  const DatabaseOnDisk database(equal_sizes(21, 500), ", test: eval/data.mdb");
+  std::filesystem::copy(database.folder() / "train", database.folder() / "eval");
   const auto data = database.open();
   const Texts expected =
       LoaderRun(*data->dataset, "{type: sync, batch_size: 8, digest: true}", {}, {}, Split::test)
