@@ -74,7 +74,16 @@ class WaitTest(CheckpointTest):
     def sick(self, process):
         """Waits until the server is sick. Which batches its answers were for depends on the workers, and so does the last step."""
         process.until(lambda: self.server.sick_reads > 0)
+        self.last_step(process)
         return process
+
+    def last_step(self, process):
+        """Once it makes no more."""
+        steps = None
+        while (now := len(re.findall(step_line(r"\d+"), process.log))) != steps:
+            steps = now
+            time.sleep(2)
+        return steps
 
 
 class OfData(WaitTest):
@@ -150,14 +159,6 @@ class OfCalls(WaitTest):
         os.replace(self.run.dir / "other", data)
         last = self.last_step(process)
         self.stops(process, last)
-
-    def last_step(self, process):
-        """Once it makes no more."""
-        steps = None
-        while (now := len(re.findall(step_line(r"\d+"), process.log))) != steps:
-            steps = now
-            time.sleep(2)
-        return steps
 
     def test_of_the_trainer_itself(self):
         """`sync` reads by the trainer's own thread: nothing is saved, and it ends all the same."""
