@@ -41,7 +41,7 @@ class StopSignal {
   struct sigaction old_term_;
   struct sigaction old_usr1_;
   std::stop_source source_;
-  std::thread passes_on_;
+  std::jthread passes_on_;
 };
 
 }  // namespace stoker

@@ -33,7 +33,7 @@ class SickServer:
     def is_sick(self, key):
         with self.lock:
             self.reads += key != INDEX
-            sick = self.how is not None and self.of(key) and self.reads > self.after
+            sick = self.how is not None and self.of(key) and (key == INDEX or self.reads > self.after)
             self.sick_reads += sick
             return sick
 
