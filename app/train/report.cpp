@@ -143,12 +143,13 @@ RunInfo run_info(Experiment& experiment, const std::string& run_dir) {
   info.emulated = device.emulated;
   info.gpu = nvml_index(device);
   info.build = build_labels();
-  info.paths.push_back(run_dir);
+  std::vector<std::string> paths{run_dir};
   for (const auto& [name, tier] : options.storage) {
     if (const FileTree* files = files_of(experiment.tiers().at(name))) {
-      info.paths.push_back(files->root());
+      paths.push_back(files->root());
     }
   }
+  info.disks = block_devices_under(paths);
   const LoaderInfo loader = options.loader.info();
   info.batch_size = loader.batch_size;
   info.loads_ahead = loader.works_ahead();

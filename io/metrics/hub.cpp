@@ -69,7 +69,7 @@ RunRecord Hub::record() const {
   record.overhead_s = overhead_s();
   record.trace_events = tracer_.recorded();
   record.trace_dropped = tracer_.dropped();
-  record.machine = read_machine(record.run.info.paths);
+  record.machine = read_machine(record.run.info.disks);
   if (record.run.loop_begin) {
     const bool over = record.run.at_end.has_value();
     record.use = {record.run.at_begin, over ? *record.run.at_end : record.machine,

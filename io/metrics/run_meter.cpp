@@ -57,7 +57,7 @@ void RunMeter::set_phase(RunPhase phase) {
   const std::lock_guard lock(mutex_);
   state_.phase = phase;
   if (phase == RunPhase::train && !state_.loop_begin) {
-    state_.at_begin = read_machine(state_.info.paths);
+    state_.at_begin = read_machine(state_.info.disks);
     state_.loop_begin = Clock::now();
   }
   beat_ = Clock::now();
@@ -65,7 +65,7 @@ void RunMeter::set_phase(RunPhase phase) {
 
 void RunMeter::end_loop(const std::optional<Spread>& rates) {
   const std::lock_guard lock(mutex_);
-  state_.at_end = read_machine(state_.info.paths);
+  state_.at_end = read_machine(state_.info.disks);
   state_.window_rates = rates;
 }
 

@@ -61,9 +61,8 @@ struct RunInfo {
   double started_unix_s = 0;
   // What this binary is: version, revision, compiler and so on, by name.
   std::vector<std::pair<std::string, std::string>> build;
-  // The paths of the run directory and of the tiers with files. The block devices below them are
-  // reported.
-  std::vector<std::string> paths;
+  // The block devices of the run directory and of the tiers with files.
+  std::vector<BlockDevice> disks;
 };
 
 // What a run does, or how it ended: the last three are final.

@@ -112,7 +112,7 @@ std::vector<BlockDevice> block_devices_under(std::span<const std::string> paths)
   return devices;
 }
 
-SystemStats read_system_stats(std::span<const std::string> paths) {
+SystemStats read_system_stats(std::span<const BlockDevice> devices) {
   SystemStats stats;
   stats.cpu = parse_cpu(text_of("/proc/stat"), static_cast<double>(::sysconf(_SC_CLK_TCK)));
   stats.memory = parse_memory(text_of("/proc/meminfo"));
@@ -120,14 +120,12 @@ SystemStats read_system_stats(std::span<const std::string> paths) {
     stats.pressures[i] = parse_pressure(text_of(std::string("/proc/pressure/") + kPressures[i]));
   }
   stats.networks = parse_networks(text_of("/proc/net/dev"));
-  if (const auto devices = block_devices_under(paths); !devices.empty()) {
-    stats.disks = parse_disks(text_of("/proc/diskstats"), devices);
-  }
+  if (!devices.empty()) stats.disks = parse_disks(text_of("/proc/diskstats"), devices);
   return stats;
 }
 
-Machine read_machine(std::span<const std::string> paths) {
-  return {read_process_stats(), read_system_stats(paths)};
+Machine read_machine(std::span<const BlockDevice> devices) {
+  return {read_process_stats(), read_system_stats(devices)};
 }
 
 }  // namespace stoker

@@ -59,14 +59,9 @@ struct SystemStats {
   MemoryBytes memory;
   std::array<PressureSeconds, kPressures.size()> pressures;
   std::vector<NetworkBytes> networks;  // without the loopback
-  // The block devices below the paths that were asked for.
+  // The block devices that were asked for.
   std::vector<DiskStats> disks;
 };
-
-// `paths`: whose block devices to report (a partition as itself). A path that does not exist, or
-// lies on a file system that has no block device of its own (overlay, tmpfs, NFS, Btrfs), adds
-// none. Any thread.
-SystemStats read_system_stats(std::span<const std::string> paths);
 
 // A device by the kernel's numbers. A value.
 struct BlockDevice {
@@ -74,8 +69,13 @@ struct BlockDevice {
   uint64_t minor = 0;
   bool operator==(const BlockDevice&) const = default;
 };
-// The block devices that hold these paths, each once.
+// The block devices that hold these paths, each once. A path that does not exist, or lies on a file
+// system that has no block device of its own (overlay, tmpfs, NFS, Btrfs), adds none. Looks at the
+// paths, so that it waits where their file system does not answer: once, and not while a run lasts.
 std::vector<BlockDevice> block_devices_under(std::span<const std::string> paths);
+
+// `devices`: which block devices to report (a partition as itself). Any thread.
+SystemStats read_system_stats(std::span<const BlockDevice> devices);
 
 // Parsers of /proc/stat, meminfo, pressure/*, net/dev and diskstats. Lines that are not what they
 // should be count as missing.
@@ -94,7 +94,7 @@ struct Machine {
   SystemStats system;
 };
 
-// `paths`: as for read_system_stats(). Any thread; reads about ten files of /proc, never throws.
-Machine read_machine(std::span<const std::string> paths);
+// `devices`: as for read_system_stats(). Any thread; reads about ten files of /proc, never throws.
+Machine read_machine(std::span<const BlockDevice> devices);
 
 }  // namespace stoker

@@ -99,7 +99,7 @@ TEST(DiskText, has_only_the_devices_asked_for_a_partition_as_itself) {
 
 TEST(System, says_what_this_kernel_says) {
   const std::string none[] = {"/proc"};
-  const SystemStats stats = read_system_stats(none);
+  const SystemStats stats = read_system_stats(block_devices_under(none));
   ASSERT_TRUE(stats.cpu);
   EXPECT_GT((*stats.cpu)[0] + (*stats.cpu)[2] + (*stats.cpu)[3], 0);
   EXPECT_GT(stats.memory.available.value_or(0), 1u << 20);
@@ -134,7 +134,7 @@ TEST(System, finds_the_block_device_under_a_path_once) {
   const std::string number =
       std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev));
   const fs::path link = "/sys/dev/block/" + number;
-  const SystemStats stats = read_system_stats(paths);
+  const SystemStats stats = read_system_stats(block_devices_under(paths));
   if (major(status.st_dev) == 0) {
     EXPECT_THAT(block_devices_under(paths), IsEmpty());
     EXPECT_THAT(stats.disks, IsEmpty());
