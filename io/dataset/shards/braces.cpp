@@ -137,7 +137,7 @@ std::vector<std::string> expand_braces(const std::string& pattern) {
   check_count(middle.size() * ends.size());
   Patterns all;
   for (const std::string& part : middle) {
-    for (const std::string& end : ends) all.push_back(before + part + end);
+    for (const std::string& end : ends) all.push_back(fmt::format("{}{}{}", before, part, end));
   }
   return all;
 }

@@ -96,7 +96,8 @@ std::vector<Sharded::Sample> Sharded::scan(const std::vector<ObjectInfo>& shards
     for (ShardSample& sample : found[i].samples) {
       samples.push_back({std::move(sample), shards_.size()});
     }
-    for (const std::string& name : found[i].passed_over) passed_over.push_back(key + ": " + name);
+    for (const std::string& name : found[i].passed_over)
+      passed_over.push_back(fmt::format("{}: {}", key, name));
     for (auto& arrays : found[i].arrays) hold({std::move(arrays), key});
     if (instead_.empty()) instead_ = std::move(found[i].instead);
     shards_.push_back(key);
