@@ -98,7 +98,8 @@ void Trainer::fail(ExitCode code, const std::string& error) {
 }
 
 void Trainer::end() {
-  const bool stopped = stop_.requested() && (!progress_ || position_.step < steps_planned_);
+  const bool whole = progress_ && position_.step >= steps_planned_ && !unevaluated_;
+  const bool stopped = stop_.requested() && !whole;
   const RunPhase good = stopped ? RunPhase::stopped : RunPhase::completed;
   experiment_.hub().run().end(error_.empty() ? good : RunPhase::failed, static_cast<int>(code_),
                               error_);

@@ -121,6 +121,7 @@ class Trainer {
   ExitCode code_ = ExitCode::ok;
   std::string error_;
   bool abandoned_ = false;
+  bool unevaluated_ = false;  // a signal came in an evaluation
   nlohmann::json summary_;
   // Measurements.
   StepLedger ledger_;

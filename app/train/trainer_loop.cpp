@@ -195,6 +195,7 @@ bool Trainer::evaluate() {
   EvaluationCounts counts;
   if (!evaluate(counts)) {
     log_.warn("stopped by a signal in the evaluation, which will be done anew");
+    unevaluated_ = true;
     return false;
   }
   run.set_phase(RunPhase::train);
