@@ -146,8 +146,8 @@ TEST(TarShards, a_sample_that_can_not_be_used_is_a_bad_one) {
                  {"classes.txt", "a\nb\n"}});
   shards.build(", max_sample_bytes: 5");
   EXPECT_EQ(shards.bad(0), "unsupported: member .cls is no number of a class, but 'zero'");
-  EXPECT_EQ(shards.bad(1), "unsupported: it has two images");
-  EXPECT_EQ(shards.bad(2), "unsupported: two of its members have one name");
+  EXPECT_EQ(shards.bad(1), "unsupported: it has two images: choose by dataset.images");
+  EXPECT_EQ(shards.bad(2), "unsupported: two of its members end alike");
   EXPECT_EQ(shards.bad(3), "corrupt: its label is 7, and there are 2 classes");
   EXPECT_EQ(shards.bad(4),
             "unsupported: it has no label: no member ends in .cls, and its name has no folder: set "
@@ -187,6 +187,16 @@ TEST(TarShards, a_shard_without_samples_is_refused) {
   EXPECT_EQ(Shards({{"train.tar", tar({{"a/", ""}})}}).refused(),
             "dataset: there are no samples in 'train*.tar' in tier 'data': set dataset.train to a "
             "pattern of shards that have samples");
+}
+
+TEST(TarShards, a_shard_without_samples_among_others_is_told) {
+  Shards shards({{"train-0.tar", tar({{"a/1.jpg", "1"}, {"b/2.jpg", "2"}})},
+                 {"train-1.tar", tar({{"a/1.txt", "1"}})},
+                 {"train-2.tar", tar({})}});
+  EXPECT_EQ(shards.build().size(Split::train), 2);
+  EXPECT_EQ(shards.remarks, Strings{"dataset: passed over 3 that are no part of a sample: "
+                                    "'train-1.tar: a/1.txt', 'train-1.tar: it has no samples' and "
+                                    "'train-2.tar: it has no samples'"});
 }
 
 TEST(TarShards, the_first_number_of_a_class_is_an_option) {

@@ -98,6 +98,7 @@ std::vector<Sharded::Sample> Sharded::scan(const std::vector<ObjectInfo>& shards
     }
     for (const std::string& name : found[i].passed_over)
       passed_over.push_back(fmt::format("{}: {}", key, name));
+    if (found[i].samples.empty()) passed_over.push_back(key + ": it has no samples");
     for (auto& arrays : found[i].arrays) hold({std::move(arrays), key});
     if (instead_.empty()) instead_ = std::move(found[i].instead);
     shards_.push_back(key);

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "io/core/config/suggestion.h"
@@ -32,21 +31,13 @@ struct TarNames {
   }
 };
 
-// A member that may be a part of a sample: what it is called behind the first dot of its name.
-struct TarPart {
-  std::string end;
-  size_t member = 0;
-};
-
 // Members with one name up to the first dot of their names.
 struct TarGroup {
   std::string key;
-  std::vector<TarPart> parts;
-  bool twice = false;  // two parts have the same end
-  const TarPart* find(const std::string& end) const {
-    const auto found = std::ranges::find(parts, end, &TarPart::end);
-    return found == parts.end() ? nullptr : &*found;
-  }
+  // By what is behind the dot: the numbers of the members.
+  std::map<std::string, size_t> parts;
+  // Those that end as another one does, and have another name.
+  std::vector<size_t> twice;
 };
 
 // Up to so many links one after another are followed.
@@ -70,14 +61,15 @@ class TarScan {
     std::map<size_t, ShardSample> samples;  // in the order of their images
     for (const TarGroup& group : groups_) {
       const auto image = std::ranges::find_if(
-          group.parts, [&](const TarPart& part) { return names_.is_image(part.end); });
+          group.parts, [&](const auto& part) { return names_.is_image(part.first); });
       if (image == group.parts.end()) continue;
-      samples.emplace(image->member, sample_of(group, *image));
-      for (const TarPart& part : group.parts) used_.insert(part.member);
+      samples.emplace(image->second, sample_of(group, image->first));
+      for (const auto& [end, member] : group.parts) used_[member] = true;
+      for (const size_t member : group.twice) used_[member] = true;
     }
     for (auto& [member, sample] : samples) contents_.samples.push_back(std::move(sample));
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (!used_.contains(i)) contents_.passed_over.push_back(members_[i].path);
+      if (!used_[i]) contents_.passed_over.push_back(members_[i].path);
     }
     if (contents_.samples.empty()) contents_.instead = what_ends();
     const bool known = !contents_.samples.empty() && contents_.samples.back().bad;
@@ -117,24 +109,26 @@ class TarScan {
       labels_[members_.size()] = tar.text(kMostLabel);
     }
     by_path_[member.path] = members_.size();
-    if (is_comment(key)) {
-      used_.insert(members_.size());
-    } else if (!end.empty() && member.kind != Kind::other) {
+    if (!end.empty() && member.kind != Kind::other && !is_comment(key)) {
       join(key, end, member.path);
     }
+    used_.push_back(is_comment(key));
     members_.push_back(std::move(member));
   }
 
   // Puts the next member into the group of its key. One whose whole name comes again is another
   // sample's, for shards are joined by tar --concatenate.
   void join(const std::string& key, const std::string& end, const std::string& path) {
-    const auto [found, is_new] = open_.try_emplace(key, groups_.size());
-    const TarPart* const same = is_new ? nullptr : groups_[found->second].find(end);
-    if (same != nullptr && members_[same->member].path == path) found->second = groups_.size();
-    if (found->second == groups_.size()) groups_.push_back({key, {}});
-    TarGroup& group = groups_[found->second];
-    group.twice |= same != nullptr && !group.parts.empty();
-    group.parts.push_back({end, members_.size()});
+    size_t& group = open_.try_emplace(key, groups_.size()).first->second;
+    if (group < groups_.size()) {
+      const auto [same, is_new] = groups_[group].parts.try_emplace(end, members_.size());
+      if (is_new) return;
+      if (members_[same->second].path != path) {
+        return groups_[group].twice.push_back(members_.size());
+      }
+      group = groups_.size();
+    }
+    groups_.push_back({key, {{end, members_.size()}}, {}});
   }
 
   // The file that a member is or leads to; null: it leads to none that is there.
@@ -143,29 +137,29 @@ class TarScan {
     for (int i = 0; i < kMostLinks && at->kind != Kind::file; ++i) {
       const auto found = by_path_.find(at->target);
       if (found == by_path_.end()) return nullptr;
-      used_.insert(found->second);
+      used_[found->second] = true;
       at = &members_[found->second];
     }
     return at->kind == Kind::file ? at : nullptr;
   }
 
-  ShardSample sample_of(const TarGroup& group, const TarPart& image) {
+  ShardSample sample_of(const TarGroup& group, const std::string& image) {
     ShardSample sample;
     sample.key = group.key;
-    const auto images = std::ranges::count_if(
-        group.parts, [&](const TarPart& part) { return names_.is_image(part.end); });
-    place(members_[image.member], sample);
-    if (const TarPart* const label = group.find(names_.label)) {
-      read_label(*label, sample);
+    place(members_[group.parts.at(image)], sample);
+    if (const auto label = group.parts.find(names_.label); label != group.parts.end()) {
+      read_label(label->second, sample);
     } else if (!class_of(sample.key).empty()) {
       sample.named = true;
     } else if (!sample.bad) {
       sample.bad = without_label(group, image);
     }
-    if (group.twice) {
-      sample.bad = BadSample(BadReason::unsupported, "two of its members have one name");
+    const auto images = std::ranges::count_if(
+        group.parts, [&](const auto& part) { return names_.is_image(part.first); });
+    if (!group.twice.empty()) {
+      sample.bad = BadSample(BadReason::unsupported, "two of its members end alike");
     } else if (images > 1) {
-      sample.bad = BadSample(BadReason::unsupported, "it has two images");
+      sample.bad = BadSample(BadReason::unsupported, "it has two images: choose by dataset.images");
     }
     return sample;
   }
@@ -192,10 +186,10 @@ class TarScan {
     }
   }
 
-  void read_label(const TarPart& part, ShardSample& sample) {
-    const TarMember* const file = resolve(members_[part.member]);
+  void read_label(size_t member, ShardSample& sample) {
+    const TarMember* const file = resolve(members_[member]);
     std::string text;
-    if (const auto known = labels_.find(part.member); known != labels_.end()) {
+    if (const auto known = labels_.find(member); known != labels_.end()) {
       text = known->second;
     } else if (file != nullptr) {
       Buffer bytes;
@@ -214,10 +208,10 @@ class TarScan {
     }
   }
 
-  BadSample without_label(const TarGroup& group, const TarPart& image) const {
+  BadSample without_label(const TarGroup& group, const std::string& image) const {
     Strings others;
-    for (const TarPart& part : group.parts) {
-      if (&part != &image) others.push_back(part.end);
+    for (const auto& [end, member] : group.parts) {
+      if (end != image) others.push_back(end);
     }
     return {BadReason::unsupported,
             fmt::format("it has no label: no member ends in .{}{}, and its name has no folder: set "
@@ -229,7 +223,7 @@ class TarScan {
   std::string what_ends() const {
     std::map<std::string, size_t> counts;
     for (const TarGroup& group : groups_) {
-      for (const TarPart& part : group.parts) ++counts[part.end];
+      for (const auto& [end, member] : group.parts) ++counts[end];
     }
     if (counts.empty()) return "";
     Strings ends;
@@ -258,7 +252,7 @@ class TarScan {
   std::vector<TarMember> members_;
   std::unordered_map<std::string, size_t> by_path_;
   std::unordered_map<size_t, std::string> labels_;  // what those members say
-  std::unordered_set<size_t> used_;                 // members that somebody takes, or may leave out
+  std::vector<bool> used_;                          // by member; comments count as used
   std::vector<TarGroup> groups_;
   std::unordered_map<std::string, size_t> open_;  // by key: the newest group
   int64_t archive_ = 0;

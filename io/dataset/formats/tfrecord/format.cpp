@@ -58,6 +58,12 @@ std::optional<int64_t> label_of(const ExampleFeature& feature, const std::string
   if (feature.kind == Kind::none || (feature.kind == Kind::integers && feature.count == 0)) {
     return std::nullopt;
   }
+  if (feature.kind == Kind::bytes && feature.count == 1) {
+    throw BadSample(BadReason::unsupported,
+                    fmt::format("its feature '{}' is a string, and has to be a whole number: set "
+                                "dataset.label='' and dataset.text={} if it names the class",
+                                name, name));
+  }
   if (feature.kind != Kind::integers || feature.count != 1) {
     throw BadSample(BadReason::unsupported,
                     fmt::format("its feature '{}' is {}, and has to be one whole number "

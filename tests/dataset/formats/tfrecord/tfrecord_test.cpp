@@ -128,8 +128,9 @@ TEST(TFRecord, a_sample_that_can_not_be_used_is_a_bad_one) {
   Records records({{"train.tfrecord", shard}, {"classes.txt", "owl\n"}});
   const Dataset& data = records.build(", max_sample_bytes: 61");
   EXPECT_EQ(records.bad(0),
-            "unsupported: its feature 'image/class/label' is 1 string, and has to be one whole "
-            "number (dataset.label)");
+            "unsupported: its feature 'image/class/label' is a string, and has to be a whole "
+            "number: set dataset.label='' and dataset.text=image/class/label if it names the "
+            "class");
   EXPECT_EQ(records.bad(1),
             "unsupported: its feature 'image/class/label' is 2 numbers, and has to be one whole "
             "number (dataset.label)");
