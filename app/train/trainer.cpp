@@ -29,7 +29,7 @@ Trainer::Trainer(Experiment& experiment, const RunDirectory& directory, RunLog& 
       stop_(stop),
       peers_(peers),
       vote_(peers, stop),
-      ledger_(experiment.hub().run().segment()),
+      ledger_(experiment.hub().run().segments()),
       exchange_time_(experiment.device().info(), ledger_),
       budget_(experiment.dataset().on_error().budget.of(experiment.dataset().size(Split::train))),
       loader_(std::move(loader)),

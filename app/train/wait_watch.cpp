@@ -34,7 +34,7 @@ std::string busy_tiers(const Hub& hub) {
 std::optional<LongWait> wait_of(const Hub& hub) {
   const RunMeter::State run = hub.run().state();
   const std::string tiers = busy_tiers(hub);
-  switch (run.segment) {
+  switch (run.doing.segment) {
     case Segment::data_wait:
       return LongWait{"data",
                       tiers.empty() ? "no tier has anything to do, samples are decoded" : tiers,

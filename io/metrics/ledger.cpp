@@ -1,5 +1,6 @@
 #include "io/metrics/ledger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -11,6 +12,36 @@ const char* segment_name(Segment segment) {
   return kNames[static_cast<size_t>(segment)];
 }
 
+namespace {
+
+std::array<double, kSegments> in_seconds(const LiveSegments::Spent& spent) {
+  std::array<double, kSegments> result{};
+  std::ranges::transform(spent, result.begin(), [](Clock::duration time) { return seconds(time); });
+  return result;
+}
+
+}  // namespace
+
+LiveSegments::Reading LiveSegments::read() const {
+  const std::lock_guard lock(mutex_);
+  Spent spent = spent_;
+  if (since_) spent[static_cast<size_t>(segment_)] += Clock::now() - *since_;
+  return {segment_, in_seconds(spent)};
+}
+
+void LiveSegments::begin(Segment segment, TimePoint since, const Spent& spent) {
+  const std::lock_guard lock(mutex_);
+  segment_ = segment;
+  since_ = since;
+  spent_ = spent;
+}
+
+void LiveSegments::end(const Spent& spent) {
+  const std::lock_guard lock(mutex_);
+  since_.reset();
+  spent_ = spent;
+}
+
 void StepLedger::begin() {
   totals_ = {};
   intervals_.clear();
@@ -18,6 +49,7 @@ void StepLedger::begin() {
   segment_ = Segment::other;
   wall_begin_ = Clock::now();  // a reading of its own, as the header says
   since_ = Clock::now();
+  now_.begin(segment_, since_, totals_);
 }
 
 // Two readings of the clock, one for the end and one for the begin. With a single one the segments
@@ -28,8 +60,8 @@ void StepLedger::switch_to(Segment segment) {
   const SegmentInterval ended{segment_, since_, Clock::now()};
   since_ = Clock::now();
   segment_ = segment;
-  now_.store(segment, std::memory_order_relaxed);
   keep(ended);
+  now_.begin(segment_, since_, totals_);
 }
 
 void StepLedger::end() {
@@ -38,6 +70,7 @@ void StepLedger::end() {
   wall_end_ = Clock::now();
   running_ = false;
   keep(ended);
+  now_.end(totals_);
 }
 
 void StepLedger::keep(const SegmentInterval& interval) {
@@ -49,11 +82,7 @@ double StepLedger::wall() const {
   return seconds((running_ ? Clock::now() : wall_end_) - wall_begin_);
 }
 
-std::array<double, kSegments> StepLedger::totals() const {
-  std::array<double, kSegments> result{};
-  for (size_t i = 0; i < kSegments; ++i) result[i] = seconds(totals_[i]);
-  return result;
-}
+std::array<double, kSegments> StepLedger::totals() const { return in_seconds(totals_); }
 
 double StepLedger::closure_error() const {
   const double sum =

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <array>
-#include <atomic>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,31 @@ struct SegmentInterval {
   TimePoint end;
 };
 
+// What the trainer's thread is doing now, and for how long it has done what: written by the ledger,
+// read by any thread.
+class LiveSegments {
+ public:
+  struct Reading {
+    Segment segment = Segment::other;
+    // Seconds by segment since the loop began, those of the segment under way included. None of
+    // them ever shrinks within a loop.
+    std::array<double, kSegments> spent_s{};
+  };
+  Reading read() const;
+
+  using Spent = std::array<Clock::duration, kSegments>;
+  // spent: without the segment under way, which began at `since`.
+  void begin(Segment segment, TimePoint since, const Spent& spent);
+  // No segment is under way any more: the loop has ended.
+  void end(const Spent& spent);
+
+ private:
+  mutable std::mutex mutex_;
+  Segment segment_ = Segment::other;
+  std::optional<TimePoint> since_;
+  Spent spent_{};
+};
+
 // Splits the wall time of the training loop into segments. The trainer's thread.
 //
 // Every interval has a reading of the clock at its begin and another at its end, and the loop's
@@ -41,7 +67,7 @@ class StepLedger {
  public:
   // `now` always holds what the thread is doing, for other threads to read; it must outlive the
   // ledger.
-  explicit StepLedger(std::atomic<Segment>& now) : now_(now) {}
+  explicit StepLedger(LiveSegments& now) : now_(now) {}
 
   // Starts the loop, in `other`.
   void begin();
@@ -68,14 +94,14 @@ class StepLedger {
   // Adds an interval that has ended to the sums and to what take_intervals() gives.
   void keep(const SegmentInterval& interval);
 
-  std::atomic<Segment>& now_;
+  LiveSegments& now_;
   bool running_ = false;
 
   TimePoint wall_begin_;
   TimePoint wall_end_;
   Segment segment_ = Segment::other;
   TimePoint since_;
-  std::array<Clock::duration, kSegments> totals_{};
+  LiveSegments::Spent totals_{};
   std::vector<SegmentInterval> intervals_;
 };
 

@@ -6,7 +6,6 @@
 #include <limits>
 
 namespace stoker {
-namespace {}  // namespace
 
 RunTotals operator-(const RunTotals& now, const RunTotals& before) {
   RunTotals piece = now;
@@ -150,7 +149,7 @@ RunMeter::State RunMeter::state() const {
   const std::lock_guard lock(mutex_);
   State result = state_;
   result.since_beat_s = seconds(Clock::now() - beat_);
-  result.segment = segment_.load(std::memory_order_relaxed);
+  result.doing = segments_.read();
   result.step_times = step_times_.totals();
   result.data_waits = data_waits_.totals();
   return result;

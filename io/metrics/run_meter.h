@@ -144,11 +144,11 @@ class RunMeter {
   // The run has ended: completed, stopped or failed. Called again where what follows fails.
   void end(RunPhase phase, int exit_code, const std::string& error);
   // Where the ledger says what the trainer is doing. Lives as long as the meter.
-  std::atomic<Segment>& segment() { return segment_; }
+  LiveSegments& segments() { return segments_; }
   // Its state at the last publish(). It lives as long as the meter.
   const InputWait& input_wait() const { return input_wait_; }
 
-  // A reading of everything, by one lock: its members belong to one moment, but `segment`.
+  // A reading of everything, by one lock: its members belong to one moment, but `doing`.
   struct State {
     RunInfo info;
     RunPhase phase = RunPhase::setup;
@@ -184,8 +184,8 @@ class RunMeter {
     // Images per second in windows of one second. Absent until the loop has ended, or if it was
     // shorter than a window.
     std::optional<Spread> window_rates;
-    // What the trainer's thread is doing now.
-    Segment segment = Segment::other;
+    // What the trainer's thread is doing now, and its time by segment up to now.
+    LiveSegments::Reading doing;
     // The times of all ranks in their order, when the last report was made. Empty with one rank.
     std::vector<RankTimes> ranks;
     // Times of steps, from the end of one to the end of the next, and of the trainer's waits in
@@ -212,7 +212,7 @@ class RunMeter {
   StepTally data_waits_;
   History history_;
   std::vector<std::pair<int64_t, int64_t>> epochs_;  // first step of each, epoch
-  std::atomic<Segment> segment_{Segment::other};
+  LiveSegments segments_;
   InputWait input_wait_;
 };
 

@@ -267,7 +267,7 @@ struct Loop {
   }
 
   DeviceFixture fixture;
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger{now};
   std::vector<SegmentInterval> segments;
   std::vector<BusyInterval> steps;

@@ -234,7 +234,7 @@ TEST_F(StreamDevice, a_step_that_fails_is_no_step_and_the_next_one_is) {
 }
 
 TEST_F(StreamDevice, exchanges_are_timed_but_for_the_last_two_which_nobody_waits_for) {
-  std::atomic<Segment> now;
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   ExchangeTime time(device_->info(), ledger);

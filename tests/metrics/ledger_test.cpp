@@ -28,7 +28,7 @@ TEST(Ledger, every_segment_has_the_name_that_reports_print) {
 }
 
 TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::data_wait);
@@ -45,7 +45,7 @@ TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
 }
 
 TEST(Ledger, the_closure_error_is_what_no_segment_holds) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   for (int step = 0; step < 100; ++step) {
@@ -58,7 +58,7 @@ TEST(Ledger, the_closure_error_is_what_no_segment_holds) {
 }
 
 TEST(Ledger, the_closure_error_is_known_while_the_loop_runs) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::compute);
@@ -73,7 +73,7 @@ TEST(Ledger, the_closure_error_is_known_while_the_loop_runs) {
 }
 
 TEST(Ledger, time_before_the_first_switch_is_other) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   work();
@@ -82,7 +82,7 @@ TEST(Ledger, time_before_the_first_switch_is_other) {
 }
 
 TEST(Ledger, hands_out_its_intervals_once_and_in_order) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::data_wait);
@@ -102,7 +102,7 @@ TEST(Ledger, hands_out_its_intervals_once_and_in_order) {
 }
 
 TEST(Ledger, the_intervals_add_up_to_the_totals) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::log);
@@ -117,7 +117,7 @@ TEST(Ledger, the_intervals_add_up_to_the_totals) {
 }
 
 TEST(Ledger, stands_still_outside_the_loop) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.switch_to(Segment::compute);
   ledger.begin();
@@ -131,8 +131,30 @@ TEST(Ledger, stands_still_outside_the_loop) {
   EXPECT_EQ(sum(ledger), segments);
 }
 
+// A reading within a step was once counted as what the trainer did at that moment, all of the step.
+TEST(Ledger, what_others_read_of_it_never_shrinks) {
+  LiveSegments now;
+  StepLedger ledger(now);
+  ledger.begin();
+  LiveSegments::Reading last = now.read();
+  for (const Segment next : {Segment::compute, Segment::other, Segment::checkpoint_stall}) {
+    ledger.switch_to(next);
+    work();
+    const LiveSegments::Reading reading = now.read();
+    EXPECT_EQ(reading.segment, next);
+    EXPECT_GE(reading.spent_s[static_cast<size_t>(next)], 0.002);
+    for (size_t i = 0; i < kSegments; ++i) EXPECT_GE(reading.spent_s[i], last.spent_s[i]);
+    last = reading;
+  }
+  ledger.end();
+  const LiveSegments::Reading ended = now.read();
+  work();
+  EXPECT_EQ(now.read().spent_s, ended.spent_s);
+  EXPECT_EQ(ended.spent_s, ledger.totals());
+}
+
 TEST(Ledger, begins_anew) {
-  std::atomic<Segment> now{};
+  LiveSegments now;
   StepLedger ledger(now);
   ledger.begin();
   ledger.switch_to(Segment::compute);

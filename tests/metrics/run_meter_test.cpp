@@ -157,10 +157,10 @@ TEST(RunMeter, is_read_while_it_is_written) {
     }
   });
   for (int64_t step = 1; step <= 2000; ++step) {
-    meter.segment() = step % 2 == 0 ? Segment::compute : Segment::data_wait;
+    meter.segments().begin(step % 2 == 0 ? Segment::compute : Segment::data_wait, Clock::now(), {});
     meter.publish(after(step), std::nullopt);
   }
-  EXPECT_EQ(meter.state().segment, Segment::compute);
+  EXPECT_EQ(meter.state().doing.segment, Segment::compute);
 }
 
 }  // namespace

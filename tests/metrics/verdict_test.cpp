@@ -80,7 +80,7 @@ TEST(Verdict, ALoaderThatDoesNothingAheadIsToldOfOneThatDoes) {
 TEST(Verdict, AStallSaysWhereTheTrainerIsAndWhatIsUnderWay) {
   RunMeter::State run = run_with(IdleCause::data, 0.01);
   run.since_beat_s = kStalledAfter + 1;
-  run.segment = Segment::data_wait;
+  run.doing.segment = Segment::data_wait;
   TierMeter::State tier;
   tier.name = "data";
   tier.in_flight = 3;

@@ -25,10 +25,8 @@ RunRecord between(const RunRecord& before, const RunRecord& now) {
 RunRecord with_step_under_way(RunRecord record) {
   const RunPhase phase = record.run.phase;
   if (phase != RunPhase::train && phase != RunPhase::eval) return record;
-  RunTotals& totals = record.run.totals;
-  const double since = std::max(0.0, record.elapsed_s - totals.wall_s);
-  totals.segments[static_cast<size_t>(record.run.segment)] += since;
-  totals.wall_s += since;
+  record.run.totals.segments = record.run.doing.spent_s;
+  record.run.totals.wall_s = std::max(record.run.totals.wall_s, record.elapsed_s);
   return record;
 }
 

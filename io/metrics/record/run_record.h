@@ -44,8 +44,8 @@ struct RunRecord {
 // between: the sums of trainer, device, tiers and machine are subtracted. The rest is of `now`.
 RunRecord between(const RunRecord& before, const RunRecord& now);
 
-// The same moment, with the step under way counted as what the trainer is doing now. For charts, in
-// which a stall shows while it lasts; sums of it may shrink when the step ends.
+// The same moment, with what the trainer has done of the step under way. For charts, in which a
+// stall shows while it lasts. Times never shrink from one such moment to the next.
 RunRecord with_step_under_way(RunRecord record);
 
 }  // namespace stoker

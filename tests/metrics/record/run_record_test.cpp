@@ -22,7 +22,11 @@ struct Window : testing::Test {
     from.run.phase = to.run.phase = RunPhase::train;
     from.run.totals.wall_s = from.run.totals.segments[0] = 10;  // data_wait
     to.run.totals = from.run.totals;
-    from.run.segment = to.run.segment = Segment::checkpoint_stall;
+    spent(from, Segment::data_wait) = spent(to, Segment::data_wait) = 10;
+  }
+  // What the trainer did up to that moment, the step under way included.
+  static double& spent(RunRecord& record, Segment segment) {
+    return record.run.doing.spent_s[static_cast<size_t>(segment)];
   }
   std::optional<double> value(const std::string& column) const {
     const Figure* figure = find_figure(column);
@@ -53,14 +57,15 @@ TEST_F(Window, traffic_is_per_second_of_it) {
 }
 
 // A stall of minutes is seen while it lasts, and is counted once.
-TEST_F(Window, a_step_under_way_counts_as_what_the_trainer_does) {
+TEST_F(Window, a_step_under_way_counts_as_what_the_trainer_did) {
+  spent(to, Segment::checkpoint_stall) = 2;
   EXPECT_EQ(value("segments_share.checkpoint_stall"), 1.0);
   EXPECT_EQ(value("io_share"), 0.0);
   from = to;
   to.elapsed_s = 13;
   to.run.totals.wall_s = 13;
-  to.run.totals.segments[static_cast<size_t>(Segment::checkpoint_stall)] = 2.5;
-  to.run.totals.segments[static_cast<size_t>(Segment::compute)] = 0.5;
+  spent(to, Segment::checkpoint_stall) = 2.5;
+  spent(to, Segment::compute) = 0.5;
   EXPECT_DOUBLE_EQ(*value("segments_share.checkpoint_stall"), 0.5);
   EXPECT_DOUBLE_EQ(*value("segments_share.compute"), 0.5);
 }
