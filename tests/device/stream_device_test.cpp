@@ -244,10 +244,10 @@ TEST_F(StreamDevice, exchanges_are_timed_but_for_the_last_two_which_nobody_waits
         Clock::duration(std::chrono::hours(1)), Clock::duration(std::chrono::hours(1))}) {
     gpu.launch(milliseconds(1));  // backward
     time.begin();
-    EXPECT_EQ(now, Segment::allreduce);
+    EXPECT_EQ(now.read().segment, Segment::allreduce);
     gpu.launch(exchange);
     time.end();
-    EXPECT_EQ(now, Segment::compute);
+    EXPECT_EQ(now.read().segment, Segment::compute);
   }
   const std::vector<TimePoint> marks = gpu.marks(kCompute);
   ASSERT_EQ(marks.size(), 8u);
