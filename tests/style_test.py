@@ -334,6 +334,14 @@ def check_tracked(problem):
             problem(path, 1, f"{size} bytes; at most {MAX_TRACKED_BYTES}: git rm --cached it, or say why here")
 
 
+def check_registered(problem):
+    """A test that no CMakeLists.txt names is never run."""
+    named = {word for path in files(["tests"], "CMakeLists.txt") for word in re.findall(r"\w+", path.read_text())}
+    for path in files(["tests"], ".py", ".cpp"):
+        if path.stem.endswith("_test") and path.stem not in named:
+            problem(path, 1, "no CMakeLists.txt names this test")
+
+
 def check_mutants(problem):
     """The texts that mutation_check.py replaces; it is run rarely, and would be found stale then."""
     sys.dont_write_bytecode = True
@@ -358,7 +366,7 @@ def main():
     count = check_sizes(problem)
     for check in (check_folders, check_commands, check_includes, check_sources, check_seam, check_interfaces,
                   check_one_definition, check_registrations, check_type_names, check_promises, check_abi, check_tracked,
-                  check_mutants):
+                  check_registered, check_mutants):
         check(problem)
     print("\n".join(problems + [f"{count} sources in {len(ROOMS)} rooms, {len(problems)} violations"]))
     return 1 if problems else 0

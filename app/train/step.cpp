@@ -38,6 +38,7 @@ TrainStep::TrainStep(Experiment& experiment, int64_t total_steps, int64_t steps_
       optimizer_(experiment.make_optimizer(*model_)),
       schedule_(experiment.options().schedule.create({total_steps, steps_per_epoch})) {
   const at::Device device = experiment.device().info().torch_device;
+  reuse_freed_tensors();
   if (device.is_cpu()) keep_freed_heap();
   if (experiment.device().info().timing_method == "host") times_.emplace();
   if (!options_.cuda_graph) return;

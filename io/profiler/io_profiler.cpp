@@ -9,26 +9,28 @@
 
 namespace stoker {
 
-IoProfiler::IoProfiler(const IoRecorderOptions& options) {
-  IoRecorder::instance().start(options);
-  try {
-    Attachment::instance().attach(wrapped_functions());
-  } catch (...) {
-    IoRecorder::instance().stop();
-    throw;
-  }
-  count_calls(true);
-}
+IoProfiler::IoProfiler() { Attachment::instance().attach(wrapped_functions()); }
 
 IoProfiler::~IoProfiler() {
-  count_calls(false);
   try {
+    if (open()) end();
     Attachment::instance().detach();
   } catch (const std::exception& error) {
     // It failed while it looked at libraries that came later. The slots are as they were.
     std::fprintf(stderr, "I/O profiler: %s\n", error.what());
   }
-  IoRecorder::instance().stop();
+}
+
+void IoProfiler::begin(const IoRecorderOptions& options) {
+  IoRecorder::instance().start(options);
+  count_calls(true);
+}
+
+bool IoProfiler::open() const { return IoRecorder::instance().on(); }
+
+IoProfile IoProfiler::end() {
+  count_calls(false);
+  return IoRecorder::instance().stop();
 }
 
 }  // namespace stoker

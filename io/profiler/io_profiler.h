@@ -1,19 +1,28 @@
 #pragma once
 
+#include "io/profiler/profile.h"
+
 namespace stoker {
 
 struct IoRecorderOptions;
 
-// Sees the POSIX, STDIO and io_uring calls of this process while it lives: the wrappers are
-// attached and tell the recorder. IoSession makes profiles of it. One at a time for the process;
-// one thread. Error as IoRecorder::start() and Attachment::attach().
+// Sees the POSIX, STDIO and io_uring calls of this process in sessions. The wrappers are attached
+// while it lives; between sessions they only pass calls on, and nothing is kept. One at a time for
+// the process; one thread.
 class IoProfiler {
  public:
-  explicit IoProfiler(const IoRecorderOptions& options);
-  // Puts back what stood in the slots.
+  // Error as Attachment::attach().
+  IoProfiler();
+  // Drops a session that is open, and puts back what stood in the slots.
   ~IoProfiler();
   IoProfiler(const IoProfiler&) = delete;
   IoProfiler& operator=(const IoProfiler&) = delete;
+
+  // A session begins. Errors as IoRecorder::start().
+  void begin(const IoRecorderOptions& options);
+  bool open() const;
+  // Ends it: what this process read and wrote since begin(). Errors as IoRecorder::stop().
+  IoProfile end();
 };
 
 }  // namespace stoker

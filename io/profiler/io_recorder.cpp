@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <thread>
 
 #include "io/core/error.h"
 #include "io/profiler/counters/posix_rules.h"
@@ -46,47 +47,49 @@ IoRecorder::~IoRecorder() = default;
 
 void IoRecorder::forget_in_child() {
   state_ = nullptr;
+  // Threads that were inside are not there.
+  for (Count& count : inside_) count.threads = 0;
   // NOLINTNEXTLINE(bugprone-unused-return-value): the parent's, and its locks may be held.
   kept_.release();
 }
 
 void IoRecorder::start(const IoRecorderOptions& options) {
   const std::lock_guard lock(starting_);
-  if (kept_ == nullptr) kept_ = std::make_unique<RecorderState>(options);
-  if (kept_->options != options) {
-    throw Error(ExitCode::config,
-                "I/O profiler: its options cannot change once it has been started; they hold for "
-                "the process");
+  if (kept_ != nullptr) {
+    throw Error(ExitCode::bug, "I/O profiler: a session is open already; end it first");
   }
-  if (on()) return;
-  kept_->forget_handles();
-  state_.store(kept_.get(), std::memory_order_release);
+  kept_ = std::make_unique<RecorderState>(options);
+  state_ = kept_.get();
 }
 
-void IoRecorder::start() {
-  IoRecorderOptions options;
-  {
-    const std::lock_guard lock(starting_);
-    if (kept_ != nullptr) options = kept_->options;
-  }
-  start(options);
-}
-
-void IoRecorder::stop() {
+IoProfile IoRecorder::stop() {
   const std::lock_guard lock(starting_);
-  state_.store(nullptr, std::memory_order_release);
+  RecorderState& state = session();
+  state_ = nullptr;
+  const auto nobody_inside = [this] {
+    return std::ranges::all_of(inside_, [](const Count& count) { return count.threads == 0; });
+  };
+  while (!nobody_inside()) std::this_thread::yield();
+  IoProfile profile = state.profile(RecorderState::Segments::with);
+  kept_.reset();
+  return profile;
 }
 
-RecorderState& IoRecorder::started() const {
+IoProfile IoRecorder::totals() const {
   const std::lock_guard lock(starting_);
+  const Inside own(*this);
+  return session().profile(RecorderState::Segments::without);
+}
+
+RecorderState& IoRecorder::session() const {
   if (kept_ == nullptr) {
-    throw Error(ExitCode::bug, "I/O profiler: it has not been started in this process");
+    throw Error(ExitCode::bug, "I/O profiler: no session of this process is open");
   }
   return *kept_;
 }
 
 void IoRecorder::opened(int fd, int directory, const char* path, CallTime time, int mode) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->file_at(directory, path);
   // It is set even without a record, because the file that had the number before is gone.
@@ -95,21 +98,21 @@ void IoRecorder::opened(int fd, int directory, const char* path, CallTime time, 
 }
 
 void IoRecorder::named(int fd, const char* path) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in || path == nullptr) return;
   // The kernel's name. A pipe's name is not that of a file.
   if (FileRecord* const file = in->file_named(path)) in->descriptors.set_if_unknown(fd, file);
 }
 
 void IoRecorder::closed(int fd, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_posix(*in, in->descriptors.close(fd, time.begin_ns),
              [&](PosixRecord& record) { count_close(record, in->span(time)); });
 }
 
 void IoRecorder::closed_range(unsigned first, unsigned last) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   const unsigned end = in->descriptors.end();
   if (end == 0) return;
@@ -119,7 +122,7 @@ void IoRecorder::closed_range(unsigned first, unsigned last) {
 }
 
 void IoRecorder::duplicated(int from, int to, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->descriptors.find(from);
   if (!in->descriptors.set(to, file, time.end_ns)) in->posix_partial = true;
@@ -127,33 +130,33 @@ void IoRecorder::duplicated(int from, int to, CallTime time) {
 }
 
 void IoRecorder::read(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->descriptors.find(fd);
   if (file == nullptr) in->elsewhere_read.fetch_add(bytes, std::memory_order_relaxed);
   with_posix(*in, file, [&](PosixRecord& record) {
     const CallSpan call = in->span(time);
     const PosixTransfer transfer = transfer_of(*in, record, bytes, offset, memory);
-    in->keep_segment(*file, file->reads, transfer, call);
+    in->keep_segment(file->reads, transfer, call);
     count_read(record, transfer, call, in->arena);
   });
 }
 
 void IoRecorder::wrote(int fd, int64_t bytes, int64_t offset, const void* memory, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->descriptors.find(fd);
   if (file == nullptr) in->elsewhere_written.fetch_add(bytes, std::memory_order_relaxed);
   with_posix(*in, file, [&](PosixRecord& record) {
     const CallSpan call = in->span(time);
     const PosixTransfer transfer = transfer_of(*in, record, bytes, offset, memory);
-    in->keep_segment(*file, file->writes, transfer, call);
+    in->keep_segment(file->writes, transfer, call);
     count_write(record, transfer, call, in->arena);
   });
 }
 
 void IoRecorder::seeked(int fd, int64_t position, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_posix(*in, in->descriptors.find(fd),
              [&](PosixRecord& record) { count_seek(record, position, in->span(time)); });
@@ -161,7 +164,7 @@ void IoRecorder::seeked(int fd, int64_t position, CallTime time) {
 
 void IoRecorder::stated(int fd, const struct stat& what, CallTime time) {
   if (!S_ISREG(what.st_mode)) return;
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_posix(*in, in->descriptors.find(fd),
              [&](PosixRecord& record) { count_stat(record, in->span(time)); });
@@ -169,20 +172,20 @@ void IoRecorder::stated(int fd, const struct stat& what, CallTime time) {
 
 void IoRecorder::stated(int directory, const char* path, const struct stat& what, CallTime time) {
   if (!S_ISREG(what.st_mode)) return;
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_posix(*in, in->file_at(directory, path),
              [&](PosixRecord& record) { count_stat(record, in->span(time)); });
 }
 
 void IoRecorder::mapped(int fd, CallTime) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_posix(*in, in->descriptors.find(fd), [](PosixRecord& record) { count_map(record); });
 }
 
 void IoRecorder::synced(int fd, bool data_only, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_posix(*in, in->descriptors.find(fd),
              [&](PosixRecord& record) { count_sync(record, data_only, in->span(time)); });
@@ -190,7 +193,7 @@ void IoRecorder::synced(int fd, bool data_only, CallTime time) {
 
 void IoRecorder::renamed(int from_directory, const char* from, int to_directory, const char* to,
                          CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   RecordName name;
   if (!in || !in->name_of(from_directory, from, name)) return;
   FileRecord* const source = in->records.find(record_id(name.text()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -33,18 +34,21 @@ class IoRecorder {
   IoRecorder();
   ~IoRecorder();
 
-  // --- by whoever attaches and detaches the wrappers
-  // Counts from now on. Forgets what descriptors and streams were of: named() has to tell. Counters
-  // go on from where stop() left them. Options are those of the first start(); other ones later:
-  // Error(ExitCode::config). Error(ExitCode::environment): no address space.
+  // --- sessions, by whoever attaches the wrappers: one at a time. Nothing is kept outside of them.
+  // What is told is counted from now on. What descriptors and streams are of is not known: named()
+  // has to tell. Error(ExitCode::bug): one is open. Error(ExitCode::environment): no address space.
   void start(const IoRecorderOptions& options);
-  void start();  // with the defaults, or with what the first had
-  void stop();
+  // Ends it: what was counted since start(). Waits for the calls that are being counted, some
+  // microseconds; takes one more for each file, and gives all memory back. Where no session of this
+  // process is open: Error(ExitCode::bug).
+  //
+  // Stamps and segments of a call that began before the session are put at its begin, and its time
+  // is counted from there. A call that is told after stop() is not counted.
+  IoProfile stop();
+  // The same so far, without segments; the session goes on.
+  IoProfile totals() const;
   // Whether what is told is counted. In the child of a fork, never: it has forgotten all.
   bool on() const { return state_.load(std::memory_order_relaxed) != nullptr; }
-  // All since the first start(), without segments. Takes about a microsecond a file, and stops
-  // nobody. Never started: Error(ExitCode::bug).
-  IoProfile totals() const;
 
   // --- descriptors; `path` as the caller gave it, relative to `directory` (AT_FDCWD). mode: the
   // third argument of open(), where it has one
@@ -77,12 +81,17 @@ class IoRecorder {
   void stream_closed(FILE* stream, CallTime time);
 
  private:
-  friend class IoSession;
-  RecorderState& started() const;
+  friend class Inside;
+  RecorderState& session() const;
   void forget_in_child();
 
   std::atomic<RecorderState*> state_{nullptr};  // null: off
-  mutable std::mutex starting_;
+  // How many threads are in the recorder, by a part of their number, so that they do not meet.
+  struct alignas(64) Count {
+    std::atomic<int64_t> threads{0};
+  };
+  mutable std::array<Count, 64> inside_;
+  mutable std::mutex starting_;  // of start(), stop() and totals()
   std::unique_ptr<RecorderState> kept_;
 };
 

@@ -20,7 +20,7 @@ void with_stdio(RecorderState& state, FileRecord* file, F count) {
 }  // namespace
 
 void IoRecorder::stream_opened(FILE* stream, const char* path, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->file_at(AT_FDCWD, path);
   const int fd = ::fileno_unlocked(stream);
@@ -31,7 +31,7 @@ void IoRecorder::stream_opened(FILE* stream, const char* path, CallTime time) {
 }
 
 void IoRecorder::stream_opened(FILE* stream, int fd, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->descriptors.find(fd);
   if (!in->streams.set(stream, file, fd, time.end_ns)) in->stdio_partial = true;
@@ -39,7 +39,7 @@ void IoRecorder::stream_opened(FILE* stream, int fd, CallTime time) {
 }
 
 void IoRecorder::stream_asked_for_descriptor(FILE* stream, int fd, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->streams.find(stream);
   if (file == nullptr) return;
@@ -49,7 +49,7 @@ void IoRecorder::stream_asked_for_descriptor(FILE* stream, int fd, CallTime time
 }
 
 void IoRecorder::stream_read(FILE* stream, int64_t bytes, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->file_of(stream);
   if (file == nullptr) in->elsewhere_read.fetch_add(bytes, std::memory_order_relaxed);
@@ -57,7 +57,7 @@ void IoRecorder::stream_read(FILE* stream, int64_t bytes, CallTime time) {
 }
 
 void IoRecorder::stream_wrote(FILE* stream, int64_t bytes, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   FileRecord* const file = in->file_of(stream);
   if (file == nullptr) in->elsewhere_written.fetch_add(bytes, std::memory_order_relaxed);
@@ -65,21 +65,21 @@ void IoRecorder::stream_wrote(FILE* stream, int64_t bytes, CallTime time) {
 }
 
 void IoRecorder::stream_seeked(FILE* stream, int64_t position, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_stdio(*in, in->file_of(stream),
              [&](StdioRecord& record) { count_seek(record, position, in->span(time)); });
 }
 
 void IoRecorder::stream_flushed(FILE* stream, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   with_stdio(*in, in->file_of(stream),
              [&](StdioRecord& record) { count_flush(record, in->span(time)); });
 }
 
 void IoRecorder::stream_closed(FILE* stream, CallTime time) {
-  const Inside in(state_.load(std::memory_order_acquire));
+  const Inside in(*this);
   if (!in) return;
   const StreamTable::Closed closed = in->streams.close(stream, time.begin_ns);
   // libc closes the descriptor where nobody sees it. (Darshan forgets this, and charges the next

@@ -3,10 +3,10 @@
 namespace stoker {
 namespace {
 
-#define STOKER_POSIX_NAME(name, merge) "POSIX_" #name,
-#define STOKER_POSIX_TIME_NAME(name, in_logs, merge) "POSIX_F_" #in_logs,
-#define STOKER_STDIO_NAME(name, merge) "STDIO_" #name,
-#define STOKER_STDIO_TIME_NAME(name, in_logs, merge) "STDIO_F_" #in_logs,
+#define STOKER_POSIX_NAME(name) "POSIX_" #name,
+#define STOKER_POSIX_TIME_NAME(name, in_logs) "POSIX_F_" #in_logs,
+#define STOKER_STDIO_NAME(name) "STDIO_" #name,
+#define STOKER_STDIO_TIME_NAME(name, in_logs) "STDIO_F_" #in_logs,
 constexpr const char* kPosixCounters[] = {STOKER_POSIX_COUNTERS(STOKER_POSIX_NAME)};
 constexpr const char* kPosixTimes[] = {STOKER_POSIX_TIMES(STOKER_POSIX_TIME_NAME)};
 constexpr const char* kStdioCounters[] = {STOKER_STDIO_COUNTERS(STOKER_STDIO_NAME)};

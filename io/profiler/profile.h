@@ -18,8 +18,8 @@ namespace stoker {
 // of them.
 
 // NOLINTBEGIN(readability-identifier-naming): Darshan's names, as in its logs.
-#define STOKER_COUNTER(name, merge) name,
-#define STOKER_TIME(name, in_logs, merge) name,
+#define STOKER_COUNTER(name) name,
+#define STOKER_TIME(name, in_logs) name,
 struct PosixCounters {
   enum Counter : size_t { STOKER_POSIX_COUNTERS(STOKER_COUNTER) kCounters };
   enum Time : size_t { STOKER_POSIX_TIMES(STOKER_TIME) kTimes };

@@ -62,9 +62,7 @@ IoProfile profile_between(const ProfileBegin& begin, const ProfileBegin& end) {
   profile.command = command_line();
   if (begin.kernel && end.kernel) {
     profile.kernel = {end.kernel->read - begin.kernel->read - begin.kernel->asking,
-                      end.kernel->written - begin.kernel->written,
-                      end.elsewhere_read - begin.elsewhere_read,
-                      end.elsewhere_written - begin.elsewhere_written};
+                      end.kernel->written - begin.kernel->written};
   }
   return profile;
 }

@@ -16,16 +16,12 @@ struct ProfileBegin {
     int64_t asking = 0;             // bytes that reading them adds to `read`
   };
   std::optional<Kernel> kernel;
-  // What the recorder had counted elsewhere and dropped until then.
-  int64_t elsewhere_read = 0, elsewhere_written = 0;
-  int64_t dropped_files = 0, dropped_segments = 0;
 };
 
-// Now, but for the recorder's part. Any thread.
+// Now. Any thread.
 ProfileBegin begin_profile();
 
-// The profile of this process from `begin` to `end`, without its files, mounts and what was
-// dropped. Any thread.
+// The profile of this process from `begin` to `end`, without what the recorder counted. Any thread.
 IoProfile profile_between(const ProfileBegin& begin, const ProfileBegin& end);
 
 }  // namespace stoker

@@ -10,7 +10,6 @@
 #include "io/metrics/hub.h"
 #include "io/metrics/io_profile/io_sessions.h"
 #include "io/profiler/io_profiler.h"
-#include "io/profiler/io_session.h"
 #include "io/profiler/log/darshan_log.h"
 #include "io/profiler/own_io.h"
 #include "io/profiler/view/file_lanes.h"
@@ -32,7 +31,7 @@ class RunSessions final : public IoSessions {
     void visit(V& /*v*/) {}
   };
   RunSessions(const Options& /*options*/, const Inputs& inputs)
-      : run_dir_(inputs.run_dir), hub_(inputs.hub), profiler_(inputs.recorder), writer_([this] {
+      : options_(inputs.recorder), run_dir_(inputs.run_dir), hub_(inputs.hub), writer_([this] {
           const OwnIo own;
           try {
             while (const std::optional<Ended> ended = ended_.pop()) write(*ended);
@@ -42,12 +41,11 @@ class RunSessions final : public IoSessions {
         }) {}
   ~RunSessions() override { ended_.close(); }
 
-  void begin() override { session_.emplace(); }
-  bool open() const override { return session_.has_value(); }
+  void begin() override { profiler_.begin(options_); }
+  bool open() const override { return profiler_.open(); }
 
   void end(const std::string& name, int64_t first, int64_t last) override {
-    IoProfile profile = session_->end();
-    session_.reset();
+    IoProfile profile = profiler_.end();
     profile.steps = IoProfile::Steps{first, last};
     // If the writer has failed, its queue is closed and drops the session.
     ended_.push({name + ".darshan", std::move(profile)});
@@ -75,10 +73,10 @@ class RunSessions final : public IoSessions {
     hub_.set_io_profile(json_text(json));
   }
 
+  const IoRecorderOptions options_;
   const std::string run_dir_;
   Hub& hub_;
   IoProfiler profiler_;
-  std::optional<IoSession> session_;
   BoundedQueue<Ended> ended_{4};
   std::jthread writer_;
 };

@@ -7,9 +7,8 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <utility>
-
-#include "io/core/error.h"
 
 namespace stoker {
 namespace {
@@ -29,13 +28,22 @@ std::string_view kernels_name(int fd, std::array<char, PATH_MAX>& buffer) {
 
 }  // namespace
 
-Inside::Inside(RecorderState* state)
-    : state_(inside.load(std::memory_order_relaxed) ? nullptr : state) {
-  if (state_ != nullptr) inside.store(true, std::memory_order_relaxed);
+// The count goes up before the state is looked at, and whoever takes the state away waits until all
+// counts are down: both in one order for all threads (memory_order_seq_cst).
+Inside::Inside(const IoRecorder& recorder) {
+  if (!recorder.on() || inside.load(std::memory_order_relaxed)) return;
+  inside.store(true, std::memory_order_relaxed);
+  // Threads' own variables lie pages apart.
+  const auto thread = reinterpret_cast<uintptr_t>(&inside) >> 12;
+  count_ = &recorder.inside_[thread % recorder.inside_.size()].threads;
+  count_->fetch_add(1);
+  state_ = recorder.state_.load();
 }
 
 Inside::~Inside() {
-  if (state_ != nullptr) inside.store(false, std::memory_order_relaxed);
+  if (count_ == nullptr) return;
+  count_->fetch_sub(1);
+  inside.store(false, std::memory_order_relaxed);
 }
 
 RecorderState::RecorderState(const IoRecorderOptions& options)
@@ -44,24 +52,18 @@ RecorderState::RecorderState(const IoRecorderOptions& options)
       begun(begin_profile()),
       arena(options.memory.bytes),
       segments(options.segment_memory.bytes) {
-  forget_handles();
+  const std::pair<FILE*, std::string_view> kStandard[] = {
+      {stdin, "<STDIN>"}, {stdout, "<STDOUT>"}, {stderr, "<STDERR>"}};
+  for (const auto& [stream, name] : kStandard) {
+    FileRecord* const file = file_named(name);
+    if (file != nullptr) streams.set(stream, file, ::fileno_unlocked(stream), 0);
+  }
   // Darshan opens these records when it starts, at no time.
   for (FILE* const stream : {stdin, stdout, stderr}) {
     FileRecord* const file = streams.find(stream);
     if (file == nullptr) continue;
     const std::lock_guard lock(file->mutex);
     if (StdioRecord* const record = stdio_of(*file)) count_open(*record, CallSpan{});
-  }
-}
-
-void RecorderState::forget_handles() {
-  descriptors.clear();
-  streams.clear();
-  const std::pair<FILE*, std::string_view> kStandard[] = {
-      {stdin, "<STDIN>"}, {stdout, "<STDOUT>"}, {stderr, "<STDERR>"}};
-  for (const auto& [stream, name] : kStandard) {
-    FileRecord* const file = file_named(name);
-    if (file != nullptr) streams.set(stream, file, ::fileno_unlocked(stream), 0);
   }
 }
 
@@ -104,74 +106,57 @@ FileRecord* RecorderState::file_of(FILE* stream) {
 }
 
 PosixRecord* RecorderState::posix_of(FileRecord& file) {
-  enter_part(file);
+  if (file.posix != nullptr) return file.posix;
+  file.posix = arena.make<PosixRecord>();
   if (file.posix == nullptr) {
-    file.posix = arena.make<ModuleRecord<PosixRecord>>();
-    if (file.posix == nullptr) {
-      posix_partial = true;
-      return nullptr;
-    }
-    auto& counters = file.posix->now.counters.counters;
-    counters[PosixCounters::MEM_ALIGNMENT] = options.memory_alignment;
-    counters[PosixCounters::FILE_ALIGNMENT] = file.block_bytes;
+    posix_partial = true;
+    return nullptr;
   }
-  file.posix->in_now = true;
-  return &file.posix->now;
+  auto& counters = file.posix->counters.counters;
+  counters[PosixCounters::MEM_ALIGNMENT] = options.memory_alignment;
+  counters[PosixCounters::FILE_ALIGNMENT] = file.block_bytes;
+  return file.posix;
 }
 
 StdioRecord* RecorderState::stdio_of(FileRecord& file) {
-  enter_part(file);
-  if (file.stdio == nullptr) {
-    file.stdio = arena.make<ModuleRecord<StdioRecord>>();
-    if (file.stdio == nullptr) {
-      stdio_partial = true;
-      return nullptr;
-    }
-  }
-  file.stdio->in_now = true;
-  return &file.stdio->now;
+  if (file.stdio == nullptr) file.stdio = arena.make<StdioRecord>();
+  if (file.stdio == nullptr) stdio_partial = true;
+  return file.stdio;
 }
 
-void RecorderState::keep_segment(const FileRecord& file, SegmentList& list,
-                                 const PosixTransfer& transfer, const CallSpan& call) {
-  const bool in_session = file.part % 2 == 1;
-  if (!in_session || options.segment_memory.bytes == 0) return;
+void RecorderState::keep_segment(SegmentList& list, const PosixTransfer& transfer,
+                                 const CallSpan& call) {
+  if (options.segment_memory.bytes == 0) return;
   if (list.add({transfer.offset, transfer.bytes, call.begin_s, call.end_s}, segments)) return;
   dropped_segments.fetch_add(1, std::memory_order_relaxed);
 }
 
-void RecorderState::begin_session() {
-  const std::lock_guard session(session_);
-  const std::lock_guard lock(entering_);
-  if (part_ % 2 == 1) {
-    throw Error(ExitCode::bug, "I/O profiler: a session is open already; end it first");
+IoProfile RecorderState::profile(Segments segments) const {
+  IoProfile profile = profile_between(begun, begin_profile());
+  if (profile.kernel) {
+    profile.kernel->elsewhere_read = elsewhere_read;
+    profile.kernel->elsewhere_written = elsewhere_written;
   }
-  ++part_;
-}
-
-void RecorderState::enter_part(FileRecord& file) {
-  if (file.part >= part_.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(entering_);
-  const uint32_t part = part_.load(std::memory_order_relaxed);
-  if (file.part >= part) return;
-  begin_part(file);
-  // What a session that failed to end has left.
-  file.reads.take(segments);
-  file.writes.take(segments);
-  file.part = collecting_ ? part + 1 : part;
-  if (part % 2 == 1 && !collecting_) file.next_touched = std::exchange(touched_, &file);
-}
-
-FileRecord* RecorderState::begin_collecting() {
-  const std::lock_guard lock(entering_);
-  collecting_ = true;
-  return std::exchange(touched_, nullptr);
-}
-
-void RecorderState::end_collecting() {
-  const std::lock_guard lock(entering_);
-  collecting_ = false;
-  ++part_;
+  profile.mounts = mounts.list();
+  for (FileRecord* file = records.newest(); file != nullptr; file = file->next_made) {
+    const std::lock_guard lock(file->mutex);
+    if (file->posix == nullptr && file->stdio == nullptr) continue;
+    FileIo& out = profile.files.emplace_back();
+    out.id = file->id;
+    out.path = file->name;
+    if (file->posix != nullptr) out.posix = counters_of(*file->posix);
+    if (file->stdio != nullptr) out.stdio = file->stdio->counters;
+    if (segments == Segments::without) continue;
+    out.reads = file->reads.all();
+    out.writes = file->writes.all();
+  }
+  std::reverse(profile.files.begin(), profile.files.end());
+  profile.dropped = {.files = dropped_files,
+                     .segments = dropped_segments,
+                     .posix = posix_partial,
+                     .stdio = stdio_partial,
+                     .segments_partial = dropped_segments > 0};
+  return profile;
 }
 
 }  // namespace stoker

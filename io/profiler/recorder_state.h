@@ -1,8 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 
 #include "io/metrics/io_profile/io_recorder_options.h"
@@ -21,25 +21,18 @@
 
 namespace stoker {
 
-// What a recorder knows. For io/profiler alone. Any thread.
-//
-// Time has parts: even ones between sessions, odd ones of a session. A record's counters are of one
-// part, and enter a new one when they are touched first in it. So beginning a session changes a
-// number, and ending one looks only at the records that were touched. While a session is being
-// collected, records that are new to it enter the part that follows, and those not collected yet go
-// on in it: no call waits, and each is counted in exactly one part.
+// What a recorder knows of one session. For io/profiler alone. Any thread.
 class RecorderState {
  public:
   // Throws Error(ExitCode::environment) where the address space is not to be had.
   explicit RecorderState(const IoRecorderOptions& options);
 
-  // Forgets which files descriptors and streams are of, but for the standard streams.
-  void forget_handles();
   CallSpan span(CallTime time) const {
     return {seconds_at(time.begin_ns), seconds_at(time.end_ns)};
   }
+  // What began before the session is put at its begin, which is no 0: that is "never".
   double seconds_at(int64_t ns) const {
-    return 1e-9 * static_cast<double>(ns - begun.monotonic_ns);
+    return 1e-9 * static_cast<double>(std::max<int64_t>(1, ns - begun.monotonic_ns));
   }
 
   // The name of `path` as a caller gave it. False: it cannot be told.
@@ -50,24 +43,20 @@ class RecorderState {
   // The file of a stream, also if that was opened before the profiler was attached.
   FileRecord* file_of(FILE* stream);
 
-  // The counters of one module, to be changed: in the part of time that is under way. Under the
-  // file's mutex. Null: no memory is left.
+  // The counters of one module, to be changed. Under the file's mutex. Null: no memory is left.
   PosixRecord* posix_of(FileRecord& file);
   StdioRecord* stdio_of(FileRecord& file);
-  // A read or write of POSIX is a segment, while a session is open. Under the file's mutex.
-  void keep_segment(const FileRecord& file, SegmentList& list, const PosixTransfer& transfer,
-                    const CallSpan& call);
+  // A read or write of POSIX is a segment. Under the file's mutex.
+  void keep_segment(SegmentList& list, const PosixTransfer& transfer, const CallSpan& call);
 
-  // Error(ExitCode::bug) where a session is open already.
-  void begin_session();
-  // Calls collect(file) for each record that was touched in the session, under its mutex.
-  template <class F>
-  void end_session(F collect);
+  // What was counted so far, about a microsecond a file.
+  enum class Segments { with, without };
+  IoProfile profile(Segments segments) const;
 
   const IoRecorderOptions options;
   const PathFilter filter;
   const MountTable mounts;
-  const ProfileBegin begun;  // when the recorder was
+  const ProfileBegin begun;
   Arena arena;
   SegmentPool segments;
   RecordTable records{arena};
@@ -77,41 +66,13 @@ class RecorderState {
   std::atomic<int64_t> elsewhere_read{0}, elsewhere_written{0};
   std::atomic<int64_t> dropped_files{0}, dropped_segments{0};
   std::atomic<bool> posix_partial{false}, stdio_partial{false};
-
- private:
-  void enter_part(FileRecord& file);
-  FileRecord* begin_collecting();
-  void end_collecting();
-
-  std::mutex session_;  // while one begins, and while it is collected
-  std::atomic<uint32_t> part_{2};
-  std::mutex entering_;  // of the two below, and of changes of part_
-  bool collecting_ = false;
-  FileRecord* touched_ = nullptr;  // in this session; by next_touched
 };
 
-template <class F>
-void RecorderState::end_session(F collect) {
-  const std::lock_guard session(session_);
-  struct Collecting {
-    RecorderState& state;
-    FileRecord* file = state.begin_collecting();
-    ~Collecting() { state.end_collecting(); }
-  } at{*this};
-  while (at.file != nullptr) {
-    const std::lock_guard lock(at.file->mutex);
-    collect(*at.file);
-    begin_part(*at.file);
-    ++at.file->part;
-    at.file = at.file->next_touched;
-  }
-}
-
 // The way in for what wrappers tell: false where the recorder is off, and where the thread is in it
-// already: a signal handler's call, or the recorder's own.
+// already: a signal handler's call, or the recorder's own. While it lives, the state stays.
 class Inside {
  public:
-  explicit Inside(RecorderState* state);
+  explicit Inside(const IoRecorder& recorder);
   ~Inside();
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
@@ -120,7 +81,8 @@ class Inside {
   RecorderState& operator*() const { return *state_; }
 
  private:
-  RecorderState* const state_;
+  std::atomic<int64_t>* count_ = nullptr;  // null: not inside
+  RecorderState* state_ = nullptr;
 };
 
 }  // namespace stoker

@@ -17,12 +17,20 @@ namespace stoker {
 // A recorder of its own, and calls that it is told as wrappers would. Each lasts a microsecond, and
 // begins after the one before; none is really made.
 struct ToldCalls {
-  explicit ToldCalls(const IoRecorderOptions& options = small()) { recorder.start(options); }
+  explicit ToldCalls(const IoRecorderOptions& options = small()) : options(options) {
+    recorder.start(options);
+  }
   static IoRecorderOptions small() {
     IoRecorderOptions options;
     options.memory = {16u << 20};
     options.segment_memory = {1u << 20};
     return options;
+  }
+
+  // A session that follows the first one.
+  void begin_another() {
+    recorder.stop();
+    recorder.start(options);
   }
 
   CallTime next() {
@@ -41,6 +49,7 @@ struct ToldCalls {
     recorder.wrote(fd, bytes, offset, nullptr, next());
   }
 
+  const IoRecorderOptions options;
   IoRecorder recorder;
   CallTime last{};
 };

@@ -37,12 +37,6 @@ struct IoRecorderOptions {
       same_results("Files whose path begins with one of these are counted although `exclude` says "
                    "otherwise."));
   }
-  bool operator==(const IoRecorderOptions& other) const {
-    return memory.bytes == other.memory.bytes &&
-           segment_memory.bytes == other.segment_memory.bytes &&
-           memory_alignment == other.memory_alignment && exclude == other.exclude &&
-           include == other.include;
-  }
 };
 
 }  // namespace stoker

@@ -12,49 +12,29 @@ CommonValues::Value* CommonValues::find(int64_t value) {
 }
 
 CommonValues::Value* CommonValues::add(int64_t value, Arena& arena) {
-  if (in_all_ == kTracked && in_part_ == kTracked) return nullptr;
+  if (values_ == kTracked) return nullptr;
   if (values_ >= kInline && more_ == nullptr) {
     more_ = static_cast<Value*>(arena.allocate(kMore * sizeof(Value)));
     if (more_ == nullptr) return nullptr;
   }
   Value& added = at(values_++);
-  added = {value, 0, 0};
+  added = {value, 0};
   return &added;
 }
 
 void CommonValues::count(int64_t value, Arena& arena) {
   Value* counted = find(value);
   if (counted == nullptr) counted = add(value, arena);
-  if (counted == nullptr) return;
-  const auto increment = [](int64_t& count, uint32_t& distinct) {
-    if (count == 0) {
-      if (distinct == kTracked) return;
-      ++distinct;
-    }
-    ++count;
-  };
-  increment(counted->all, in_all_);
-  increment(counted->part, in_part_);
+  if (counted != nullptr) ++counted->count;
 }
 
-void CommonValues::restart() {
-  size_t kept = 0;
-  for (size_t i = 0; i < values_; ++i) {
-    if (at(i).all == 0) continue;  // was only of the part
-    at(kept) = at(i);
-    at(kept++).part = 0;
-  }
-  values_ = static_cast<uint32_t>(kept);
-  in_part_ = 0;
-}
-
-void CommonValues::write(Of of, std::span<int64_t, 2 * kShown> counters) const {
+void CommonValues::write(std::span<int64_t, 2 * kShown> counters) const {
   std::fill(counters.begin(), counters.end(), 0);
   size_t shown = 0;
   for (size_t i = 0; i < values_; ++i) {
     const int64_t value = at(i).value;
-    const int64_t count = of == Of::all ? at(i).all : at(i).part;
-    if (value == 0 || count == 0) continue;
+    const int64_t count = at(i).count;
+    if (value == 0) continue;
     size_t place = shown;
     while (place > 0 && (counters[kShown + place - 1] < count ||
                          (counters[kShown + place - 1] == count && counters[place - 1] < value))) {

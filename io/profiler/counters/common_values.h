@@ -9,9 +9,9 @@
 
 namespace stoker {
 
-// Which sizes (strides) a file's calls had, and how often: in the whole time, and in the part since
-// the last restart(), each by Darshan's rule: the first 32 different values are counted, and zero
-// is one of them but never among the commonest. One thread at a time.
+// Which sizes (strides) a file's calls had, and how often, by Darshan's rule: the first 32
+// different values are counted, and zero is one of them but never among the commonest. One thread
+// at a time.
 class CommonValues {
  public:
   static constexpr size_t kTracked = 32;
@@ -19,20 +19,16 @@ class CommonValues {
 
   // `arena` outlives this object. Where it has no memory left, a fifth value is not counted.
   void count(int64_t value, Arena& arena);
-  // A new part begins.
-  void restart();
-
-  enum class Of { all, part };
   // Writes the commonest of them, as Darshan's counters have them: first kShown values, then their
   // counts; the most frequent first, of equals the larger; zeros where there are fewer.
-  void write(Of of, std::span<int64_t, 2 * kShown> counters) const;
+  void write(std::span<int64_t, 2 * kShown> counters) const;
 
  private:
   struct Value {
-    int64_t value, all, part;
+    int64_t value, count;
   };
   static constexpr size_t kInline = 4;  // what most files have
-  static constexpr size_t kMore = 2 * kTracked - kInline;
+  static constexpr size_t kMore = kTracked - kInline;
 
   Value* find(int64_t value);
   Value* add(int64_t value, Arena& arena);
@@ -42,7 +38,6 @@ class CommonValues {
   std::array<Value, kInline> first_{};
   Value* more_ = nullptr;  // kMore of them, in the arena
   uint32_t values_ = 0;    // used of both
-  uint32_t in_all_ = 0, in_part_ = 0;
 };
 
 }  // namespace stoker

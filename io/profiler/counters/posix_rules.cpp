@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "io/metrics/tier_meter.h"
 #include "io/profiler/counters/sums.h"
@@ -110,6 +111,15 @@ void count_descriptor(PosixRecord& record, const CallSpan& call) {
 }
 
 }  // namespace
+
+PosixCounters counters_of(const PosixRecord& record) {
+  PosixCounters counters = record.counters;
+  constexpr size_t kSize = 2 * CommonValues::kShown;
+  const std::span all(counters.counters);
+  record.strides.write(all.subspan<P::STRIDE1_STRIDE, kSize>());
+  record.sizes.write(all.subspan<P::ACCESS1_ACCESS, kSize>());
+  return counters;
+}
 
 void count_open(PosixRecord& record, int mode, const CallSpan& call) {
   if (mode != 0) record.counters.counters[P::MODE] = mode;

@@ -23,6 +23,9 @@ struct PosixRecord {
   CommonValues sizes, strides;
 };
 
+// The counters, with the commonest sizes and strides.
+PosixCounters counters_of(const PosixRecord& record);
+
 // One read or write. offset below 0: where the last call on the file ended.
 struct PosixTransfer {
   int64_t bytes = 0;

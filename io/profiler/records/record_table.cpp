@@ -78,7 +78,7 @@ const RecordTable::Slots* RecordTable::make_room() {
 
 FileRecord* RecordTable::make(uint64_t id, std::string_view name, int64_t block_bytes) {
   // One that then had no room for its counters would be of no use.
-  constexpr size_t kCounters = sizeof(ModuleRecord<PosixRecord>);
+  constexpr size_t kCounters = sizeof(PosixRecord);
   if (arena_.left() < name.size() + sizeof(FileRecord) + kCounters + kSlack) return nullptr;
   auto* const text = static_cast<char*>(arena_.allocate(name.size()));
   FileRecord* const record = text == nullptr ? nullptr : arena_.make<FileRecord>();

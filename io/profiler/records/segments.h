@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "io/profiler/counters/arena.h"
@@ -10,7 +9,7 @@
 
 namespace stoker {
 
-// Memory for segments, in blocks that sessions use again. Any thread.
+// Memory for the segments of a session, in blocks. Any thread.
 class SegmentPool {
  public:
   struct Block {
@@ -21,25 +20,19 @@ class SegmentPool {
 
   // Throws Error(ExitCode::environment) where the address space is not to be had.
   explicit SegmentPool(size_t bytes) : arena_(bytes) {}
-  // An empty block of the pool's; null: all are in use.
-  Block* take();
-  // Blocks linked by `next`.
-  void give_back(Block* first, Block* last);
+  // An empty block of the pool's, valid as long as the pool; null: no memory is left.
+  Block* make() { return arena_.make<Block>(); }
 
  private:
   Arena arena_;
-  std::mutex mutex_;
-  Block* free_ = nullptr;
 };
 
-// The segments of one file in one direction. One thread at a time. Whoever destroys it has taken
-// them, or destroys the pool as well.
+// The segments of one file in one direction. One thread at a time. Not used after its pool.
 class SegmentList {
  public:
   // False: the pool has no memory left.
   bool add(const IoSegment& segment, SegmentPool& pool);
-  // Takes all that were added, so that nothing is left.
-  std::vector<IoSegment> take(SegmentPool& pool);
+  std::vector<IoSegment> all() const;
 
  private:
   SegmentPool::Block* first_ = nullptr;

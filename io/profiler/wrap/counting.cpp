@@ -57,10 +57,8 @@ void count_calls(bool on) {
   if (is_forked_child || on == counting) return;
   if (!on) {
     counting = false;
-    recorder().stop();
     return;
   }
-  recorder().start();
   ++counting_period;
   counting_process = getpid();
   counting = true;

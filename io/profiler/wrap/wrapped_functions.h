@@ -11,10 +11,9 @@ namespace stoker {
 // thread; it lives for ever.
 std::span<const WrappedFunction> wrapped_functions();
 
-// The switch: whether calls of wrapped functions reach the recorder, which it starts and stops
-// (with the options that it had: whoever wants others starts it before). On: names the files that
-// are open, from /proc/self/fd. The slots stay as they are. Off at the begin, and in the child of a
-// fork. One thread at a time.
+// The switch: whether calls of wrapped functions reach the recorder, which is started before. On:
+// names the files that are open, from /proc/self/fd. The slots stay as they are. Off at the begin,
+// and in the child of a fork. One thread at a time.
 void count_calls(bool on);
 
 // The functions by their subject, each in the file of that name.

@@ -46,6 +46,14 @@ class OtherData(CheckpointTest):
         log = self.resumed()
         self.assertIn(OTHER_DATA + "200 training samples instead of 500", log)
 
+    def test_with_fewer_files_than_the_epoch_had_used(self):
+        """The epoch of the checkpoint has ended then. It was an endless loop."""
+        for number in range(400):
+            random.Random(number).choice(sorted(self.data.rglob("*.jpg"))).unlink()
+        process = self.trial.train("training.max_steps=14")
+        self.assertIn(OTHER_DATA + "100 training samples instead of 500", process.log)
+        self.assertEqual(process.summary["steps"], 14)
+
     def test_with_a_file_replaced_or_moved(self):
         kept = self.image().read_bytes()
         others = "as many training samples, but other keys, sizes or labels"
@@ -61,12 +69,12 @@ class OtherData(CheckpointTest):
     def test_with_a_class_renamed_is_refused(self):
         shutil.move(self.data / "airplanes", self.data / "planes")  # the labels of all between them change
         log = self.resumed(code=2)
-        self.assertRegex(log, "error: checkpoint: the checkpoint was trained on other classes: class 2 was 'airplanes' and is 'bonsai': give the "
+        self.assertRegex(log, "error: checkpoint: the checkpoint was trained on other classes: class 3 was 'airplanes' and is 'bonsai': give the "
                               "data set its classes back, begin anew with checkpoint.resume=none, or, if every label means what it "
                               "did before, set checkpoint.renamed_classes=true")
         self.assertEqual(self.trial.stoker("checkpoint", "verify", self.trial.config, "--all").returncode, 0)
         log = self.resumed("checkpoint.renamed_classes=true")
-        self.assertIn("the checkpoint was trained on other classes: class 2 was 'airplanes' and is 'bonsai'", log)
+        self.assertIn("the checkpoint was trained on other classes: class 3 was 'airplanes' and is 'bonsai'", log)
 
     def test_with_another_class_is_refused(self):
         shutil.copytree(self.data / "ketch", self.data / "zebra")

@@ -118,14 +118,14 @@ class OfData(WaitTest):
         """30 s a read: there is no step, and the set is that of the beginning."""
         process = self.start(tier=emulated(read_latency_ms=30000, queue_depth=1))
         self.assertTrue(process.wait_for("training and .* test samples"), process.log)
-        self.stops(process, 0)
+        self.stops(process, 0, "after step {}")  # it may come before the wait
         self.assertNotIn("tier 'ck'", process.log.split("stopped by a signal")[0])
 
     def test_of_copies_of_a_slow_tier(self):
         slow = emulated(read_latency_ms=30000, queue_depth=1)
         process = self.start(tier=f"{{type: cached, inner: {slow}, fill: both}}")
         self.assertTrue(process.wait_for("training and .* test samples"), process.log)
-        self.stops(process, 0)
+        self.stops(process, 0, "after step {}")  # it may come before the wait
 
     def test_of_shards_that_are_read_ahead(self):
         self.run.stoker("dataset", "convert", self.run.config, "shards", "--format", "tar_shards", "--shard-size", "200KiB")
@@ -133,7 +133,7 @@ class OfData(WaitTest):
                              "loader.order=shards", "loader.window=20",
                              tier=emulated(self.run.dir / "shards", read_latency_ms=1500, queue_depth=1))
         self.assertTrue(process.wait_for("training and .* test samples"), process.log)
-        self.stops(process)
+        self.stops(process, said="after step {}")  # it may come before the wait
 
     def test_in_the_evaluation(self):
         self.server.fall_sick("hangs", of=lambda key: self.server.reads > 3 * BATCH and key != INDEX)

@@ -90,7 +90,8 @@ class TierFailures(StokerTest):
                 self.assertEqual((done["samples"], done["left_out"]), (500, 0))
 
     def test_of_a_benchmark(self):
-        self.failed("denied", ".*403", "bench", "read", self.config, self.tier(), SKIP, "--stages", "read")
+        self.failed("denied", ".*403", "bench", "read", self.config, self.tier(), SKIP, "--stages", "read",
+                    "--page-cache", "as_is")
 
 
 class LeftOut(StokerTest):

@@ -15,9 +15,9 @@ class CommonValuesTest : public ::testing::Test {
   void count(std::initializer_list<int64_t> some) {
     for (const int64_t value : some) values.count(value, arena);
   }
-  std::array<int64_t, 8> written(CommonValues::Of of = CommonValues::Of::all) const {
+  std::array<int64_t, 8> written() const {
     std::array<int64_t, 8> counters;
-    values.write(of, counters);
+    values.write(counters);
     return counters;
   }
   Arena arena{1 << 16};
@@ -51,26 +51,6 @@ TEST_F(CommonValuesTest, zero_is_one_of_the_32) {
   count({0});
   for (int64_t value = 1; value <= 32; ++value) count({value, value});
   EXPECT_THAT(written(), ElementsAre(31, 30, 29, 28, 2, 2, 2, 2));
-}
-
-TEST_F(CommonValuesTest, a_part_counts_from_its_begin_and_the_whole_goes_on) {
-  count({10, 10, 20});
-  values.restart();
-  count({20, 30});
-  EXPECT_THAT(written(CommonValues::Of::part), ElementsAre(30, 20, 0, 0, 1, 1, 0, 0));
-  EXPECT_THAT(written(), ElementsAre(20, 10, 30, 0, 2, 2, 1, 0));
-}
-
-TEST_F(CommonValuesTest, a_part_has_32_of_its_own) {
-  for (int64_t value = 1; value <= 40; ++value) count({value});
-  values.restart();
-  for (int64_t value = 101; value <= 140; ++value) count({value, value});
-  EXPECT_THAT(written(CommonValues::Of::part), ElementsAre(132, 131, 130, 129, 2, 2, 2, 2));
-  EXPECT_THAT(written(), ElementsAre(32, 31, 30, 29, 1, 1, 1, 1));
-  values.restart();
-  count({1, 200});
-  EXPECT_THAT(written(CommonValues::Of::part), ElementsAre(200, 1, 0, 0, 1, 1, 0, 0));
-  EXPECT_THAT(written(), ElementsAre(1, 32, 31, 30, 2, 1, 1, 1));
 }
 
 TEST_F(CommonValuesTest, without_memory_four_are_counted) {

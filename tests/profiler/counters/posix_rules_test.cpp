@@ -34,7 +34,7 @@ class PosixRules : public ::testing::Test {
   double time(P::Time which) const { return file.counters.times[which]; }
   std::array<int64_t, 8> common(const CommonValues& values) const {
     std::array<int64_t, 8> counters;
-    values.write(CommonValues::Of::all, counters);
+    values.write(counters);
     return counters;
   }
   Arena arena{1 << 20};

@@ -66,8 +66,6 @@ IoRecorder& IoRecorder::instance() {
   return *reinterpret_cast<IoRecorder*>(nothing.data());
 }
 
-void IoRecorder::start() {}
-void IoRecorder::stop() {}
 void IoRecorder::opened(int, int directory, const char* path, CallTime time, int mode) {
   const std::string file = place(directory, path);
   mode == 0 ? told(Told::opened, time, "opened", file)
