@@ -91,7 +91,8 @@ void RunMeter::publish(const RunTotals& totals, std::optional<double> queue_fill
   const std::lock_guard lock(mutex_);
   const RunTotals piece = totals - state_.totals;
   const auto spent = [&](Segment segment) { return piece.segments[static_cast<size_t>(segment)]; };
-  const double trained_s = piece.wall_s - spent(Segment::eval) - spent(Segment::checkpoint_stall);
+  const double trained_s = piece.wall_s - spent(Segment::eval) - spent(Segment::checkpoint_stall) -
+                           spent(Segment::paused);
   input_wait_.add({trained_s, spent(Segment::data_wait), queue_fill.value_or(0) * trained_s});
   history_.add(totals, queue_fill, state_.loss);
   if (totals.steps > state_.totals.steps) {

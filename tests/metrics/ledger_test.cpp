@@ -24,7 +24,7 @@ TEST(Ledger, every_segment_has_the_name_that_reports_print) {
   std::string names;
   for (size_t i = 0; i < kSegments; ++i)
     names += std::string(segment_name(static_cast<Segment>(i))) + " ";
-  EXPECT_EQ(names, "data_wait h2d compute allreduce checkpoint_stall eval log other ");
+  EXPECT_EQ(names, "data_wait h2d compute allreduce checkpoint_stall eval log other paused ");
 }
 
 TEST(Ledger, counts_each_stretch_of_time_in_one_segment) {
