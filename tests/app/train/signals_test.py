@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from stoker import StokerTest, configuration, posix, read_summary
+from stoker import StokerTest, configuration, emulated, posix, read_summary
 
 SIGTERM_EXIT, SIGINT_EXIT = 75, 130
 
@@ -106,6 +106,18 @@ class Pauses(SignalsTest):
         self.assert_ledger_closes(summary)
         self.assertLessEqual(summary["device"]["observed_s"], summary["wall_s"] - paused + 0.1)
         self.assertIn("the process stood still for ", json.dumps(summary["verdict"]))
+
+    def test_a_tier_is_not_blamed_for_what_the_process_was_stopped(self):
+        slow = emulated("ck", write_mb_per_s=0.5)  # a save takes seconds
+        process = self.start("train", self.config, f"storage.ck={slow}", "checkpoint.every_steps=5", "checkpoint.hang_seconds=5")
+        process.until(lambda: self.steps() >= 5)
+        process.send(signal.SIGSTOP)
+        time.sleep(7)
+        process.send(signal.SIGCONT)
+        self.assertTrue(process.wait_for("checkpoint of step 10: .* on tier"), process.log)
+        process.send(signal.SIGTERM)
+        self.assert_saved(process)
+        self.assertNotIn("does not answer", process.log)
 
 
 if __name__ == "__main__":
